@@ -1,0 +1,57 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .strictMemorySafety(),
+    .treatAllWarnings(as: .error),
+    .enableExperimentalFeature("Lifetimes"),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+    name: "martlet",
+    platforms: [.macOS(.v15), .iOS(.v18)],
+    products: [
+        .library(name: "Martlet", targets: ["Martlet"]),
+        .library(name: "MartletRelay", targets: ["MartletRelay"]),
+        .library(name: "MartletProtocol", targets: ["MartletProtocol"]),
+        .library(name: "MartletWire", targets: ["MartletWire"]),
+        .library(name: "MartletTestKit", targets: ["MartletTestKit"]),
+        .executable(name: "martlet", targets: ["MartletTool"]),
+    ],
+    targets: [
+        .target(
+            name: "CMartletCodec",
+            linkerSettings: [.linkedLibrary("z"), .linkedLibrary("deflate", .when(platforms: [.linux]))]),
+        .target(name: "CMartletSystem"),
+        .target(name: "MartletWire", dependencies: ["CMartletCodec"], swiftSettings: settings),
+        .target(name: "MartletProtocol", dependencies: ["MartletWire"], swiftSettings: settings),
+        .target(name: "MartletTransport", dependencies: ["MartletWire", "CMartletSystem"], swiftSettings: settings),
+        .target(
+            name: "MartletTestKit", dependencies: ["MartletWire", "MartletProtocol", "MartletTransport"],
+            swiftSettings: settings),
+        .target(
+            name: "Martlet", dependencies: ["MartletWire", "MartletProtocol", "MartletTransport"],
+            swiftSettings: settings),
+        .target(
+            name: "MartletRelay", dependencies: ["MartletWire", "MartletProtocol", "MartletTransport"],
+            swiftSettings: settings),
+        .executableTarget(
+            name: "MartletTool",
+            dependencies: ["Martlet", "MartletRelay", "MartletTestKit", "MartletTransport", "MartletWire"],
+            swiftSettings: settings),
+        .testTarget(name: "MartletWireTests", dependencies: ["MartletWire"], swiftSettings: settings),
+        .testTarget(
+            name: "MartletProtocolTests", dependencies: ["MartletProtocol", "MartletTestKit"], swiftSettings: settings),
+        .testTarget(name: "MartletTransportTests", dependencies: ["MartletTransport"], swiftSettings: settings),
+        .testTarget(
+            name: "MartletRelayTests", dependencies: ["MartletRelay", "MartletTestKit"], swiftSettings: settings),
+        .testTarget(
+            name: "MartletTests", dependencies: ["Martlet", "MartletRelay", "MartletTestKit"], swiftSettings: settings),
+        .testTarget(name: "MartletToolTests", dependencies: ["MartletTool"], swiftSettings: settings),
+        .testTarget(name: "HouseTests", swiftSettings: settings),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,54 @@
+/// A point on a monotonic clock that the caller owns: nanoseconds since an origin the caller chose.
+///
+/// The protocol core reads no clock: every event brings its instant along.
+public struct Instant: Hashable, Comparable, Sendable {
+    /// Nanoseconds since the clock's origin.
+    public var nanoseconds: UInt64
+
+    /// The clock's origin.
+    public static let zero = Instant(nanoseconds: 0)
+    /// Later than every instant that a clock can show.
+    public static let distantFuture = Instant(nanoseconds: .max)
+
+    /// An instant that many nanoseconds after the clock's origin.
+    public init(nanoseconds: UInt64) {
+        self.nanoseconds = nanoseconds
+    }
+
+    @inlinable
+    public static func < (left: Instant, right: Instant) -> Bool {
+        left.nanoseconds < right.nanoseconds
+    }
+
+    /// The instant `duration` later; saturates at both ends of the clock.
+    @inlinable
+    public static func + (instant: Instant, duration: Duration) -> Instant {
+        let sum = Int64(clamping: instant.nanoseconds).addingReportingOverflow(duration.nanoseconds)
+        if sum.overflow { return duration < .zero ? .zero : .distantFuture }
+        return Instant(nanoseconds: UInt64(clamping: sum.partialValue))
+    }
+
+    /// The time from `right` to `left`, negative when `left` is the earlier.
+    @inlinable
+    public static func - (left: Instant, right: Instant) -> Duration {
+        .nanoseconds(Int64(clamping: left.nanoseconds) - Int64(clamping: right.nanoseconds))
+    }
+}
+
+extension Duration {
+    /// The whole duration in nanoseconds, clamped to 64 bits (±292 years).
+    @inlinable
+    public var nanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let scaled = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        let sum = scaled.partialValue.addingReportingOverflow(attoseconds / 1_000_000_000)
+        if scaled.overflow || sum.overflow { return seconds < 0 ? .min : .max }
+        return sum.partialValue
+    }
+
+    /// The whole duration in milliseconds, rounded towards zero.
+    @inlinable
+    public var milliseconds: Int64 {
+        nanoseconds / 1_000_000
+    }
+}

@@ -1,0 +1,4 @@
+@main
+struct MartletTool {
+    static func main() {}
+}
