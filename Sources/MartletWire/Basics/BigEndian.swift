@@ -1,0 +1,107 @@
+extension Array where Element == UInt8 {
+    /// The array's bytes, borrowed.
+    @inlinable
+    public var rawBytes: RawSpan {
+        @_lifetime(borrow self)
+        get { unsafe span.bytes }
+    }
+
+    /// A copy of `bytes`.
+    @inlinable
+    public init(copying bytes: RawSpan) {
+        self = unsafe bytes.withUnsafeBytes { unsafe Array($0) }
+    }
+
+    /// Appends a copy of `bytes`.
+    @inlinable
+    public mutating func append(bytes: RawSpan) {
+        unsafe bytes.withUnsafeBytes { unsafe append(contentsOf: $0) }
+    }
+
+    /// Appends an integer, most significant byte first.
+    @inlinable
+    public mutating func append(bigEndian value: some FixedWidthInteger & BitwiseCopyable) {
+        unsafe Swift.withUnsafeBytes(of: value.bigEndian) { unsafe append(contentsOf: $0) }
+    }
+}
+
+extension ArraySlice where Element == UInt8 {
+    /// The slice's bytes, borrowed; offsets count from its start.
+    @inlinable
+    public var rawBytes: RawSpan {
+        @_lifetime(borrow self)
+        get { unsafe span.bytes }
+    }
+}
+
+extension ContiguousArray where Element == UInt8 {
+    /// The array's bytes, borrowed.
+    @inlinable
+    public var rawBytes: RawSpan {
+        @_lifetime(borrow self)
+        get { unsafe span.bytes }
+    }
+}
+
+extension RawSpan {
+    /// The integer at `offset`, most significant byte first. Traps when it does not lie within the span.
+    @inlinable @inline(__always)
+    public func loadBigEndian<Value: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as: Value.Type) -> Value {
+        precondition(offset >= 0 && offset <= byteCount &- MemoryLayout<Value>.size, "the integer lies outside")
+        return unsafe Value(bigEndian: unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: Value.self))
+    }
+
+    /// The byte at `offset`. Traps when it does not lie within the span.
+    @inlinable @inline(__always)
+    public func loadUInt8(at offset: Int) -> UInt8 { loadBigEndian(at: offset, as: UInt8.self) }
+
+    /// The 16-bit integer at `offset`. Traps when it does not lie within the span.
+    @inlinable @inline(__always)
+    public func loadUInt16(at offset: Int) -> UInt16 { loadBigEndian(at: offset, as: UInt16.self) }
+
+    /// The 32-bit integer at `offset`. Traps when it does not lie within the span.
+    @inlinable @inline(__always)
+    public func loadUInt32(at offset: Int) -> UInt32 { loadBigEndian(at: offset, as: UInt32.self) }
+
+    /// The 64-bit integer at `offset`. Traps when it does not lie within the span.
+    @inlinable @inline(__always)
+    public func loadUInt64(at offset: Int) -> UInt64 { loadBigEndian(at: offset, as: UInt64.self) }
+
+    /// Whether both spans hold the same bytes.
+    @inlinable
+    public func hasSameBytes(as other: RawSpan) -> Bool {
+        guard byteCount == other.byteCount else { return false }
+        return unsafe withUnsafeBytes { left in
+            unsafe other.withUnsafeBytes { right in unsafe left.elementsEqual(right) }
+        }
+    }
+}
+
+extension OutputRawSpan {
+    /// Appends a copy of `bytes`. Traps when they do not fit into `freeCapacity`.
+    @inlinable
+    @_lifetime(self: copy self)
+    public mutating func append(bytes: RawSpan) {
+        precondition(bytes.byteCount <= freeCapacity, "the bytes do not fit")
+        unsafe withUnsafeMutableBytes { buffer, initializedCount in
+            unsafe bytes.withUnsafeBytes { source in
+                let free = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[initializedCount...])
+                unsafe free.copyMemory(from: source)
+                initializedCount += source.count
+            }
+        }
+    }
+
+    /// Appends an integer, most significant byte first. Traps when it does not fit into `freeCapacity`.
+    @inlinable
+    @_lifetime(self: copy self)
+    public mutating func append(bigEndian value: some FixedWidthInteger & BitwiseCopyable) {
+        unsafe append(value.bigEndian, as: type(of: value))
+    }
+}
+
+/// A number as `0x` and all its hexadecimal digits.
+func hexadecimal(_ value: some FixedWidthInteger & UnsignedInteger) -> String {
+    let digits = String(value, radix: 16, uppercase: true)
+    return "0x" + String(repeating: "0", count: type(of: value).bitWidth / 4 - digits.count) + digits
+}

@@ -1,0 +1,195 @@
+/// Names a field. Containers hold TLVs again and are told by their number alone, so an unknown one can be walked too.
+///
+/// Numbers 0x4000 to 0x7FFF are free for applications.
+public struct Tag: RawRepresentable, Hashable, Sendable {
+    /// The number on the wire.
+    public var rawValue: UInt16
+
+    /// The tag with that number; every number is one.
+    @inlinable
+    public init(rawValue: UInt16) {
+        self.rawValue = rawValue
+    }
+
+    /// Whether a receiver that does not know the tag must refuse the frame instead of ignoring the field.
+    @inlinable
+    public var isCritical: Bool { rawValue & 0x8000 != 0 }
+
+    /// Whether the value is again TLVs: 0x0100 to 0x01FF, critical or not.
+    @inlinable
+    public var isContainer: Bool { rawValue & 0x7F00 == 0x0100 }
+}
+
+extension Tag {
+    /// u16, an `ErrorCode`.
+    @inlinable
+    public static var code: Tag { Tag(rawValue: 0x0001) }
+    /// UTF-8 for people, at most 256 bytes.
+    @inlinable
+    public static var reason: Tag { Tag(rawValue: 0x0002) }
+    /// u32, milliseconds.
+    @inlinable
+    public static var retryAfter: Tag { Tag(rawValue: 0x0003) }
+    /// UTF-8, an endpoint of at most 512 bytes.
+    @inlinable
+    public static var redirect: Tag { Tag(rawValue: 0x0004) }
+    /// u16, major in the high byte; repeats.
+    @inlinable
+    public static var spokenVersion: Tag { Tag(rawValue: 0x0005) }
+    /// u64, a bit set.
+    @inlinable
+    public static var features: Tag { Tag(rawValue: 0x0010) }
+    /// u64, a `DeviceID`.
+    @inlinable
+    public static var device: Tag { Tag(rawValue: 0x0011) }
+    /// UTF-8, 1 to 128 bytes.
+    @inlinable
+    public static var account: Tag { Tag(rawValue: 0x0012) }
+    /// At most 4,096 bytes, never compressed.
+    @inlinable
+    public static var credential: Tag { Tag(rawValue: 0x0013) }
+    /// UTF-8, the software's name, at most 128 bytes.
+    @inlinable
+    public static var agent: Tag { Tag(rawValue: 0x0014) }
+    /// u64, a `LinkID`.
+    @inlinable
+    public static var link: Tag { Tag(rawValue: 0x0015) }
+    /// Exactly 32 bytes.
+    @inlinable
+    public static var resumeToken: Tag { Tag(rawValue: 0x0016) }
+    /// u16 session, u64 highest sequence received in order; repeats up to 256 times.
+    @inlinable
+    public static var sessionPosition: Tag { Tag(rawValue: 0x0017) }
+    /// u32, an `Epoch`.
+    @inlinable
+    public static var epoch: Tag { Tag(rawValue: 0x0018) }
+    /// u32, seconds.
+    @inlinable
+    public static var resumeLifetime: Tag { Tag(rawValue: 0x0019) }
+    /// u32, milliseconds; the server's hint.
+    @inlinable
+    public static var heartbeatInterval: Tag { Tag(rawValue: 0x001A) }
+    /// u32, bytes.
+    @inlinable
+    public static var maxBody: Tag { Tag(rawValue: 0x0020) }
+    /// u32, bytes.
+    @inlinable
+    public static var maxMessage: Tag { Tag(rawValue: 0x0021) }
+    /// u32, bytes.
+    @inlinable
+    public static var linkWindow: Tag { Tag(rawValue: 0x0022) }
+    /// u32, bytes.
+    @inlinable
+    public static var sessionWindow: Tag { Tag(rawValue: 0x0023) }
+    /// u16.
+    @inlinable
+    public static var maxSessions: Tag { Tag(rawValue: 0x0024) }
+    /// u32 timestamp echoed, u32 microseconds it was held.
+    @inlinable
+    public static var echo: Tag { Tag(rawValue: 0x0030) }
+    /// u64, an absolute limit in bytes.
+    @inlinable
+    public static var linkCredit: Tag { Tag(rawValue: 0x0031) }
+    /// u16 session, u64 cumulative, u64 credit limit, then up to 32 ranges; repeats up to 256 times.
+    @inlinable
+    public static var sessionAck: Tag { Tag(rawValue: 0x0032) }
+    /// u64, from ping to pong.
+    @inlinable
+    public static var nonce: Tag { Tag(rawValue: 0x0033) }
+    /// u64 from 1, the device's message count.
+    @inlinable
+    public static var counter: Tag { Tag(rawValue: 0x0040) }
+    /// u16, a content kind.
+    @inlinable
+    public static var kind: Tag { Tag(rawValue: 0x0041) }
+    /// u32, milliseconds.
+    @inlinable
+    public static var timeToLive: Tag { Tag(rawValue: 0x0043) }
+    /// u64 from 1, the place in the room's log.
+    @inlinable
+    public static var offset: Tag { Tag(rawValue: 0x0048) }
+    /// u64, milliseconds since 1970 by the relay's clock.
+    @inlinable
+    public static var acceptedAt: Tag { Tag(rawValue: 0x0049) }
+    /// UTF-8 account, 1 to 128 bytes.
+    @inlinable
+    public static var sender: Tag { Tag(rawValue: 0x004A) }
+    /// UTF-8, 1 to 128 bytes.
+    @inlinable
+    public static var room: Tag { Tag(rawValue: 0x0050) }
+    /// u8: 0 chat, 1 media, 2 signaling, 3 file.
+    @inlinable
+    public static var sessionKind: Tag { Tag(rawValue: 0x0051) }
+    /// u64, deliver offsets greater than this.
+    @inlinable
+    public static var cursor: Tag { Tag(rawValue: 0x0052) }
+    /// u64, the highest offset.
+    @inlinable
+    public static var head: Tag { Tag(rawValue: 0x0053) }
+    /// u64, the lowest offset that is meant or still kept.
+    @inlinable
+    public static var first: Tag { Tag(rawValue: 0x0054) }
+    /// UTF-8 account; repeats up to 256 times.
+    @inlinable
+    public static var member: Tag { Tag(rawValue: 0x0055) }
+    /// u32, how many messages before the head to start.
+    @inlinable
+    public static var tail: Tag { Tag(rawValue: 0x0056) }
+    /// u16, a `SessionID`.
+    @inlinable
+    public static var session: Tag { Tag(rawValue: 0x0057) }
+    /// u64 first counter, u32 count, u64 first offset; repeats up to 256 times.
+    @inlinable
+    public static var acceptedRun: Tag { Tag(rawValue: 0x0060) }
+    /// u8: 1 delivered, 2 read, 3 refused.
+    @inlinable
+    public static var receiptKind: Tag { Tag(rawValue: 0x0061) }
+    /// u64, an offset.
+    @inlinable
+    public static var upTo: Tag { Tag(rawValue: 0x0062) }
+    /// u64, ties a response to its request.
+    @inlinable
+    public static var correlation: Tag { Tag(rawValue: 0x0070) }
+    /// UTF-8, 1 to 64 bytes.
+    @inlinable
+    public static var method: Tag { Tag(rawValue: 0x0071) }
+    /// u32, milliseconds.
+    @inlinable
+    public static var deadline: Tag { Tag(rawValue: 0x0072) }
+    /// UTF-8 account.
+    @inlinable
+    public static var recipient: Tag { Tag(rawValue: 0x0073) }
+    /// u16, an `ErrorCode`; 0 is success.
+    @inlinable
+    public static var status: Tag { Tag(rawValue: 0x0074) }
+    /// u8: 0 left, 1 online, 2 away.
+    @inlinable
+    public static var presence: Tag { Tag(rawValue: 0x0080) }
+    /// u8, 0 or 1.
+    @inlinable
+    public static var typing: Tag { Tag(rawValue: 0x0081) }
+    /// Container of the size limits.
+    @inlinable
+    public static var limits: Tag { Tag(rawValue: 0x0101) }
+    /// Container of link, token and positions.
+    @inlinable
+    public static var resume: Tag { Tag(rawValue: 0x0102) }
+    /// Container of the application's fields.
+    @inlinable
+    public static var content: Tag { Tag(rawValue: 0x0142) }
+    /// UTF-8.
+    @inlinable
+    public static var text: Tag { Tag(rawValue: 0x0201) }
+    /// Bytes.
+    @inlinable
+    public static var data: Tag { Tag(rawValue: 0x0202) }
+    /// UTF-8, at most 256 bytes.
+    @inlinable
+    public static var name: Tag { Tag(rawValue: 0x0203) }
+    /// UTF-8, at most 128 bytes.
+    @inlinable
+    public static var mediaType: Tag { Tag(rawValue: 0x0204) }
+    /// u64 offset, u64 total, bytes.
+    @inlinable
+    public static var chunk: Tag { Tag(rawValue: 0x0205) }
+}

@@ -1,0 +1,14 @@
+internal import CMartletCodec
+
+/// CRC-32 of IEEE 802.3: reflected, polynomial 0xEDB88320, as zlib and gzip use it (RFC 1952 §8).
+public enum CRC32 {
+    /// The checksum of `bytes`, continued from the checksum `crc` of what comes before them; 0 for nothing before.
+    public static func checksum(_ bytes: RawSpan, continuing crc: UInt32 = 0) -> UInt32 {
+        unsafe bytes.withUnsafeBytes { unsafe martlet_crc32(crc, $0.baseAddress, $0.count) }
+    }
+
+    /// The same by zlib alone, so that a test can hold the two against each other.
+    static func zlibChecksum(_ bytes: RawSpan, continuing crc: UInt32 = 0) -> UInt32 {
+        unsafe bytes.withUnsafeBytes { unsafe martlet_crc32_zlib(crc, $0.baseAddress, $0.count) }
+    }
+}

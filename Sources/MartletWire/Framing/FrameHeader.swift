@@ -1,0 +1,171 @@
+/// The 28 bytes in front of every frame's body.
+///
+/// | offset | field | bytes |
+/// |---|---|---|
+/// | 0 | magic | 4 |
+/// | 4, 5 | version major, minor | 1 + 1 |
+/// | 6 | type | 2 |
+/// | 8 | sequence | 4 |
+/// | 12 | timestamp | 4 |
+/// | 16 | flags | 1 |
+/// | 17 | compression | 1 |
+/// | 18 | session | 2 |
+/// | 20 | body length | 4 |
+/// | 24 | checksum | 4 |
+public struct FrameHeader: Equatable, Sendable {
+    /// How many bytes a header takes.
+    @inlinable
+    public static var byteCount: Int { 28 }
+    /// The four bytes every frame starts with; the first is not ASCII, so no text protocol starts so.
+    @inlinable
+    public static var magic: UInt32 { 0x8D4D_5254 }
+    /// How many bytes of the header the checksum covers: all in front of the checksum itself.
+    @inlinable
+    public static var checksummedByteCount: Int { 24 }
+    /// No limit on a body's length can be set beyond this many bytes (1 GiB).
+    @inlinable
+    public static var largestBodyByteCount: Int { 1 << 30 }
+
+    /// The version the sender speaks.
+    public var version: WireVersion
+    /// What the frame is for.
+    public var type: FrameType
+    /// The low 32 bits of the session's count of reliable frames in this direction; 0 in frames that are not counted.
+    public var sequence: UInt32
+    /// Milliseconds since the link began; echoed, never a reason to refuse.
+    public var timestamp: UInt32
+    /// The flag byte.
+    public var flags: FrameFlags
+    /// How the body is compressed.
+    public var compression: Compression
+    /// The session the frame belongs to.
+    public var session: SessionID
+    /// The body's length in bytes, as sent.
+    public var bodyByteCount: UInt32
+    /// CRC-32 of the body as sent, continued over the header's first 24 bytes.
+    public var checksum: UInt32
+
+    /// A header that is not sealed yet.
+    @inlinable
+    public init(
+        version: WireVersion = .current, type: FrameType, sequence: UInt32 = 0, timestamp: UInt32 = 0,
+        flags: FrameFlags = [], compression: Compression = .none, session: SessionID = .control,
+        bodyByteCount: UInt32 = 0, checksum: UInt32 = 0
+    ) {
+        self.version = version
+        self.type = type
+        self.sequence = sequence
+        self.timestamp = timestamp
+        self.flags = flags
+        self.compression = compression
+        self.session = session
+        self.bodyByteCount = bodyByteCount
+        self.checksum = checksum
+    }
+}
+
+extension FrameHeader {
+    /// Reads a header from the first 28 bytes of `bytes`.
+    ///
+    /// Throws, in this order of checks: `badMagic`, `unsupportedVersion`, `reservedBits`, `frameTooLarge`,
+    /// `unsupportedCompression`; before them `unexpectedEOF` when fewer than 28 bytes are there and those are right.
+    public init(parsing bytes: RawSpan, maxBodyByteCount: Int) throws(WireError) {
+        guard bytes.byteCount >= Self.byteCount else {
+            try Self.checkPrefix(bytes)
+            throw .unexpectedEOF(missing: Self.byteCount - bytes.byteCount)
+        }
+        let opening = bytes.loadUInt64(at: 0)
+        guard opening >> 24 == Self.opening else { throw Self.prefixError(bytes) }
+        let tail = bytes.loadUInt64(at: 16)
+        flags = FrameFlags(rawValue: UInt8(truncatingIfNeeded: tail >> 56))
+        guard flags.isDisjoint(with: .reserved) else { throw .reservedBits(flags.rawValue) }
+        bodyByteCount = UInt32(truncatingIfNeeded: tail)
+        guard Int64(bodyByteCount) <= Int64(maxBodyByteCount) else {
+            throw .frameTooLarge(byteCount: UInt64(bodyByteCount), limit: maxBodyByteCount)
+        }
+        switch UInt8(truncatingIfNeeded: tail >> 48) {
+        case Compression.none.rawValue: compression = .none
+        case Compression.zlib.rawValue: compression = .zlib
+        case let other: throw .unsupportedCompression(other)
+        }
+        session = SessionID(rawValue: UInt16(truncatingIfNeeded: tail >> 32))
+        version = WireVersion(packed: UInt16(truncatingIfNeeded: opening >> 16))
+        type = FrameType(rawValue: UInt16(truncatingIfNeeded: opening))
+        sequence = bytes.loadUInt32(at: 8)
+        timestamp = bytes.loadUInt32(at: 12)
+        checksum = bytes.loadUInt32(at: 24)
+    }
+
+    /// The magic and the major version, as the first five bytes have them.
+    private static var opening: UInt64 { UInt64(magic) << 8 | UInt64(WireVersion.current.major) }
+
+    /// Checks the magic and the major version as far as `bytes` reaches, be it a whole header or its first byte.
+    ///
+    /// Throws `badMagic` or `unsupportedVersion`.
+    public static func checkPrefix(_ bytes: RawSpan) throws(WireError) {
+        for offset in 0..<min(bytes.byteCount, 5) {
+            let expected = UInt8(truncatingIfNeeded: opening >> UInt64(32 - 8 * offset))
+            if bytes.loadUInt8(at: offset) != expected { throw prefixError(bytes) }
+        }
+    }
+
+    private static func prefixError(_ bytes: RawSpan) -> WireError {
+        var found: UInt32 = 0
+        for offset in 0..<min(bytes.byteCount, 4) {
+            found |= UInt32(bytes.loadUInt8(at: offset)) << UInt32(24 - 8 * offset)
+        }
+        return found == magic ? .unsupportedVersion(major: bytes.loadUInt8(at: 4)) : .badMagic(found)
+    }
+
+    /// Appends the 28 bytes, the checksum as it stands. Traps when they do not fit.
+    @_lifetime(output: copy output)
+    public func encode(into output: inout OutputRawSpan) {
+        let words = self.words
+        output.append(bigEndian: words.0)
+        output.append(bigEndian: words.1)
+        output.append(bigEndian: words.2)
+        output.append(bigEndian: checksum)
+    }
+
+    /// The first 24 bytes as three big-endian numbers.
+    private var words: (UInt64, UInt64, UInt64) {
+        (
+            UInt64(Self.magic) << 32 | UInt64(version.packed) << 16 | UInt64(type.rawValue),
+            UInt64(sequence) << 32 | UInt64(timestamp),
+            UInt64(flags.rawValue) << 56 | UInt64(compression.rawValue) << 48 | UInt64(session.rawValue) << 32
+                | UInt64(bodyByteCount)
+        )
+    }
+}
+
+extension FrameHeader {
+    /// The checksum of a frame: the body's CRC-32 continued over the first 24 bytes of `header`.
+    ///
+    /// In this order a body that goes to many receivers is summed once. Traps when `header` is shorter.
+    public static func checksum(bodyChecksum: UInt32, header: RawSpan) -> UInt32 {
+        CRC32.checksum(header.extracting(first: checksummedByteCount), continuing: bodyChecksum)
+    }
+
+    /// Marks the frame as checksummed and sets the checksum from that of the body.
+    public mutating func seal(bodyChecksum: UInt32) {
+        flags.insert(.checksummed)
+        checksum = expectedChecksum(bodyChecksum: bodyChecksum)
+    }
+
+    /// Checks the checksum against `body`.
+    ///
+    /// Throws `missingChecksum` when the frame is not marked as checksummed, `badChecksum` when the sums differ.
+    public func verify(body: RawSpan) throws(WireError) {
+        guard flags.contains(.checksummed) else { throw .missingChecksum }
+        let actual = expectedChecksum(bodyChecksum: CRC32.checksum(body))
+        if actual != checksum { throw .badChecksum(expected: checksum, actual: actual) }
+    }
+
+    private func expectedChecksum(bodyChecksum: UInt32) -> UInt32 {
+        let words = self.words
+        let bytes = (words.0.bigEndian, words.1.bigEndian, words.2.bigEndian)
+        return unsafe withUnsafeBytes(of: bytes) {
+            unsafe CRC32.checksum(RawSpan(_unsafeBytes: $0), continuing: bodyChecksum)
+        }
+    }
+}
