@@ -1,0 +1,50 @@
+# Everything a developer or a machine runs. `make help` lists the targets.
+#
+# The recipes hold one or two commands each; whatever needs a condition or a loop is a program in Scripts/.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+SWIFT ?= swift
+# The file that `make demo` sends; the tool brings its own when this is empty.
+FILE ?=
+
+sources := Sources Tests Package.swift
+
+.PHONY: help deps build demo test lint format docs coverage tsan asan
+
+help: ## list the targets
+	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+
+deps: ## install the system packages that the build needs and this machine lacks
+	@Scripts/install-dependencies
+
+build: deps ## build everything for release
+	@$(SWIFT) build --configuration release --quiet
+
+demo: deps ## build the tool and show a conversation: make demo FILE=picture.png
+	@$(SWIFT) build --configuration release --quiet --product martlet
+	@.build/release/martlet demo $(if $(FILE),"$(FILE)")
+
+test: deps lint ## lint, build with warnings as errors and run every test
+	@$(SWIFT) test --quiet --disable-xctest
+
+lint: ## check the formatting of every Swift file
+	@$(SWIFT) format lint --strict --parallel --recursive $(sources)
+
+format: ## format every Swift file in place
+	@$(SWIFT) format format --in-place --parallel --recursive $(sources)
+
+docs: deps ## build the reference documentation of the public modules into docs/
+	@Scripts/docs
+
+coverage: deps ## measure line coverage of the wire and the protocol; fails below 95 %
+	@Scripts/install-dependencies python3
+	@Scripts/coverage
+
+tsan: deps ## run every test under the thread sanitizer
+	@$(SWIFT) test --quiet --disable-xctest --sanitize thread --scratch-path .build/tsan
+
+asan: deps ## run every test under the address sanitizer
+	@$(SWIFT) test --quiet --disable-xctest --sanitize address --scratch-path .build/asan
