@@ -1,0 +1,94 @@
+/// Estimates the round-trip time and the retransmission timeout from samples (RFC 6298 §2, RFC 9002 §5).
+///
+/// The time for which the peer held the acknowledgement back is taken off a sample, as far as the sample stays at or
+/// above the minimum seen (RFC 9002 §5.3), so a peer that lies about it gains nothing. All arithmetic is in whole
+/// nanoseconds.
+public struct RTTEstimator: Hashable, Sendable {
+    /// The longest that a peer may hold an acknowledgement back; part of every timeout.
+    public static let maxAckDelay = Duration.milliseconds(25)
+    /// The least margin for variation in a timeout (RFC 6298's G, RFC 9002's kGranularity).
+    public static let granularity = Duration.milliseconds(1)
+    /// The timeout before the first sample (RFC 6298 §2.1).
+    public static let initialTimeout = Duration.seconds(1)
+    /// The shortest timeout; shorter ones fire on a scheduler's hiccup.
+    public static let minimumTimeout = Duration.milliseconds(200)
+    /// The longest timeout, doubling included (RFC 6298 §2.5).
+    public static let maximumTimeout = Duration.seconds(60)
+    /// The longest sample that is believed; a longer one timed a suspended process, not the network.
+    public static let maximumSample = Duration.seconds(60)
+
+    private var smoothedNanoseconds: Int64 = 0
+    private var variationNanoseconds: Int64 = 0
+    private var latestNanoseconds: Int64 = 0
+    private var minimumNanoseconds = Int64.max
+    /// Expiries since the last sample or acknowledgement; each doubles the timeout.
+    public private(set) var backoffCount = 0
+
+    /// An estimator without a sample.
+    public init() {}
+
+    /// Whether at least one sample was taken.
+    public var hasSample: Bool { minimumNanoseconds != .max }
+
+    /// The smoothed round-trip time (srtt).
+    public var smoothed: Duration? { hasSample ? .nanoseconds(smoothedNanoseconds) : nil }
+
+    /// The mean deviation (rttvar).
+    public var variation: Duration? { hasSample ? .nanoseconds(variationNanoseconds) : nil }
+
+    /// The last sample as measured, the peer's delay included.
+    public var latest: Duration? { hasSample ? .nanoseconds(latestNanoseconds) : nil }
+
+    /// The shortest sample so far.
+    public var minimum: Duration? { hasSample ? .nanoseconds(minimumNanoseconds) : nil }
+
+    /// How good the link is by ``smoothed``.
+    public var quality: LinkQuality { LinkQuality(roundTrip: smoothed) }
+
+    /// Takes one sample: `roundTrip` as measured, `ackDelay` of it spent at the peer, by its own account.
+    ///
+    /// - Returns: whether the sample was believed; one that is not positive or above ``maximumSample`` changes nothing.
+    @discardableResult
+    public mutating func sample(_ roundTrip: Duration, ackDelay: Duration = .zero) -> Bool {
+        guard roundTrip > .zero, roundTrip <= Self.maximumSample else { return false }
+        let isFirst = !hasSample
+        latestNanoseconds = roundTrip.nanoseconds
+        minimumNanoseconds = min(minimumNanoseconds, latestNanoseconds)
+        backoffCount = 0
+        guard !isFirst else {
+            smoothedNanoseconds = latestNanoseconds
+            variationNanoseconds = latestNanoseconds / 2
+            return true
+        }
+        let delay = ackDelay.clamped(to: .zero...Self.maxAckDelay).nanoseconds
+        let adjusted = latestNanoseconds - delay >= minimumNanoseconds ? latestNanoseconds - delay : latestNanoseconds
+        variationNanoseconds = (3 * variationNanoseconds + abs(smoothedNanoseconds - adjusted)) / 4
+        smoothedNanoseconds = (7 * smoothedNanoseconds + adjusted) / 8
+        return true
+    }
+
+    /// The timeout without doubling: srtt + max(4·rttvar, granularity) + max ack delay, between
+    /// ``minimumTimeout`` and ``maximumTimeout``.
+    public var baseTimeout: Duration {
+        guard hasSample else { return Self.initialTimeout }
+        let margin = max(4 * variationNanoseconds, Self.granularity.nanoseconds)
+        let timeout = Duration.nanoseconds(smoothedNanoseconds + margin) + Self.maxAckDelay
+        return timeout.clamped(to: Self.minimumTimeout...Self.maximumTimeout)
+    }
+
+    /// The retransmission timeout: ``baseTimeout``, doubled for each expiry since the last sample, at most
+    /// ``maximumTimeout``.
+    public var timeout: Duration {
+        min(baseTimeout * (1 << backoffCount), Self.maximumTimeout)
+    }
+
+    /// The timer ran out: doubles the timeout (RFC 6298 §5.5).
+    public mutating func timeoutExpired() {
+        if timeout < Self.maximumTimeout { backoffCount += 1 }
+    }
+
+    /// Something new was acknowledged, even if it gave no sample: the doubling ends (RFC 9002 §6.2.1).
+    public mutating func acknowledged() {
+        backoffCount = 0
+    }
+}
