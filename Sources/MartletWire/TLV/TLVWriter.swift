@@ -3,7 +3,7 @@
 /// Values are the program's own, so a value too long for its 32-bit length (4 GiB) is a trap, not an error.
 public struct TLVWriter: Sendable {
     /// What was written so far.
-    public private(set) var bytes: [UInt8] = []
+    public internal(set) var bytes: [UInt8] = []
 
     /// An empty writer.
     public init() {}
@@ -68,7 +68,7 @@ public struct TLVWriter: Sendable {
         }
     }
 
-    private mutating func appendHead(_ tag: Tag, byteCount: Int) {
+    mutating func appendHead(_ tag: Tag, byteCount: Int) {
         bytes.append(bigEndian: tag.rawValue)
         bytes.append(bigEndian: UInt32(byteCount))
     }

@@ -1,0 +1,91 @@
+/// A row of a sender's messages that lie at neighbouring offsets of the room.
+public struct AcceptedRun: Hashable, Sendable {
+    /// The first message's counter, at least 1.
+    public let firstCounter: UInt64
+    /// How many messages, at least 1.
+    public let count: UInt32
+    /// The first message's offset, at least 1.
+    public let firstOffset: UInt64
+
+    /// A row of messages.
+    ///
+    /// - Precondition: counters, offsets and the count start at 1, and none passes 64 bits.
+    public init(firstCounter: UInt64, count: UInt32, firstOffset: UInt64) {
+        self.firstCounter = firstCounter
+        self.count = count
+        self.firstOffset = firstOffset
+        precondition(isValid, "a run's numbers start at 1 and stay within 64 bits")
+    }
+
+    /// The messages' counters.
+    public var counters: ClosedRange<UInt64> { firstCounter...(firstCounter + UInt64(count - 1)) }
+
+    /// The messages' offsets.
+    public var offsets: ClosedRange<UInt64> { firstOffset...(firstOffset + UInt64(count - 1)) }
+
+    /// Where the message of that counter lies; nil when it is not in the run.
+    public func offset(of counter: UInt64) -> UInt64? {
+        counters.contains(counter) ? firstOffset + (counter - firstCounter) : nil
+    }
+
+    private var isValid: Bool {
+        guard firstCounter >= 1, count >= 1, firstOffset >= 1 else { return false }
+        let distance = UInt64(count - 1)
+        return UInt64.max - firstCounter >= distance && UInt64.max - firstOffset >= distance
+    }
+
+    init(parsing field: TLVView) throws(WireError) {
+        guard field.value.byteCount == Self.valueByteCount else { throw .invalidValue(field.tag) }
+        firstCounter = field.value.loadUInt64(at: 0)
+        count = field.value.loadUInt32(at: 8)
+        firstOffset = field.value.loadUInt64(at: 12)
+        guard isValid else { throw .invalidValue(field.tag) }
+    }
+
+    func encode(into writer: inout TLVWriter) {
+        writer.appendFixed(.acceptedRun, byteCount: Self.valueByteCount)
+        writer.appendRaw(firstCounter)
+        writer.appendRaw(count)
+        writer.appendRaw(firstOffset)
+    }
+
+    private static var valueByteCount: Int { 20 }
+}
+
+/// The relay has messages durably, at these offsets of the room.
+public struct Accepted: FrameBody {
+    /// `accepted`, 0x2003.
+    public static let type = FrameType.accepted
+    /// The most runs in one.
+    public static let maxRunCount = 256
+
+    /// The messages, 1…256 runs.
+    public let runs: [AcceptedRun]
+
+    /// A confirmation.
+    ///
+    /// - Precondition: 1…``maxRunCount`` runs.
+    public init(runs: [AcceptedRun]) {
+        precondition((1...Self.maxRunCount).contains(runs.count), "accepted names 1…256 runs")
+        self.runs = runs
+    }
+
+    /// Parses a whole body; see ``FrameBody`` for the errors.
+    public init(parsing body: RawSpan) throws(WireError) {
+        var runs: [AcceptedRun] = []
+        var reader = try TLVReader(wholeBody: body)
+        while let field = try reader.next() {
+            switch field.tag {
+            case .acceptedRun: try runs.append(AcceptedRun(parsing: field), limit: Self.maxRunCount)
+            default: try field.skip()
+            }
+        }
+        guard !runs.isEmpty else { throw .missingField(.acceptedRun) }
+        self.runs = runs
+    }
+
+    /// Appends the body's fields.
+    public func encode(into writer: inout TLVWriter) {
+        for run in runs { run.encode(into: &writer) }
+    }
+}

@@ -1,0 +1,53 @@
+/// What the content of a message, a request or a response must look like: the value of a `content` container.
+///
+/// Fields that a version does not know are for the application that reads the content, critical ones too: a relay that
+/// carries them need not understand them.
+public enum ContentRules {
+    /// The most TLVs in a content, nested ones counted. Less than a body may have, so that what a relay adds to a client's
+    /// body never makes it one that receivers refuse.
+    public static let maxTLVCount = TLVLimits.maxCount - 16
+
+    /// Checks a content's structure and, for a kind whose fields are known here, the fields.
+    ///
+    /// - Throws: `WireError.malformedTLV`, `.tlvTooDeep` or `.tooManyTLVs`; for text, `.missingField`, `.duplicateField`
+    ///   or `.invalidValue` unless there is one `text` field of non-empty UTF-8.
+    public static func check(_ content: RawSpan, of kind: ContentKind? = nil) throws(WireError) {
+        var budget = maxTLVCount
+        try TLVValidator.validate(content, depth: 1, budget: &budget)
+        if kind == .text { _ = try text(in: content) }
+    }
+
+    /// The one text of a content whose structure has been checked.
+    @_lifetime(copy content)
+    static func text(in content: RawSpan) throws(WireError) -> RawSpan {
+        var text: RawSpan?
+        var reader = TLVReader(content)
+        while let field = try reader.next() {
+            guard field.tag == .text else { continue }
+            guard text == nil else { throw .duplicateField(.text) }
+            try field.checkText(minByteCount: 1)
+            text = field.value
+        }
+        guard let text else { throw .missingField(.text) }
+        return text
+    }
+
+    /// Whether a content that the program made itself keeps the rules.
+    static func allow(_ content: [UInt8]?, of kind: ContentKind? = nil) -> Bool {
+        guard let content else { return true }
+        do {
+            try check(content.rawBytes, of: kind)
+            return true
+        } catch {
+            return false
+        }
+    }
+}
+
+extension TLVView {
+    /// A copy of a content, checked but for its kind.
+    func content() throws(WireError) -> [UInt8] {
+        try ContentRules.check(value)
+        return bytes()
+    }
+}

@@ -1,0 +1,52 @@
+/// Opens a session on a room.
+public struct Open: FrameBody {
+    /// `open`, 0x5001.
+    public static let type = FrameType.open
+
+    /// The room.
+    public var room: RoomName
+    /// The session's preset.
+    public var kind: SessionKind
+    /// Deliver offsets greater than this; 0 is from the start.
+    public var cursor: UInt64
+    /// Start this many messages before the room's head, whatever the cursor says.
+    public var tail: UInt32?
+
+    /// A request to open.
+    public init(room: RoomName, kind: SessionKind = .chat, cursor: UInt64, tail: UInt32? = nil) {
+        self.room = room
+        self.kind = kind
+        self.cursor = cursor
+        self.tail = tail
+    }
+
+    /// Parses a whole body; see ``FrameBody`` for the errors.
+    public init(parsing body: RawSpan) throws(WireError) {
+        var room: RoomName?
+        var kind: SessionKind?
+        var cursor: UInt64?
+        var tail: UInt32?
+        var reader = try TLVReader(wholeBody: body)
+        while let field = try reader.next() {
+            switch field.tag {
+            case .room: try room.fill(.room, field.name())
+            case .sessionKind: try kind.fill(.sessionKind, field.sessionKind())
+            case .cursor: try cursor.fill(.cursor, field.uint64())
+            case .tail: try tail.fill(.tail, field.uint32())
+            default: try field.skip()
+            }
+        }
+        self.room = try room.required(.room)
+        self.kind = try kind.required(.sessionKind)
+        self.cursor = try cursor.required(.cursor)
+        self.tail = tail
+    }
+
+    /// Appends the body's fields.
+    public func encode(into writer: inout TLVWriter) {
+        writer.append(.room, name: room)
+        writer.append(.sessionKind, uint8: kind.rawValue)
+        writer.append(.cursor, uint64: cursor)
+        if let tail { writer.append(.tail, uint32: tail) }
+    }
+}

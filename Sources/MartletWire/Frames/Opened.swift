@@ -1,0 +1,50 @@
+/// Answers open: the session stands.
+public struct Opened: FrameBody {
+    /// `opened`, 0x5002.
+    public static let type = FrameType.opened
+    /// The most members named.
+    public static let maxMemberCount = 256
+
+    /// The room's highest offset; 0 when it is empty.
+    public let head: UInt64
+    /// The lowest offset still kept.
+    public let first: UInt64
+    /// Who is in the room, at most 256 of them.
+    public let members: [AccountName]
+
+    /// An answer.
+    ///
+    /// - Precondition: at most ``maxMemberCount`` members.
+    public init(head: UInt64, first: UInt64, members: [AccountName] = []) {
+        precondition(members.count <= Self.maxMemberCount, "more members than a frame may name")
+        self.head = head
+        self.first = first
+        self.members = members
+    }
+
+    /// Parses a whole body; see ``FrameBody`` for the errors.
+    public init(parsing body: RawSpan) throws(WireError) {
+        var head: UInt64?
+        var first: UInt64?
+        var members: [AccountName] = []
+        var reader = try TLVReader(wholeBody: body)
+        while let field = try reader.next() {
+            switch field.tag {
+            case .head: try head.fill(.head, field.uint64())
+            case .first: try first.fill(.first, field.uint64())
+            case .member: try members.append(field.name(), limit: Self.maxMemberCount)
+            default: try field.skip()
+            }
+        }
+        self.head = try head.required(.head)
+        self.first = try first.required(.first)
+        self.members = members
+    }
+
+    /// Appends the body's fields.
+    public func encode(into writer: inout TLVWriter) {
+        writer.append(.head, uint64: head)
+        writer.append(.first, uint64: first)
+        for member in members { writer.append(.member, name: member) }
+    }
+}

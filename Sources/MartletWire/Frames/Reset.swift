@@ -1,0 +1,47 @@
+/// Ends a session at once, from the control session: what it still had under way is dropped.
+public struct Reset: FrameBody {
+    /// `reset`, 0x5004.
+    public static let type = FrameType.reset
+
+    /// The session that ends.
+    public let session: SessionID
+    /// Why.
+    public let code: ErrorCode
+    /// The same for people, at most 256 bytes.
+    public let reason: String?
+
+    /// An end; `reason` is cut to 256 bytes.
+    ///
+    /// - Precondition: the control session ends only with its link.
+    public init(session: SessionID, code: ErrorCode, reason: String? = nil) {
+        precondition(session != .control, "the control session cannot be reset")
+        self.session = session
+        self.code = code
+        self.reason = reason?.clipped(toByteCount: FreeText.maxReasonByteCount)
+    }
+
+    /// Parses a whole body; see ``FrameBody`` for the errors.
+    public init(parsing body: RawSpan) throws(WireError) {
+        var session: SessionID?
+        var code: ErrorCode?
+        var reason: String?
+        var reader = try TLVReader(wholeBody: body)
+        while let field = try reader.next() {
+            switch field.tag {
+            case .session: try session.fill(.session, SessionID(rawValue: field.uint16()))
+            case .code: try code.fill(.code, ErrorCode(rawValue: field.uint16()))
+            case .reason: try reason.fill(.reason, field.reason())
+            default: try field.skip()
+            }
+        }
+        guard try session.required(.session) != .control else { throw .invalidValue(.session) }
+        self.init(session: try session.required(.session), code: try code.required(.code), reason: reason)
+    }
+
+    /// Appends the body's fields.
+    public func encode(into writer: inout TLVWriter) {
+        writer.append(.session, uint16: session.rawValue)
+        writer.append(.code, uint16: code.rawValue)
+        if let reason { writer.append(.reason, string: reason) }
+    }
+}

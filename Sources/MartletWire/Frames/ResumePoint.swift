@@ -1,0 +1,99 @@
+/// How far one session has been received.
+public struct SessionPosition: Hashable, Sendable {
+    /// The session.
+    public var session: SessionID
+    /// The highest sequence received with none missing before it; 0 when nothing has arrived.
+    public var received: UInt64
+
+    /// A session's position.
+    public init(session: SessionID, received: UInt64) {
+        self.session = session
+        self.received = received
+    }
+}
+
+/// Where a device left its link: what the next hello presents to take it up again.
+public struct ResumePoint: Equatable, Sendable {
+    /// The most sessions named in one.
+    public static let maxPositionCount = 256
+
+    /// The link.
+    public let link: LinkID
+    /// The secret that welcome handed out.
+    public let token: ResumeToken
+    /// What this side has received, each session at most once.
+    public let positions: [SessionPosition]
+
+    /// A point to resume at.
+    ///
+    /// - Precondition: at most ``maxPositionCount`` positions, no session twice.
+    public init(link: LinkID, token: ResumeToken, positions: [SessionPosition]) {
+        precondition(positions.count <= Self.maxPositionCount, "more positions than a frame may name")
+        precondition(positions.namesEachSessionOnce, "a session named twice")
+        self.link = link
+        self.token = token
+        self.positions = positions
+    }
+
+    init(parsing container: TLVView) throws(WireError) {
+        var link: LinkID?
+        var token: ResumeToken?
+        var positions: [SessionPosition] = []
+        var reader = container.reader()
+        while let field = try reader.next() {
+            switch field.tag {
+            case .link: try link.fill(.link, LinkID(rawValue: field.uint64()))
+            case .resumeToken: try token.fill(.resumeToken, field.resumeToken())
+            case .sessionPosition: try positions.append(field.sessionPosition(), limit: Self.maxPositionCount)
+            default: try field.skip()
+            }
+        }
+        guard positions.namesEachSessionOnce else { throw .duplicateField(.sessionPosition) }
+        self.link = try link.required(.link)
+        self.token = try token.required(.resumeToken)
+        self.positions = positions
+    }
+
+    func encode(into writer: inout TLVWriter) {
+        writer.container(.resume) { resume in
+            resume.append(.link, uint64: link.rawValue)
+            resume.append(.resumeToken, bytes: token.bytes)
+            for position in positions { resume.append(.sessionPosition, position: position) }
+        }
+    }
+}
+
+extension [SessionPosition] {
+    var namesEachSessionOnce: Bool {
+        var seen: Set<SessionID> = []
+        return allSatisfy { seen.insert($0.session).inserted }
+    }
+
+    /// A container that holds positions only.
+    init(parsing container: TLVView) throws(WireError) {
+        self = []
+        var reader = container.reader()
+        while let field = try reader.next() {
+            switch field.tag {
+            case .sessionPosition: try append(field.sessionPosition(), limit: ResumePoint.maxPositionCount)
+            default: try field.skip()
+            }
+        }
+        guard namesEachSessionOnce else { throw .duplicateField(.sessionPosition) }
+    }
+}
+
+extension TLVView {
+    func sessionPosition() throws(WireError) -> SessionPosition {
+        guard value.byteCount == 10 else { throw .invalidValue(tag) }
+        return SessionPosition(session: SessionID(rawValue: value.loadUInt16(at: 0)), received: value.loadUInt64(at: 2))
+    }
+}
+
+extension TLVWriter {
+    mutating func append(_ tag: Tag, position: SessionPosition) {
+        appendFixed(tag, byteCount: 10)
+        appendRaw(position.session.rawValue)
+        appendRaw(position.received)
+    }
+}

@@ -1,0 +1,93 @@
+/// What may be lost: typing, presence, and whatever else is worthless a moment later. It is neither acknowledged nor
+/// stored.
+public struct Transient: FrameBody {
+    /// `transient`, 0x1001.
+    public static let type = FrameType.transient
+
+    /// Whether a member is there.
+    public enum Presence: UInt8, CaseIterable, Sendable {
+        /// No longer in the room.
+        case left = 0
+        /// There.
+        case online = 1
+        /// Its link is suspended.
+        case away = 2
+    }
+
+    /// Exactly one of these.
+    public enum Content: Equatable, Sendable {
+        /// Whether the sender is typing.
+        case typing(Bool)
+        /// Whether the sender is there.
+        case presence(Presence)
+        /// An application's own: a kind and a content of TLVs.
+        case message(ContentKind, [UInt8])
+    }
+
+    /// What is said.
+    public let content: Content
+    /// Who says it; the relay fills it in.
+    public let sender: AccountName?
+
+    /// A passing word.
+    ///
+    /// - Precondition: a message's content keeps ``ContentRules``.
+    public init(_ content: Content, sender: AccountName? = nil) {
+        if case .message(let kind, let bytes) = content {
+            precondition(ContentRules.allow(bytes, of: kind), "content breaks the rules of its kind")
+        }
+        self.content = content
+        self.sender = sender
+    }
+
+    /// Parses a whole body; see ``FrameBody`` for the errors. Two things said at once are `invalidValue`.
+    public init(parsing body: RawSpan) throws(WireError) {
+        var typing: Bool?
+        var presence: Presence?
+        var kind: ContentKind?
+        var content: [UInt8]?
+        var sender: AccountName?
+        var reader = try TLVReader(wholeBody: body)
+        while let field = try reader.next() {
+            switch field.tag {
+            case .typing: try typing.fill(.typing, field.bool())
+            case .presence: try presence.fill(.presence, field.presence())
+            case .kind: try kind.fill(.kind, ContentKind(rawValue: field.uint16()))
+            case .content: try content.fill(.content, field.content())
+            case .sender: try sender.fill(.sender, field.name())
+            default: try field.skip()
+            }
+        }
+        self.sender = sender
+        switch (typing, presence, kind == nil && content == nil) {
+        case (let typing?, nil, true): self.content = .typing(typing)
+        case (nil, let presence?, true): self.content = .presence(presence)
+        case (nil, nil, _):
+            let bytes = try content.required(.content)
+            let kind = try kind.required(.kind)
+            try ContentRules.check(bytes.rawBytes, of: kind)
+            self.content = .message(kind, bytes)
+        case (nil, _, _): throw .invalidValue(.presence)
+        default: throw .invalidValue(.typing)
+        }
+    }
+
+    /// Appends the body's fields.
+    public func encode(into writer: inout TLVWriter) {
+        switch content {
+        case .typing(let isTyping): writer.append(.typing, uint8: isTyping ? 1 : 0)
+        case .presence(let presence): writer.append(.presence, uint8: presence.rawValue)
+        case .message(let kind, let bytes):
+            writer.append(.kind, uint16: kind.rawValue)
+            writer.append(.content, bytes: bytes)
+        }
+        if let sender { writer.append(.sender, name: sender) }
+    }
+}
+
+extension TLVView {
+    func presence() throws(WireError) -> Transient.Presence {
+        guard let presence = Transient.Presence(rawValue: try uint8()) else { throw .invalidValue(tag) }
+        return presence
+    }
+}
