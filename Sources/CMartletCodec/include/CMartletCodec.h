@@ -1,16 +1,40 @@
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/// 1 when libdeflate was there at build time, else 0: zlib then does everything.
-#if __has_include(<libdeflate.h>)
-#define MARTLET_HAS_LIBDEFLATE 1
-#else
-#define MARTLET_HAS_LIBDEFLATE 0
-#endif
+// libdeflate does the work where its header is there at build time, else zlib. Everything below zlib can do alone,
+// so that a test can hold the two against each other.
 
 /// CRC-32 (IEEE 802.3, reflected) of `count` bytes, continuing `crc`; 0 starts anew.
 uint32_t martlet_crc32(uint32_t crc, const void *bytes, size_t count);
-/// The same sum by zlib alone, for the test that holds the two against each other.
+/// The same sum by zlib alone.
 uint32_t martlet_crc32_zlib(uint32_t crc, const void *bytes, size_t count);
+
+typedef struct martlet_deflater martlet_deflater;
+
+/// A compressor of level 1 to 9; null when there is no memory.
+martlet_deflater *martlet_deflater_create(int level, bool zlib_only);
+void martlet_deflater_destroy(martlet_deflater *deflater);
+/// Compresses into zlib format. The byte count of the output, 0 when it does not fit into `capacity`.
+size_t martlet_deflater_run(
+    martlet_deflater *deflater, const void *input, size_t count, void *output, size_t capacity);
+
+typedef struct martlet_inflater martlet_inflater;
+
+typedef enum {
+    /// The input is one whole stream, and the output is all that comes of it.
+    MARTLET_INFLATE_DONE,
+    /// More than `capacity` bytes would come out.
+    MARTLET_INFLATE_FULL,
+    /// Truncated, damaged, wrong checksum, or bytes behind the stream's end.
+    MARTLET_INFLATE_DAMAGED
+} martlet_inflate_outcome;
+
+/// A decompressor; null when there is no memory.
+martlet_inflater *martlet_inflater_create(bool zlib_only);
+void martlet_inflater_destroy(martlet_inflater *inflater);
+/// Decompresses zlib format. `written` is set to the byte count of the output, 0 unless done.
+martlet_inflate_outcome martlet_inflater_run(
+    martlet_inflater *inflater, const void *input, size_t count, void *output, size_t capacity, size_t *written);

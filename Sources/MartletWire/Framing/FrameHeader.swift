@@ -156,8 +156,18 @@ extension FrameHeader {
     ///
     /// Throws `missingChecksum` when the frame is not marked as checksummed, `badChecksum` when the sums differ.
     public func verify(body: RawSpan) throws(WireError) {
-        guard flags.contains(.checksummed) else { throw .missingChecksum }
-        let actual = expectedChecksum(bodyChecksum: CRC32.checksum(body))
+        try check(flags.contains(.checksummed) ? expectedChecksum(bodyChecksum: CRC32.checksum(body)) : nil)
+    }
+
+    /// The same where the header's own bytes are at hand, at the start of `head`.
+    func verify(body: RawSpan, head: RawSpan) throws(WireError) {
+        try check(
+            flags.contains(.checksummed)
+                ? Self.checksum(bodyChecksum: CRC32.checksum(body), header: head) : nil)
+    }
+
+    private func check(_ actual: UInt32?) throws(WireError) {
+        guard let actual else { throw .missingChecksum }
         if actual != checksum { throw .badChecksum(expected: checksum, actual: actual) }
     }
 

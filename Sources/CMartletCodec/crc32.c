@@ -2,7 +2,7 @@
 
 #include <zlib.h>
 
-#if MARTLET_HAS_LIBDEFLATE
+#if __has_include(<libdeflate.h>)
 #include <libdeflate.h>
 #endif
 
@@ -13,7 +13,7 @@ uint32_t martlet_crc32_zlib(uint32_t crc, const void *bytes, size_t count) {
 }
 
 uint32_t martlet_crc32(uint32_t crc, const void *bytes, size_t count) {
-#if MARTLET_HAS_LIBDEFLATE
+#if __has_include(<libdeflate.h>)
     if (count == 0) return crc;
     return libdeflate_crc32(crc, bytes, count);
 #else

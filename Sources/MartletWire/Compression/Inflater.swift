@@ -1,0 +1,54 @@
+internal import CMartletCodec
+
+/// Decompresses bodies in zlib format (RFC 1950), never beyond a limit.
+///
+/// Holds some 10 to 50 KiB of working memory and is meant to serve a whole loop, not one connection.
+@safe
+public struct Inflater: ~Copyable {
+    /// The least output room that is tried first, in bytes.
+    private static var smallestRoomByteCount: Int { 1024 }
+    private let handle: OpaquePointer
+
+    /// A decompressor.
+    public init() {
+        self.init(codec: .best)
+    }
+
+    init(codec: Codec) {
+        guard let handle = unsafe martlet_inflater_create(codec == .zlib) else {
+            fatalError("no memory for a decompressor")
+        }
+        unsafe self.handle = handle
+    }
+
+    deinit {
+        unsafe martlet_inflater_destroy(handle)
+    }
+
+    /// The decompressed body. Room for it grows fourfold up to `limit` bytes, so memory follows what really comes out.
+    ///
+    /// Throws `inflateLimit` when more than `limit` bytes would come out, `inflateFailed` when `bytes` is truncated,
+    /// damaged, has a wrong checksum, or does not end where the stream in it ends.
+    public mutating func inflate(_ bytes: RawSpan, limit: Int) throws(WireError) -> [UInt8] {
+        precondition(limit >= 0, "the limit is negative")
+        var room = min(limit, max(4 * bytes.byteCount, Self.smallestRoomByteCount))
+        while true {
+            var outcome = MARTLET_INFLATE_DAMAGED
+            let output = unsafe [UInt8](unsafeUninitializedCapacity: room) { output, count in
+                unsafe bytes.withUnsafeBytes { input in
+                    unsafe outcome = martlet_inflater_run(
+                        handle, input.baseAddress, input.count, output.baseAddress, room, &count)
+                }
+            }
+            switch outcome {
+            case MARTLET_INFLATE_DONE: return output
+            case MARTLET_INFLATE_FULL where room < limit: room = room > limit / 4 ? limit : room * 4
+            case MARTLET_INFLATE_FULL: throw .inflateLimit(limit)
+            default: throw .inflateFailed
+            }
+        }
+    }
+}
+
+// The working memory is owned by one value that cannot be copied.
+extension Inflater: @unchecked Sendable {}

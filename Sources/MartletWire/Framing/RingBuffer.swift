@@ -1,0 +1,111 @@
+/// Bytes on their way, first in, first out, in a ring that takes storage only while there is something in it.
+///
+/// Storage is a power of two that doubles as bytes arrive, never ahead of them: at most twice what was held at once,
+/// and nothing at all before the first write. A drained ring keeps its storage until `releaseStorage()`.
+@safe
+public struct RingBuffer: ~Copyable {
+    /// The least storage that is ever taken, in bytes.
+    public static var smallestStorageByteCount: Int { 64 }
+
+    /// How many bytes the ring may hold; lowering it takes nothing away that is held already.
+    public var maxByteCount: Int
+    /// How many bytes are held.
+    public private(set) var count = 0
+    private var head = 0
+    private var storage = unsafe UnsafeMutableRawBufferPointer(start: nil, count: 0)
+
+    /// An empty ring without storage that will hold up to `maxByteCount` bytes.
+    public init(maxByteCount: Int) {
+        precondition(maxByteCount >= 0 && maxByteCount <= 1 << 40, "the bound is negative or absurd")
+        self.maxByteCount = maxByteCount
+    }
+
+    deinit {
+        unsafe storage.deallocate()
+    }
+
+    /// Whether nothing is held.
+    public var isEmpty: Bool { count == 0 }
+
+    /// How many bytes the next write can take.
+    public var freeByteCount: Int { max(maxByteCount - count, 0) }
+
+    /// How many bytes of storage are taken at present.
+    public var storageByteCount: Int { unsafe storage.count }
+
+    /// Appends the first of `bytes`, as many as there is room for, and says how many that were.
+    public mutating func write(_ bytes: RawSpan) -> Int {
+        let accepted = min(bytes.byteCount, freeByteCount)
+        if accepted == 0 { return 0 }
+        if unsafe count + accepted > storage.count { move(toStorageOf: count + accepted) }
+        let tail = unsafe (head + count) & (storage.count - 1)
+        let untilEnd = unsafe min(accepted, storage.count - tail)
+        unsafe bytes.withUnsafeBytes { source in
+            unsafe UnsafeMutableRawBufferPointer(rebasing: storage[tail...]).copyMemory(
+                from: UnsafeRawBufferPointer(rebasing: source[..<untilEnd]))
+            unsafe storage.copyMemory(from: UnsafeRawBufferPointer(rebasing: source[untilEnd..<accepted]))
+        }
+        count += accepted
+        return accepted
+    }
+
+    /// The held bytes from the oldest on, as far as they lie together.
+    public var firstRegion: RawSpan {
+        @_lifetime(borrow self)
+        get { region(head..<min(head + count, storageByteCount)) }
+    }
+
+    /// The held bytes that lie at the start of the storage because the ring wraps; mostly empty.
+    public var secondRegion: RawSpan {
+        @_lifetime(borrow self)
+        get { region(0..<max(head + count - storageByteCount, 0)) }
+    }
+
+    @_lifetime(borrow self)
+    private borrowing func region(_ range: Range<Int>) -> RawSpan {
+        let span = unsafe RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: storage[range]))
+        return unsafe _overrideLifetime(span, borrowing: self)
+    }
+
+    /// Forgets the oldest `byteCount` bytes. Traps when fewer are held.
+    public mutating func discard(_ byteCount: Int) {
+        precondition(byteCount >= 0 && byteCount <= count, "more is discarded than is held")
+        count -= byteCount
+        head = count == 0 ? 0 : unsafe (head + byteCount) & (storage.count - 1)
+    }
+
+    /// Forgets everything and gives the storage back.
+    public mutating func removeAll() {
+        discard(count)
+        releaseStorage()
+    }
+
+    /// Moves the held bytes so that `firstRegion` has them all. Costs a copy when the ring wraps, else nothing.
+    public mutating func linearize() {
+        if head + count > storageByteCount { move(toStorageOf: storageByteCount) }
+    }
+
+    /// Gives the storage back when nothing is held; does nothing otherwise.
+    public mutating func releaseStorage() {
+        if count > 0 { return }
+        unsafe storage.deallocate()
+        unsafe storage = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+    }
+
+    private mutating func move(toStorageOf byteCount: Int) {
+        var size = Self.smallestStorageByteCount
+        while size < byteCount { size *= 2 }
+        let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 16)
+        let first = firstRegion.byteCount
+        unsafe firstRegion.withUnsafeBytes { unsafe larger.copyMemory(from: $0) }
+        unsafe secondRegion.withUnsafeBytes {
+            unsafe UnsafeMutableRawBufferPointer(rebasing: larger[first...]).copyMemory(from: $0)
+        }
+        unsafe storage.deallocate()
+        unsafe storage = larger
+        head = 0
+    }
+}
+
+// The storage is owned by one value that cannot be copied.
+extension RingBuffer: @unchecked Sendable {}
