@@ -135,6 +135,9 @@ extension Tag {
     /// u32, how many messages before the head to start.
     @inlinable
     public static var tail: Tag { Tag(rawValue: 0x0056) }
+    /// u8, 0 or 1: do not send the device its own messages.
+    @inlinable
+    public static var noLocal: Tag { Tag(rawValue: 0x0058) }
     /// u16, a `SessionID`.
     @inlinable
     public static var session: Tag { Tag(rawValue: 0x0057) }

@@ -11,13 +11,18 @@ public struct Open: FrameBody {
     public var cursor: UInt64
     /// Start this many messages before the room's head, whatever the cursor says.
     public var tail: UInt32?
+    /// Whether messages of the opening device are not sent back to it (No Local of MQTT 5 §3.8.3.1).
+    public var noLocal: Bool
 
     /// A request to open.
-    public init(room: RoomName, kind: SessionKind = .chat, cursor: UInt64, tail: UInt32? = nil) {
+    public init(
+        room: RoomName, kind: SessionKind = .chat, cursor: UInt64, tail: UInt32? = nil, noLocal: Bool = false
+    ) {
         self.room = room
         self.kind = kind
         self.cursor = cursor
         self.tail = tail
+        self.noLocal = noLocal
     }
 
     /// Parses a whole body; see ``FrameBody`` for the errors.
@@ -26,6 +31,7 @@ public struct Open: FrameBody {
         var kind: SessionKind?
         var cursor: UInt64?
         var tail: UInt32?
+        var noLocal: Bool?
         var reader = try TLVReader(wholeBody: body)
         while let field = try reader.next() {
             switch field.tag {
@@ -33,6 +39,7 @@ public struct Open: FrameBody {
             case .sessionKind: try kind.fill(.sessionKind, field.sessionKind())
             case .cursor: try cursor.fill(.cursor, field.uint64())
             case .tail: try tail.fill(.tail, field.uint32())
+            case .noLocal: try noLocal.fill(.noLocal, field.bool())
             default: try field.skip()
             }
         }
@@ -40,6 +47,7 @@ public struct Open: FrameBody {
         self.kind = try kind.required(.sessionKind)
         self.cursor = try cursor.required(.cursor)
         self.tail = tail
+        self.noLocal = noLocal ?? false
     }
 
     /// Appends the body's fields.
@@ -48,5 +56,6 @@ public struct Open: FrameBody {
         writer.append(.sessionKind, uint8: kind.rawValue)
         writer.append(.cursor, uint64: cursor)
         if let tail { writer.append(.tail, uint32: tail) }
+        if noLocal { writer.append(.noLocal, uint8: 1) }
     }
 }

@@ -1,0 +1,93 @@
+import MartletWire
+
+/// Which session sends the next frame: deficit round robin over four classes (Shreedhar and Varghese, 1995).
+///
+/// A round gives each class its quantum of bytes. Within a round the higher class goes first as long as it has bytes
+/// left of its quantum, so an urgent frame that arrives in the middle of a round is the next to be sent; when every class
+/// with work has used its quantum, the next round begins. A class that sends more than it had left (a frame is never cut)
+/// carries the debt into the next round. Within a class, sessions take turns frame by frame.
+///
+/// Bound: between two turns of a class that has work, all others together send at most `waitBoundByteCount(of:)`.
+struct FairScheduler: Sendable {
+    /// Bytes a class may send in a round, by priority.
+    static func quantumByteCount(of priority: Priority) -> Int {
+        switch priority {
+        case .urgent: 64 * 1024
+        case .high: 64 * 1024
+        case .normal: 32 * 1024
+        case .low: 16 * 1024
+        }
+    }
+
+    /// The most that other classes send while a class with work waits for its turn, in bytes: their quanta of the round
+    /// that ends and of the one that begins, and the frame by which each may overrun.
+    static func waitBoundByteCount(of priority: Priority, maxFrameByteCount: Int) -> Int {
+        Priority.allCases.filter { $0 != priority }
+            .reduce(0) { $0 + 2 * quantumByteCount(of: $1) + maxFrameByteCount }
+    }
+
+    private struct Class: Sendable {
+        var ready = Deque<Int>()
+        var deficit: Int
+    }
+
+    private var classes: [Class] = Priority.allCases.map {
+        Class(deficit: FairScheduler.quantumByteCount(of: $0))
+    }
+
+    /// Adds a session's slot to its class; the caller sees to it that a slot is in at most once.
+    mutating func enqueue(_ slot: Int, priority: Priority) {
+        classes[Int(priority.rawValue)].ready.append(slot)
+    }
+
+    /// Whether any class that may send has work.
+    func hasWork(_ isAllowed: (Priority) -> Bool) -> Bool {
+        Priority.allCases.contains { !classes[Int($0.rawValue)].ready.isEmpty && isAllowed($0) }
+    }
+
+    /// The slot whose turn it is; it stays at the head until `served` or `remove`.
+    mutating func next(where isAllowed: (Priority) -> Bool) -> (slot: Int, priority: Priority)? {
+        if let choice = choose(isAllowed) { return choice }
+        guard hasWork(isAllowed) else { return nil }
+        while true {
+            beginRound()
+            if let choice = choose(isAllowed) { return choice }
+        }
+    }
+
+    /// Accounts a frame to the class at whose head it stood; the session goes to the back of its class when it has more.
+    mutating func served(_ priority: Priority, byteCount: Int, hasMore: Bool) {
+        let index = Int(priority.rawValue)
+        classes[index].deficit -= byteCount
+        if let slot = classes[index].ready.popFirst(), hasMore {
+            classes[index].ready.append(slot)
+        }
+    }
+
+    /// Takes the head out of its class, because it has nothing it may send now.
+    mutating func skipHead(_ priority: Priority) {
+        _ = classes[Int(priority.rawValue)].ready.popFirst()
+    }
+
+    mutating func removeAll() {
+        for index in classes.indices { classes[index].ready.removeAll() }
+    }
+
+    private func choose(_ isAllowed: (Priority) -> Bool) -> (slot: Int, priority: Priority)? {
+        for priority in Priority.allCases {
+            let candidate = classes[Int(priority.rawValue)]
+            if candidate.deficit > 0, let slot = candidate.ready.first, isAllowed(priority) {
+                return (slot, priority)
+            }
+        }
+        return nil
+    }
+
+    private mutating func beginRound() {
+        for priority in Priority.allCases {
+            let index = Int(priority.rawValue)
+            let quantum = Self.quantumByteCount(of: priority)
+            classes[index].deficit = min(classes[index].deficit + quantum, quantum)
+        }
+    }
+}

@@ -1,0 +1,99 @@
+public import MartletWire
+
+/// One logical channel of a link: its life and its two streams.
+///
+/// States and exits:
+///
+///     opening ──opened──► open ──close sent──► closing ──peer's close, ours acknowledged──► gone
+///     accepting ─accept──► open ──peer's close──► closingByPeer ──ours sent and acknowledged──► gone
+///     any ──reset, sent or received──► gone
+///
+/// `opening`: we sent open; messages may follow at once and are refused together with it. `accepting`: the peer sent open and the
+/// engine decides. Suspension is a pair of flags beside the state: each side may ask the other to hold its messages back.
+struct Session: Sendable {
+    enum State: Equatable, Sendable {
+        case opening
+        case accepting
+        case open
+        case closing
+        case closingByPeer
+    }
+
+    /// Transient frames that wait at the most; the oldest goes first, for a newer one says more.
+    static let maxTransients = 16
+
+    let id: SessionID
+    var kind: SessionKind
+    var state: State
+    var priority: Priority
+    var send: SendStream
+    var receive: ReceiveStream
+    var transients = Deque<EncodedBody>()
+    /// False for a slot that waits to be used again.
+    var isLive = true
+    var isScheduled = false
+    var needsAck = false
+    var peerClosed = false
+    /// Acknowledged bytes the engine has not heard of yet.
+    var unreportedByteCount = 0
+
+    init(id: SessionID, kind: SessionKind, state: State, sendLimit: Int, receiveWindow: Int, maxMessageByteCount: Int) {
+        self.id = id
+        self.kind = kind
+        self.state = state
+        self.priority = id == .control ? .urgent : SessionPreset(kind).priority
+        self.send = SendStream(creditLimit: UInt64(sendLimit))
+        self.receive = ReceiveStream(windowByteCount: receiveWindow, maxMessageByteCount: maxMessageByteCount)
+    }
+
+    /// Whether both directions have said their last and ours was heard.
+    var isFinished: Bool {
+        switch state {
+        case .closing, .closingByPeer: peerClosed && send.isEmpty
+        case .opening, .accepting, .open: false
+        }
+    }
+
+    /// Whether the application may still send on it.
+    var takesMessages: Bool {
+        switch state {
+        case .opening, .open: true
+        case .accepting, .closing, .closingByPeer: false
+        }
+    }
+
+    /// Whether a frame of the peer's, other than a lifecycle frame, has its place here.
+    var expectsMessages: Bool {
+        !peerClosed
+    }
+}
+
+/// What happened to a session or to the link, for the engine that owns them.
+public enum LinkEvent: Equatable, Sendable {
+    /// The peer opens a session; answer with `accept` or `reset`.
+    case open(SessionID, Open)
+    /// The peer accepted a session of ours.
+    case opened(SessionID, Opened)
+    /// The peer asks to hold messages back.
+    case suspended(SessionID)
+    /// The peer takes messages again, from a cursor if it names one.
+    case resumed(SessionID, cursor: UInt64?)
+    /// The peer has said its last on this session.
+    case closed(SessionID, code: ErrorCode?)
+    /// The session is gone at once: by the peer's word, or for a fault of the peer's.
+    case reset(SessionID, code: ErrorCode)
+    /// This many body bytes left the session's queue for good; there is room again.
+    case acknowledged(SessionID, byteCount: Int)
+    /// An answer to one of the engine's pings.
+    case pong(nonce: UInt64)
+    /// The peer says that the connection ends, and why.
+    case goAway(GoAway)
+}
+
+/// What `Link.nextArrival` hands out, in the order in which it happened.
+public enum LinkArrival: Equatable, Sendable {
+    /// Something about a session or the link.
+    case event(LinkEvent)
+    /// A frame for the application that had waited for a gap to close or its fragments to come.
+    case frame(SessionID, OrderedFrame)
+}

@@ -1,0 +1,27 @@
+public import MartletWire
+
+/// What a kind of session starts from: its priority, its receive window and its fragment size (DESIGN: presets).
+public struct SessionPreset: Equatable, Sendable {
+    /// The class in which the scheduler serves the session.
+    public var priority: Priority
+    /// Bytes of message bodies that the receiver lets the sender have outstanding.
+    public var windowByteCount: Int
+    /// Bytes of a body that one frame carries at the most.
+    public var fragmentByteCount: Int
+
+    /// Chat is served before media, and signalling before both; a file takes what is left.
+    public init(_ kind: SessionKind) {
+        switch kind {
+        case .chat: self.init(priority: .high, windowByteCount: 256 * 1024, fragmentByteCount: 16 * 1024)
+        case .media: self.init(priority: .normal, windowByteCount: 512 * 1024, fragmentByteCount: 16 * 1024)
+        case .signaling: self.init(priority: .urgent, windowByteCount: 64 * 1024, fragmentByteCount: 4 * 1024)
+        case .file: self.init(priority: .low, windowByteCount: 1024 * 1024, fragmentByteCount: 16 * 1024)
+        }
+    }
+
+    private init(priority: Priority, windowByteCount: Int, fragmentByteCount: Int) {
+        self.priority = priority
+        self.windowByteCount = windowByteCount
+        self.fragmentByteCount = fragmentByteCount
+    }
+}

@@ -1,0 +1,108 @@
+import MartletWire
+
+/// Which of a device's messages a room has accepted: a watermark and a small window, not a table of IDs.
+///
+/// A device numbers its messages upwards and a session delivers them in order, so nearly every counter is above the
+/// watermark. The window below it admits what was overtaken, and the runs remember at which offsets the latest were
+/// accepted, so that a repetition is answered with the same offset. What is appended but not yet durable can be taken back.
+struct DeviceMark: Equatable, Sendable {
+    /// Runs of accepted messages whose offsets are remembered.
+    static let maxRuns = 32
+
+    enum OnCounter: Equatable {
+        case new
+        /// Accepted before; the offset where it is still known.
+        case duplicate(offset: UInt64?)
+    }
+
+    private var appended: CounterWindow
+    private var durable: CounterWindow
+    private var runs = Deque<AcceptedRun>()
+
+    init(watermark: UInt64 = 0) {
+        appended = CounterWindow(watermark: watermark)
+        durable = appended
+    }
+
+    /// The highest counter accepted; 0 when there is none.
+    var watermark: UInt64 { durable.watermark }
+
+    func look(up counter: UInt64) -> OnCounter {
+        appended.contains(counter) ? .duplicate(offset: offset(of: counter)) : .new
+    }
+
+    /// Records a message that has its offset but is not durable yet.
+    mutating func append(_ counter: UInt64, at offset: UInt64) {
+        appended.insert(counter)
+        if let last = runs.last, let longer = last.extended(by: counter, at: offset) {
+            _ = runs.popLast()
+            runs.append(longer)
+            return
+        }
+        runs.append(AcceptedRun(firstCounter: counter, count: 1, firstOffset: offset))
+        if runs.count > DeviceMark.maxRuns { _ = runs.popFirst() }
+    }
+
+    /// The message is durable.
+    mutating func confirm(_ counter: UInt64) {
+        durable.insert(counter)
+    }
+
+    /// Forgets what was appended beyond `offset`, because the store did not take it.
+    mutating func rollBack(to offset: UInt64) {
+        appended = durable
+        while let last = runs.last, last.offsets.upperBound > offset {
+            _ = runs.popLast()
+            guard last.firstOffset <= offset else { continue }
+            let kept = UInt32(offset - last.firstOffset + 1)
+            runs.append(AcceptedRun(firstCounter: last.firstCounter, count: kept, firstOffset: last.firstOffset))
+        }
+    }
+
+    private func offset(of counter: UInt64) -> UInt64? {
+        for run in runs {
+            if let offset = run.offset(of: counter) { return offset }
+        }
+        return nil
+    }
+}
+
+/// The counters seen of one device: all up to a watermark, but for those missing in the window below it.
+struct CounterWindow: Equatable, Sendable {
+    /// Counters below the watermark that are told apart; older ones count as seen.
+    static let count: UInt64 = 64
+
+    private(set) var watermark: UInt64
+    /// Bit n is set when `watermark - n` was seen.
+    private var seen: UInt64 = .max
+
+    init(watermark: UInt64) {
+        self.watermark = watermark
+    }
+
+    func contains(_ counter: UInt64) -> Bool {
+        guard counter <= watermark else { return false }
+        let distance = watermark - counter
+        return distance >= CounterWindow.count || seen & (1 << distance) != 0
+    }
+
+    mutating func insert(_ counter: UInt64) {
+        if counter > watermark {
+            let distance = counter - watermark
+            seen = distance < CounterWindow.count ? seen << distance | 1 : 1
+            watermark = counter
+        } else if watermark - counter < CounterWindow.count {
+            seen |= 1 << (watermark - counter)
+        }
+    }
+}
+
+extension AcceptedRun {
+    /// The run with one more message at its end, if that is where it belongs.
+    func extended(by counter: UInt64, at offset: UInt64) -> AcceptedRun? {
+        guard count < .max, firstCounter + UInt64(count) == counter, firstOffset + UInt64(count) == offset else {
+            return nil
+        }
+        return AcceptedRun(firstCounter: firstCounter, count: count + 1, firstOffset: firstOffset)
+    }
+}

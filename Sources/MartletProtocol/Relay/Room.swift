@@ -1,0 +1,224 @@
+public import MartletWire
+
+/// What a room wants done outside: frames for sessions and work for the store.
+public enum RoomEffect: Sendable {
+    /// The session is a member now.
+    case opened(MemberKey, handle: MemberHandle, Opened)
+    /// The session may not join, or may not stay.
+    case reset(MemberKey, ErrorCode)
+    /// A reliable frame for a session.
+    case send(MemberKey, FrameType, EncodedBody)
+    /// A transient frame for a session.
+    case sendTransient(MemberKey, EncodedBody)
+    /// The credit of a message that is stored goes back to who sent it.
+    case release(MemberKey, byteCount: Int)
+    /// The room is to be loaded; `loaded` or `loadFailed` answers.
+    case load(RoomName)
+    /// Messages are to be made durable; `stored` or `storeFailed` answers for the room.
+    case append(RoomName, [LogEntry])
+    /// Messages are to be read; `read` answers with the same member.
+    case read(RoomName, MemberHandle, ReadRange)
+    /// A request that no member is meant to answer.
+    case request(RoomName, MemberHandle, Request)
+}
+
+/// A stretch of a log to read.
+public struct ReadRange: Equatable, Sendable {
+    /// The first offset wanted.
+    public var from: UInt64
+    /// Messages wanted at the most.
+    public var maxCount: Int
+    /// Bytes of bodies wanted at the most; one message is always given.
+    public var maxByteCount: Int
+}
+
+/// A member's slot in a room, for quick finding; a slot that is used again does not answer to an old handle.
+public struct MemberHandle: Hashable, Sendable {
+    var room: Int32
+    var slot: Int32
+    var key: MemberKey
+}
+
+/// An ordered, numbered log of messages and its members: who may speak, what is accepted, who gets what next.
+///
+/// States: *loading* (joins wait for the store's snapshot) and *ready*. A message goes posted → appended to the tail with its
+/// offset → stored (durable) → published: sent to live members and confirmed to its sender, in this order, so nothing is
+/// confirmed or shown that a crash could take back. One append at a time is with the store; what is posted
+/// meanwhile makes up the next (group commit).
+struct Room: Sendable {
+    /// Members of one room at the most.
+    static let maxMembers = 16_384
+    /// Devices whose watermarks one room keeps.
+    static let maxDevices = 65_536
+    /// Rooms larger than this do not tell every member of every coming and going.
+    static let maxPresenceMembers = 256
+    /// Accounts whose delivered and read marks one room keeps.
+    static let maxMarkedAccounts = 4096
+
+    let name: RoomName
+    let index: Int32
+    var isLoading = true
+    var isTouched = false
+    var waiting: [JoinRequest] = []
+
+    var tail = LogTail(first: 1)
+    var first: UInt64 = 1
+    /// The highest offset given out, and the highest that is durable.
+    var head: UInt64 = 0
+    var durable: UInt64 = 0
+    var isStoring = false
+    var unstored: [LogEntry] = []
+    /// Who posted each entry that is not durable yet, in the order of offsets.
+    var unconfirmed = Deque<Unconfirmed>()
+
+    var members: [RoomMember?] = []
+    var freeSlots: [Int] = []
+    var memberCount = 0
+    var slotOfMark: [Int: Int] = [:]
+    var markOfDevice: [DeviceKey: Int] = [:]
+    var marks: [DeviceMark] = []
+    var progress: [AccountName: Progress] = [:]
+    /// Slots of members with acceptances to be told at the end of the turn.
+    var posters: [Int] = []
+    var requests: [UInt64: RoutedRequest] = [:]
+    var nextCorrelation: UInt64 = 1
+
+    /// A message that is not durable yet: whose it is and what credit it holds.
+    struct Unconfirmed: Sendable {
+        var poster: MemberHandle
+        var mark: Int
+        var credit: Int
+    }
+
+    /// How far an account has come in this room.
+    struct Progress: Equatable, Sendable {
+        var delivered: UInt64 = 0
+        var read: UInt64 = 0
+    }
+
+    init(name: RoomName, index: Int32) {
+        self.name = name
+        self.index = index
+    }
+
+    var isIdle: Bool { memberCount == 0 && waiting.isEmpty && !isStoring && unstored.isEmpty && !isLoading }
+
+    func slot(_ handle: MemberHandle) -> Int? {
+        let slot = Int(handle.slot)
+        guard slot < members.count, members[slot]?.key == handle.key else { return nil }
+        return slot
+    }
+
+    // MARK: Coming and going
+
+    mutating func join(_ join: JoinRequest, into effects: inout Deque<RoomEffect>) {
+        guard !isLoading else {
+            guard waiting.count < Room.maxMembers else { return effects.append(.reset(join.member, .roomFull)) }
+            return waiting.append(join)
+        }
+        guard memberCount < Room.maxMembers else { return effects.append(.reset(join.member, .roomFull)) }
+        guard let mark = mark(of: join.who) else { return effects.append(.reset(join.member, .roomFull)) }
+        let isNew = !isPresent(join.who.account)
+        var cursor = min(join.open.cursor, durable)
+        if let tail = join.open.tail { cursor = max(cursor, durable - min(durable, UInt64(tail))) }
+        let member = RoomMember(key: join.member, who: join.who, cursor: cursor, noLocal: join.open.noLocal)
+        let slot = freeSlots.popLast() ?? members.count
+        if slot == members.count { members.append(member) } else { members[slot] = member }
+        memberCount += 1
+        slotOfMark[slot] = mark
+        let handle = MemberHandle(room: index, slot: Int32(slot), key: join.member)
+        let opened = Opened(head: durable, first: first, members: presentAccounts())
+        effects.append(.opened(join.member, handle: handle, opened))
+        sendProgress(to: join.member, into: &effects)
+        if isNew { announce(join.who.account, .online, except: slot, into: &effects) }
+        pump(slot, into: &effects)
+    }
+
+    mutating func leave(_ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
+        guard let slot = slot(handle), let member = members[slot] else { return }
+        cancelRequests(of: handle, into: &effects)
+        members[slot] = nil
+        slotOfMark[slot] = nil
+        freeSlots.append(slot)
+        memberCount -= 1
+        if !isPresent(member.who.account) { announce(member.who.account, .left, except: slot, into: &effects) }
+    }
+
+    mutating func setSuspended(_ isSuspended: Bool, _ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
+        guard let slot = slot(handle) else { return }
+        members[slot]?.isSuspended = isSuspended
+        pump(slot, into: &effects)
+    }
+
+    mutating func setAway(_ isAway: Bool, _ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
+        guard let slot = slot(handle), let account = members[slot]?.who.account else { return }
+        members[slot]?.isAway = isAway
+        guard !others(of: account, than: slot).contains(where: { !$0.isAway }) else { return }
+        announce(account, isAway ? .away : .online, except: slot, into: &effects)
+    }
+
+    mutating func loaded(_ snapshot: RoomSnapshot, into effects: inout Deque<RoomEffect>) {
+        guard isLoading else { return }
+        isLoading = false
+        head = snapshot.head
+        durable = snapshot.head
+        first = snapshot.first
+        tail = LogTail(first: head + 1)
+        for (device, watermark) in snapshot.watermarks where marks.count < Room.maxDevices {
+            markOfDevice[device] = marks.count
+            marks.append(DeviceMark(watermark: watermark))
+        }
+        let joins = waiting
+        waiting = []
+        for request in joins { join(request, into: &effects) }
+    }
+
+    mutating func loadFailed(into effects: inout Deque<RoomEffect>) {
+        for request in waiting { effects.append(.reset(request.member, .storeUnavailable)) }
+        waiting = []
+    }
+
+    /// A session that asked to join is gone before the room was loaded.
+    mutating func withdraw(_ key: MemberKey) {
+        waiting.removeAll { $0.member == key }
+    }
+
+    // MARK: Presence
+
+    func presentAccounts() -> [AccountName] {
+        var seen: Set<AccountName> = []
+        var result: [AccountName] = []
+        for member in members {
+            guard let member, seen.insert(member.who.account).inserted else { continue }
+            result.append(member.who.account)
+            if result.count == Opened.maxMemberCount { break }
+        }
+        return result
+    }
+
+    func isPresent(_ account: AccountName) -> Bool {
+        members.contains { $0?.who.account == account }
+    }
+
+    private func others(of account: AccountName, than slot: Int) -> [RoomMember] {
+        members.indices.compactMap { $0 == slot || members[$0]?.who.account != account ? nil : members[$0] }
+    }
+
+    private mutating func announce(
+        _ account: AccountName, _ presence: Transient.Presence, except slot: Int, into effects: inout Deque<RoomEffect>
+    ) {
+        guard memberCount <= Room.maxPresenceMembers else { return }
+        let body = EncodedBody(Transient(.presence(presence), sender: account).encode())
+        for (other, member) in members.enumerated() where other != slot {
+            if let member, !member.isAway { effects.append(.sendTransient(member.key, body)) }
+        }
+    }
+
+    private mutating func mark(of device: DeviceKey) -> Int? {
+        if let mark = markOfDevice[device] { return mark }
+        guard marks.count < Room.maxDevices else { return nil }
+        markOfDevice[device] = marks.count
+        marks.append(DeviceMark())
+        return marks.count - 1
+    }
+}

@@ -1,0 +1,71 @@
+public import MartletWire
+
+/// A link's session as rooms know it.
+public struct MemberKey: Hashable, Sendable {
+    /// The link's slot at its loop, and which user of the slot it is.
+    public var link: LinkKey
+    /// The session on that link.
+    public var session: SessionID
+
+    /// A session of a link.
+    public init(link: LinkKey, session: SessionID) {
+        self.link = link
+        self.session = session
+    }
+}
+
+/// A slot in the relay's table of links; a slot that is used again gets a new generation, so old keys find nothing.
+public struct LinkKey: Hashable, Sendable {
+    var slot: Int32
+    var generation: UInt32
+}
+
+/// One session's place in a room: who it is, how far it has read, and how much more it may be sent.
+///
+/// A member is *live* when it has everything up to the durable head and has credit; then a new message is sent on the spot.
+/// Otherwise it is *lagging*: it reads from the log at its own pace, from memory or from the store, as its credit comes back.
+struct RoomMember: Sendable {
+    /// Body bytes that a room may have on their way to one member; what bounds a slow consumer (HOSTILE row 20).
+    static let creditByteCount = 256 * 1024
+
+    var key: MemberKey
+    var who: DeviceKey
+    /// The highest offset handed to the member's session, or skipped.
+    var cursor: UInt64
+    var credit = RoomMember.creditByteCount
+    /// MQTT 5 §3.8.3.1's No Local: messages of this device are not sent back to it.
+    var noLocal: Bool
+    var isSuspended = false
+    var isAway = false
+    var isReading = false
+    /// Runs accepted since the last flush.
+    var accepted: [AcceptedRun] = []
+    var requestCount = 0
+
+    var mayReceive: Bool { !isSuspended && !isReading && credit > 0 }
+
+    mutating func noteAccepted(_ counter: UInt64, at offset: UInt64) {
+        if let longer = accepted.last?.extended(by: counter, at: offset) {
+            accepted[accepted.count - 1] = longer
+        } else {
+            accepted.append(AcceptedRun(firstCounter: counter, count: 1, firstOffset: offset))
+        }
+    }
+}
+
+/// What a session wants when it opens a room.
+public struct JoinRequest: Equatable, Sendable {
+    /// The session that joins.
+    public var member: MemberKey
+    /// Who it belongs to.
+    public var who: DeviceKey
+    /// What it said in `open`.
+    public var open: Open
+
+    /// A session's wish to join.
+    public init(member: MemberKey, who: DeviceKey, open: Open) {
+        self.member = member
+        self.who = who
+        self.open = open
+    }
+}

@@ -1,0 +1,179 @@
+public import MartletWire
+
+/// The rooms of one loop: routes each event to its room and collects what rooms want done.
+///
+/// Nothing here knows links or connections; a session is a `MemberKey`. A relay with several loops gives each room to the loop that
+/// its name hashes to, and events and effects cross between loops in batches.
+public struct Rooms: Sendable {
+    /// Rooms in memory at the most; a room without members is let go.
+    public static let maxRooms = 65_536
+
+    private var rooms: [Room?] = []
+    private var freeSlots: [Int] = []
+    private var indexOfName: [RoomName: Int] = [:]
+    private var touched: [Int] = []
+    private var requestDeadlines = TimerQueue<Int>()
+    private var effects = Deque<RoomEffect>()
+
+    /// No rooms yet.
+    public init() {}
+
+    /// Rooms in memory.
+    public var count: Int { indexOfName.count }
+
+    /// When `deadlinePassed` wants to be called.
+    public var deadline: Instant? { requestDeadlines.earliest }
+
+    /// The next thing to do; nil when there is none until the next event.
+    public mutating func nextEffect() -> RoomEffect? {
+        if let effect = effects.popFirst() { return effect }
+        flush()
+        return effects.popFirst()
+    }
+
+    /// A session wants to be a member.
+    public mutating func join(_ join: JoinRequest) {
+        if let index = indexOfName[join.open.room] { return rooms[index]!.join(join, into: &effects) }
+        guard count < Rooms.maxRooms else { return effects.append(.reset(join.member, .serverBusy)) }
+        let index = freeSlots.popLast() ?? rooms.count
+        if index == rooms.count { rooms.append(nil) }
+        var room = Room(name: join.open.room, index: Int32(index))
+        room.join(join, into: &effects)
+        rooms[index] = room
+        indexOfName[join.open.room] = index
+        effects.append(.load(join.open.room))
+    }
+
+    /// A session that asked to join gave up before it was a member.
+    public mutating func withdraw(_ key: MemberKey, from name: RoomName) {
+        guard let index = indexOfName[name] else { return }
+        rooms[index]!.withdraw(key)
+        touch(index)
+    }
+
+    /// The store's answer to `load`; nil when it could not.
+    public mutating func loaded(_ name: RoomName, _ snapshot: RoomSnapshot?) {
+        guard let index = indexOfName[name] else { return }
+        if let snapshot {
+            rooms[index]!.loaded(snapshot, into: &effects)
+        } else {
+            rooms[index]!.loadFailed(into: &effects)
+            drop(index)
+        }
+        touch(index)
+    }
+
+    /// The store's answer to `append`; nil when it could not.
+    public mutating func stored(_ name: RoomName, upTo offset: UInt64?) {
+        guard let index = indexOfName[name] else { return }
+        if let offset {
+            rooms[index]!.stored(upTo: offset, into: &effects)
+        } else {
+            rooms[index]!.storeFailed(into: &effects)
+        }
+        touch(index)
+    }
+
+    /// The store's answer to `read`; nil when it could not. `first` is the lowest offset the store keeps.
+    public mutating func read(_ handle: MemberHandle, _ entries: [LogEntry]?, first: UInt64) {
+        with(handle) { $0.read(handle, entries, first: first, into: &$1) }
+    }
+
+    /// A member leaves.
+    public mutating func leave(_ handle: MemberHandle) {
+        with(handle) { $0.leave(handle, into: &$1) }
+    }
+
+    /// A member asks to hold back, or to go on from `cursor`.
+    public mutating func setSuspended(_ isSuspended: Bool, _ handle: MemberHandle, cursor: UInt64? = nil) {
+        with(handle) {
+            $0.seek(handle, to: cursor)
+            $0.setSuspended(isSuspended, handle, into: &$1)
+        }
+    }
+
+    /// A member's link lost its connection, or has one again.
+    public mutating func setAway(_ isAway: Bool, _ handle: MemberHandle) {
+        with(handle) { $0.setAway(isAway, handle, into: &$1) }
+    }
+
+    /// A member's message, checked; the body is borrowed.
+    public mutating func post(_ handle: MemberHandle, counter: UInt64, _ body: RawSpan, credit: Int, acceptedAt: UInt64)
+    {
+        let index = Int(handle.room)
+        guard index < rooms.count, rooms[index] != nil else { return }
+        rooms[index]!.post(handle, counter: counter, body, credit: credit, acceptedAt: acceptedAt, into: &effects)
+        touch(index)
+    }
+
+    /// A member's session has room for this many more bytes.
+    public mutating func credit(_ handle: MemberHandle, byteCount: Int) {
+        with(handle) { $0.credit(handle, byteCount: byteCount, into: &$1) }
+    }
+
+    /// A member has taken or read messages.
+    public mutating func progressed(_ handle: MemberHandle, _ progress: Receipt.Progress) {
+        with(handle) { $0.progressed(handle, progress, into: &$1) }
+    }
+
+    /// A member's typing and the like.
+    public mutating func whisper(_ handle: MemberHandle, _ transient: Transient) {
+        with(handle) { $0.whisper(handle, transient, into: &$1) }
+    }
+
+    /// A member's request.
+    public mutating func request(_ handle: MemberHandle, _ request: Request, now: Instant) {
+        with(handle) { $0.request(handle, request, now: now, into: &$1) }
+        expireRequests(Int(handle.room), now: now)
+    }
+
+    /// An answer: a member's, or with a nil `from` the relay's own, to a request that came from `handle`.
+    public mutating func respond(_ handle: MemberHandle, _ response: Response, isRelay: Bool = false) {
+        with(handle) { $0.respond(isRelay ? nil : handle, response, into: &$1) }
+    }
+
+    /// A member no longer waits for an answer.
+    public mutating func cancel(_ handle: MemberHandle, correlation: UInt64) {
+        with(handle) { $0.cancel(handle, correlation, into: &$1) }
+    }
+
+    /// Acts on the deadlines that have passed.
+    public mutating func deadlinePassed(now: Instant) {
+        while let index = requestDeadlines.popExpired(now: now) { expireRequests(index, now: now) }
+    }
+
+    private mutating func with(_ handle: MemberHandle, _ change: (inout Room, inout Deque<RoomEffect>) -> Void) {
+        let index = Int(handle.room)
+        guard index < rooms.count, rooms[index] != nil else { return }
+        change(&rooms[index]!, &effects)
+        touch(index)
+    }
+
+    private mutating func expireRequests(_ index: Int, now: Instant) {
+        guard index < rooms.count, rooms[index] != nil else { return }
+        requestDeadlines.set(index, at: rooms[index]!.expireRequests(now: now, into: &effects))
+    }
+
+    private mutating func touch(_ index: Int) {
+        guard rooms[index]?.isTouched == false else { return }
+        rooms[index]!.isTouched = true
+        touched.append(index)
+    }
+
+    private mutating func flush() {
+        for index in touched where rooms[index] != nil {
+            rooms[index]!.isTouched = false
+            rooms[index]!.flush(into: &effects)
+            if rooms[index]!.isIdle { drop(index) }
+        }
+        touched.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func drop(_ index: Int) {
+        guard let room = rooms[index] else { return }
+        indexOfName[room.name] = nil
+        requestDeadlines.cancel(index)
+        rooms[index] = nil
+        freeSlots.append(index)
+    }
+}
