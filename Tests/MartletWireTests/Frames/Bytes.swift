@@ -1,0 +1,88 @@
+import MartletWire
+
+/// The wire's tags here, not the test library's.
+typealias Tag = MartletWire.Tag
+
+/// The bytes that hexadecimal digits name; blanks are for the reader.
+func bytes(hex: String) -> [UInt8] {
+    let digits = hex.filter { !$0.isWhitespace }.compactMap(\.hexDigitValue)
+    return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+}
+
+/// One TLV of a body with its own bytes, right or wrong.
+struct Field: Equatable {
+    var tag: Tag
+    var value: [UInt8]
+
+    init(_ tag: Tag, _ value: [UInt8]) {
+        self.tag = tag
+        self.value = value
+    }
+
+    init(_ tag: Tag, holding fields: [Field]) {
+        self.init(tag, bytes(of: fields))
+    }
+
+    init(_ tag: Tag, _ number: some FixedWidthInteger & BitwiseCopyable) {
+        var value: [UInt8] = []
+        value.append(bigEndian: number)
+        self.init(tag, value)
+    }
+}
+
+/// The outermost fields of a body.
+func fields(of body: [UInt8]) throws(WireError) -> [Field] {
+    var fields: [Field] = []
+    var reader = TLVReader(body.rawBytes)
+    while let view = try reader.next() { fields.append(Field(view.tag, view.bytes())) }
+    return fields
+}
+
+/// The body that holds these fields.
+func bytes(of fields: [Field]) -> [UInt8] {
+    var bytes: [UInt8] = []
+    for field in fields {
+        bytes.append(bigEndian: field.tag.rawValue)
+        bytes.append(bigEndian: UInt32(field.value.count))
+        bytes.append(contentsOf: field.value)
+    }
+    return bytes
+}
+
+extension Frame {
+    /// Reads a body that these fields make up.
+    static func parse(_ type: FrameType, _ fields: [Field]) throws(WireError) -> Frame {
+        try parse(type: type, body: bytes(of: fields).rawBytes)
+    }
+}
+
+extension FrameBody {
+    /// Reads a body that these fields make up.
+    init(_ fields: [Field]) throws(WireError) {
+        try self.init(parsing: bytes(of: fields).rawBytes)
+    }
+}
+
+extension Tag {
+    /// A leaf that no version names.
+    static let unknown = Tag(rawValue: 0x7ABC)
+    /// A container that no version names.
+    static let unknownContainer = Tag(rawValue: 0x01F0)
+    /// A leaf that no version names and that must not be ignored.
+    static let unknownCritical = Tag(rawValue: 0xFABC)
+}
+
+/// The same numbers for the same seed, everywhere (SplitMix64).
+struct Seeded: RandomNumberGenerator {
+    var state: UInt64
+
+    init(_ seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

@@ -1,0 +1,176 @@
+import MartletWire
+import Testing
+
+@Suite("Every frame")
+struct FrameTests {
+    @Test("comes back from its bytes", arguments: frameCases)
+    func roundTrip(_ frameCase: FrameCase) throws {
+        let frame = frameCase.frame
+        let parsed = try Frame.parse(type: frame.type, body: frame.encode().rawBytes)
+        #expect(parsed == frame)
+        #expect(parsed.encode() == frame.encode())
+    }
+
+    @Test("tells which required field is missing", arguments: frameCases)
+    func missingField(_ frameCase: FrameCase) throws {
+        for tag in frameCase.required {
+            let rest = try frameCase.fields.filter { $0.tag != tag }
+            #expect(throws: WireError.missingField(tag)) { try Frame.parse(frameCase.frame.type, rest) }
+        }
+    }
+
+    @Test("does without its optional fields", arguments: frameCases)
+    func optionalField(_ frameCase: FrameCase) throws {
+        for tag in try frameCase.tags.subtracting(frameCase.required) {
+            let rest = try frameCase.fields.filter { $0.tag != tag }
+            #expect(try Frame.parse(frameCase.frame.type, rest) != frameCase.frame)
+        }
+    }
+
+    @Test("refuses a field that comes twice", arguments: frameCases)
+    func duplicateField(_ frameCase: FrameCase) throws {
+        let fields = try frameCase.fields
+        for field in fields where frameCase.repeats[field.tag] == nil {
+            #expect(throws: WireError.duplicateField(field.tag)) {
+                try Frame.parse(frameCase.frame.type, fields + [field])
+            }
+        }
+    }
+
+    @Test("takes a repeated field as often as its bound says, and not once more", arguments: frameCases)
+    func repeatedField(_ frameCase: FrameCase) throws {
+        let fields = try frameCase.fields
+        for (tag, limit) in frameCase.repeats {
+            let field = try #require(fields.first { $0.tag == tag })
+            let most = fields.filter { $0.tag != tag } + Array(repeating: field, count: limit)
+            #expect(
+                try MartletWireTests.fields(of: Frame.parse(frameCase.frame.type, most).encode()).count == most.count)
+            #expect(throws: WireError.tooManyTLVs(limit: limit)) {
+                try Frame.parse(frameCase.frame.type, most + [field])
+            }
+        }
+    }
+
+    @Test("refuses a value one byte short or long", arguments: frameCases)
+    func wrongLength(_ frameCase: FrameCase) throws {
+        for field in try frameCase.fixed {
+            for value in [Array(field.value.dropLast()), field.value + [0]] {
+                let wrong = try frameCase.fields.map { $0 == field ? Field($0.tag, value) : $0 }
+                #expect(throws: WireError.invalidValue(field.tag)) { try Frame.parse(frameCase.frame.type, wrong) }
+            }
+        }
+    }
+
+    @Test("takes text within its bounds, and neither a byte less nor more", arguments: frameCases)
+    func textBounds(_ frameCase: FrameCase) throws {
+        for (tag, bounds) in frameCase.texts {
+            func parse(byteCount: Int) throws -> Frame {
+                let value = Array(repeating: UInt8(ascii: "a"), count: byteCount)
+                let fields = try frameCase.fields.map { $0.tag == tag ? Field(tag, value) : $0 }
+                return try Frame.parse(frameCase.frame.type, fields)
+            }
+            #expect(throws: Never.self) { try parse(byteCount: bounds.lowerBound) }
+            #expect(throws: Never.self) { try parse(byteCount: bounds.upperBound) }
+            #expect(throws: WireError.invalidValue(tag)) { try parse(byteCount: bounds.upperBound + 1) }
+            if bounds.lowerBound > 0 {
+                #expect(throws: WireError.invalidValue(tag)) { try parse(byteCount: bounds.lowerBound - 1) }
+            }
+        }
+    }
+
+    @Test(
+        "refuses text that is not UTF-8", arguments: frameCases,
+        ["FF", "C0 80", "ED A0 80", "F5 80 80 80", "61 E2 82"].map(bytes(hex:)))
+    func notUTF8(_ frameCase: FrameCase, _ value: [UInt8]) throws {
+        for tag in frameCase.texts.keys {
+            let fields = try frameCase.fields.map { $0.tag == tag ? Field(tag, value) : $0 }
+            #expect(throws: WireError.invalidValue(tag)) { try Frame.parse(frameCase.frame.type, fields) }
+        }
+    }
+
+    @Test("passes over what it does not know", arguments: frameCases)
+    func unknownTag(_ frameCase: FrameCase) throws {
+        let unknown = [Field(.unknown, [1, 2, 3]), Field(.unknownContainer, holding: [Field(.unknown, [])])]
+        let parsed = try Frame.parse(frameCase.frame.type, unknown + frameCase.fields + unknown)
+        #expect(parsed == frameCase.frame)
+    }
+
+    @Test("refuses what it does not know and must not ignore", arguments: frameCases)
+    func unknownCriticalTag(_ frameCase: FrameCase) throws {
+        let fields = try frameCase.fields + [Field(.unknownCritical, [])]
+        #expect(throws: WireError.unknownCriticalTag(.unknownCritical)) {
+            try Frame.parse(frameCase.frame.type, fields)
+        }
+    }
+
+    @Test("takes fields in any order", arguments: frameCases)
+    func anyOrder(_ frameCase: FrameCase) throws {
+        var random = Seeded(11)
+        for _ in 0..<20 {
+            let shuffled = try frameCase.fields.shuffled(using: &random)
+            let parsed = try Frame.parse(frameCase.frame.type, shuffled)
+            let again = try Frame.parse(type: parsed.type, body: parsed.encode().rawBytes)
+            #expect(parsed == again)
+            #expect(Set(try fields(of: parsed.encode()).map(\.value)) == Set(try frameCase.fields.map(\.value)))
+        }
+    }
+
+    @Test("refuses a structure that is wrong, in what it does not know too", arguments: frameCases)
+    func structure(_ frameCase: FrameCase) throws {
+        let type = frameCase.frame.type
+        let fields = try frameCase.fields
+        var nested = Field(.unknownContainer, [])
+        for _ in 0..<TLVLimits.maxDepth { nested = Field(.unknownContainer, holding: [nested]) }
+        #expect(throws: WireError.tlvTooDeep(limit: 8)) { try Frame.parse(type, fields + [nested]) }
+        let crowd = Array(repeating: Field(.unknown, []), count: 1025)
+        #expect(throws: WireError.tooManyTLVs(limit: 1024)) { try Frame.parse(type, crowd) }
+        let cut = Field(.unknownContainer, [0x7A, 0xBC, 0, 0, 0, 1])
+        #expect { try Frame.parse(type, fields + [cut]) } throws: { error in
+            if case .malformedTLV? = error as? WireError { true } else { false }
+        }
+    }
+
+    @Test("cut short is an error or a smaller frame, never a trap", arguments: frameCases)
+    func truncation(_ frameCase: FrameCase) {
+        let body = frameCase.frame.encode()
+        for end in body.indices {
+            let beginning = body[..<end]
+            let parsed = try? Frame.parse(type: frameCase.frame.type, body: beginning.rawBytes)
+            #expect(parsed != frameCase.frame)
+        }
+    }
+
+    @Test("damaged is an error or a frame that comes back from its own bytes", arguments: frameCases)
+    func damage(_ frameCase: FrameCase) throws {
+        var random = Seeded(UInt64(frameCase.frame.type.rawValue))
+        for _ in 0..<2_000 {
+            var body = frameCase.frame.encode()
+            for _ in 0..<Int.random(in: 1...4, using: &random) where !body.isEmpty {
+                body[Int.random(in: body.indices, using: &random)] = .random(in: 0...255, using: &random)
+            }
+            guard let parsed = try? Frame.parse(type: frameCase.frame.type, body: body.rawBytes) else { continue }
+            #expect(try Frame.parse(type: parsed.type, body: parsed.encode().rawBytes) == parsed)
+        }
+    }
+
+    @Test("has a case here and a rule")
+    func completeness() {
+        #expect(Set(frameCases.map(\.frame.type)) == Set(FrameType.registered))
+        #expect(FrameType.registered.allSatisfy { $0.rule != nil })
+    }
+
+    @Test("of a type without a name is skipped, or refused when it is critical")
+    func unknownTypes() throws {
+        let application = FrameType(rawValue: 0x7001)
+        let frame = try Frame.parse(type: application, body: [1, 2, 3].rawBytes)
+        #expect(frame == .unknown(application))
+        #expect(frame.type == application)
+        #expect(frame.body as Any? == nil)
+        #expect(frame.encode().isEmpty)
+        #expect(application.rule == nil)
+        let critical = FrameType(rawValue: 0xF001)
+        #expect(throws: WireError.unknownCriticalFrame(critical)) {
+            try Frame.parse(type: critical, body: [UInt8]().rawBytes)
+        }
+    }
+}

@@ -1,0 +1,183 @@
+import MartletWire
+
+extension Seeded {
+    mutating func chance() -> Bool { next() & 1 == 0 }
+
+    mutating func maybe<Value>(_ make: (inout Seeded) -> Value) -> Value? { chance() ? make(&self) : nil }
+
+    mutating func some<Value>(_ counts: ClosedRange<Int>, _ make: (inout Seeded) -> Value) -> [Value] {
+        (0..<Int.random(in: counts, using: &self)).map { _ in make(&self) }
+    }
+
+    /// A number of any magnitude.
+    mutating func number() -> UInt64 { next() >> UInt64.random(in: 0...63, using: &self) }
+
+    mutating func positive() -> UInt64 { max(1, number()) }
+
+    mutating func short() -> UInt16 { UInt16(truncatingIfNeeded: number()) }
+
+    mutating func long() -> UInt32 { UInt32(truncatingIfNeeded: number()) }
+
+    /// Text of one to four bytes a scalar, within a bound.
+    mutating func text(_ byteCounts: ClosedRange<Int>) -> String {
+        let wanted = Int.random(in: byteCounts, using: &self)
+        var text = ""
+        while let next = ["a", "é", "語", "🐦"].randomElement(using: &self), text.utf8.count + next.utf8.count <= wanted {
+            text += next
+        }
+        return text.isEmpty && byteCounts.lowerBound > 0 ? "x" : text
+    }
+
+    mutating func account() -> AccountName { AccountName(text(1...128))! }
+
+    mutating func session() -> SessionID { SessionID(rawValue: short()) }
+
+    mutating func code() -> ErrorCode { ErrorCode(rawValue: short()) }
+
+    mutating func device() -> DeviceID { DeviceID(rawValue: number()) }
+
+    mutating func echo() -> Echo { Echo(timestamp: long(), delay: .microseconds(long())) }
+
+    mutating func version() -> WireVersion { WireVersion(packed: short()) }
+
+    mutating func token() -> ResumeToken { ResumeToken(next(), next(), next(), next()) }
+
+    mutating func reason() -> String { text(0...256) }
+
+    mutating func limits() -> Limits {
+        Limits(
+            maxBodyByteCount: .random(in: 17_408...Int(UInt32.max), using: &self),
+            maxMessageByteCount: .random(in: 16_384...Int(UInt32.max), using: &self),
+            linkWindow: .random(in: 17_408...Int(UInt32.max), using: &self),
+            sessionWindow: .random(in: 17_408...Int(UInt32.max), using: &self),
+            maxSessions: .random(in: 1...Int(UInt16.max), using: &self))
+    }
+
+    mutating func positions() -> [SessionPosition] {
+        Set(some(0...20) { $0.session() }).map { SessionPosition(session: $0, received: number()) }
+    }
+
+    mutating func notice() -> Notice {
+        Notice(
+            code: code(), reason: maybe { $0.reason() }, retryAfter: maybe { .milliseconds($0.long()) },
+            redirect: maybe { $0.text(1...512) }, spokenVersions: some(0...16) { $0.version() })
+    }
+
+    mutating func sessionAck() -> SessionAck {
+        let cumulative = next() >> 8
+        var highest = cumulative + 1
+        let ranges = some(0...(chance() ? 0 : 32)) { random in
+            let first = highest + UInt64.random(in: 1...1000, using: &random)
+            highest = first + UInt64.random(in: 0...1000, using: &random)
+            return first...highest
+        }
+        return SessionAck(session: session(), cumulative: cumulative, creditLimit: number(), ranges: ranges)
+    }
+
+    mutating func run() -> AcceptedRun {
+        AcceptedRun(firstCounter: (next() >> 2) + 1, count: max(1, long()), firstOffset: (next() >> 2) + 1)
+    }
+
+    mutating func fields(depth: Int) -> [Field] {
+        some(0...4) { random in
+            if depth > 0, random.chance() { return Field(.unknownContainer, holding: random.fields(depth: depth - 1)) }
+            return Field(.unknown, random.some(0...20) { UInt8.random(in: 0...255, using: &$0) })
+        }
+    }
+
+    mutating func content() -> [UInt8] { bytes(of: fields(depth: 6)) }
+
+    mutating func kindAndContent() -> (ContentKind, [UInt8]) {
+        chance() ? (.text, Message.textContent(text(1...300))) : (ContentKind(rawValue: short() | 0x8000), content())
+    }
+
+    mutating func receipt() -> Receipt {
+        if chance() { return .refused(.init(counter: positive(), code: code(), reason: maybe { $0.reason() })) }
+        let mark = chance() ? Receipt.Mark.delivered : .read
+        return .progress(
+            .init(mark, upTo: number(), sender: maybe { $0.account() }, device: maybe { $0.device() }))
+    }
+
+    mutating func transient() -> Transient {
+        let (kind, content) = kindAndContent()
+        let said: [Transient.Content] = [
+            .typing(chance()), .presence(.allCases.randomElement(using: &self)!), .message(kind, content),
+        ]
+        return Transient(said.randomElement(using: &self)!, sender: maybe { $0.account() })
+    }
+
+    mutating func message() -> Message {
+        let (kind, content) = kindAndContent()
+        return Message(
+            counter: positive(), kind: kind, content: content, timeToLive: maybe { .milliseconds($0.long()) },
+            relay: maybe { random in
+                RelayStamp(
+                    offset: random.positive(), acceptedAt: random.number(), sender: random.account(),
+                    device: random.device())
+            })
+    }
+
+    mutating func hello() -> Hello {
+        Hello(
+            spokenVersions: some(1...16) { $0.version() }, features: Features(rawValue: number()), limits: limits(),
+            device: device(), account: account(),
+            credential: maybe { random in Credential(random.some(0...4096) { UInt8.random(in: 0...255, using: &$0) })!
+            },
+            agent: maybe { $0.text(0...128) },
+            resume: maybe { random in
+                ResumePoint(
+                    link: LinkID(rawValue: random.number()), token: random.token(), positions: random.positions())
+            })
+    }
+
+    mutating func welcome() -> Welcome {
+        Welcome(
+            version: version(), features: Features(rawValue: number()), limits: limits(), account: account(),
+            link: LinkID(rawValue: number()), resumeToken: token(), epoch: Epoch(rawValue: long()),
+            resumeLifetime: .seconds(long()), heartbeatInterval: maybe { .milliseconds($0.long()) },
+            resumed: maybe { $0.positions() })
+    }
+
+    /// A frame of a registered type.
+    mutating func frame(_ type: FrameType) -> Frame? {
+        switch type {
+        case .data: .message(message())
+        case .transient: .transient(transient())
+        case .ack:
+            .ack(Ack(echo: maybe { $0.echo() }, linkCredit: number(), sessions: some(0...30) { $0.sessionAck() }))
+        case .receipt: .receipt(receipt())
+        case .accepted: .accepted(Accepted(runs: some(1...30) { $0.run() }))
+        case .gap:
+            .gap(Gap(offsets: positive()...UInt64.max))
+        case .ping: .ping(Ping(nonce: number()))
+        case .pong: .pong(Pong(nonce: number(), echo: echo()))
+        case .hello: .hello(hello())
+        case .welcome: .welcome(welcome())
+        case .reject: .reject(Reject(notice()))
+        case .goaway: .goAway(GoAway(notice()))
+        case .open:
+            .open(
+                Open(
+                    room: RoomName(text(1...128))!, kind: .allCases.randomElement(using: &self)!, cursor: number(),
+                    tail: maybe { $0.long() }))
+        case .opened: .opened(Opened(head: number(), first: number(), members: some(0...30) { $0.account() }))
+        case .close: .close(Close(code: maybe { $0.code() }, reason: maybe { $0.reason() }))
+        case .reset:
+            .reset(Reset(session: SessionID(rawValue: short() | 1), code: code(), reason: maybe { $0.reason() }))
+        case .suspend: .suspend(Suspend())
+        case .resume: .resume(Resume(cursor: maybe { $0.number() }))
+        case .request:
+            .request(
+                Request(
+                    correlation: number(), method: MethodName(text(1...64))!, deadline: .milliseconds(long()),
+                    recipient: maybe { $0.account() }, sender: maybe { $0.account() }, content: maybe { $0.content() }))
+        case .response:
+            .response(
+                Response(
+                    correlation: number(), status: code(), reason: maybe { $0.reason() },
+                    content: maybe { $0.content() }))
+        case .cancel: .cancelRequest(CancelRequest(correlation: number()))
+        default: nil
+        }
+    }
+}
