@@ -21,7 +21,8 @@ extension ConnectionMachine {
 
     /// What each state does with each event; what is not in the table is unexpected.
     ///
-    /// A step that closes names the attempt from before an `open` that follows it.
+    /// A step that closes names the attempt from before an `open` that follows it. A network error closes the carrier
+    /// though that may be over already, because it is also what the heartbeat and the framer report about a live one.
     static let transitions: [Phase: [Trigger: Reaction]] = [
         .disconnected: [
             .connect: .move(.connecting, [.open]),
@@ -33,7 +34,7 @@ extension ConnectionMachine {
             .connect: .ignore,
             .connectSuccess: .move(.awaitingWelcome, [.sendHello]),
             .connectFailure: .move(.disconnected, [.closed(.connectFailed)]),
-            .networkError: .move(.disconnected, [.closed(.connectFailed)]),
+            .networkError: .move(.disconnected, [.close(graceful: false), .closed(.connectFailed)]),
             .disconnect: .move(.disconnected, [.close(graceful: false), .closed(.requested)]),
             .forceDisconnect: .move(.disconnected, [.close(graceful: false), .closed(.requested)]),
             .reconnect: .move(.connecting, [.close(graceful: false), .closed(.replaced), .open]),
@@ -43,7 +44,7 @@ extension ConnectionMachine {
             .connect: .ignore,
             .welcome: .move(.established, [.established]),
             .reject: .move(.disconnected, [.close(graceful: false), .closed(.rejected)]),
-            .networkError: .move(.disconnected, [.closed(.lost)]),
+            .networkError: .move(.disconnected, [.close(graceful: false), .closed(.lost)]),
             .disconnect: .move(.disconnecting, [.close(graceful: true)]),
             .forceDisconnect: .move(.disconnected, [.close(graceful: false), .closed(.requested)]),
             .reconnect: .move(.connecting, [.close(graceful: false), .closed(.replaced), .open]),
@@ -51,7 +52,7 @@ extension ConnectionMachine {
         ],
         .established: [
             .connect: .ignore,
-            .networkError: .move(.disconnected, [.closed(.lost)]),
+            .networkError: .move(.disconnected, [.close(graceful: false), .closed(.lost)]),
             .disconnect: .move(.disconnecting, [.close(graceful: true)]),
             .forceDisconnect: .move(.disconnected, [.close(graceful: false), .closed(.requested)]),
             .reconnect: .move(.connecting, [.close(graceful: false), .closed(.replaced), .open]),
@@ -60,7 +61,7 @@ extension ConnectionMachine {
             .connect: .move(.connecting, [.close(graceful: false), .closed(.replaced), .open]),
             .welcome: .ignore,
             .reject: .ignore,
-            .networkError: .move(.disconnected, [.closed(.requested)]),
+            .networkError: .move(.disconnected, [.close(graceful: false), .closed(.requested)]),
             .disconnect: .ignore,
             .disconnectComplete: .move(.disconnected, [.closed(.requested)]),
             .forceDisconnect: .move(.disconnected, [.close(graceful: false), .closed(.requested)]),

@@ -1,0 +1,120 @@
+import MartletProtocol
+import Testing
+
+@Suite struct DequeTests {
+    @Test func `What is appended comes out in its order`() {
+        var queue: Deque = [1, 2]
+        queue.append(3)
+        #expect(queue.popFirst() == 1)
+        #expect(queue.popFirst() == 2)
+        #expect(queue.popFirst() == 3)
+        #expect(queue.popFirst() == nil)
+        #expect(queue.popLast() == nil)
+    }
+
+    @Test func `Both ends are open`() {
+        var queue = Deque<String>()
+        queue.prepend("b")
+        queue.append("c")
+        queue.prepend("a")
+        #expect(Array(queue) == ["a", "b", "c"])
+        #expect(queue.first == "a")
+        #expect(queue.last == "c")
+        #expect(queue.popLast() == "c")
+        #expect(queue.popFirst() == "a")
+        #expect(queue == ["b"])
+    }
+
+    @Test func `Elements change in place and keep their position`() {
+        var queue: Deque = [[1], [2], [3]]
+        _ = queue.popFirst()
+        queue[1].append(4)
+        #expect(Array(queue) == [[2], [3, 4]])
+        queue[0] = []
+        #expect(queue == [[], [3, 4]])
+    }
+
+    @Test func `An optional element that is nil is an element`() {
+        var queue: Deque<Int?> = [nil, 1]
+        #expect(queue.count == 2)
+        #expect(queue.popFirst() == .some(nil))
+        #expect(queue.popFirst() == .some(1))
+    }
+
+    @Test func `Dropping from the front wraps round the ring`() {
+        var queue = Deque(0..<6)
+        queue.removeFirst(5)
+        for number in 6..<12 { queue.append(number) }
+        #expect(queue.slotCount == 8)
+        queue.removeFirst(3)
+        #expect(Array(queue) == [8, 9, 10, 11])
+        queue.removeFirst(0)
+        queue.removeFirst(4)
+        #expect(queue.isEmpty)
+    }
+
+    @Test func `The ring grows by doubling and a large one is released when it runs empty`() {
+        var queue = Deque<Int>()
+        #expect(queue.slotCount == 0)
+        for number in 0..<Deque<Int>.retainedSlotCount { queue.append(number) }
+        #expect(queue.slotCount == 64)
+        queue.removeFirst(64)
+        #expect(queue.slotCount == 64)
+        for number in 0..<65 { queue.append(number) }
+        #expect(queue.slotCount == 128)
+        while queue.popLast() != nil {}
+        #expect(queue.slotCount == 0)
+        queue.append(1)
+        queue.removeAll()
+        #expect(queue.isEmpty)
+        #expect(queue.slotCount == 0)
+    }
+
+    @Test func `An element that was taken is let go of`() {
+        final class Token {}
+        var queue = Deque<Token>()
+        queue.append(Token())
+        queue.append(Token())
+        queue.append(Token())
+        weak let first = queue[0]
+        weak let second = queue[1]
+        weak let third = queue[2]
+        _ = queue.popFirst()
+        _ = queue.popLast()
+        #expect(first == nil)
+        #expect(third == nil)
+        queue.removeFirst(1)
+        #expect(second == nil)
+    }
+
+    @Test func `Equality and hash do not see where the ring starts`() {
+        var turned: Deque = [0, 1]
+        turned.append(2)
+        _ = turned.popFirst()
+        let straight: Deque = [1, 2]
+        #expect(turned == straight)
+        #expect(turned.hashValue == straight.hashValue)
+        #expect(turned != [1, 3])
+    }
+
+    @Test(arguments: [1, 2, 3] as [UInt64]) func `Any run of operations gives what an array gives`(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var queue = Deque<Int>()
+        var model: [Int] = []
+        for step in 0..<5000 {
+            switch Int.random(in: 0..<100, using: &random) {
+            case ..<35: queue.append(step); model.append(step)
+            case ..<55: queue.prepend(step); model.insert(step, at: 0)
+            case ..<75: #expect(queue.popFirst() == (model.isEmpty ? nil : model.removeFirst()))
+            case ..<90: #expect(queue.popLast() == model.popLast())
+            case ..<99:
+                let dropCount = Int.random(in: 0...min(model.count, 5), using: &random)
+                queue.removeFirst(dropCount)
+                model.removeFirst(dropCount)
+            default: queue.removeAll(); model.removeAll()
+            }
+            #expect(queue.elementsEqual(model))
+            #expect(queue.slotCount & max(queue.slotCount - 1, 0) == 0)
+        }
+    }
+}

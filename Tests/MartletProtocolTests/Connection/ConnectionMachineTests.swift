@@ -1,0 +1,168 @@
+import MartletProtocol
+import Testing
+
+@Suite struct ConnectionMachineTests {
+    typealias State = ConnectionMachine.State
+
+    private let first = ConnectionID(rawValue: 1)
+    private let second = ConnectionID(rawValue: 2)
+
+    @Test func `A connection lives and ends in good order`() {
+        var machine = ConnectionMachine()
+        #expect(machine.handle(.connect, now: .zero) == .act([.open(first)]))
+        #expect(machine.handle(.connectSuccess(first), now: .zero) == .act([.sendHello(first)]))
+        #expect(machine.state == .connected(first, .awaitingWelcome))
+        #expect(machine.handle(.welcome(first), now: .zero) == .act([.established(first)]))
+        #expect(machine.state == .connected(first, .established))
+        #expect(machine.handle(.disconnect, now: .zero) == .act([.close(first, graceful: true)]))
+        #expect(machine.state == .disconnecting(first))
+        #expect(machine.handle(.disconnectComplete(first), now: .zero) == .act([.closed(first, .requested)]))
+        #expect(machine.state == .disconnected)
+    }
+
+    @Test func `Dialling is single flight: a second wish to connect opens nothing`() {
+        var machine = ConnectionMachine()
+        _ = machine.handle(.connect, now: .zero)
+        #expect(machine.handle(.connect, now: .zero) == .ignored)
+        _ = machine.handle(.connectSuccess(first), now: .zero)
+        #expect(machine.handle(.connect, now: .zero) == .ignored)
+        #expect(machine.current == first)
+    }
+
+    @Test func `A replacement closes the old connection before it opens the new`() {
+        var machine = machineThatIs(.established)
+        let answer = machine.handle(.reconnect, now: .zero)
+        #expect(answer == .act([.close(first, graceful: false), .closed(first, .replaced), .open(second)]))
+        #expect(machine.state == .connecting(second))
+    }
+
+    @Test func `What an older attempt reports is stale and changes nothing`() {
+        var machine = machineThatIs(.established)
+        _ = machine.handle(.reconnect, now: .zero)
+        let before = machine
+        for event in newsEvents(of: first) {
+            #expect(machine.handle(event, now: .zero) == .stale(first))
+        }
+        #expect(machine == before)
+    }
+
+    @Test func `What the last attempt still reports after its end is stale`() {
+        var machine = machineThatIs(.established)
+        _ = machine.handle(.forceDisconnect, now: .zero)
+        for event in newsEvents(of: first) {
+            #expect(machine.handle(event, now: .zero) == .stale(first))
+        }
+        #expect(machine.state == .disconnected)
+    }
+
+    @Test(arguments: [
+        (State.connecting(ConnectionID(rawValue: 1)), 15, ConnectionMachine.CloseCause.connectTimedOut),
+        (.connected(ConnectionID(rawValue: 1), .awaitingWelcome), 10, .handshakeTimedOut),
+        (.disconnecting(ConnectionID(rawValue: 1)), 5, .requested),
+    ])
+    func `A state that is stuck ends by its deadline`(
+        state: State, seconds: Int, cause: ConnectionMachine.CloseCause
+    ) {
+        let start = Instant(nanoseconds: 1_000_000_000)
+        var machine = machineThatIs(state, since: start)
+        #expect(machine.deadline == start + .seconds(seconds))
+        #expect(machine.deadlinePassed(now: start + .seconds(seconds) + .nanoseconds(-1)) == .ignored)
+        #expect(machine.state == state)
+        let answer = machine.deadlinePassed(now: start + .seconds(seconds))
+        #expect(answer == .act([.close(first, graceful: false), .closed(first, cause)]))
+        #expect(machine.state == .disconnected)
+        #expect(machine.deadline == nil)
+    }
+
+    @Test func `No wish that is repeated moves a deadline`() {
+        var machine = ConnectionMachine()
+        _ = machine.handle(.connect, now: .zero)
+        _ = machine.handle(.connect, now: .zero + .seconds(14))
+        #expect(machine.deadline == .zero + .seconds(15))
+    }
+
+    @Test func `Deadlines are the caller's`() {
+        let deadlines = ConnectionMachine.Deadlines(
+            connecting: .seconds(1), handshake: .seconds(2), disconnecting: .seconds(3))
+        var machine = ConnectionMachine(deadlines: deadlines)
+        _ = machine.handle(.connect, now: .zero)
+        #expect(machine.deadline == .zero + .seconds(1))
+        _ = machine.handle(.connectSuccess(first), now: .zero)
+        #expect(machine.deadline == .zero + .seconds(2))
+        _ = machine.handle(.welcome(first), now: .zero)
+        #expect(machine.deadline == nil)
+        _ = machine.handle(.disconnect, now: .zero)
+        #expect(machine.deadline == .zero + .seconds(3))
+    }
+
+    @Test func `The count of attempts goes on at 1 after the last number`() {
+        #expect(ConnectionID.none.next == first)
+        #expect(ConnectionID(rawValue: .max).next == first)
+    }
+
+    @Test(arguments: [1, 2, 3, 4] as [UInt64])
+    func `Whatever happens, an attempt is opened once and closed once, and only one is open`(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var machine = ConnectionMachine()
+        var now = Instant.zero
+        var open: ConnectionID?
+        for _ in 0..<10_000 {
+            now = now + .milliseconds(Int.random(in: 0..<2000, using: &random))
+            let before = machine
+            let answer =
+                Bool.random(using: &random)
+                ? machine.handle(anyEvent(near: machine.current, using: &random), now: now)
+                : machine.deadlinePassed(now: now)
+            guard case .act(let actions) = answer else {
+                #expect(machine == before)
+                continue
+            }
+            for action in actions {
+                switch action {
+                case .open(let id):
+                    #expect(open == nil)
+                    #expect(id == before.current.next)
+                    open = id
+                case .closed(let id, _):
+                    #expect(open == id)
+                    open = nil
+                case .sendHello(let id), .established(let id), .close(let id, _):
+                    #expect(open == id)
+                }
+            }
+            #expect((open == nil) == (machine.state == .disconnected))
+        }
+    }
+
+    private func anyEvent(near id: ConnectionID, using random: inout SplitMix64) -> ConnectionMachine.Event {
+        let named = Bool.random(using: &random) ? id : ConnectionID(rawValue: id.rawValue &- 1)
+        let wishes: [ConnectionMachine.Event] = [.connect, .disconnect, .forceDisconnect, .reconnect]
+        return (wishes + newsEvents(of: named)).randomElement(using: &random)!
+    }
+}
+
+func newsEvents(of id: ConnectionID) -> [ConnectionMachine.Event] {
+    [
+        .connectSuccess(id), .connectFailure(id), .welcome(id), .reject(id), .networkError(id), .disconnectComplete(id),
+    ]
+}
+
+/// A machine whose first attempt has come into `state` at `since`.
+func machineThatIs(_ state: ConnectionMachine.State, since now: Instant = .zero) -> ConnectionMachine {
+    let id = ConnectionID(rawValue: 1)
+    var machine = ConnectionMachine()
+    let events: [ConnectionMachine.Event] =
+        switch state {
+        case .disconnected: [.connect, .connectFailure(id)]
+        case .connecting: [.connect]
+        case .connected(_, .awaitingWelcome): [.connect, .connectSuccess(id)]
+        case .connected(_, .established): [.connect, .connectSuccess(id), .welcome(id)]
+        case .disconnecting: [.connect, .connectSuccess(id), .welcome(id), .disconnect]
+        }
+    for event in events { _ = machine.handle(event, now: now) }
+    return machine
+}
+
+extension ConnectionMachine.State {
+    static let established = Self.connected(ConnectionID(rawValue: 1), .established)
+}

@@ -1,0 +1,110 @@
+import Testing
+
+@testable import MartletProtocol
+
+@Suite struct ConnectionTransitionsTests {
+    private typealias Machine = ConnectionMachine
+    private static let id = ConnectionID(rawValue: 1)
+    private static let states: [Machine.State] = [
+        .disconnected, .connecting(id), .connected(id, .awaitingWelcome), .connected(id, .established),
+        .disconnecting(id),
+    ]
+    private static let events: [Machine.Event] =
+        [.connect] + newsEvents(of: id) + [.disconnect, .forceDisconnect, .reconnect]
+
+    /// The first row names the states, the first column the events; a cell is what is done and the state it leads to.
+    /// O open, H hello, E established, g close gracefully, x close at once, C closed; - ignored, ! unexpected, ~ stale.
+    private static let expected = """
+        event              disc      conn         wait         estd         ding
+        connect            O>conn    -            -            -            xCO>conn
+        connectSuccess     ~         H>wait       !            !            !
+        connectFailure     ~         C>disc       !            !            !
+        welcome            ~         !            E>estd       !            -
+        reject             ~         !            xC>disc      !            -
+        networkError       ~         xC>disc      xC>disc      xC>disc      xC>disc
+        disconnectComplete ~         !            !            !            C>disc
+        disconnect         -         xC>disc      g>ding       g>ding       -
+        forceDisconnect    -         xC>disc      xC>disc      xC>disc      xC>disc
+        reconnect          O>conn    xCO>conn     xCO>conn     xCO>conn     -
+        deadline           -         xC>disc      xC>disc      -            xC>disc
+        """
+
+    @Test func `Every state does with every event what the table says`() {
+        var actual: [[String]] = [["event"] + Self.states.map(name)]
+        for event in Self.events {
+            actual.append(
+                ["\(event.trigger)"]
+                    + Self.states.map { state in
+                        var machine = machineThatIs(state)
+                        return cell(machine.handle(event, now: .zero), machine, from: state)
+                    })
+        }
+        actual.append(
+            ["deadline"]
+                + Self.states.map { state in
+                    var machine = machineThatIs(state)
+                    return cell(machine.deadlinePassed(now: .distantFuture), machine, from: state)
+                })
+        let expected = Self.expected.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
+        #expect(actual == expected)
+        #expect(actual.count == Machine.Trigger.allCases.count + 1)
+        #expect(Self.states.count == Machine.Phase.allCases.count)
+    }
+
+    @Test func `An unexpected event is reported with the state that did not expect it`() {
+        var machine = machineThatIs(.established)
+        let answer = machine.handle(.welcome(Self.id), now: .zero)
+        #expect(answer == .unexpected(.welcome(Self.id), in: .connected(Self.id, .established)))
+    }
+
+    @Test func `Each way to end says why`() {
+        func cause(_ state: Machine.State, _ event: Machine.Event) -> Machine.CloseCause? {
+            var machine = machineThatIs(state)
+            guard case .act(let actions) = machine.handle(event, now: .zero) else { return nil }
+            for case .closed(_, let cause) in actions { return cause }
+            return nil
+        }
+        #expect(cause(.connecting(Self.id), .connectFailure(Self.id)) == .connectFailed)
+        #expect(cause(.connecting(Self.id), .networkError(Self.id)) == .connectFailed)
+        #expect(cause(.connecting(Self.id), .disconnect) == .requested)
+        #expect(cause(.connected(Self.id, .awaitingWelcome), .reject(Self.id)) == .rejected)
+        #expect(cause(.connected(Self.id, .awaitingWelcome), .networkError(Self.id)) == .lost)
+        #expect(cause(.established, .networkError(Self.id)) == .lost)
+        #expect(cause(.established, .forceDisconnect) == .requested)
+        #expect(cause(.established, .reconnect) == .replaced)
+        #expect(cause(.disconnecting(Self.id), .networkError(Self.id)) == .requested)
+        #expect(cause(.disconnecting(Self.id), .connect) == .replaced)
+    }
+
+    private func name(_ state: Machine.State) -> String {
+        switch state {
+        case .disconnected: "disc"
+        case .connecting: "conn"
+        case .connected(_, .awaitingWelcome): "wait"
+        case .connected(_, .established): "estd"
+        case .disconnecting: "ding"
+        }
+    }
+
+    private func cell(_ answer: Machine.Answer, _ machine: Machine, from state: Machine.State) -> String {
+        guard case .act(let actions) = answer else {
+            #expect(machine == machineThatIs(state))
+            switch answer {
+            case .ignored: return "-"
+            case .stale: return "~"
+            default: return "!"
+            }
+        }
+        let letters = actions.map { action in
+            switch action {
+            case .open: "O"
+            case .sendHello: "H"
+            case .established: "E"
+            case .close(_, graceful: true): "g"
+            case .close: "x"
+            case .closed: "C"
+            }
+        }
+        return letters.joined() + ">" + name(machine.state)
+    }
+}

@@ -1,0 +1,49 @@
+import MartletProtocol
+import Testing
+
+@Suite struct PathChangeTests {
+    private let home = PathStatus(
+        isUp: true, kind: .wifi, network: NetworkID(rawValue: 1), addresses: ["192.0.2.7", "2001:db8::7"])
+    private let mobile = PathStatus(
+        isUp: true, kind: .cellular, network: NetworkID(rawValue: 2), addresses: ["198.51.100.9"])
+
+    @Test func `The connection's address has gone: redial`() {
+        #expect(PathChange(from: home, to: mobile, localAddress: "192.0.2.7") == .redial)
+        var renumbered = home
+        renumbered.addresses = ["192.0.2.8"]
+        #expect(PathChange(from: home, to: renumbered, localAddress: "192.0.2.7") == .redial)
+        #expect(PathChange(from: .down, to: mobile, localAddress: "192.0.2.7") == .redial)
+    }
+
+    @Test func `A better path appears beside the connection's: probe, and redial only if that fails`() {
+        var both = home
+        both.addresses.formUnion(mobile.addresses)
+        #expect(PathChange(from: mobile, to: both, localAddress: "198.51.100.9") == .probe)
+    }
+
+    @Test func `The same network comes back: probe`() {
+        #expect(PathChange(from: .down, to: home, localAddress: "192.0.2.7") == .probe)
+    }
+
+    @Test func `Another network of the same kind: probe, since the address may only look the same`() {
+        var neighbour = home
+        neighbour.network = NetworkID(rawValue: 3)
+        #expect(PathChange(from: home, to: neighbour, localAddress: "192.0.2.7") == .probe)
+    }
+
+    @Test func `The address is not known: probe on a change of network`() {
+        #expect(PathChange(from: home, to: mobile, localAddress: nil) == .probe)
+    }
+
+    @Test func `No path: pause, once`() {
+        #expect(PathChange(from: home, to: .down, localAddress: "192.0.2.7") == .pause)
+        #expect(PathChange(from: .down, to: .down, localAddress: "192.0.2.7") == .none)
+    }
+
+    @Test func `Addresses that are not the connection's come and go unnoticed`() {
+        var more = home
+        more.addresses.insert("2001:db8::8")
+        #expect(PathChange(from: home, to: more, localAddress: "192.0.2.7") == .none)
+        #expect(PathChange(from: more, to: home, localAddress: "192.0.2.7") == .none)
+    }
+}

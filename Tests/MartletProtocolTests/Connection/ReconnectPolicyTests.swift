@@ -1,0 +1,248 @@
+import MartletProtocol
+import Testing
+
+@Suite struct ReconnectPolicyTests {
+    private let half: UInt64 = 1 << 63
+    private let wifi = PathStatus(isUp: true, kind: .wifi, network: NetworkID(rawValue: 1))
+    private let wired = PathStatus(isUp: true, kind: .wired, network: NetworkID(rawValue: 2))
+    private let cellular = PathStatus(isUp: true, kind: .cellular, network: NetworkID(rawValue: 3))
+
+    private func at(_ duration: Duration) -> Instant { .zero + duration }
+
+    @Test func `The ceiling of a wait doubles from the base to the cap`() {
+        var policy = ReconnectPolicy()
+        let ceilings = (1...7).map { attempt in
+            let answer = policy.failed(.unreachable, now: .zero, random: half)
+            guard case .wait(let until, .backoff(attempt)) = answer else { return Duration.zero }
+            return (until - .zero) * 2
+        }
+        #expect(ceilings == [1, 2, 4, 8, 16, 30, 30].map { .seconds($0) })
+        #expect(policy.attempt == 7)
+    }
+
+    @Test(arguments: [1, 2, 3] as [UInt64])
+    func `A wait is never longer than the cap, whatever the draw`(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var policy = ReconnectPolicy()
+        var longest = Duration.zero
+        for _ in 0..<500 {
+            guard case .wait(let until, _) = policy.failed(.lost, now: .zero, random: random.next()) else {
+                Issue.record("no wait")
+                return
+            }
+            longest = max(longest, until - .zero)
+        }
+        #expect(longest < policy.configuration.cap)
+        #expect(longest > policy.configuration.cap * 9 / 10)
+        #expect(policy.attempt == 500)
+    }
+
+    @Test func `The attempt is made when it is due, once`() {
+        var policy = ReconnectPolicy()
+        _ = policy.failed(.lost, now: .zero, random: half)
+        #expect(policy.deadline == at(.milliseconds(500)))
+        #expect(policy.state == .waiting(until: at(.milliseconds(500)), .backoff(attempt: 1)))
+        #expect(policy.deadlinePassed(now: at(.milliseconds(499))) == .none)
+        #expect(policy.deadlinePassed(now: at(.milliseconds(500))) == .now(.backoff(attempt: 1)))
+        #expect(policy.deadlinePassed(now: at(.milliseconds(500))) == .none)
+        #expect(policy.state == .idle)
+        #expect(policy.deadline == nil)
+    }
+
+    @Test func `A connection that was healthy starts the count over, one that was not does not`() {
+        var policy = ReconnectPolicy()
+        _ = policy.failed(.unreachable, now: .zero, random: half)
+        _ = policy.failed(.unreachable, now: .zero, random: half)
+        policy.established(now: .zero)
+        let soon = at(.milliseconds(9999))
+        #expect(policy.failed(.lost, now: soon, random: half) == .wait(until: soon + .seconds(2), .backoff(attempt: 3)))
+        policy.established(now: soon)
+        let late = soon + .seconds(10)
+        let answer = policy.failed(.lost, now: late, random: half)
+        #expect(answer == .wait(until: late + .milliseconds(500), .backoff(attempt: 1)))
+    }
+
+    @Test func `Wi-Fi or a cable coming up is used at once`() {
+        for path in [wifi, wired] {
+            var policy = pausedPolicy()
+            #expect(policy.pathChanged(to: path, now: at(.seconds(60))) == .now(.pathUp(path.kind)))
+            #expect(policy.state == .idle)
+        }
+    }
+
+    @Test func `Cellular coming up is used after 1 s`() {
+        var policy = pausedPolicy()
+        let now = at(.seconds(60))
+        #expect(policy.pathChanged(to: cellular, now: now) == .wait(until: now + .seconds(1), .pathUp(.cellular)))
+        #expect(policy.deadlinePassed(now: now + .seconds(1)) == .now(.pathUp(.cellular)))
+    }
+
+    @Test func `No path pauses: there is no timer and no attempt`() {
+        var policy = ReconnectPolicy()
+        _ = policy.failed(.lost, now: .zero, random: half)
+        #expect(policy.pathChanged(to: .down, now: .zero) == .paused(.noPath))
+        #expect(policy.state == .paused(.noPath))
+        #expect(policy.deadline == nil)
+        #expect(policy.deadlinePassed(now: .distantFuture) == .none)
+        #expect(policy.pathChanged(to: .down, now: at(.seconds(5))) == .none)
+    }
+
+    @Test func `A failure without a path pauses too`() {
+        var policy = ReconnectPolicy()
+        #expect(policy.pathChanged(to: .down, now: .zero) == .none)
+        #expect(policy.failed(.lost, now: .zero, random: half) == .paused(.noPath))
+        #expect(policy.failed(.redirected(retryAfter: nil), now: .zero, random: half) == .paused(.noPath))
+    }
+
+    @Test func `A new path cuts a wait short and starts the count over`() {
+        var policy = ReconnectPolicy()
+        _ = policy.pathChanged(to: cellular, now: .zero)
+        for _ in 0..<5 { _ = policy.failed(.unreachable, now: .zero, random: .max) }
+        #expect(policy.pathChanged(to: wifi, now: at(.seconds(1))) == .now(.pathUp(.wifi)))
+        #expect(policy.attempt == 0)
+    }
+
+    @Test func `A new cellular path does not put off an attempt that is due sooner`() {
+        var policy = ReconnectPolicy()
+        _ = policy.pathChanged(to: wifi, now: .zero)
+        _ = policy.failed(.lost, now: .zero, random: half)
+        let answer = policy.pathChanged(to: cellular, now: at(.milliseconds(400)))
+        #expect(answer == .wait(until: at(.milliseconds(500)), .pathUp(.cellular)))
+    }
+
+    @Test func `A report that names the same path changes nothing`() {
+        var policy = ReconnectPolicy()
+        _ = policy.pathChanged(to: wifi, now: .zero)
+        _ = policy.failed(.lost, now: .zero, random: half)
+        var renumbered = wifi
+        renumbered.addresses = ["192.0.2.1"]
+        #expect(policy.pathChanged(to: renumbered, now: at(.milliseconds(1))) == .none)
+        #expect(policy.deadline == at(.milliseconds(500)))
+    }
+
+    @Test func `The first report of a path is no change of path`() {
+        var policy = ReconnectPolicy()
+        _ = policy.failed(.lost, now: .zero, random: half)
+        #expect(policy.pathChanged(to: wifi, now: .zero) == .none)
+        #expect(policy.deadline == at(.milliseconds(500)))
+    }
+
+    @Test func `The server's wait is obeyed, never undercut by the draw, and spread`() {
+        var policy = ReconnectPolicy()
+        let least = policy.failed(.refused(retryAfter: .seconds(20)), now: .zero, random: 0)
+        #expect(least == .wait(until: at(.seconds(20)), .serverAsked))
+        policy.cancel()
+        let middle = policy.failed(.refused(retryAfter: .seconds(20)), now: .zero, random: half)
+        #expect(middle == .wait(until: at(.milliseconds(20_500)), .serverAsked))
+    }
+
+    @Test func `A server can ask for an hour at most and not for less than nothing`() {
+        var policy = ReconnectPolicy()
+        let long = policy.failed(.refused(retryAfter: .seconds(1_000_000)), now: .zero, random: 0)
+        #expect(long == .wait(until: at(.seconds(3600)), .serverAsked))
+        policy.cancel()
+        #expect(policy.failed(.refused(retryAfter: .seconds(-5)), now: .zero, random: 0) == .now(.serverAsked))
+    }
+
+    @Test func `A server that only refuses is retried with backoff`() {
+        var policy = ReconnectPolicy()
+        let answer = policy.failed(.refused(retryAfter: nil), now: .zero, random: half)
+        #expect(answer == .wait(until: at(.milliseconds(500)), .backoff(attempt: 1)))
+    }
+
+    @Test func `A new path does not cut the server's wait short, a pause included`() {
+        var policy = ReconnectPolicy()
+        _ = policy.pathChanged(to: cellular, now: .zero)
+        _ = policy.failed(.refused(retryAfter: .seconds(20)), now: .zero, random: 0)
+        let asked = ReconnectPolicy.Answer.wait(until: at(.seconds(20)), .serverAsked)
+        #expect(policy.pathChanged(to: wifi, now: at(.seconds(1))) == asked)
+        #expect(policy.pathChanged(to: .down, now: at(.seconds(2))) == .paused(.noPath))
+        #expect(policy.pathChanged(to: wifi, now: at(.seconds(3))) == asked)
+    }
+
+    @Test func `A redirect is followed at once, or when the server says`() {
+        var policy = ReconnectPolicy()
+        #expect(policy.failed(.redirected(retryAfter: nil), now: .zero, random: half) == .now(.redirected))
+        let later = policy.failed(.redirected(retryAfter: .seconds(2)), now: .zero, random: half)
+        #expect(later == .wait(until: at(.seconds(2)), .redirected))
+        #expect(policy.attempt == 0)
+    }
+
+    @Test func `Redirects that go round in circles end in backoff`() {
+        var policy = ReconnectPolicy()
+        for _ in 0..<ReconnectPolicy.maxRedirectCount {
+            #expect(policy.failed(.redirected(retryAfter: nil), now: .zero, random: half) == .now(.redirected))
+        }
+        let answer = policy.failed(.redirected(retryAfter: nil), now: .zero, random: half)
+        #expect(answer == .wait(until: at(.milliseconds(500)), .backoff(attempt: 1)))
+        let asked = policy.failed(.redirected(retryAfter: .seconds(5)), now: .zero, random: 0)
+        #expect(asked == .wait(until: at(.seconds(5)), .serverAsked))
+    }
+
+    @Test func `A credential refused once is asked for again, refused twice in a row it stops`() {
+        var policy = ReconnectPolicy()
+        let once = policy.failed(.unauthenticated, now: .zero, random: half)
+        #expect(once == .wait(until: at(.milliseconds(500)), .backoff(attempt: 1)))
+        _ = policy.failed(.unreachable, now: .zero, random: half)
+        #expect(policy.failed(.unauthenticated, now: .zero, random: half) == .stopped(.unauthenticated))
+    }
+
+    @Test func `Welcome between two refusals of the credential means they are not in a row`() {
+        var policy = ReconnectPolicy()
+        _ = policy.failed(.unauthenticated, now: .zero, random: half)
+        policy.established(now: .zero)
+        let again = policy.failed(.unauthenticated, now: .zero, random: half)
+        #expect(again == .wait(until: at(.seconds(1)), .backoff(attempt: 2)))
+    }
+
+    @Test(arguments: [
+        (ConnectionFailure.revoked, StopReason.revoked), (.forbidden, .forbidden), (.replaced, .replaced),
+        (.unsupportedVersion, .unsupportedVersion),
+    ])
+    func `What would fail the same way again stops until the user resumes`(
+        failure: ConnectionFailure, reason: StopReason
+    ) {
+        var policy = ReconnectPolicy()
+        #expect(policy.failed(failure, now: .zero, random: half) == .stopped(reason))
+        #expect(policy.state == .stopped(reason))
+        #expect(policy.deadline == nil)
+        #expect(policy.pathChanged(to: wifi, now: .zero) == .none)
+        #expect(policy.tryNow() == .stopped(reason))
+        #expect(policy.deadlinePassed(now: .distantFuture) == .none)
+        #expect(policy.resume() == .now(.userAsked))
+        #expect(policy.state == .idle)
+    }
+
+    @Test func `A limit of attempts stops after as many retries; there is none unless asked for`() {
+        var policy = ReconnectPolicy(configuration: .init(maxAttemptCount: 2))
+        _ = policy.failed(.lost, now: .zero, random: half)
+        _ = policy.failed(.unreachable, now: .zero, random: half)
+        #expect(policy.failed(.unreachable, now: .zero, random: half) == .stopped(.attemptLimit))
+        #expect(policy.resume() == .now(.userAsked))
+        #expect(policy.attempt == 0)
+    }
+
+    @Test func `The user's wish to try now is obeyed at once in a wait and in a pause`() {
+        var waiting = ReconnectPolicy()
+        _ = waiting.failed(.refused(retryAfter: .seconds(600)), now: .zero, random: half)
+        #expect(waiting.tryNow() == .now(.userAsked))
+        var paused = pausedPolicy()
+        #expect(paused.tryNow() == .now(.userAsked))
+        #expect(paused.tryNow() == .none)
+        #expect(paused.resume() == .none)
+    }
+
+    @Test func `The end of all wishes ends the waiting`() {
+        var policy = ReconnectPolicy()
+        _ = policy.failed(.unauthenticated, now: .zero, random: half)
+        policy.cancel()
+        #expect(policy == ReconnectPolicy())
+    }
+
+    private func pausedPolicy() -> ReconnectPolicy {
+        var policy = ReconnectPolicy()
+        for _ in 0..<4 { _ = policy.failed(.lost, now: .zero, random: half) }
+        _ = policy.pathChanged(to: .down, now: .zero)
+        return policy
+    }
+}

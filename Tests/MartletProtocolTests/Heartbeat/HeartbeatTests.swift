@@ -1,0 +1,248 @@
+import MartletProtocol
+import Testing
+
+@Suite struct HeartbeatTests {
+    /// In the foreground with an unknown round trip the interval is 45 s; this word leaves it so.
+    private let middle: UInt64 = 1 << 63
+
+    private func at(_ seconds: Double) -> Instant { Instant(nanoseconds: UInt64(seconds * 1e9)) }
+
+    private func idle() -> Heartbeat { Heartbeat(now: .zero, random: middle) }
+
+    @Test func `Silence for the interval is answered by a ping`() {
+        var heartbeat = idle()
+        #expect(heartbeat.deadline == at(45))
+        #expect(heartbeat.deadlinePassed(now: at(44.9), random: 7) == .none)
+        #expect(heartbeat.deadlinePassed(now: at(45), random: 7) == .sendPing(nonce: 7))
+    }
+
+    @Test func `Any frame is proof of life and puts the ping off`() {
+        var heartbeat = idle()
+        for second in stride(from: 10.0, through: 600, by: 10) {
+            heartbeat.received(now: at(second))
+            #expect(heartbeat.deadlinePassed(now: at(second), random: 7) == .none)
+        }
+        #expect(heartbeat.deadline == at(645))
+    }
+
+    @Test func `What is sent proves nothing and puts nothing off`() {
+        var heartbeat = idle()
+        heartbeat.sent(now: at(40))
+        #expect(heartbeat.deadline == at(45))
+    }
+
+    @Test func `Two pings without an answer: dead, said once`() {
+        var heartbeat = idle()
+        #expect(heartbeat.deadlinePassed(now: at(45), random: 1) == .sendPing(nonce: 1))
+        #expect(heartbeat.deadline == at(47))
+        #expect(heartbeat.deadlinePassed(now: at(47), random: 2) == .sendPing(nonce: 2))
+        #expect(heartbeat.deadline == at(49))
+        #expect(heartbeat.deadlinePassed(now: at(49), random: 3) == .dead)
+        #expect(heartbeat.deadline == nil)
+        #expect(heartbeat.deadlinePassed(now: .distantFuture, random: 4) == .none)
+        #expect(heartbeat.probe(now: at(50), random: 5) == .none)
+        #expect(heartbeat.wake(now: at(50), random: 6) == .none)
+        #expect(heartbeat.setMode(.background, now: at(50), random: 7) == .none)
+    }
+
+    @Test func `A frame between the pings ends the probing`() {
+        var heartbeat = idle()
+        _ = heartbeat.deadlinePassed(now: at(45), random: 1)
+        _ = heartbeat.deadlinePassed(now: at(47), random: 2)
+        heartbeat.received(now: at(48))
+        #expect(heartbeat.deadlinePassed(now: at(49), random: 3) == .none)
+        #expect(heartbeat.deadline! > at(48 + 40))
+    }
+
+    @Test func `A pong gives the round trip of its own ping, and the silence before the first`() {
+        var heartbeat = idle()
+        heartbeat.sent(now: at(5))
+        _ = heartbeat.deadlinePassed(now: at(45), random: 1)
+        _ = heartbeat.deadlinePassed(now: at(47), random: 2)
+        let answer = heartbeat.pongReceived(nonce: 1, now: at(47.5))
+        #expect(answer == .answered(roundTrip: .milliseconds(2500), silence: .seconds(40)))
+        #expect(heartbeat.pongReceived(nonce: 1, now: at(47.6)) == .unknown)
+    }
+
+    @Test func `A pong that another frame overtook still gives its round trip`() {
+        var heartbeat = idle()
+        _ = heartbeat.deadlinePassed(now: at(45), random: 1)
+        heartbeat.received(now: at(45.1))
+        let answer = heartbeat.pongReceived(nonce: 1, now: at(45.2))
+        #expect(answer == .answered(roundTrip: .milliseconds(200), silence: .seconds(45)))
+    }
+
+    @Test func `A pong with a nonce of nobody's is life, not an answer`() {
+        var heartbeat = idle()
+        _ = heartbeat.deadlinePassed(now: at(45), random: 1)
+        #expect(heartbeat.pongReceived(nonce: 99, now: at(46)) == .unknown)
+        #expect(heartbeat.deadlinePassed(now: at(47), random: 2) == .none)
+    }
+
+    @Test func `While an answer is expected the silence is 4 s at most`() {
+        var heartbeat = idle()
+        heartbeat.received(now: at(10))
+        heartbeat.expectReply(true, now: at(10.5))
+        #expect(heartbeat.deadline == at(14.5))
+        heartbeat.expectReply(true, now: at(12))
+        #expect(heartbeat.deadline == at(14.5))
+        heartbeat.received(now: at(13))
+        #expect(heartbeat.deadline == at(17))
+        heartbeat.expectReply(false, now: at(14))
+        #expect(heartbeat.deadline == at(58))
+    }
+
+    @Test func `A message after a long silence is given its 4 s before the peer is asked`() {
+        var heartbeat = idle()
+        heartbeat.expectReply(true, now: at(30))
+        #expect(heartbeat.deadline == at(34))
+        heartbeat.expectReply(false, now: at(31))
+        heartbeat.expectReply(true, now: at(43))
+        #expect(heartbeat.deadline == at(45))
+    }
+
+    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    func `A dead peer is declared dead within 10 s while something is unacknowledged, else within the interval and 5 s`(
+        seed: UInt64
+    ) {
+        var random = SplitMix64(seed: seed)
+        for _ in 0..<200 {
+            let mode: HeartbeatMode = [.foreground, .background, .lowPower].randomElement(using: &random)!
+            var heartbeat = Heartbeat(mode: mode, now: .zero, random: random.next())
+            let rtt = Duration.milliseconds(Int.random(in: 1...20_000, using: &random))
+            heartbeat.setRoundTrip(smoothed: rtt, timeout: rtt * 2)
+            let death = at(Double.random(in: 0..<10, using: &random))
+            heartbeat.received(now: death)
+            let isExpecting = Bool.random(using: &random)
+            let since = death + .milliseconds(Int.random(in: 0..<20_000, using: &random))
+            var promise = death + heartbeat.currentInterval! + .seconds(5)
+            if isExpecting {
+                if heartbeat.deadline! < since { continue }
+                heartbeat.expectReply(true, now: since)
+                promise = since + .seconds(10)
+            }
+            let (diedAt, pingCount) = runUntilDead(&heartbeat, using: &random)
+            #expect(diedAt <= promise)
+            #expect(pingCount == Heartbeat.probeCount)
+        }
+    }
+
+    @Test(arguments: 1...5 as ClosedRange<UInt64>)
+    func `A peer that answers within 4 s is never declared dead`(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var heartbeat = Heartbeat(now: .zero, random: random.next())
+        heartbeat.expectReply(true, now: .zero)
+        for _ in 0..<2000 {
+            let asked = heartbeat.deadline!
+            let nonce = random.next()
+            #expect(heartbeat.deadlinePassed(now: asked, random: nonce) == .sendPing(nonce: nonce))
+            let answered = asked + .milliseconds(Int.random(in: 0..<4000, using: &random))
+            while let deadline = heartbeat.deadline, deadline < answered {
+                #expect(heartbeat.deadlinePassed(now: deadline, random: random.next()) != .dead)
+            }
+            #expect(heartbeat.pongReceived(nonce: nonce, now: answered) != .unknown)
+        }
+    }
+
+    @Test func `The second ping waits for two timeouts, between 2 s and 2.4 s`() {
+        for (timeout, wait) in [(200, 2.0), (1100, 2.2), (60_000, 2.4)] {
+            var heartbeat = idle()
+            heartbeat.setRoundTrip(smoothed: .milliseconds(50), timeout: .milliseconds(timeout))
+            _ = heartbeat.deadlinePassed(now: at(30), random: 1)
+            #expect(heartbeat.deadline == at(30 + wait))
+        }
+    }
+
+    @Test func `Coming to the foreground asks at once`() {
+        var heartbeat = Heartbeat(mode: .background, now: .zero, random: middle)
+        #expect(heartbeat.deadline == at(135))
+        #expect(heartbeat.setMode(.foreground, now: at(1), random: 5) == .sendPing(nonce: 5))
+        #expect(heartbeat.mode == .foreground)
+        #expect(heartbeat.setMode(.foreground, now: at(2), random: 6) == .none)
+        #expect(heartbeat.deadline == at(3))
+        heartbeat.received(now: at(2.5))
+        #expect(heartbeat.setMode(.lowPower, now: at(3), random: 7) == .none)
+    }
+
+    @Test func `Suspended, it sends nothing and concludes nothing; out of it, it asks at once`() {
+        for mode in [HeartbeatMode.foreground, .background, .lowPower] {
+            var heartbeat = idle()
+            _ = heartbeat.deadlinePassed(now: at(45), random: 1)
+            #expect(heartbeat.setMode(.suspended, now: at(46), random: 2) == .none)
+            #expect(heartbeat.deadline == nil)
+            #expect(heartbeat.currentInterval == nil)
+            #expect(heartbeat.deadlinePassed(now: at(4000), random: 3) == .none)
+            #expect(heartbeat.probe(now: at(4000), random: 3) == .none)
+            #expect(heartbeat.wake(now: at(4000), random: 3) == .none)
+            #expect(heartbeat.setMode(mode, now: at(4000), random: 4) == .sendPing(nonce: 4))
+            #expect(heartbeat.deadlinePassed(now: at(4002), random: 5) == .sendPing(nonce: 5))
+            #expect(heartbeat.deadlinePassed(now: at(4004), random: 6) == .dead)
+        }
+    }
+
+    @Test func `Waking asks at once and forgets what was asked before`() {
+        var heartbeat = idle()
+        _ = heartbeat.deadlinePassed(now: at(45), random: 1)
+        _ = heartbeat.deadlinePassed(now: at(47), random: 2)
+        #expect(heartbeat.wake(now: at(3600), random: 3) == .sendPing(nonce: 3))
+        #expect(heartbeat.deadlinePassed(now: at(3602), random: 4) == .sendPing(nonce: 4))
+        #expect(heartbeat.deadlinePassed(now: at(3604), random: 5) == .dead)
+    }
+
+    @Test func `A timer that slept with the process asks afresh and does not declare the peer dead`() {
+        var heartbeat = idle()
+        _ = heartbeat.deadlinePassed(now: at(45), random: 1)
+        _ = heartbeat.deadlinePassed(now: at(47), random: 2)
+        #expect(heartbeat.deadlinePassed(now: at(3600), random: 3) == .sendPing(nonce: 3))
+        #expect(heartbeat.deadlinePassed(now: at(3602), random: 4) == .sendPing(nonce: 4))
+        #expect(heartbeat.deadlinePassed(now: at(3604), random: 5) == .dead)
+    }
+
+    @Test func `A change of path asks at once, but does not give a silent peer more time`() {
+        var heartbeat = idle()
+        #expect(heartbeat.probe(now: at(1), random: 1) == .sendPing(nonce: 1))
+        #expect(heartbeat.probe(now: at(2), random: 2) == .none)
+        #expect(heartbeat.deadlinePassed(now: at(3), random: 3) == .sendPing(nonce: 3))
+        #expect(heartbeat.probe(now: at(4), random: 4) == .none)
+        #expect(heartbeat.deadlinePassed(now: at(5), random: 5) == .dead)
+    }
+
+    @Test func `The next connection starts alive and keeps what is known`() {
+        var heartbeat = idle()
+        heartbeat.setRoundTrip(smoothed: .milliseconds(50), timeout: .milliseconds(200))
+        heartbeat.setStrategy(.aggressive)
+        heartbeat.expectReply(true, now: .zero)
+        _ = heartbeat.deadlinePassed(now: at(4), random: middle)
+        _ = heartbeat.deadlinePassed(now: at(6), random: 1)
+        #expect(heartbeat.deadlinePassed(now: at(8), random: 2) == .dead)
+        heartbeat.restart(now: at(20))
+        #expect(heartbeat.deadline == at(44))
+        #expect(heartbeat.pongReceived(nonce: 1, now: at(21)) == .unknown)
+    }
+
+    @Test func `A limit shortens the silence`() {
+        var heartbeat = idle()
+        heartbeat.setLimit(.seconds(20))
+        #expect(heartbeat.deadline == at(20))
+        heartbeat.setLimit(nil)
+        #expect(heartbeat.deadline == at(45))
+    }
+
+    @Test func `Each ping draws the next interval anew`() {
+        var heartbeat = idle()
+        _ = heartbeat.deadlinePassed(now: at(45), random: 0)
+        #expect(heartbeat.currentInterval == .milliseconds(40_500))
+    }
+
+    private func runUntilDead(_ heartbeat: inout Heartbeat, using random: inout SplitMix64) -> (Instant, Int) {
+        var pingCount = 0
+        while let deadline = heartbeat.deadline {
+            switch heartbeat.deadlinePassed(now: deadline, random: random.next()) {
+            case .sendPing: pingCount += 1
+            case .dead: return (deadline, pingCount)
+            case .none: return (.distantFuture, pingCount)
+            }
+        }
+        return (.distantFuture, pingCount)
+    }
+}

@@ -1,0 +1,118 @@
+import MartletProtocol
+import Testing
+
+@Suite struct RTTEstimatorTests {
+    @Test func `Before the first sample the timeout is 1 s`() {
+        let estimator = RTTEstimator()
+        #expect(estimator.timeout == .seconds(1))
+        #expect(estimator.smoothed == nil)
+        #expect(estimator.variation == nil)
+        #expect(estimator.latest == nil)
+        #expect(estimator.minimum == nil)
+    }
+
+    @Test func `The first sample sets the mean and half of it as variation (RFC 6298 section 2.2)`() {
+        var estimator = RTTEstimator()
+        estimator.sample(.milliseconds(100), ackDelay: .milliseconds(20))
+        #expect(estimator.smoothed == .milliseconds(100))
+        #expect(estimator.variation == .milliseconds(50))
+        #expect(estimator.minimum == .milliseconds(100))
+        #expect(estimator.timeout == .milliseconds(100 + 4 * 50 + 25))
+        #expect(estimator.quality == .good)
+    }
+
+    @Test func `Later samples move the mean by an eighth and the variation by a quarter (RFC 6298 section 2.3)`() {
+        var estimator = RTTEstimator()
+        estimator.sample(.milliseconds(100))
+        estimator.sample(.milliseconds(180))
+        #expect(estimator.latest == .milliseconds(180))
+        #expect(estimator.variation == .microseconds(57_500))
+        #expect(estimator.smoothed == .milliseconds(110))
+        #expect(estimator.timeout == .milliseconds(110 + 230 + 25))
+    }
+
+    @Test func `The peer's delay is taken off, but never below the minimum (RFC 9002 section 5.3)`() {
+        var estimator = RTTEstimator()
+        estimator.sample(.milliseconds(80))
+        estimator.sample(.milliseconds(100), ackDelay: .milliseconds(20))
+        #expect(estimator.smoothed == .milliseconds(80))
+        estimator.sample(.milliseconds(88), ackDelay: .milliseconds(20))
+        #expect(estimator.smoothed == .milliseconds(81))
+        #expect(estimator.minimum == .milliseconds(80))
+    }
+
+    @Test func `A delay beyond what is allowed counts as the most that is allowed, a negative one as none`() {
+        var estimator = RTTEstimator()
+        estimator.sample(.milliseconds(40))
+        estimator.sample(.milliseconds(145), ackDelay: .seconds(100))
+        #expect(estimator.smoothed == .milliseconds(50))
+        estimator.sample(.milliseconds(50), ackDelay: .seconds(-1))
+        #expect(estimator.smoothed == .milliseconds(50))
+    }
+
+    @Test func `A sample that cannot be one is not believed`() {
+        var estimator = RTTEstimator()
+        #expect(estimator.sample(.zero) == false)
+        #expect(estimator.sample(.seconds(-1)) == false)
+        #expect(estimator.sample(.seconds(61)) == false)
+        #expect(estimator == RTTEstimator())
+        #expect(estimator.sample(.seconds(60)) == true)
+        #expect(estimator.timeout == .seconds(60))
+    }
+
+    @Test func `The timeout has a floor and the margin a granularity`() {
+        var estimator = RTTEstimator()
+        for _ in 0..<50 { estimator.sample(.milliseconds(1)) }
+        #expect(estimator.baseTimeout == RTTEstimator.minimumTimeout)
+        for _ in 0..<200 { estimator.sample(.milliseconds(400)) }
+        #expect(estimator.baseTimeout > .milliseconds(425))
+        #expect(estimator.baseTimeout < .milliseconds(427))
+    }
+
+    @Test func `Each expiry doubles the timeout up to 60 s, a sample or an acknowledgement ends that`() {
+        var estimator = RTTEstimator()
+        let timeouts = (0..<9).map { _ in
+            estimator.timeoutExpired()
+            return estimator.timeout
+        }
+        #expect(timeouts == [2, 4, 8, 16, 32, 60, 60, 60, 60].map { .seconds($0) })
+        estimator.acknowledged()
+        #expect(estimator.timeout == .seconds(1))
+        estimator.timeoutExpired()
+        estimator.sample(.milliseconds(100))
+        #expect(estimator.backoffCount == 0)
+        #expect(estimator.timeout == .milliseconds(325))
+    }
+
+    @Test func `However often it expires, the count of doublings stays bounded`() {
+        var estimator = RTTEstimator()
+        for _ in 0..<1000 { estimator.timeoutExpired() }
+        #expect(estimator.timeout == .seconds(60))
+        #expect(estimator.backoffCount == 6)
+    }
+
+    @Test(arguments: [1, 2, 3, 4] as [UInt64])
+    func `Whatever the samples, the timeout is in its bounds and never falls by expiring`(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var estimator = RTTEstimator()
+        for _ in 0..<3000 {
+            if Int.random(in: 0..<3, using: &random) == 0 {
+                let before = estimator.timeout
+                estimator.timeoutExpired()
+                #expect(estimator.timeout >= before)
+            } else {
+                let scale = Int64(1) << Int64.random(in: 0..<36, using: &random)
+                estimator.sample(
+                    .nanoseconds(Int64.random(in: -1...scale, using: &random)),
+                    ackDelay: .nanoseconds(Int64.random(in: -1...scale, using: &random)))
+            }
+            #expect(estimator.timeout >= RTTEstimator.minimumTimeout)
+            #expect(estimator.timeout <= RTTEstimator.maximumTimeout)
+            #expect(estimator.timeout >= estimator.baseTimeout)
+            if let smoothed = estimator.smoothed, let minimum = estimator.minimum {
+                #expect(smoothed >= .zero)
+                #expect(minimum <= estimator.latest!)
+            }
+        }
+    }
+}
