@@ -1,0 +1,52 @@
+import MartletWire
+import Testing
+
+@Suite("Accepted and gap")
+struct AcceptedTests {
+    private func parse(_ counter: UInt64, _ count: UInt32, _ offset: UInt64) throws -> AcceptedRun {
+        var value: [UInt8] = []
+        value.append(bigEndian: counter)
+        value.append(bigEndian: count)
+        value.append(bigEndian: offset)
+        return try Accepted([Field(.acceptedRun, value)]).runs[0]
+    }
+
+    @Test("A run maps counters to offsets")
+    func mapping() throws {
+        let run = try parse(10, 3, 500)
+        #expect(run.counters == 10...12)
+        #expect(run.offsets == 500...502)
+        #expect(run.offset(of: 9) == nil)
+        #expect(run.offset(of: 10) == 500)
+        #expect(run.offset(of: 12) == 502)
+        #expect(run.offset(of: 13) == nil)
+    }
+
+    @Test("A run ends within 64 bits")
+    func overflow() throws {
+        #expect(try parse(.max, 1, .max).offset(of: .max) == .max)
+        #expect(try parse(.max - 1, 2, 1).counters == (.max - 1)...(.max))
+        #expect(throws: WireError.invalidValue(.acceptedRun)) { try parse(.max, 2, 1) }
+        #expect(throws: WireError.invalidValue(.acceptedRun)) { try parse(1, 2, .max) }
+        #expect(throws: WireError.invalidValue(.acceptedRun)) { try parse(.max, .max, .max) }
+    }
+
+    @Test("A run's numbers start at 1")
+    func zero() {
+        #expect(throws: WireError.invalidValue(.acceptedRun)) { try parse(0, 1, 1) }
+        #expect(throws: WireError.invalidValue(.acceptedRun)) { try parse(1, 0, 1) }
+        #expect(throws: WireError.invalidValue(.acceptedRun)) { try parse(1, 1, 0) }
+    }
+
+    @Test("A gap ascends from 1")
+    func gap() throws {
+        func parse(_ first: UInt64, _ upTo: UInt64) throws -> Gap {
+            try Gap([Field(.first, first), Field(.upTo, upTo)])
+        }
+        #expect(try parse(1, 1) == Gap(offsets: 1...1))
+        #expect(try parse(1, .max) == Gap(offsets: 1...(.max)))
+        #expect(throws: WireError.invalidValue(.first)) { try parse(0, 1) }
+        #expect(throws: WireError.invalidValue(.upTo)) { try parse(0 + 1, 0) }
+        #expect(throws: WireError.invalidValue(.upTo)) { try parse(3, 2) }
+    }
+}

@@ -1,0 +1,43 @@
+import MartletWire
+import Testing
+
+@Suite("Rules of headers")
+struct FrameRuleTests {
+    private func allows(
+        _ type: FrameType, _ flags: FrameFlags, session: UInt16, sequence: UInt32 = 0, compression: Compression = .none
+    ) -> Bool? {
+        type.rule?.allows(
+            FrameHeader(
+                type: type, sequence: sequence, flags: flags, compression: compression,
+                session: SessionID(rawValue: session)))
+    }
+
+    @Test("A reliable frame says so, and only it is counted and cut in fragments")
+    func reliability() {
+        #expect(allows(.data, .reliable, session: 1, sequence: 5) == true)
+        #expect(allows(.data, [.reliable, .moreFragments], session: 1, sequence: 5) == true)
+        #expect(allows(.data, [], session: 1) == false)
+        #expect(allows(.transient, [], session: 1) == true)
+        #expect(allows(.transient, .reliable, session: 1) == false)
+        #expect(allows(.transient, [], session: 1, sequence: 1) == false)
+        #expect(allows(.transient, .moreFragments, session: 1) == false)
+    }
+
+    @Test("A frame travels where it belongs")
+    func scope() {
+        #expect(allows(.data, .reliable, session: 0) == false)
+        #expect(allows(.ping, [], session: 0) == true)
+        #expect(allows(.ping, [], session: 1) == false)
+        #expect(allows(.reset, .reliable, session: 0) == true)
+        #expect(allows(.reset, .reliable, session: 1) == false)
+        #expect(allows(.request, .reliable, session: 0) == true)
+        #expect(allows(.request, .reliable, session: 1) == true)
+    }
+
+    @Test("The handshake is never compressed", arguments: [FrameType.hello, .welcome, .reject])
+    func handshake(_ type: FrameType) {
+        #expect(allows(type, [], session: 0) == true)
+        #expect(allows(type, [], session: 0, compression: .zlib) == false)
+        #expect(allows(.data, .reliable, session: 1, compression: .zlib) == true)
+    }
+}
