@@ -38,9 +38,10 @@ public final class EncodedBody: Sendable {
         precondition(fragmentByteCount > 0)
         if plain.count <= fragmentByteCount {
             let packed = compress(plain.rawBytes)
-            bytes = packed ?? plain
+            let held = packed ?? plain
+            bytes = held
             first = Fragment(
-                end: bytes.count, checksum: CRC32.checksum(bytes.rawBytes), compression: packed == nil ? .none : .zlib)
+                end: held.count, checksum: CRC32.checksum(held.rawBytes), compression: packed == nil ? .none : .zlib)
             others = []
             return
         }

@@ -130,7 +130,8 @@ extension Link {
         header.bodyByteCount = UInt32(fragment.range.count)
         header.seal(bodyChecksum: fragment.checksum)
         header.encode(into: &out)
-        out.append(bytes: body.bytes.rawBytes.extracting(fragment.range))
+        let bytes = body.bytes
+        out.append(bytes: bytes.rawBytes.extracting(fragment.range))
         counters.framesSent += 1
         return byteCount
     }
