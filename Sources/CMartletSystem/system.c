@@ -1,1 +1,100 @@
+#define _GNU_SOURCE
 #include "CMartletSystem.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+int32_t martlet_classify_error(int32_t number) {
+    switch (number) {
+    case EAGAIN: return martlet_error_would_block;
+    case EINPROGRESS: return martlet_error_in_progress;
+    case ECONNREFUSED: return martlet_error_refused;
+    case ECONNRESET:
+    case ECONNABORTED:
+    case EPIPE: return martlet_error_reset;
+    case ETIMEDOUT: return martlet_error_timed_out;
+    case ENETUNREACH:
+    case EHOSTUNREACH:
+    case ENETDOWN:
+    case EHOSTDOWN:
+    case EAFNOSUPPORT: return martlet_error_unreachable;
+    case EMFILE:
+    case ENFILE: return martlet_error_descriptors;
+    case ENOBUFS:
+    case ENOMEM: return martlet_error_memory;
+    case EADDRINUSE: return martlet_error_address_in_use;
+    case EADDRNOTAVAIL: return martlet_error_address_not_available;
+    case EACCES:
+    case EPERM: return martlet_error_permission;
+    default: return martlet_error_other;
+    }
+}
+
+void martlet_error_text(int32_t number, char *buffer, size_t count) {
+#if defined(__GLIBC__)
+    snprintf(buffer, count, "%s", strerror_r(number, buffer, count));
+#else
+    if (strerror_r(number, buffer, count) != 0) snprintf(buffer, count, "error %d", number);
+#endif
+}
+
+void martlet_close(int32_t descriptor) {
+    // Never repeated: after EINTR the descriptor is gone, and may be someone else's already.
+    close(descriptor);
+}
+
+uint64_t martlet_clock(void) {
+    struct timespec time;
+#ifdef __linux__
+    clock_gettime(CLOCK_BOOTTIME, &time);
+#else
+    clock_gettime(CLOCK_MONOTONIC, &time);
+#endif
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+static _Thread_local const void *current_loop;
+
+const void *martlet_current_loop(void) { return current_loop; }
+
+void martlet_set_current_loop(const void *loop) { current_loop = loop; }
+
+struct thread_start {
+    void (*body)(void *);
+    void *context;
+    char name[16];
+};
+
+static void *thread_main(void *argument) {
+    struct thread_start start = *(struct thread_start *)argument;
+    free(argument);
+#ifdef __linux__
+    pthread_setname_np(pthread_self(), start.name);
+#else
+    pthread_setname_np(start.name);
+#endif
+    start.body(start.context);
+    return NULL;
+}
+
+int32_t martlet_thread_start(const char *name, void (*body)(void *), void *context) {
+    struct thread_start *start = malloc(sizeof *start);
+    if (start == NULL) return -ENOMEM;
+    start->body = body;
+    start->context = context;
+    snprintf(start->name, sizeof start->name, "%s", name);
+
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_t thread;
+    int result = pthread_create(&thread, &attributes, thread_main, start);
+    pthread_attr_destroy(&attributes);
+    if (result != 0) free(start);
+    return -result;
+}

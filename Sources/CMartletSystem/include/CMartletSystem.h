@@ -1,1 +1,146 @@
+// The system calls the transport needs, without errno: every function that can fail
+// returns the negated error number, read before anything can overwrite it.
+// Calls that a signal can interrupt are repeated here.
 #pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__clang__)
+#pragma clang assume_nonnull begin
+#endif
+
+/// An IP address and a port in host byte order. IPv4 lies in the low 32 bits of `low`.
+struct martlet_address {
+    uint64_t high;
+    uint64_t low;
+    uint32_t scope;
+    uint16_t port;
+    /// 4, 6, or 0 when the kernel gave something else.
+    uint16_t family;
+};
+
+/// What to set on a socket; a negative value leaves the system's choice.
+struct martlet_socket_options {
+    int32_t unsent_low_water;
+    int32_t user_timeout_milliseconds;
+    int32_t send_buffer;
+    int32_t receive_buffer;
+};
+
+// MARK: errors
+
+/// Error numbers the transport tells apart, since the platforms number them differently.
+enum martlet_error {
+    martlet_error_other = 0,
+    martlet_error_would_block,
+    martlet_error_in_progress,
+    martlet_error_refused,
+    martlet_error_reset,
+    martlet_error_timed_out,
+    martlet_error_unreachable,
+    martlet_error_descriptors,
+    martlet_error_memory,
+    martlet_error_address_in_use,
+    martlet_error_address_not_available,
+    martlet_error_permission,
+};
+
+/// Classifies a (positive) error number.
+int32_t martlet_classify_error(int32_t number);
+/// Writes the text of an error number, cut to fit and terminated.
+void martlet_error_text(int32_t number, char *buffer, size_t count);
+
+// MARK: sockets
+
+/// Opens a non-blocking, close-on-exec stream socket of family 4 or 6 that never raises SIGPIPE.
+int32_t martlet_socket(int32_t family);
+/// Sets TCP_NODELAY and the options asked for. Options the system lacks are passed over.
+void martlet_socket_configure(int32_t descriptor, struct martlet_socket_options options);
+/// Begins to connect: 0 when done already.
+int32_t martlet_socket_connect(int32_t descriptor, const struct martlet_address *address);
+/// Binds and listens, with SO_REUSEADDR, and with IPV6_V6ONLY on family 6.
+int32_t martlet_socket_listen(
+    int32_t descriptor, const struct martlet_address *address, int32_t backlog, int32_t reuse_port);
+/// Accepts one connection, non-blocking and close-on-exec.
+int32_t martlet_socket_accept(int32_t descriptor, struct martlet_address *peer);
+/// Refuses new connections from now on, even while somebody still holds the descriptor.
+void martlet_socket_stop_listening(int32_t descriptor);
+/// Takes the socket's pending error: 0 when there is none.
+int32_t martlet_socket_error(int32_t descriptor);
+int32_t martlet_socket_local_address(int32_t descriptor, struct martlet_address *address);
+int32_t martlet_socket_remote_address(int32_t descriptor, struct martlet_address *address);
+int64_t martlet_socket_receive(int32_t descriptor, void *buffer, size_t count);
+int64_t martlet_socket_send(int32_t descriptor, const void *buffer, size_t count);
+/// Sends the end of the stream; the other direction stays open.
+int32_t martlet_socket_finish(int32_t descriptor);
+/// Makes the next close a reset, which frees the kernel's buffers at once.
+void martlet_socket_reset_on_close(int32_t descriptor);
+void martlet_close(int32_t descriptor);
+
+// MARK: addresses
+
+/// Parses a numeric address, with an IPv6 scope after `%`: 1 when it is one.
+int32_t martlet_address_parse(const char *text, struct martlet_address *address);
+/// Writes the numeric address (without port), terminated.
+void martlet_address_format(const struct martlet_address *address, char *buffer, size_t count);
+/// Looks a name up, blocking. Returns how many addresses were written, or 0 with `failure`
+/// set to getaddrinfo's code (and `system_error` with EAI_SYSTEM).
+int32_t martlet_resolve(
+    const char *host, struct martlet_address *addresses, int32_t capacity, int32_t *failure, int32_t *system_error);
+/// Writes the text of getaddrinfo's code, cut to fit and terminated.
+void martlet_resolve_text(int32_t failure, char *buffer, size_t count);
+
+// MARK: time and threads
+
+/// Nanoseconds of the clock that goes on while the machine sleeps and is never set.
+uint64_t martlet_clock(void);
+/// What this thread runs for; null when it runs no loop.
+const void *_Nullable martlet_current_loop(void);
+void martlet_set_current_loop(const void *_Nullable loop);
+/// Starts a detached thread: 0 when it runs.
+int32_t martlet_thread_start(const char *name, void (*body)(void *), void *context);
+
+// MARK: Linux
+
+#ifdef __linux__
+enum {
+    martlet_readable = 1,
+    martlet_writable = 2,
+    martlet_hung_up = 4,
+};
+
+struct martlet_event {
+    uint64_t token;
+    uint32_t readiness;
+};
+
+enum { martlet_event_capacity = 256 };
+
+int32_t martlet_epoll_open(void);
+/// Level-triggered interest in `readiness`.
+int32_t martlet_epoll_add(int32_t epoll, int32_t descriptor, uint32_t readiness, uint64_t token);
+int32_t martlet_epoll_change(int32_t epoll, int32_t descriptor, uint32_t readiness, uint64_t token);
+int32_t martlet_epoll_remove(int32_t epoll, int32_t descriptor);
+/// Edge-triggered readability, for the loop's own two descriptors, which are never read.
+int32_t martlet_epoll_add_edge(int32_t epoll, int32_t descriptor, uint64_t token);
+/// Waits for at most `martlet_event_capacity` events; for ever when `block` is not 0. An interrupted wait has none.
+int32_t martlet_epoll_wait(int32_t epoll, struct martlet_event *events, int32_t block);
+
+int32_t martlet_wake_open(void);
+void martlet_wake(int32_t descriptor);
+/// A timer on `martlet_clock`.
+int32_t martlet_timer_open(void);
+void martlet_timer_set(int32_t descriptor, uint64_t deadline);
+
+/// A route socket that is told of changes to links, addresses and routes.
+int32_t martlet_netlink_open(void);
+/// Asks for all links (18), addresses (22) or routes (26).
+int32_t martlet_netlink_dump(int32_t descriptor, uint16_t type, uint32_t sequence);
+/// Receives one datagram: 0 bytes when it is not from the kernel, -EMSGSIZE when it did not fit.
+int64_t martlet_netlink_receive(int32_t descriptor, void *buffer, size_t count);
+#endif
+
+#if defined(__clang__)
+#pragma clang assume_nonnull end
+#endif

@@ -1,0 +1,106 @@
+/// Where a server is, as people write it: `martlets://chat.example.com:7227`.
+public struct Endpoint: Hashable, Sendable {
+    /// Whether the connection is encrypted, as the URL scheme says.
+    public enum Security: Sendable {
+        /// `martlet://`: bare TCP.
+        case plain
+        /// `martlets://`: TLS.
+        case tls
+
+        /// The URL scheme that says so.
+        public var scheme: String { self == .plain ? "martlet" : "martlets" }
+    }
+
+    /// The port of a text that names none.
+    public static let defaultPort: UInt16 = 7227
+    /// RFC 1035 §2.3.4: a name in its textual form.
+    public static let maxHostByteCount = 253
+
+    /// Whether to speak TLS.
+    public let security: Security
+    /// A host name in lower case, or a numeric address (IPv6 without brackets).
+    public let host: String
+    /// From 1 to 65535.
+    public let port: UInt16
+
+    /// Throws when `host` is empty, too long, or neither a host name in ASCII nor a numeric address.
+    public init(host: String, port: UInt16 = defaultPort, security: Security = .tls) throws(EndpointError) {
+        guard !host.isEmpty else { throw .empty }
+        guard host.utf8.count <= Self.maxHostByteCount else { throw .hostTooLong(limit: Self.maxHostByteCount) }
+        guard port != 0 else { throw .invalidPort("0") }
+        guard IPAddress(host) != nil || host.utf8.allSatisfy(isHostNameByte) else { throw .invalidHost(host) }
+        self.host = host.lowercased()
+        self.port = port
+        self.security = security
+    }
+
+    /// Reads `martlet://host:port`, `martlets://host`, `host`, `host:port` or `[::1]:port`.
+    /// `defaultSecurity` is for texts without a scheme; it is TLS unless said otherwise.
+    public init(parsing text: String, defaultSecurity: Security = .tls) throws(EndpointError) {
+        var rest = Substring(text)
+        var security = defaultSecurity
+        if let mark = text.firstRange(of: "://") {
+            switch text[..<mark.lowerBound].lowercased() {
+            case Security.plain.scheme: security = .plain
+            case Security.tls.scheme: security = .tls
+            default: throw .unknownScheme(String(text[..<mark.lowerBound]))
+            }
+            rest = text[mark.upperBound...]
+            if rest.hasSuffix("/") { rest.removeLast() }
+        }
+        let (host, portText) = try Self.split(rest)
+        var port = Self.defaultPort
+        if let portText {
+            guard let number = decimalPort(portText), number != 0 else { throw .invalidPort(String(portText)) }
+            port = number
+        }
+        try self.init(host: String(host), port: port, security: security)
+    }
+
+    private static func split(_ text: Substring) throws(EndpointError) -> (host: Substring, port: Substring?) {
+        if text.first == "[" {
+            guard let end = text.firstIndex(of: "]") else { throw .invalidHost(String(text)) }
+            let host = text[text.index(after: text.startIndex)..<end]
+            guard IPAddress(String(host))?.isIPv6 == true else { throw .invalidHost(String(host)) }
+            let rest = text[text.index(after: end)...]
+            if rest.isEmpty { return (host, nil) }
+            guard rest.first == ":" else { throw .trailingText(String(rest)) }
+            return (host, rest.dropFirst())
+        }
+        if let slash = text.firstIndex(of: "/") { throw .trailingText(String(text[slash...])) }
+        guard let colon = text.firstIndex(of: ":") else { return (text, nil) }
+        let rest = text[text.index(after: colon)...]
+        guard !rest.contains(":") else { throw .unbracketedIPv6 }
+        return (text[..<colon], rest)
+    }
+}
+
+/// What is wrong with the text of an endpoint.
+public enum EndpointError: Error, Sendable, Equatable {
+    case empty
+    case unknownScheme(String)
+    /// Not a host name in ASCII (write international names in their `xn--` form) and not a numeric address.
+    case invalidHost(String)
+    case hostTooLong(limit: Int)
+    /// Not a number from 1 to 65535.
+    case invalidPort(String)
+    /// Write `[::1]:7227`: without brackets nobody knows which colon begins the port.
+    case unbracketedIPv6
+    case trailingText(String)
+}
+
+extension Endpoint: CustomStringConvertible {
+    /// The canonical URL, which parses to an equal endpoint.
+    public var description: String {
+        "\(security.scheme)://\(host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host):\(port)"
+    }
+}
+
+private func isHostNameByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
+        true
+    default: false
+    }
+}

@@ -1,0 +1,125 @@
+#if os(Linux)
+    import CMartletSystem
+
+    /// epoll, on a thread of its own that does nothing else than the loop's turns.
+    ///
+    /// An eventfd wakes it and a timerfd on the boot clock ends its sleep, so a deadline that passed while the machine slept
+    /// is noticed on waking. Both are edge-triggered and never read.
+    @safe
+    final class EpollPoller: Poller, @unchecked Sendable {
+        private static let wakeToken = UInt64.max
+        private static let timerToken = UInt64.max - 1
+
+        private struct Registration {
+            var source: any PollSource
+            var descriptor: Int32
+        }
+
+        private let epoll: FileDescriptor
+        private let eventfd: FileDescriptor
+        private let timerfd: FileDescriptor
+        private let events: UnsafeMutableBufferPointer<martlet_event>
+        private var slots = PollSlots<Registration>()
+        private var armedDeadline = UInt64.max
+
+        init() throws(TransportError) {
+            epoll = try FileDescriptor(martlet_epoll_open(), from: "epoll_create")
+            eventfd = try FileDescriptor(martlet_wake_open(), from: "eventfd")
+            timerfd = try FileDescriptor(martlet_timer_open(), from: "timerfd_create")
+            unsafe events = .allocate(capacity: Int(martlet_event_capacity))
+            unsafe events.initialize(repeating: martlet_event())
+            for (descriptor, token) in [(eventfd.number, Self.wakeToken), (timerfd.number, Self.timerToken)] {
+                let result = martlet_epoll_add_edge(epoll.number, descriptor, token)
+                guard result == 0 else { throw TransportError(errno: -result, call: "epoll_ctl") }
+            }
+        }
+
+        deinit {
+            unsafe events.deallocate()
+        }
+
+        func start(_ loop: EventLoop) {
+            let failure = startThread(named: loop.name) { self.run(loop) }
+            precondition(failure == nil, "no thread for an event loop: \(failure as Any)")
+        }
+
+        func wake() {
+            martlet_wake(eventfd.number)
+        }
+
+        private func run(_ loop: EventLoop) {
+            loop.becomeCurrent()
+            while true {
+                let isSleeping = loop.prepareToSleep()
+                if isSleeping { arm(loop.nextDeadline) }
+                let count = wait(isSleeping: isSleeping)
+                loop.beginTurn()
+                for index in 0..<count { deliver(unsafe events[index]) }
+                loop.finishTurn()
+                guard let waiters = loop.stopIfDone() else { continue }
+                loop.resignCurrent()
+                for waiter in waiters { waiter.resume() }
+                return
+            }
+        }
+
+        private func wait(isSleeping: Bool) -> Int {
+            guard let start = unsafe events.baseAddress else { return 0 }
+            let result = unsafe martlet_epoll_wait(epoll.number, start, isSleeping ? 1 : 0)
+            precondition(result >= 0, "epoll_wait failed: \(-result)")
+            return Int(result)
+        }
+
+        private func deliver(_ event: martlet_event) {
+            switch event.token {
+            case Self.wakeToken: break
+            case Self.timerToken: armedDeadline = .max
+            default:
+                let key = PollKey(
+                    index: Int(truncatingIfNeeded: event.token & 0xFFFF_FFFF),
+                    generation: UInt32(truncatingIfNeeded: event.token >> 32))
+                guard let registration = slots[key] else { return }
+                registration.source.pollReady(Readiness(rawValue: event.readiness))
+            }
+        }
+
+        /// A timer that ends the sleep too early costs one empty turn, setting it for every change costs a call each:
+        /// so it is only ever set to an earlier time.
+        private func arm(_ deadline: UInt64) {
+            guard deadline < armedDeadline else { return }
+            armedDeadline = deadline
+            martlet_timer_set(timerfd.number, deadline)
+        }
+
+        func add(
+            _ source: any PollSource, _ descriptor: SharedDescriptor, interest: Readiness
+        ) throws(TransportError) -> PollKey {
+            let key = slots.insert { _ in Registration(source: source, descriptor: descriptor.number) }
+            let result = martlet_epoll_add(epoll.number, descriptor.number, interest.rawValue, token(key))
+            guard result == 0 else {
+                _ = slots.remove(key)
+                throw TransportError(errno: -result, call: "epoll_ctl")
+            }
+            return key
+        }
+
+        func setInterest(_ interest: Readiness, of key: PollKey) {
+            guard let registration = slots[key] else { return }
+            let result = martlet_epoll_change(epoll.number, registration.descriptor, interest.rawValue, token(key))
+            assert(result == 0)
+        }
+
+        func remove(_ key: PollKey) {
+            guard let registration = slots.remove(key) else { return }
+            _ = martlet_epoll_remove(epoll.number, registration.descriptor)
+        }
+
+        var sources: [any PollSource] { slots.elements.map(\.source) }
+
+        var isIdle: Bool { slots.count == 0 }
+
+        private func token(_ key: PollKey) -> UInt64 {
+            UInt64(key.generation) << 32 | UInt64(truncatingIfNeeded: key.index)
+        }
+    }
+#endif

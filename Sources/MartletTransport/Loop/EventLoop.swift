@@ -1,0 +1,280 @@
+import CMartletSystem
+
+/// One thread, one poller, many sockets; and a serial executor, so that an actor can live on it.
+///
+/// A turn: wait until something is ready; deliver what is; run the jobs that other threads, or this one, handed over; fire
+/// timers; call who asked for the turn's end; flush every connection that was written to, once. A loop allocates nothing
+/// for an event, and its connections share one buffer to read into and one to write from.
+///
+/// On epoll the loop owns a thread, which runs until `shutdown()`; on Dispatch a serial queue. Everything that belongs to a
+/// loop may be used on it only, and checks that.
+public final class EventLoop: SerialExecutor, @unchecked Sendable {
+    /// What waits for the sockets.
+    public enum Backend: Sendable, CaseIterable {
+        #if os(Linux)
+            case epoll
+        #endif
+        case dispatch
+
+        #if os(Linux)
+            /// The platform's own: epoll on Linux, Dispatch elsewhere.
+            public static let platformDefault = Backend.epoll
+        #else
+            /// The platform's own: epoll on Linux, Dispatch elsewhere.
+            public static let platformDefault = Backend.dispatch
+        #endif
+    }
+
+    /// One read gets at most this much.
+    public static let readBufferByteCount = 128 << 10
+    /// A handler that is asked for bytes to send finds this much room.
+    public static let writeBufferByteCount = 64 << 10
+    /// Jobs that jobs hand over are run in the same turn this many times, then the sockets have theirs.
+    static let maxJobRoundsPerTurn = 8
+    static let maxEndRoundsPerTurn = 8
+
+    /// The loop that a client process runs all its links on unless told otherwise. It is never shut down.
+    public static let shared = EventLoop(name: "martlet")
+
+    /// For debuggers; the thread and the queue are called so.
+    public let name: String
+    /// What waits for the sockets.
+    public let backend: Backend
+
+    private let queue = JobQueue()
+    private let poller: any Poller
+
+    // All below belongs to the loop.
+    let readBuffer = LoopBuffer(byteCount: readBufferByteCount)
+    let writeBuffer = LoopBuffer(byteCount: writeBufferByteCount)
+    private var turnTime: UInt64
+    private var timers = TimerHeap()
+    private var spareJobs: [JobQueue.Job] = []
+    private let turnEnds = TurnEndList<any TurnEndHandler>()
+    private let flushes = TurnEndList<TCPConnection>()
+    private var isStopping = false
+    private var hasStopped = false
+    private var stopWaiters: [CheckedContinuation<Void, Never>] = []
+
+    /// A running loop. Traps when the system has no thread or descriptor left for it, since nothing works without.
+    public init(backend: Backend = .platformDefault, name: String) {
+        self.name = name
+        self.backend = backend
+        turnTime = martlet_clock()
+        switch backend {
+        #if os(Linux)
+            case .epoll:
+                do throws(TransportError) {
+                    poller = try EpollPoller()
+                } catch {
+                    preconditionFailure("no descriptors for an event loop: \(error)")
+                }
+        #endif
+        case .dispatch: poller = DispatchPoller(name: name)
+        }
+        poller.start(self)
+    }
+
+    // MARK: time
+
+    /// Nanoseconds of a clock that is never set and, on Linux and Apple systems, goes on while the machine sleeps.
+    public static var clock: UInt64 { martlet_clock() }
+
+    /// On the loop the time at which its turn began, elsewhere the exact time.
+    public var now: UInt64 { isOnLoop ? turnTime : martlet_clock() }
+
+    // MARK: where am I
+
+    /// Whether the caller runs in a turn of this loop.
+    public var isOnLoop: Bool {
+        unsafe martlet_current_loop() == UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    /// Traps unless called on this loop; costs the load of a thread-local.
+    public func preconditionOnLoop(_ function: StaticString = #function) {
+        precondition(isOnLoop, "\(function) must be called on the loop \(name)")
+    }
+
+    /// The same in debug builds only.
+    public func assertOnLoop(_ function: StaticString = #function) {
+        assert(isOnLoop, "\(function) must be called on the loop \(name)")
+    }
+
+    /// Lets `assumeIsolated` of actors on this loop work in its callbacks.
+    public func checkIsolated() {
+        preconditionOnLoop()
+    }
+
+    /// Lets the runtime ask without trapping.
+    @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
+    public func isIsolatingCurrentContext() -> Bool? {
+        isOnLoop
+    }
+
+    // MARK: handing over work, from any thread
+
+    /// Queues a job. The queue is not bounded: an executor may not refuse a job.
+    public func enqueue(_ job: consuming ExecutorJob) {
+        push(.job(UnownedJob(job)))
+    }
+
+    /// Runs `work` on the loop, after all that this thread handed over before. Not bounded either.
+    public func execute(_ work: @escaping @Sendable () -> Void) {
+        push(.work(work))
+    }
+
+    private func push(_ job: JobQueue.Job) {
+        switch queue.push(job) {
+        case .nothing: break
+        case .wake: poller.wake()
+        case .revive: revive()
+        }
+    }
+
+    /// Jobs that come after the end are run, one after the other, where there is a thread for them.
+    private func revive() {
+        guard backend != .dispatch else { return poller.wake() }
+        let failure = startThread(named: name) {
+            self.becomeCurrent()
+            repeat {
+                self.beginTurn()
+                self.finishTurn()
+            } while self.stopIfDone() == nil
+            self.resignCurrent()
+        }
+        precondition(failure == nil, "no thread for the last jobs of an event loop: \(failure as Any)")
+    }
+
+    // MARK: the turn's end
+
+    /// Calls `handler` once, before this turn's writes are flushed. On the loop only.
+    public func onTurnEnd(_ handler: any TurnEndHandler) {
+        preconditionOnLoop()
+        turnEnds.append(handler)
+    }
+
+    /// Calls `work` once, before this turn's writes are flushed. On the loop only.
+    public func onTurnEnd(_ work: @escaping () -> Void) {
+        onTurnEnd(TurnEndClosure(work))
+    }
+
+    func flushAtTurnEnd(_ connection: TCPConnection) {
+        flushes.append(connection)
+    }
+
+    // MARK: the end
+
+    /// Closes all that is open on the loop (connections are aborted, their handlers told `.local`), then stops it.
+    ///
+    /// Jobs that come later still run, one at a time. Must not be called from an actor on this loop, nor on `shared`.
+    public func shutdown() async {
+        precondition(self !== EventLoop.shared, "the shared loop is never shut down")
+        await withCheckedContinuation { continuation in
+            execute { self.stop(continuation) }
+        }
+    }
+
+    private func stop(_ waiter: CheckedContinuation<Void, Never>) {
+        guard !hasStopped else { return waiter.resume() }
+        stopWaiters.append(waiter)
+        guard !isStopping else { return }
+        isStopping = true
+        for source in poller.sources { source.loopWillStop() }
+    }
+
+    /// Who waits for the end, if this is it: the loop was shut down, nothing is open, and nothing is left to do.
+    /// From then on the loop's state belongs to whoever runs the jobs that still come.
+    func stopIfDone() -> [CheckedContinuation<Void, Never>]? {
+        guard isStopping, poller.isIdle, turnEnds.isEmpty, flushes.isEmpty else { return nil }
+        let waiters = stopWaiters
+        stopWaiters = []
+        hasStopped = true
+        if queue.stop() { return waiters }
+        stopWaiters = waiters
+        return nil
+    }
+
+    // MARK: turns, called by the poller
+
+    func becomeCurrent() {
+        unsafe martlet_set_current_loop(UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()))
+    }
+
+    func resignCurrent() {
+        martlet_set_current_loop(nil)
+    }
+
+    /// True when there is nothing to do before `nextDeadline` or a wake.
+    func prepareToSleep() -> Bool {
+        turnEnds.isEmpty && flushes.isEmpty && queue.fallAsleep()
+    }
+
+    var nextDeadline: UInt64 { timers.earliestKey }
+
+    func beginTurn() {
+        turnTime = martlet_clock()
+        queue.markAwake()
+    }
+
+    func finishTurn() {
+        runJobs()
+        fireTimers()
+        endTurn()
+    }
+
+    private func runJobs() {
+        let executor = unsafe asUnownedSerialExecutor()
+        for _ in 0..<Self.maxJobRoundsPerTurn {
+            var jobs = queue.take(leaving: spareJobs)
+            spareJobs = []
+            for job in jobs {
+                switch job {
+                case .job(let job): unsafe job.runSynchronously(on: executor)
+                case .work(let work): work()
+                }
+            }
+            let isLast = jobs.isEmpty
+            jobs.removeAll(keepingCapacity: true)
+            spareJobs = jobs
+            if isLast { return }
+        }
+    }
+
+    private func fireTimers() {
+        // A handler may set its timer again for a time that has passed: then it is the next turn's.
+        for _ in 0..<timers.count {
+            guard let timer = timers.popDue(at: turnTime) else { return }
+            timer.fire()
+        }
+    }
+
+    private func endTurn() {
+        for _ in 0..<Self.maxEndRoundsPerTurn {
+            turnEnds.drain { $0.loopTurnWillEnd() }
+            if !turnEnds.isEmpty { continue }
+            flushes.drain { $0.turnEnded() }
+            if turnEnds.isEmpty && flushes.isEmpty { return }
+        }
+    }
+
+    // MARK: for what lives on the loop
+
+    func update(_ timer: LoopTimer) {
+        timers.update(timer)
+    }
+
+    func add(
+        _ source: any PollSource, _ descriptor: SharedDescriptor, interest: Readiness
+    ) throws(TransportError) -> PollKey {
+        guard !isStopping else { throw .loopStopped }
+        return try poller.add(source, descriptor, interest: interest)
+    }
+
+    func setInterest(_ interest: Readiness, of key: PollKey) {
+        poller.setInterest(interest, of: key)
+    }
+
+    func remove(_ key: PollKey) {
+        poller.remove(key)
+    }
+}

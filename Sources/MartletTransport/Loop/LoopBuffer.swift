@@ -1,0 +1,56 @@
+import CMartletSystem
+
+/// One of a loop's two buffers, which its connections use in turn: nothing in it outlives the call that it was used for.
+@safe
+final class LoopBuffer {
+    private let storage: UnsafeMutableRawBufferPointer
+    private let start: UnsafeMutableRawPointer
+
+    init(byteCount: Int) {
+        unsafe start = .allocate(byteCount: byteCount, alignment: 64)
+        unsafe storage = UnsafeMutableRawBufferPointer(start: start, count: byteCount)
+        // The kernel fills it, which the compiler does not see.
+        unsafe storage.initializeMemory(as: UInt8.self, repeating: 0)
+    }
+
+    deinit {
+        unsafe start.deallocate()
+    }
+
+    var byteCount: Int { unsafe storage.count }
+
+    /// Reads from a socket to the buffer's beginning: how much, or the negated error number.
+    func receive(from descriptor: Int32) -> Int {
+        unsafe Int(martlet_socket_receive(descriptor, start, storage.count))
+    }
+
+    /// Hands out the first `count` bytes.
+    func withBytes(_ count: Int, _ body: (RawSpan) -> Void) {
+        let bytes = unsafe UnsafeRawBufferPointer(rebasing: storage[..<count])
+        unsafe body(RawSpan(_unsafeBytes: bytes))
+    }
+
+    /// Has the buffer filled from its beginning: how much there is now.
+    func fill(_ body: (inout OutputRawSpan) -> Void) -> Int {
+        var output = unsafe OutputRawSpan(buffer: storage, initializedCount: 0)
+        body(&output)
+        return unsafe output.finalize(for: storage)
+    }
+
+    /// Sends the first `count` bytes: how many the kernel took, or the negated error number.
+    func send(_ count: Int, to descriptor: Int32) -> Int {
+        precondition(count <= byteCount)
+        return unsafe Int(martlet_socket_send(descriptor, start, count))
+    }
+
+    #if os(Linux)
+        /// Reads one datagram from a route socket: how much, or the negated error number.
+        func receiveNetlink(from descriptor: Int32) -> Int {
+            unsafe Int(martlet_netlink_receive(descriptor, start, storage.count))
+        }
+    #endif
+
+    func copy(_ range: Range<Int>) -> [UInt8] {
+        unsafe Array(storage[range])
+    }
+}

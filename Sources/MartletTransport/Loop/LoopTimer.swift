@@ -1,0 +1,34 @@
+/// One deadline on a loop, which calls its handler once, in the first turn at or after it.
+///
+/// While a deadline is set the loop keeps the timer, with all that its handler captures, alive.
+public final class LoopTimer: @unchecked Sendable {
+    private let loop: EventLoop
+    private let handler: () -> Void
+    var heapIndex: Int?
+
+    /// In nanoseconds of `EventLoop.clock`; nil while nothing is set.
+    public private(set) var deadline: UInt64?
+
+    /// Must be called on the loop.
+    public init(on loop: EventLoop, _ handler: @escaping () -> Void) {
+        loop.preconditionOnLoop()
+        self.loop = loop
+        self.handler = handler
+    }
+
+    /// Sets, moves or (nil) clears the deadline. Later than before costs nothing, otherwise O(log n).
+    /// Must be called on the loop.
+    public func set(deadline: UInt64?) {
+        loop.preconditionOnLoop()
+        self.deadline = deadline
+        loop.update(self)
+    }
+
+    func disarm() {
+        deadline = nil
+    }
+
+    func fire() {
+        handler()
+    }
+}

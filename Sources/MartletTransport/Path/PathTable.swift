@@ -1,0 +1,75 @@
+/// Links, addresses and default routes as the kernel told them, and what path they make.
+///
+/// The kernel does not tell of everything that goes: routes over a link that goes down vanish silently, for one.
+/// So after each loss the table is stale, and should be filled anew.
+struct PathTable: Equatable {
+    static let maxLinkCount = 1024
+    static let maxAddressCount = 4096
+    static let maxRouteCount = 1024
+
+    private struct Link: Equatable {
+        var name: String
+        var type: UInt16
+        var flags: UInt32
+
+        /// IFF_UP, and IFF_RUNNING: there is a carrier.
+        var isRunning: Bool { flags & 0x1 != 0 && flags & 0x40 != 0 }
+        var isLoopback: Bool { flags & 0x8 != 0 }
+
+        var kind: PathSnapshot.Kind {
+            if name.hasPrefix("wl") { return .wifi }
+            // ARPHRD_RAWIP and ARPHRD_PPP are what modems give.
+            if name.hasPrefix("ww") || name.hasPrefix("rmnet") || type == 519 || type == 512 { return .cellular }
+            return type == 1 ? .wired : .unknown
+        }
+    }
+
+    private struct Address: Hashable {
+        var interface: Int32
+        var ip: IPAddress
+    }
+
+    private var links: [Int32: Link] = [:]
+    private var addresses: Set<Address> = []
+    private var routes: Set<NetlinkRoute> = []
+
+    /// True when something went, and with it perhaps more than was told.
+    mutating func apply(_ message: NetlinkMessage) -> Bool {
+        switch message {
+        case .link(let index, let name, let type, let flags):
+            let link = Link(name: name, type: type, flags: flags)
+            let wasRunning = links[index]?.isRunning ?? false
+            if links[index] != nil || links.count < Self.maxLinkCount { links[index] = link }
+            return wasRunning && !link.isRunning
+        case .linkGone(let index):
+            return links.removeValue(forKey: index) != nil
+        case .address(let interface, let ip):
+            if addresses.count < Self.maxAddressCount { addresses.insert(Address(interface: interface, ip: ip)) }
+            return false
+        case .addressGone(let interface, let ip):
+            return addresses.remove(Address(interface: interface, ip: ip)) != nil
+        case .defaultRoute(let route):
+            if routes.count < Self.maxRouteCount { routes.insert(route) }
+            return false
+        case .defaultRouteGone(let route):
+            return routes.remove(route) != nil
+        case .done: return false
+        case .trouble: return true
+        }
+    }
+
+    var snapshot: PathSnapshot {
+        let usable = addresses.filter { address in
+            guard let link = links[address.interface] else { return false }
+            return link.isRunning && !link.isLoopback && !address.ip.isLoopback && !address.ip.isLinkLocal
+        }
+        let best = routes.filter { links[$0.interface]?.isRunning ?? false }
+            .min { ($0.isIPv6 ? 1 : 0, $0.metric, $0.interface) < ($1.isIPv6 ? 1 : 0, $1.metric, $1.interface) }
+        guard let interface = best?.interface ?? usable.map(\.interface).min(), let link = links[interface] else {
+            return .loopbackOnly
+        }
+        return PathSnapshot(
+            isUp: true, kind: link.kind, addresses: Set(usable.map(\.ip)).sorted(),
+            defaultInterface: best.map { _ in link.name })
+    }
+}

@@ -1,0 +1,303 @@
+import CMartletSystem
+
+/// A TCP connection on a loop, from a listener or a connector. It reads nothing before `start(_:)`; one that is dropped
+/// unstarted closes. Idle it holds no buffer.
+///
+/// | phase | means | left by |
+/// |---|---|---|
+/// | idle | connected, no handler yet | start, abort |
+/// | open | reading unless paused or ended, writing when asked | close, abort, an error |
+/// | finishing | flushing, input discarded | all sent: the end is sent |
+/// | draining | end sent, input discarded | the peer's end, an error, `closeTimeout` |
+/// | closed | descriptor let go; `didClose` at the turn's end | |
+public final class TCPConnection: Transport, @unchecked Sendable {
+    enum Phase {
+        case idle
+        case open
+        case finishing
+        case draining
+        case closed
+    }
+
+    /// Reads of one turn, each up to `EventLoop.readBufferByteCount`; then other connections have theirs.
+    static let maxReadsPerTurn = 4
+    /// Full write buffers of one turn.
+    static let maxFillsPerTurn = 8
+
+    /// Where the connection lives.
+    public let loop: EventLoop
+    /// The peer; nil when it was gone before it could be asked for.
+    public let remoteAddress: SocketAddress?
+    /// What was set on the socket.
+    public let options: TCPOptions
+
+    // All below belongs to the loop, or before `start(_:)` to whoever holds the connection.
+    private var descriptor: SharedDescriptor?
+    private var key: PollKey?
+    private(set) var phase = Phase.idle
+    private var handler: (any TransportHandler)?
+    private var interest: Readiness = []
+    private var isReadingPaused = false
+    private var hasReceivedEnd = false
+    private var hasClosedFirst = false
+    private var unsent = UnsentBytes()
+    private var writeFailure: CloseReason?
+    private var closeReason = CloseReason.local
+    private var closeTimer: LoopTimer?
+    private var isTurnEndPending = false
+    private var isConnectPending = false
+    private var needsWrite = false
+
+    init(_ descriptor: SharedDescriptor, remote: SocketAddress?, on loop: EventLoop, options: TCPOptions) {
+        self.descriptor = descriptor
+        self.loop = loop
+        self.options = options
+        remoteAddress = remote
+    }
+
+    /// This side of the connection; nil once it is closed.
+    public var localAddress: SocketAddress? {
+        guard let descriptor else { return nil }
+        var address = martlet_address()
+        guard unsafe martlet_socket_local_address(descriptor.number, &address) == 0 else { return nil }
+        return SocketAddress(address)
+    }
+
+    /// In bytes, at most `EventLoop.writeBufferByteCount`.
+    public var unsentByteCount: Int { unsent.count }
+
+    // MARK: what the owner says
+
+    /// Begins to read and write for `handler`; see `Transport`.
+    public func start(_ handler: any TransportHandler) {
+        loop.preconditionOnLoop()
+        precondition(phase == .idle && self.handler == nil, "a transport is started once")
+        self.handler = handler
+        guard let descriptor else { return complete(.local) }
+        phase = .open
+        isConnectPending = true
+        interest = .readable
+        do throws(TransportError) {
+            key = try loop.add(self, descriptor, interest: interest)
+            scheduleTurnEnd()
+        } catch {
+            complete(.error(error))
+        }
+    }
+
+    /// Asks the handler for bytes at the end of this turn; see `Transport`.
+    public func setNeedsWrite() {
+        loop.preconditionOnLoop()
+        guard !needsWrite else { return }
+        needsWrite = true
+        // While the kernel takes no more, the flush comes with its next readiness.
+        if !interest.contains(.writable) { scheduleTurnEnd() }
+    }
+
+    /// Leaves what comes in the kernel, whose window then closes; see `Transport`.
+    public func pauseReading() {
+        loop.preconditionOnLoop()
+        isReadingPaused = true
+        updateInterest()
+    }
+
+    /// Reads again; see `Transport`.
+    public func resumeReading() {
+        loop.preconditionOnLoop()
+        isReadingPaused = false
+        updateInterest()
+    }
+
+    /// Ends the connection, flushed or not; see `Transport`.
+    public func close(afterFlush: Bool) {
+        loop.preconditionOnLoop()
+        guard afterFlush else {
+            if phase != .closed { complete(hasReceivedEnd ? .endOfStream : .local) }
+            return
+        }
+        guard phase == .open else {
+            if phase == .idle { complete(.local) }
+            return
+        }
+        phase = .finishing
+        hasClosedFirst = !hasReceivedEnd
+        let timer = LoopTimer(on: loop) { [weak self] in self?.abort() }
+        timer.set(deadline: loop.deadline(after: options.closeTimeout))
+        closeTimer = timer
+        updateInterest()
+        needsWrite = true
+        scheduleTurnEnd()
+    }
+
+    /// Resets the connection; see `Transport`.
+    public func abort() {
+        loop.preconditionOnLoop()
+        guard phase != .closed else { return }
+        if let descriptor { martlet_socket_reset_on_close(descriptor.number) }
+        complete(.local)
+    }
+
+    // MARK: the turn's end
+
+    private func scheduleTurnEnd() {
+        guard !isTurnEndPending else { return }
+        isTurnEndPending = true
+        loop.flushAtTurnEnd(self)
+    }
+
+    func turnEnded() {
+        isTurnEndPending = false
+        if isConnectPending {
+            isConnectPending = false
+            handler?.transportDidConnect(self)
+        }
+        if needsWrite { flush() }
+        if phase == .closed, let handler {
+            self.handler = nil
+            handler.transport(self, didClose: closeReason)
+        }
+    }
+
+    // MARK: reading
+
+    private func readAvailable(_ descriptor: Int32) {
+        let buffer = loop.readBuffer
+        for _ in 0..<Self.maxReadsPerTurn where interest.contains(.readable) {
+            let count = buffer.receive(from: descriptor)
+            guard count > 0 else { return readEnded(count) }
+            if phase == .open {
+                buffer.withBytes(count) { handler?.transport(self, didReceive: $0) }
+            }
+            if count < buffer.byteCount { return }
+        }
+    }
+
+    private func readEnded(_ result: Int) {
+        if result < 0 {
+            let number = Int32(-result)
+            if isWouldBlock(number) { return }
+            return complete(writeFailure ?? CloseReason(TransportError(errno: number, call: "recv")))
+        }
+        if let writeFailure { return complete(writeFailure) }
+        hasReceivedEnd = true
+        updateInterest()
+        switch phase {
+        case .open: handler?.transportDidReceiveEndOfStream(self)
+        case .draining: complete(.local)
+        case .idle, .finishing, .closed: break
+        }
+    }
+
+    // MARK: writing
+
+    private func flush() {
+        guard phase == .open || phase == .finishing, writeFailure == nil, let descriptor else { return }
+        needsWrite = false
+        if unsent.count > 0, !sendUnsent(descriptor.number) { return }
+        for _ in 0..<Self.maxFillsPerTurn {
+            let filled = fillBuffer()
+            guard phase == .open || phase == .finishing else { return }
+            if filled == 0 { return drained() }
+            guard send(filled, to: descriptor.number) else { return }
+        }
+        // There is more: the socket is told writable again as soon as the others had their turn.
+        setInterest(interest.union(.writable))
+    }
+
+    private func fillBuffer() -> Int {
+        loop.writeBuffer.fill { handler?.transport(self, fill: &$0) }
+    }
+
+    /// True when all of it is gone.
+    private func sendUnsent(_ descriptor: Int32) -> Bool {
+        let result = unsent.send(to: descriptor)
+        guard result >= 0 else { return writeRefused(Int32(-result)) }
+        unsent.discard(result)
+        return unsent.count == 0 || writeRefused(0)
+    }
+
+    /// True when all of it is gone; keeps the rest otherwise.
+    private func send(_ filled: Int, to descriptor: Int32) -> Bool {
+        let result = loop.writeBuffer.send(filled, to: descriptor)
+        if result == filled { return true }
+        if result < 0, !isWouldBlock(Int32(-result)) { return writeRefused(Int32(-result)) }
+        unsent.keep(loop.writeBuffer.copy(max(result, 0)..<filled))
+        return writeRefused(0)
+    }
+
+    /// The kernel took not all (`number` 0 or "would block"), or the stream is broken.
+    private func writeRefused(_ number: Int32) -> Bool {
+        if number == 0 || isWouldBlock(number) {
+            setInterest(interest.union(.writable))
+            return false
+        }
+        let reason = CloseReason(TransportError(errno: number, call: "send"))
+        needsWrite = false
+        unsent.removeAll()
+        setInterest(interest.subtracting(.writable))
+        // The peer may have said why before it hung up: that is still to be read, up to the end or the error behind it.
+        guard reason == .reset, interest.contains(.readable), phase == .open else {
+            complete(reason)
+            return false
+        }
+        writeFailure = reason
+        return false
+    }
+
+    private func drained() {
+        setInterest(interest.subtracting(.writable))
+        guard phase == .finishing, !needsWrite, let descriptor else { return }
+        if martlet_socket_finish(descriptor.number) < 0 || hasReceivedEnd {
+            return complete(hasClosedFirst ? .local : .endOfStream)
+        }
+        phase = .draining
+    }
+
+    // MARK: interest and the end
+
+    private func updateInterest() {
+        guard phase != .idle, phase != .closed else { return }
+        let isReading = !hasReceivedEnd && (!isReadingPaused || phase != .open)
+        setInterest(isReading ? interest.union(.readable) : interest.subtracting(.readable))
+    }
+
+    private func setInterest(_ new: Readiness) {
+        guard new != interest, let key else { return }
+        interest = new
+        loop.setInterest(new, of: key)
+    }
+
+    private func complete(_ reason: CloseReason) {
+        guard phase != .closed else { return }
+        phase = .closed
+        closeReason = reason
+        interest = []
+        unsent.removeAll()
+        closeTimer?.set(deadline: nil)
+        closeTimer = nil
+        if let key { loop.remove(key) }
+        key = nil
+        descriptor = nil
+        if handler != nil { scheduleTurnEnd() }
+    }
+}
+
+extension TCPConnection: PollSource {
+    func pollReady(_ readiness: Readiness) {
+        guard let descriptor else { return }
+        if !readiness.isDisjoint(with: [.readable, .hungUp]), interest.contains(.readable) {
+            readAvailable(descriptor.number)
+        }
+        if readiness.contains(.writable), interest.contains(.writable) { flush() }
+        // Nobody reads, so nobody would see it, and the poller would tell of it for ever.
+        if readiness.contains(.hungUp), phase != .closed, !interest.contains(.readable) {
+            let pending = -martlet_socket_error(descriptor.number)
+            let error = pending > 0 ? CloseReason(TransportError(errno: pending, call: "poll")) : nil
+            complete(error ?? (hasClosedFirst ? .local : hasReceivedEnd ? .endOfStream : .reset))
+        }
+    }
+
+    func loopWillStop() {
+        abort()
+    }
+}
