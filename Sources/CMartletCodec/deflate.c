@@ -17,20 +17,18 @@ struct martlet_deflater {
 
 martlet_deflater *martlet_deflater_create(int level, bool zlib_only) {
     martlet_deflater *deflater = calloc(1, sizeof *deflater);
-    if (deflater == NULL) return NULL;
+    if (deflater == NULL) abort();
 #if __has_include(<libdeflate.h>)
     if (!zlib_only) {
         deflater->fast = libdeflate_alloc_compressor(level);
-        if (deflater->fast != NULL) return deflater;
-        free(deflater);
-        return NULL;
+        if (deflater->fast == NULL) abort();
+        return deflater;
     }
 #else
     (void)zlib_only;
 #endif
-    if (deflateInit(&deflater->stream, level) == Z_OK) return deflater;
-    free(deflater);
-    return NULL;
+    if (deflateInit(&deflater->stream, level) != Z_OK) abort();
+    return deflater;
 }
 
 void martlet_deflater_destroy(martlet_deflater *deflater) {

@@ -17,20 +17,18 @@ struct martlet_inflater {
 
 martlet_inflater *martlet_inflater_create(bool zlib_only) {
     martlet_inflater *inflater = calloc(1, sizeof *inflater);
-    if (inflater == NULL) return NULL;
+    if (inflater == NULL) abort();
 #if __has_include(<libdeflate.h>)
     if (!zlib_only) {
         inflater->fast = libdeflate_alloc_decompressor();
-        if (inflater->fast != NULL) return inflater;
-        free(inflater);
-        return NULL;
+        if (inflater->fast == NULL) abort();
+        return inflater;
     }
 #else
     (void)zlib_only;
 #endif
-    if (inflateInit(&inflater->stream) == Z_OK) return inflater;
-    free(inflater);
-    return NULL;
+    if (inflateInit(&inflater->stream) != Z_OK) abort();
+    return inflater;
 }
 
 void martlet_inflater_destroy(martlet_inflater *inflater) {

@@ -8,18 +8,19 @@
 // so that a test can hold the two against each other.
 
 /// CRC-32 (IEEE 802.3, reflected) of `count` bytes, continuing `crc`; 0 starts anew.
-uint32_t martlet_crc32(uint32_t crc, const void *bytes, size_t count);
+uint32_t martlet_crc32(uint32_t crc, const void *_Nullable bytes, size_t count);
 /// The same sum by zlib alone.
-uint32_t martlet_crc32_zlib(uint32_t crc, const void *bytes, size_t count);
+uint32_t martlet_crc32_zlib(uint32_t crc, const void *_Nullable bytes, size_t count);
 
 typedef struct martlet_deflater martlet_deflater;
 
-/// A compressor of level 1 to 9; null when there is no memory.
-martlet_deflater *martlet_deflater_create(int level, bool zlib_only);
-void martlet_deflater_destroy(martlet_deflater *deflater);
+/// A compressor of level 1 to 9. Without memory for it the program stops, as it does in Swift.
+martlet_deflater *_Nonnull martlet_deflater_create(int level, bool zlib_only);
+void martlet_deflater_destroy(martlet_deflater *_Nonnull deflater);
 /// Compresses into zlib format. The byte count of the output, 0 when it does not fit into `capacity`.
 size_t martlet_deflater_run(
-    martlet_deflater *deflater, const void *input, size_t count, void *output, size_t capacity);
+    martlet_deflater *_Nonnull deflater, const void *_Nullable input, size_t count, void *_Nullable output,
+    size_t capacity);
 
 typedef struct martlet_inflater martlet_inflater;
 
@@ -32,9 +33,10 @@ typedef enum {
     MARTLET_INFLATE_DAMAGED
 } martlet_inflate_outcome;
 
-/// A decompressor; null when there is no memory.
-martlet_inflater *martlet_inflater_create(bool zlib_only);
-void martlet_inflater_destroy(martlet_inflater *inflater);
+/// A decompressor. Without memory for it the program stops, as it does in Swift.
+martlet_inflater *_Nonnull martlet_inflater_create(bool zlib_only);
+void martlet_inflater_destroy(martlet_inflater *_Nonnull inflater);
 /// Decompresses zlib format. `written` is set to the byte count of the output, 0 unless done.
 martlet_inflate_outcome martlet_inflater_run(
-    martlet_inflater *inflater, const void *input, size_t count, void *output, size_t capacity, size_t *written);
+    martlet_inflater *_Nonnull inflater, const void *_Nullable input, size_t count, void *_Nullable output,
+    size_t capacity, size_t *_Nonnull written);

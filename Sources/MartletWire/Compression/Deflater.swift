@@ -14,10 +14,7 @@ public struct Deflater: ~Copyable {
 
     init(level: Int, codec: Codec) {
         precondition((1...9).contains(level), "the level is not from 1 to 9")
-        guard let handle = unsafe martlet_deflater_create(Int32(level), codec == .zlib) else {
-            fatalError("no memory for a compressor")
-        }
-        unsafe self.handle = handle
+        unsafe handle = martlet_deflater_create(Int32(level), codec == .zlib)
     }
 
     deinit {

@@ -15,10 +15,7 @@ public struct Inflater: ~Copyable {
     }
 
     init(codec: Codec) {
-        guard let handle = unsafe martlet_inflater_create(codec == .zlib) else {
-            fatalError("no memory for a decompressor")
-        }
-        unsafe self.handle = handle
+        unsafe handle = martlet_inflater_create(codec == .zlib)
     }
 
     deinit {

@@ -127,6 +127,26 @@ extension FrameHeader {
         output.append(bigEndian: checksum)
     }
 
+    /// One whole frame: this header, with the length and the checksum of `body` put in, and `body`.
+    ///
+    /// For what sends a frame now and then; a sender of many encodes into one buffer. Traps when the body is beyond
+    /// `largestBodyByteCount`.
+    public func frame(body: RawSpan) -> [UInt8] {
+        precondition(body.byteCount <= Self.largestBodyByteCount, "the body is too large")
+        var header = self
+        header.bodyByteCount = UInt32(body.byteCount)
+        header.seal(bodyChecksum: CRC32.checksum(body))
+        let words = header.words
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(Self.byteCount + body.byteCount)
+        bytes.append(bigEndian: words.0)
+        bytes.append(bigEndian: words.1)
+        bytes.append(bigEndian: words.2)
+        bytes.append(bigEndian: header.checksum)
+        bytes.append(bytes: body)
+        return bytes
+    }
+
     /// The first 24 bytes as three big-endian numbers.
     private var words: (UInt64, UInt64, UInt64) {
         (

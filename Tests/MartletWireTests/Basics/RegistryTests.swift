@@ -1,0 +1,59 @@
+import MartletWire
+import Testing
+
+@Suite struct RegistryTests {
+    @Test func `registered numbers rise, so none is given twice`() {
+        for numbers in [
+            FrameType.registered.map(\.rawValue), Tag.registered.map(\.rawValue), ErrorCode.registered.map(\.rawValue),
+        ] {
+            #expect(numbers == Set(numbers).sorted())
+        }
+        #expect(FrameType.registered.count == 21)
+        #expect(Tag.registered.count == 57)
+        #expect(ErrorCode.registered.count == 61)
+    }
+
+    @Test func `every registered number has a name of its own`() {
+        for names in [
+            FrameType.registered.map(\.description), Tag.registered.map(\.description),
+            ErrorCode.registered.map(\.name),
+            ErrorCode.registered.map(\.description),
+        ] {
+            #expect(Set(names).count == names.count)
+            #expect(!names.contains { $0.isEmpty || $0.contains("0x") })
+        }
+        #expect(FrameType.goaway.description == "goaway")
+        #expect(Tag.sessionAck.description == "sessionAck")
+        #expect(ErrorCode.staleEpoch.name == "staleEpoch")
+        #expect(ErrorCode.staleEpoch.description == "a newer connection carries the link")
+    }
+
+    @Test func `a number outside the registry shows itself`() {
+        #expect(FrameType(rawValue: 0x7001).description == "0x7001")
+        #expect(Tag(rawValue: 0x4ABC).description == "0x4ABC")
+        #expect(ErrorCode(rawValue: 0xF00D).name == "0xF00D")
+        #expect(ErrorCode(rawValue: 0x0F00).description == "error 0x0F00")
+    }
+
+    @Test func `the high bit marks what must not be skipped`() {
+        #expect(FrameType(rawValue: 0x8000).isCritical)
+        #expect(!FrameType(rawValue: 0x7FFF).isCritical)
+        #expect(Tag(rawValue: 0x8001).isCritical)
+        #expect(!FrameType.registered.contains { $0.isCritical })
+        #expect(!Tag.registered.contains { $0.isCritical })
+    }
+
+    @Test(
+        arguments: [
+            (0x00FF, false), (0x0100, true), (0x01FF, true), (0x0200, false), (0x80FF, false), (0x8100, true),
+            (0x81FF, true),
+            (0x8200, false), (0x4142, false),
+        ] as [(UInt16, Bool)])
+    func `containers are told by their number`(number: UInt16, isContainer: Bool) {
+        #expect(Tag(rawValue: number).isContainer == isContainer)
+    }
+
+    @Test func `only limits, resume and content hold fields`() {
+        #expect(Tag.registered.filter(\.isContainer) == [.limits, .resume, .content])
+    }
+}

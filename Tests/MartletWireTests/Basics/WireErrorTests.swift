@@ -1,0 +1,32 @@
+import MartletWire
+import Testing
+
+@Suite struct WireErrorTests {
+    @Test(
+        arguments: [
+            (.badMagic(0), .badMagic), (.unsupportedVersion(major: 2), .unsupportedVersion),
+            (.reservedBits(0x40), .reservedBits), (.frameTooLarge(byteCount: 2, limit: 1), .frameTooLarge),
+            (.badChecksum(expected: 1, actual: 2), .badChecksum), (.missingChecksum, .badChecksum),
+            (.unexpectedEOF(missing: 1), .unexpectedEOF),
+            (.unknownCriticalFrame(FrameType(rawValue: 0x8001)), .unknownCritical),
+            (.unknownCriticalTag(Tag(rawValue: 0x8001)), .unknownCritical), (.malformedTLV(offset: 0), .malformedTLV),
+            (.tlvTooDeep(limit: 8), .tlvTooDeep), (.tooManyTLVs(limit: 1024), .tooManyTLVs),
+            (.unsupportedCompression(2), .compressionNotAllowed), (.inflateLimit(1), .inflateLimit),
+            (.inflateFailed, .inflateFailed),
+        ] as [(WireError, ErrorCode)])
+    func `what breaks the structure ends the connection under its code`(error: WireError, code: ErrorCode) {
+        #expect(error.code == code)
+        #expect(error.scope == .connection)
+        #expect(error.origin == .peer)
+    }
+
+    @Test(
+        arguments: [
+            (.missingField(.kind), .missingField), (.duplicateField(.kind), .duplicateField),
+            (.invalidValue(.kind), .invalidValue),
+        ] as [(WireError, ErrorCode)])
+    func `what is wrong with a value refuses the frame alone`(error: WireError, code: ErrorCode) {
+        #expect(error.code == code)
+        #expect(error.scope == .frame)
+    }
+}

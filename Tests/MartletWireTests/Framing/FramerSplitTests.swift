@@ -1,0 +1,41 @@
+import MartletWire
+import Testing
+
+/// Whatever the pieces a stream comes in, the frames are the same.
+@Suite struct FramerSplitTests {
+    @Test func `every cut into two pieces gives the same frames`() throws {
+        let stream = try FrameStream(seed: 10, bodyByteCounts: [0, 1, 5, 36, 64, 0, 0, 100, 27, 28, 29])
+        for cut in 0...stream.bytes.count {
+            var framer = Framer(maxBodyByteCount: 128)
+            let frames = try framer.frames(from: stream.bytes, cutAfter: [cut])
+            #expect(frames == stream.frames, "cut after \(cut)")
+            try framer.finish()
+        }
+    }
+
+    @Test func `byte by byte gives the same frames`() throws {
+        let stream = try FrameStream(seed: 11, bodyByteCounts: [0, 300, 1, 2, 0, 64, 63, 65, 17_000, 3])
+        var framer = Framer(maxBodyByteCount: 1 << 20)
+        let frames = try framer.frames(
+            from: stream.bytes, cutAfter: [Int](repeating: 1, count: stream.bytes.count))
+        #expect(frames == stream.frames)
+        try framer.finish()
+        let storage = framer.storageByteCount
+        #expect(storage == 0)
+    }
+
+    @Test(arguments: 0..<64)
+    func `random pieces give the same frames`(seed: Int) throws {
+        var random = SplitMix64(seed: UInt64(1000 + seed))
+        let sizes = (0..<40).map { _ in Int.random(in: 0...(Bool.random(using: &random) ? 40 : 3000), using: &random) }
+        let stream = try FrameStream(seed: UInt64(seed), bodyByteCounts: sizes)
+        var framer = Framer(maxBodyByteCount: 3000, ringByteCount: 256)
+        var cuts: [Int] = []
+        while cuts.reduce(0, +) < stream.bytes.count {
+            cuts.append(Int.random(in: 0...(Bool.random(using: &random) ? 30 : 2000), using: &random))
+        }
+        let frames = try framer.frames(from: stream.bytes, cutAfter: cuts)
+        #expect(frames == stream.frames)
+        try framer.finish()
+    }
+}
