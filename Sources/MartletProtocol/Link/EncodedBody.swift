@@ -10,6 +10,12 @@ public final class EncodedBody: Sendable {
         var end: Int
         var checksum: UInt32
         var compression: Compression
+
+        init(end: Int, _ bytes: [UInt8], isCompressed: Bool) {
+            self.end = end
+            checksum = CRC32.checksum(bytes.rawBytes)
+            compression = isCompressed ? .zlib : .none
+        }
     }
 
     /// The default size of a fragment before compression, in bytes.
@@ -38,27 +44,24 @@ public final class EncodedBody: Sendable {
         precondition(fragmentByteCount > 0)
         if plain.count <= fragmentByteCount {
             let packed = compress(plain.rawBytes)
-            let held = packed ?? plain
-            bytes = held
-            first = Fragment(
-                end: held.count, checksum: CRC32.checksum(held.rawBytes), compression: packed == nil ? .none : .zlib)
+            let wire = packed ?? plain
+            first = Fragment(end: wire.count, wire, isCompressed: packed != nil)
             others = []
+            bytes = wire
             return
         }
         var wire: [UInt8] = []
         wire.reserveCapacity(plain.count)
         var fragments: [Fragment] = []
         for start in stride(from: 0, to: plain.count, by: fragmentByteCount) {
-            let piece = plain.rawBytes.extracting(start..<min(start + fragmentByteCount, plain.count))
-            let packed = compress(piece)
-            let fragmentStart = wire.count
-            if let packed { wire.append(contentsOf: packed) } else { wire.append(bytes: piece) }
-            let checksum = CRC32.checksum(wire.rawBytes.extracting(fragmentStart..<wire.count))
-            fragments.append(Fragment(end: wire.count, checksum: checksum, compression: packed == nil ? .none : .zlib))
+            let piece = Array(plain[start..<min(start + fragmentByteCount, plain.count)])
+            let packed = compress(piece.rawBytes)
+            wire += packed ?? piece
+            fragments.append(Fragment(end: wire.count, packed ?? piece, isCompressed: packed != nil))
         }
-        bytes = wire
         first = fragments.removeFirst()
         others = fragments
+        bytes = wire
     }
 
     /// How many frames carry this body; at least one.

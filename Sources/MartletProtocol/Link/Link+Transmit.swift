@@ -124,14 +124,16 @@ extension Link {
     ) -> Int? {
         let fragment = body.fragment(index)
         let byteCount = FrameHeader.byteCount + fragment.range.count
-        guard out.freeCapacity >= byteCount else { return nil }
+        guard out.freeCapacity >= byteCount, header.session == .control || byteCount <= earlyBudget ?? .max else {
+            return nil
+        }
         var header = header
         header.compression = fragment.compression
         header.bodyByteCount = UInt32(fragment.range.count)
         header.seal(bodyChecksum: fragment.checksum)
         header.encode(into: &out)
-        let bytes = body.bytes
-        out.append(bytes: bytes.rawBytes.extracting(fragment.range))
+        let bytes = body.bytes[fragment.range]
+        out.append(bytes: bytes.rawBytes)
         counters.framesSent += 1
         return byteCount
     }

@@ -85,4 +85,15 @@ public struct MessageView: ~Escapable {
         if budget < TLVLimits.maxCount - ContentRules.maxTLVCount { try ContentRules.check(content) }
         text = self.kind == .text ? try ContentRules.text(in: content) : nil
     }
+
+    /// The counter of a body whose structure is right, even if a value in it is not; nil when there is no valid one.
+    ///
+    /// A refusal names the message by it.
+    public static func counter(in body: RawSpan) -> UInt64? {
+        var reader = TLVReader(body)
+        while let field = try? reader.next() {
+            if field.tag == .counter { return try? field.positive() }
+        }
+        return nil
+    }
 }

@@ -1,0 +1,241 @@
+import MartletWire
+
+extension RelayEngine {
+    /// Takes bytes that arrived on a connection, in whatever pieces; they are borrowed.
+    public mutating func receive(_ bytes: RawSpan, on key: ConnectionKey, now: Instant) {
+        guard let slot = slot(key), connections[slot]!.phase != .closing else { return }
+        connections[slot]!.lastReceived = now
+        connections[slot]!.receivedByteCount += bytes.byteCount
+        guard connections[slot]!.phase != .authenticating else { return hold(bytes, on: slot, now: now) }
+        parse(bytes, on: slot, now: now)
+    }
+
+    /// The shell's answer to `.authenticate`.
+    public mutating func authenticated(_ key: ConnectionKey, _ answer: AuthenticationAnswer, now: Instant) {
+        guard let slot = slot(key), connections[slot]!.phase == .authenticating, let hello = connections[slot]!.hello
+        else { return }
+        connections[slot]!.hello = nil
+        switch answer {
+        case .refused(let notice):
+            outputs.append(.note(.refused(hello.account, notice.code)))
+            return say(.reject, notice, on: slot, now: now)
+        case .accepted(let account, let grant, let presented):
+            admit(slot, hello, as: DeviceKey(account: account, device: hello.device), grant, presented, now: now)
+        }
+        guard connections[slot]?.phase != .closing else { return }
+        outputs.append(.resumeReading(key))
+        let held = connections[slot]!.held
+        connections[slot]!.held = []
+        armConnection(slot)
+        if !held.isEmpty { parse(held.rawBytes, on: slot, now: now) }
+    }
+
+    /// Ends a connection for a fault of the peer's and tells it where that is possible.
+    mutating func fail(_ slot: Int, _ error: LinkError, now: Instant) {
+        guard connections[slot]!.phase != .closing else { return }
+        counted.faults += 1
+        outputs.append(.note(.faulted(error.code)))
+        let spoken: [WireVersion] = error.code == .unsupportedVersion ? [.current] : []
+        say(.goaway, Notice(code: error.code, spokenVersions: spoken), on: slot, now: now)
+    }
+
+    /// Ends a connection; its link waits to be resumed.
+    mutating func end(_ slot: Int, afterFlush: Bool, now: Instant) {
+        guard connections[slot]!.phase != .closing else { return }
+        detach(slot, now: now)
+        connections[slot]!.phase = .closing
+        connections[slot]!.held = []
+        timers.cancel(.connection(slot))
+        outputs.append(.close(key(slot), afterFlush: afterFlush))
+        if !afterFlush { forget(slot) }
+    }
+
+    mutating func connectionDeadline(_ slot: Int, now: Instant) {
+        guard let due = connections[slot]?.deadline(configuration) else { return }
+        guard due.at <= now else { return armConnection(slot) }
+        if due.code == .idleTimeout { return end(slot, afterFlush: false, now: now) }
+        fail(slot, .peer(due.code), now: now)
+    }
+
+    /// The timer is only ever moved to the earliest that was known; what has moved on is seen when it fires.
+    mutating func armConnection(_ slot: Int) {
+        timers.set(.connection(slot), at: connections[slot]?.deadline(configuration)?.at)
+    }
+
+    func slot(_ key: ConnectionKey) -> Int? {
+        let slot = Int(key.slot)
+        guard slot < connections.count, connections[slot]?.generation == key.generation else { return nil }
+        return slot
+    }
+
+    func key(_ slot: Int) -> ConnectionKey {
+        ConnectionKey(slot: Int32(slot), generation: connections[slot]!.generation)
+    }
+
+    mutating func forget(_ slot: Int) {
+        guard connections[slot] != nil else { return }
+        connections[slot] = nil
+        timers.cancel(.connection(slot))
+        freeConnections.append(slot)
+        counted.connections -= 1
+    }
+
+    // MARK: Bytes
+
+    private mutating func hold(_ bytes: RawSpan, on slot: Int, now: Instant) {
+        guard connections[slot]!.held.count + bytes.byteCount <= RelayConnection.maxHeldByteCount else {
+            return fail(slot, .peer(.outOfWindow), now: now)
+        }
+        connections[slot]!.held.append(bytes: bytes)
+    }
+
+    private mutating func parse(_ bytes: RawSpan, on slot: Int, now: Instant) {
+        let box = connections[slot]!.framer
+        var consumed = 0
+        var frames = 0
+        while consumed < bytes.byteCount {
+            var failure: LinkError?
+            do throws(WireError) {
+                consumed += try box.framer.consume(bytes.extracting(droppingFirst: consumed)) { header, body in
+                    frames += 1
+                    do throws(LinkError) { return try take(header, body, on: slot, now: now) } catch { failure = error }
+                    return .stop
+                }
+            } catch {
+                failure = LinkError(error)
+            }
+            if let failure { return fail(slot, failure, now: now) }
+            switch connections[slot]?.phase {
+            case nil, .closing: return
+            case .authenticating: return hold(bytes.extracting(droppingFirst: consumed), on: slot, now: now)
+            case .awaitingHello: break
+            case .attached: box.framer.maxBodyByteCount = configuration.limits.maxBodyByteCount
+            }
+        }
+        checkPartial(slot, hadFrames: frames > 0, now: now)
+    }
+
+    /// A first frame that is not hello is refused by its header, before its body (HOSTILE row 4); a frame that is not
+    /// complete has a deadline (row 5).
+    private mutating func checkPartial(_ slot: Int, hadFrames: Bool, now: Instant) {
+        let box = connections[slot]!.framer
+        if connections[slot]!.phase == .awaitingHello, !connections[slot]!.isPassingOver,
+            let header = box.framer.pendingHeader, header.type != .hello
+        {
+            return fail(slot, .peer(.expectedHello), now: now)
+        }
+        let before = connections[slot]!.partialSince
+        if box.framer.bufferedByteCount == 0 {
+            connections[slot]!.partialSince = nil
+        } else if before == nil || hadFrames {
+            connections[slot]!.partialSince = now
+            if before == nil { armConnection(slot) }
+        }
+    }
+
+    private mutating func take(
+        _ header: FrameHeader, _ body: RawSpan, on slot: Int, now: Instant
+    ) throws(LinkError) -> FramerStep {
+        switch connections[slot]?.phase {
+        case .awaitingHello:
+            guard header.type == .hello else {
+                // Early frames of a link whose resume was refused: the client begins again with another hello.
+                guard connections[slot]!.isPassingOver else { throw .peer(.expectedHello) }
+                return .proceed
+            }
+            try takeHello(header, body, on: slot, now: now)
+            return .stop
+        case .attached(let link):
+            try receive(header, body, onLink: link, now: now)
+            return connections[slot]?.linkSlot == nil ? .stop : .proceed
+        case .authenticating, .closing, nil:
+            return .stop
+        }
+    }
+
+    // MARK: Hello
+
+    private mutating func takeHello(
+        _ header: FrameHeader, _ body: RawSpan, on slot: Int, now: Instant
+    ) throws(LinkError) {
+        guard header.compression == .none else { throw .peer(.compressionNotAllowed) }
+        let hello: Hello
+        do { hello = try Hello(parsing: body) } catch {
+            throw .peer(error.scope == .frame ? .invalidHello : error.code)
+        }
+        guard hello.spokenVersions.contains(where: { $0.major == WireVersion.current.major }) else {
+            throw .peer(.unsupportedVersion)
+        }
+        if let drainNotice {
+            say(.reject, drainNotice, on: slot, now: now)
+            return
+        }
+        connections[slot]!.phase = .authenticating
+        connections[slot]!.hello = hello
+        connections[slot]!.isPassingOver = false
+        armConnection(slot)
+        outputs.append(.pauseReading(key(slot)))
+        outputs.append(
+            .authenticate(
+                key(slot),
+                AuthenticationRequest(
+                    account: hello.account, device: hello.device, credential: hello.credential, agent: hello.agent,
+                    presentedToken: hello.resume?.token)))
+    }
+
+    private mutating func admit(
+        _ slot: Int, _ hello: Hello, as who: DeviceKey, _ grant: TokenGrant, _ presented: TokenDigest?, now: Instant
+    ) {
+        let features = hello.features.intersection(configuration.features)
+        let limits = hello.limits.negotiated(with: configuration.limits)
+        var resumed: [SessionPosition]?
+        let link: Int
+        if let point = hello.resume {
+            guard let found = resumable(point, by: who, presented) else { return refuseResume(slot, who, now: now) }
+            link = found
+            if let older = links[link]!.connection { say(.goaway, Notice(code: .staleEpoch), on: older, now: now) }
+            links[link]!.epoch = Epoch(rawValue: links[link]!.epoch.rawValue &+ 1)
+            links[link]!.token = grant.digest
+            attach(link, to: slot, now: now)
+            links[link]!.link.confirm(point.positions, now: now)
+            resumed = links[link]!.link.positions
+            counted.resumes += 1
+            outputs.append(.note(.resumed(who, links[link]!.id, epoch: links[link]!.epoch)))
+        } else {
+            guard let made = makeLink(for: who, limits, features, grant.digest, now: now) else {
+                return say(.reject, Notice(code: .tooManyLinks), on: slot, now: now)
+            }
+            link = made
+            attach(link, to: slot, now: now)
+            outputs.append(.note(.linked(who, links[link]!.id)))
+        }
+        let version = hello.spokenVersions.filter { $0 <= .current }.max() ?? .current
+        let welcome = Welcome(
+            version: version, features: features, limits: limits, account: who.account, link: links[link]!.id,
+            resumeToken: grant.token, epoch: links[link]!.epoch, resumeLifetime: configuration.resumeLifetime,
+            heartbeatInterval: nil, resumed: resumed)
+        enqueue(.welcome, welcome.encode(), on: slot, now: now)
+        touch(link)
+    }
+
+    private func resumable(_ point: ResumePoint, by who: DeviceKey, _ presented: TokenDigest?) -> Int? {
+        guard let presented, let slot = linkOfID[point.link], let link = links[slot], link.who == who,
+            link.token == presented, link.link.canResume(from: point.positions)
+        else { return nil }
+        return slot
+    }
+
+    /// A resume is refused whole; the connection stays for a fresh hello, but not for ever (HOSTILE row 23).
+    private mutating func refuseResume(_ slot: Int, _ who: DeviceKey, now: Instant) {
+        counted.resumesRefused += 1
+        outputs.append(.note(.refused(who.account, .resumeRejected)))
+        connections[slot]!.resumeTries += 1
+        connections[slot]!.phase = .awaitingHello
+        connections[slot]!.isPassingOver = true
+        let notice = Notice(code: .resumeRejected)
+        guard connections[slot]!.resumeTries < configuration.maxResumeTries else {
+            return say(.reject, notice, on: slot, now: now)
+        }
+        enqueue(.reject, Reject(notice).encode(), on: slot, now: now)
+    }
+}

@@ -1,0 +1,295 @@
+import MartletWire
+
+extension RelayEngine {
+    // MARK: Life
+
+    /// A fresh link for a device; the one it had before is gone, and its connection is told (one link a device).
+    mutating func makeLink(
+        for who: DeviceKey, _ limits: Limits, _ features: Features, _ token: TokenDigest, now: Instant
+    ) -> Int? {
+        if let older = linkOfDevice[who] {
+            if let connection = links[older]!.connection {
+                say(.goaway, Notice(code: .replaced), on: connection, now: now)
+            }
+            remove(older, now: now)
+        }
+        guard counted.links < configuration.maxLinks else { return nil }
+        generation &+= 1
+        nextLinkID &+= 1
+        let slot = freeLinks.popLast() ?? links.count
+        if slot == links.count { links.append(nil) }
+        let id = LinkID(rawValue: nextLinkID)
+        links[slot] = RelayLink(
+            key: LinkKey(slot: Int32(slot), generation: generation), id: id, who: who,
+            link: Link(role: .relay, limits: limits, features: features, began: now), token: token)
+        linkOfDevice[who] = slot
+        linkOfID[id] = slot
+        counted.links += 1
+        return slot
+    }
+
+    mutating func attach(_ link: Int, to connection: Int, now: Instant) {
+        if links[link]!.suspendedAt != nil { suspendedCount -= 1 }
+        links[link]!.suspendedAt = nil
+        links[link]!.connection = connection
+        links[link]!.link.attach(connections[connection]!.carrier, isEarly: false, now: now)
+        connections[connection]!.phase = .attached(link: link)
+        for handle in links[link]!.handles { rooms.setAway(false, handle) }
+    }
+
+    /// The connection's link goes on without it for a while.
+    mutating func detach(_ connection: Int, now: Instant) {
+        guard let slot = connections[connection]?.linkSlot, links[slot]?.connection == connection else { return }
+        links[slot]!.connection = nil
+        links[slot]!.link.detach()
+        links[slot]!.suspendedAt = now
+        suspendedCount += 1
+        suspended.append(links[slot]!.key)
+        timers.set(.link(slot), at: now + configuration.resumeLifetime)
+        outputs.append(.note(.suspended(links[slot]!.who, links[slot]!.id)))
+        for handle in links[slot]!.handles { rooms.setAway(true, handle) }
+        boundSuspended(now: now)
+    }
+
+    /// A link is gone for good: its sessions leave their rooms.
+    mutating func remove(_ slot: Int, now: Instant) {
+        guard let link = links[slot] else { return }
+        if let connection = link.connection { connections[connection]!.phase = .closing }
+        if link.suspendedAt != nil { suspendedCount -= 1 }
+        for (session, membership) in link.sessions.sorted(by: { $0.key < $1.key }) {
+            leave(membership, MemberKey(link: link.key, session: session))
+        }
+        timers.cancel(.link(slot))
+        linkOfDevice[link.who] = nil
+        linkOfID[link.id] = nil
+        links[slot] = nil
+        freeLinks.append(slot)
+        counted.links -= 1
+        outputs.append(.note(.ended(link.who, link.id)))
+    }
+
+    private mutating func boundSuspended(now: Instant) {
+        while suspendedCount > configuration.maxSuspendedLinks || suspended.count > 2 * suspendedCount + 16,
+            let key = suspended.popFirst()
+        {
+            guard let slot = slot(key), links[slot]!.suspendedAt != nil else { continue }
+            // The same link may be in the queue twice; only its latest suspension counts.
+            if suspendedCount > configuration.maxSuspendedLinks {
+                remove(slot, now: now)
+            } else {
+                suspended.append(key)
+            }
+        }
+    }
+
+    func slot(_ key: LinkKey) -> Int? {
+        let slot = Int(key.slot)
+        guard slot < links.count, links[slot]?.key == key else { return nil }
+        return slot
+    }
+
+    // MARK: Frames
+
+    mutating func receive(
+        _ header: FrameHeader, _ body: RawSpan, onLink slot: Int, now: Instant
+    ) throws(LinkError) {
+        let reception = try links[slot]!.link.receive(header, body, inflater: &inflater, now: now)
+        touch(slot)
+        switch reception {
+        case .deliver(let session, let credit):
+            try deliver(header.type, body, on: session, credit, of: slot, now: now)
+        case .handled, .skipped:
+            try drainArrivals(slot, now: now)
+        }
+    }
+
+    private mutating func drainArrivals(_ slot: Int, now: Instant) throws(LinkError) {
+        while links[slot] != nil, let arrival = try links[slot]!.link.nextArrival(now: now) {
+            switch arrival {
+            case .event(let event):
+                handle(event, of: slot, now: now)
+            case .frame(let session, let frame):
+                try deliver(frame.type, frame.body.rawBytes, on: session, frame.creditByteCount, of: slot, now: now)
+            }
+        }
+    }
+
+    private mutating func handle(_ event: LinkEvent, of slot: Int, now: Instant) {
+        let link = links[slot]!
+        switch event {
+        case .open(let session, let open):
+            if link.sessions.values.contains(where: { $0.room == open.room }) {
+                return links[slot]!.link.reset(session, code: .alreadyOpen)
+            }
+            links[slot]!.sessions[session] = RelayLink.Membership(room: open.room)
+            rooms.join(JoinRequest(member: MemberKey(link: link.key, session: session), who: link.who, open: open))
+        case .suspended(let session):
+            if let handle = link.sessions[session]?.handle { rooms.setSuspended(true, handle) }
+        case .resumed(let session, let cursor):
+            if let handle = link.sessions[session]?.handle { rooms.setSuspended(false, handle, cursor: cursor) }
+        case .closed(let session, _), .reset(let session, _):
+            guard let membership = links[slot]!.sessions.removeValue(forKey: session) else { return }
+            leave(membership, MemberKey(link: link.key, session: session))
+        case .acknowledged(let session, let byteCount):
+            if let handle = link.sessions[session]?.handle { rooms.credit(handle, byteCount: byteCount) }
+        case .goAway:
+            if let connection = link.connection { end(connection, afterFlush: true, now: now) }
+        case .opened, .pong:
+            break
+        }
+    }
+
+    private mutating func leave(_ membership: RelayLink.Membership, _ key: MemberKey) {
+        if let handle = membership.handle { rooms.leave(handle) } else { rooms.withdraw(key, from: membership.room) }
+    }
+
+    /// A frame of a session, in its order, for its room.
+    mutating func deliver(
+        _ type: FrameType, _ body: RawSpan, on session: SessionID, _ credit: Int, of slot: Int, now: Instant
+    ) throws(LinkError) {
+        guard let membership = links[slot]!.sessions[session] else {
+            links[slot]!.link.release(credit, on: session)
+            return
+        }
+        guard let handle = membership.handle else {
+            guard type != .transient else { return }
+            guard membership.held.count < RelayLink.maxHeldFrames else { return drop(session, .serverBusy, of: slot) }
+            let frame = OrderedFrame(type: type, body: [UInt8](copying: body), creditByteCount: credit)
+            links[slot]!.sessions[session]!.held.append(frame)
+            return
+        }
+        if type == .data { return try post(body, handle, session, credit, of: slot) }
+        links[slot]!.link.release(credit, on: session)
+        switch type {
+        case .receipt:
+            guard case .progress(let progress) = try Link.parse(Receipt.self, body) else { break }
+            rooms.progressed(handle, progress)
+        case .transient:
+            let transient = try Link.parse(Transient.self, body)
+            if links[slot]!.transients.take(now: now) { rooms.whisper(handle, transient) }
+        case .request:
+            rooms.request(handle, try Link.parse(Request.self, body), now: now)
+        case .response:
+            rooms.respond(handle, try Link.parse(Response.self, body))
+        case .cancel:
+            rooms.cancel(handle, correlation: try Link.parse(CancelRequest.self, body).correlation)
+        default:
+            throw .peer(.protocolViolation)
+        }
+    }
+
+    /// A message: a value that is wrong is refused and the session goes on, a structure that is wrong ends the connection.
+    private mutating func post(
+        _ body: RawSpan, _ handle: MemberHandle, _ session: SessionID, _ credit: Int, of slot: Int
+    ) throws(LinkError) {
+        let refusal: ErrorCode
+        do throws(WireError) {
+            let view = try MessageView(parsing: body)
+            guard view.hasRelayFields else {
+                return rooms.post(handle, counter: view.counter, body, credit: credit, acceptedAt: wallClock)
+            }
+            refusal = .invalidValue
+        } catch {
+            guard error.scope == .frame else { throw LinkError(error) }
+            refusal = error.code
+        }
+        links[slot]!.link.release(credit, on: session)
+        guard let counter = MessageView.counter(in: body) else { return drop(session, refusal, of: slot) }
+        let receipt = Receipt.refused(Receipt.Refusal(counter: counter, code: refusal))
+        _ = links[slot]!.link.send(.receipt, EncodedBody(receipt.encode()), on: session)
+    }
+
+    private mutating func drop(_ session: SessionID, _ code: ErrorCode, of slot: Int) {
+        links[slot]!.link.reset(session, code: code)
+        guard let membership = links[slot]!.sessions.removeValue(forKey: session) else { return }
+        leave(membership, MemberKey(link: links[slot]!.key, session: session))
+    }
+
+    // MARK: Effects of rooms
+
+    mutating func apply(_ effect: RoomEffect, now: Instant) {
+        switch effect {
+        case .send(let key, let type, let body):
+            guard let slot = slot(key.link) else { return }
+            touch(slot)
+            guard links[slot]!.link.send(type, body, on: key.session) == .full else { return }
+            drop(key.session, .slowConsumer, of: slot)
+        case .sendTransient(let key, let body):
+            guard let slot = slot(key.link) else { return }
+            touch(slot)
+            links[slot]!.link.sendTransient(body, on: key.session)
+        case .release(let key, let byteCount):
+            guard let slot = slot(key.link) else { return }
+            touch(slot)
+            links[slot]!.link.release(byteCount, on: key.session)
+        case .opened(let key, let handle, let opened):
+            admit(key, handle, opened, now: now)
+        case .reset(let key, let code):
+            guard let slot = slot(key.link) else { return }
+            touch(slot)
+            links[slot]!.sessions[key.session] = nil
+            links[slot]!.link.reset(key.session, code: code)
+        case .load(let room): outputs.append(.load(room))
+        case .append(let room, let entries): outputs.append(.append(room, entries))
+        case .read(let room, let handle, let range): outputs.append(.read(room, handle, range))
+        case .request(let room, let handle, let request): outputs.append(.request(room, handle, request))
+        }
+    }
+
+    private mutating func admit(_ key: MemberKey, _ handle: MemberHandle, _ opened: Opened, now: Instant) {
+        guard let slot = slot(key.link), links[slot]!.sessions[key.session] != nil else { return rooms.leave(handle) }
+        touch(slot)
+        links[slot]!.link.accept(key.session, opened)
+        links[slot]!.sessions[key.session]!.handle = handle
+        let held = links[slot]!.sessions[key.session]!.held
+        links[slot]!.sessions[key.session]!.held = []
+        for frame in held {
+            do throws(LinkError) {
+                try deliver(frame.type, frame.body.rawBytes, on: key.session, frame.creditByteCount, of: slot, now: now)
+            } catch {
+                if let connection = links[slot]!.connection { fail(connection, error, now: now) }
+                return
+            }
+        }
+    }
+
+    // MARK: Turns and time
+
+    mutating func touch(_ slot: Int) {
+        guard links[slot]?.isTouched == false else { return }
+        links[slot]!.isTouched = true
+        touched.append(slot)
+    }
+
+    mutating func flushTouched(now: Instant) {
+        let slots = touched
+        touched = []
+        for slot in slots where links[slot] != nil {
+            links[slot]!.isTouched = false
+            armLink(slot)
+            guard let connection = links[slot]!.connection, links[slot]!.link.hasOutput(now: now) else { continue }
+            askToTransmit(connection, now: now)
+        }
+    }
+
+    mutating func armLink(_ slot: Int) {
+        guard let link = links[slot], link.connection != nil else { return }
+        timers.set(.link(slot), at: link.link.deadline)
+    }
+
+    mutating func linkDeadline(_ slot: Int, now: Instant) {
+        guard let link = links[slot] else { return }
+        if let since = link.suspendedAt {
+            guard since + configuration.resumeLifetime <= now else {
+                return timers.set(.link(slot), at: since + configuration.resumeLifetime)
+            }
+            return remove(slot, now: now)
+        }
+        guard let connection = link.connection else { return }
+        switch links[slot]!.link.deadlinePassed(now: now) {
+        case .proceed: touch(slot)
+        case .replaceConnection: end(connection, afterFlush: false, now: now)
+        case .ackTimeout: fail(connection, .peer(.ackTimeout), now: now)
+        }
+    }
+}

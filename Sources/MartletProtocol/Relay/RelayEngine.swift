@@ -1,0 +1,199 @@
+public import MartletWire
+
+/// All decisions of a relay on one loop: connections, links and rooms, without sockets, clocks or stores.
+///
+/// Events come in as calls, each with its instant; then `nextOutput` is called until it answers nil, and `deadlinePassed` when
+/// `deadline` has come. Bytes go in with `receive` and out with `transmit`. A connection is admitted by its hello, gets a link
+/// (new or resumed), and the link's sessions become members of rooms. A fault of a connection ends that connection and
+/// suspends its link; a fault of a session resets that session.
+public struct RelayEngine: ~Copyable {
+    /// The bounds this relay keeps.
+    public let configuration: RelayConfiguration
+    /// The relay's wall clock in milliseconds since 1970; the shell sets it at the beginning of each turn.
+    public var wallClock: UInt64 = 0
+
+    enum TimerKey: Hashable, Sendable {
+        case connection(Int)
+        case link(Int)
+    }
+
+    var connections: [RelayConnection?] = []
+    var freeConnections: [Int] = []
+    var links: [RelayLink?] = []
+    var freeLinks: [Int] = []
+    var generation: UInt32 = 0
+    var linkOfDevice: [DeviceKey: Int] = [:]
+    var linkOfID: [LinkID: Int] = [:]
+    var suspended = Deque<LinkKey>()
+    var suspendedCount = 0
+    var rooms = Rooms()
+    var timers = TimerQueue<TimerKey>()
+    var touched: [Int] = []
+    var outputs = Deque<RelayOutput>()
+    var inflater = Inflater()
+    var nextLinkID: UInt64
+    var drainNotice: Notice?
+    var counted = RelayStatistics()
+
+    /// A relay without connections.
+    ///
+    /// - Parameter seed: where link IDs start, so that those of one run are not mistaken for another's. A link ID is no secret.
+    public init(configuration: RelayConfiguration = RelayConfiguration(), seed: UInt64) {
+        self.configuration = configuration
+        nextLinkID = seed
+    }
+
+    // MARK: Connections
+
+    /// A connection was accepted; nil when there are too many and it is to be closed at once.
+    public mutating func accepted(_ carrier: Carrier, now: Instant) -> ConnectionKey? {
+        guard counted.connections < configuration.maxConnections else { return nil }
+        generation &+= 1
+        let slot = freeConnections.popLast() ?? connections.count
+        if slot == connections.count { connections.append(nil) }
+        connections[slot] = RelayConnection(generation: generation, carrier: carrier, now: now)
+        counted.connections += 1
+        counted.connectionsAccepted += 1
+        armConnection(slot)
+        return key(slot)
+    }
+
+    /// A connection is over: its link waits to be resumed.
+    public mutating func closed(_ key: ConnectionKey, now: Instant) {
+        guard let slot = slot(key) else { return }
+        detach(slot, now: now)
+        forget(slot)
+    }
+
+    /// The peer will send no more; a frame that is not whole is not delivered (HOSTILE row 8).
+    public mutating func endOfStream(_ key: ConnectionKey, now: Instant) {
+        guard let slot = slot(key), connections[slot]!.phase != .closing else { return }
+        do { try connections[slot]!.framer.framer.finish() } catch { return fail(slot, LinkError(error), now: now) }
+        end(slot, afterFlush: true, now: now)
+    }
+
+    /// Writes what there is to send on a connection, as whole frames, as far as `out` has room.
+    public mutating func transmit(on key: ConnectionKey, into out: inout OutputRawSpan, now: Instant) {
+        guard let slot = slot(key) else { return }
+        connections[slot]!.transmitAskedAt = nil
+        guard connections[slot]!.outbox.write(into: &out) else { return }
+        guard let link = connections[slot]!.linkSlot else { return }
+        links[link]!.link.transmit(into: &out, now: now)
+        armLink(link)
+    }
+
+    // MARK: Time
+
+    /// When `deadlinePassed` wants to be called.
+    public var deadline: Instant? {
+        switch (timers.earliest, rooms.deadline) {
+        case (let timer?, let room?): min(timer, room)
+        case (let timer, let room): timer ?? room
+        }
+    }
+
+    /// Acts on the deadlines that have passed.
+    public mutating func deadlinePassed(now: Instant) {
+        rooms.deadlinePassed(now: now)
+        while let key = timers.popExpired(now: now) {
+            switch key {
+            case .connection(let slot): connectionDeadline(slot, now: now)
+            case .link(let slot): linkDeadline(slot, now: now)
+            }
+        }
+    }
+
+    // MARK: Answers of the shell
+
+    /// The store's answer to `.load`; nil when it could not.
+    public mutating func loaded(_ room: RoomName, _ snapshot: RoomSnapshot?) {
+        rooms.loaded(room, snapshot)
+    }
+
+    /// The store's answer to `.append`: durable up to this offset; nil when it could not.
+    public mutating func stored(_ room: RoomName, upTo offset: UInt64?, messageCount: Int) {
+        if offset != nil { counted.messagesStored += UInt64(messageCount) }
+        rooms.stored(room, upTo: offset)
+    }
+
+    /// The store's answer to `.read`; nil when it could not. `first` is the lowest offset that the store keeps.
+    public mutating func read(_ handle: MemberHandle, _ entries: [LogEntry]?, first: UInt64) {
+        rooms.read(handle, entries, first: first)
+    }
+
+    /// The handler's answer to `.request`.
+    public mutating func respond(to handle: MemberHandle, _ response: Response) {
+        rooms.respond(handle, response, isRelay: true)
+    }
+
+    // MARK: The operator
+
+    /// Ends every connection and link of an account, whose credential no longer holds (HOSTILE row 24).
+    public mutating func revoke(_ account: AccountName, now: Instant) {
+        for slot in links.indices where links[slot]?.who.account == account {
+            if let connection = links[slot]!.connection {
+                say(.goaway, Notice(code: .revoked), on: connection, now: now)
+            }
+            remove(slot, now: now)
+        }
+    }
+
+    /// Admits nobody any more and sends everybody away, to come back after a while or elsewhere.
+    public mutating func drain(retryAfter: Duration?, redirect: String? = nil, now: Instant) {
+        let notice = Notice(code: .draining, retryAfter: retryAfter, redirect: redirect)
+        drainNotice = notice
+        for slot in connections.indices where connections[slot] != nil && connections[slot]!.phase != .closing {
+            say(.goaway, notice, on: slot, now: now)
+        }
+    }
+
+    /// Counts of what is and what was.
+    public var statistics: RelayStatistics {
+        var result = counted
+        result.rooms = rooms.count
+        result.suspendedLinks = suspendedCount
+        return result
+    }
+
+    // MARK: Outputs
+
+    /// The next thing to do; nil when there is none until the next event.
+    public mutating func nextOutput(now: Instant) -> RelayOutput? {
+        while true {
+            if let output = outputs.popFirst() { return output }
+            if let effect = rooms.nextEffect() {
+                apply(effect, now: now)
+                continue
+            }
+            guard !touched.isEmpty else { return nil }
+            flushTouched(now: now)
+        }
+    }
+
+    /// The goaway's or reject's bytes go into the connection's outbox, and the connection ends behind them.
+    mutating func say(_ type: FrameType, _ notice: Notice, on slot: Int, now: Instant) {
+        enqueue(type, type == .reject ? Reject(notice).encode() : GoAway(notice).encode(), on: slot, now: now)
+        end(slot, afterFlush: true, now: now)
+    }
+
+    /// Appends a handshake frame to the connection's outbox.
+    ///
+    /// Before authentication never more than three times what was received: nobody can be made to flood another (row 32).
+    mutating func enqueue(_ type: FrameType, _ body: [UInt8], on slot: Int, now: Instant) {
+        let byteCount = FrameHeader.byteCount + body.count
+        if connections[slot]!.linkSlot == nil, type == .goaway,
+            connections[slot]!.sentByteCount + byteCount > 3 * connections[slot]!.receivedByteCount
+        {
+            return
+        }
+        connections[slot]!.sentByteCount += connections[slot]!.outbox.append(type, body)
+        askToTransmit(slot, now: now)
+    }
+
+    mutating func askToTransmit(_ slot: Int, now: Instant) {
+        guard connections[slot]!.transmitAskedAt == nil else { return }
+        connections[slot]!.transmitAskedAt = now
+        if connections[slot]!.linkSlot != nil { armConnection(slot) }
+        outputs.append(.transmit(key(slot)))
+    }
+}

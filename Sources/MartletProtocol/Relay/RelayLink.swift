@@ -1,0 +1,35 @@
+import MartletWire
+
+/// A device's link at the relay: what outlives its connections, and where its sessions are members.
+struct RelayLink: Sendable {
+    /// Frames that a session may send before its room has been loaded.
+    static let maxHeldFrames = 1024
+    /// Transient frames that a link may send a minute before further ones are dropped.
+    static let transientsPerMinute = 600
+
+    let key: LinkKey
+    let id: LinkID
+    let who: DeviceKey
+    var link: Link
+    var epoch = Epoch(rawValue: 1)
+    var token: TokenDigest
+    var connection: Int?
+    var suspendedAt: Instant?
+    var sessions: [SessionID: Membership] = [:]
+    var transients = TokenBucket(burst: 100, perMinute: RelayLink.transientsPerMinute)
+    var isTouched = false
+
+    /// A session's place in its room.
+    struct Membership: Sendable {
+        var room: RoomName
+        /// Nil until the room has let the session in.
+        var handle: MemberHandle?
+        /// What came before that.
+        var held: [OrderedFrame] = []
+    }
+
+    /// The handles of all memberships in the order of their sessions.
+    var handles: [MemberHandle] {
+        sessions.sorted { $0.key < $1.key }.compactMap(\.value.handle)
+    }
+}
