@@ -1,0 +1,95 @@
+import Testing
+
+/// Every rule fails on the example it is for, and passes on its neighbour that is in order.
+@Suite("Rules about one file can fail")
+struct RuleTests {
+    @Test(arguments: [
+        ("Sources/MartletWire/A.swift", "import Foundation"),
+        ("Sources/MartletWire/A.swift", "public import MartletProtocol"),
+        ("Sources/MartletProtocol/A.swift", "@preconcurrency internal import Glibc"),
+        ("Sources/MartletProtocol/A/B.swift", "import struct Synchronization.Atomic"),
+        ("Sources/MartletTransport/A.swift", "import MartletProtocol"),
+        ("Sources/Martlet/A.swift", "import MartletRelay"),
+        ("Sources/MartletRelay/A.swift", "import Foundation"),
+        ("Sources/MartletTestKit/A.swift", "import Martlet"),
+        ("Sources/Unheard/A.swift", "import MartletWire"),
+        ("Tests/MartletWireTests/ATests.swift", "@testable import MartletProtocol"),
+    ])
+    func `an import that points the wrong way`(path: String, code: String) {
+        #expect(ImportRule.findings(in: SourceFile(path, code)).count == 1)
+    }
+
+    @Test(arguments: [
+        ("Sources/MartletWire/A.swift", "internal import CMartletCodec"),
+        ("Sources/MartletProtocol/A.swift", "public import MartletWire"),
+        ("Sources/MartletProtocol/A.swift", "let s = \"import Foundation\"  // import Foundation"),
+        ("Sources/MartletTransport/A.swift", "#if canImport(Glibc)\nimport Glibc\n#endif"),
+        ("Tests/MartletWireTests/ATests.swift", "import Testing\n@testable import MartletWire"),
+        ("Tests/MartletTests/Scenarios/A.swift", "import MartletRelay"),
+    ])
+    func `an import that points the right way`(path: String, code: String) {
+        #expect(ImportRule.findings(in: SourceFile(path, code)) == [])
+    }
+
+    @Test(arguments: PurityRule.sources)
+    func `a clock or a random source in the protocol`(source: String) {
+        let code = "let x = \(source)"
+        #expect(PurityRule.findings(in: SourceFile("Sources/MartletProtocol/A.swift", code)).count == 1)
+        #expect(PurityRule.findings(in: SourceFile("Sources/Martlet/A.swift", code)) == [])
+        #expect(PurityRule.findings(in: SourceFile("Sources/MartletWire/A.swift", "// " + code)) == [])
+    }
+
+    @Test func `a word that merely contains another`() {
+        #expect(PurityRule.findings(in: SourceFile("Sources/MartletWire/A.swift", "let d = CandiDate(1)")) == [])
+        #expect(MarkRule.findings(in: SourceFile("A.swift", "let HACK_COUNT = shack")) == [])
+    }
+
+    @Test(arguments: MarkRule.unfinished)
+    func `an unfinished mark`(mark: String) {
+        #expect(
+            MarkRule.findings(in: SourceFile("Specs/a.md", "one\n\(mark): two")) == [
+                Finding("Specs/a.md", line: 2, "says \(mark)")
+            ])
+    }
+
+    @Test(arguments: MarkRule.waits)
+    func `a test that waits`(wait: String) {
+        let code = wait + (wait.hasSuffix("(") ? "1)" : "(1)")
+        #expect(MarkRule.findingsOfWaiting(in: SourceFile("Tests/MartletTests/ATests.swift", code)).count == 1)
+        #expect(MarkRule.findingsOfWaiting(in: SourceFile("Sources/Martlet/A.swift", code)) == [])
+    }
+
+    @Test func `a file that is too long`() {
+        let longest = String(repeating: "\n", count: ShapeRule.maxLineCount)
+        #expect(ShapeRule.findings(in: SourceFile("A.swift", longest)) == [])
+        #expect(ShapeRule.findings(in: SourceFile("A.swift", longest + "\n")).count == 1)
+        #expect(ShapeRule.findings(in: SourceFile("A.md", longest + "\n")) == [])
+    }
+
+    @Test func `a line that is too wide, counted in characters`() {
+        let widest = String(repeating: "é", count: ShapeRule.maxColumnCount)
+        #expect(ShapeRule.findings(in: SourceFile("A.swift", widest)) == [])
+        #expect(ShapeRule.findings(in: SourceFile("A.swift", widest + "é")).count == 1)
+        #expect(ShapeRule.findings(in: SourceFile("A.md", "| " + widest)) == [])
+        #expect(ShapeRule.findings(in: SourceFile("A.swift", "a ")).count == 1)
+    }
+
+    @Test(arguments: [
+        "Sources/Martlet/StringUtils.swift", "Sources/Martlet/LinkHelper.swift", "Sources/Martlet/LinkManager.swift",
+        "Tests/MartletTests/LinkManagerTests.swift", "Sources/Martlet/New/Link.swift", "Sources/Martlet/My Link.swift",
+    ])
+    func `a name that does not say what is inside`(path: String) {
+        #expect(ShapeRule.findings(in: SourceFile(path, "")).count == 1)
+    }
+
+    @Test(arguments: EscapeRule.escapes)
+    func `an escape without its reason`(escape: String) {
+        func findings(_ code: String) -> [Finding] {
+            EscapeRule.findings(in: SourceFile("Sources/Martlet/A.swift", code))
+        }
+        #expect(findings("let a = 1\nlet x: \(escape) X").count == 1)
+        #expect(findings("// The lock guards it.\nlet x: \(escape) X") == [])
+        #expect(findings("/// The lock guards it.\n@usableFromInline\nlet x: \(escape) X") == [])
+        #expect(findings("let x: \(escape) X  // The lock guards it.") == [])
+    }
+}

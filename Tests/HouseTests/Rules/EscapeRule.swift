@@ -1,0 +1,22 @@
+/// Where the compiler's checks are set aside, the reason stands beside it: on the same line or right above.
+enum EscapeRule {
+    static let escapes = ["@unchecked", "nonisolated(unsafe)", "try!", "as!"]
+
+    static func findings(in file: SourceFile) -> [Finding] {
+        guard file.isSwift, file.components.first == "Sources" else { return [] }
+        let lines = file.scanned()
+        return lines.indices.compactMap { index in
+            guard let escape = escapes.first(where: { lines[index].code.containsWord($0) }),
+                !hasReason(lines, at: index)
+            else { return nil }
+            return Finding(file.path, line: index + 1, "\(escape) without a comment that says why")
+        }
+    }
+
+    /// Attributes may stand between a declaration and its comment.
+    private static func hasReason(_ lines: [ScannedLine], at index: Int) -> Bool {
+        if !lines[index].comment.isEmpty { return true }
+        let above = lines[..<index].last { $0.code.drop { $0 == " " }.first != "@" }
+        return above?.comment.isEmpty == false
+    }
+}

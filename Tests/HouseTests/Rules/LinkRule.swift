@@ -1,0 +1,76 @@
+/// What the texts point at is there: files, targets of the Makefile, sections and clauses of the specifications.
+enum LinkRule {
+    /// Markdown links to files of the package, relative to the file that holds them.
+    static func findingsOfLinks(in tree: SourceTree) -> [Finding] {
+        tree.markdownFiles.flatMap { file in
+            file.lines.enumerated().flatMap { index, line in
+                line.matches(of: /\]\(([^()\s]+)\)/).compactMap { match -> Finding? in
+                    let target = match.1.prefix { $0 != "#" }
+                    if target.isEmpty || target.contains(":") { return nil }
+                    let path = resolve(target, from: file)
+                    return tree.paths.contains(path)
+                        ? nil : Finding(file.path, line: index + 1, "link to \(path), which is not there")
+                }
+            }
+        }
+    }
+
+    /// Commands that begin with make, in spans and blocks of code, and the targets that the Makefile has.
+    static func findingsOfTargets(in tree: SourceTree) -> [Finding] {
+        let targets = tree["Makefile"].map(targets(of:)) ?? []
+        return tree.markdownFiles.flatMap { file in
+            file.lines.enumerated().flatMap { index, line in
+                line.matches(of: /(?:^|`)\s*(?:\$ )?make ([a-z][a-z-]*)/).compactMap { match -> Finding? in
+                    targets.contains(String(match.1))
+                        ? nil : Finding(file.path, line: index + 1, "the Makefile has no target \(match.1)")
+                }
+            }
+        }
+    }
+
+    /// Citations of the form "Specs/wire.md §3.2" and "W-12", in Swift and in Markdown.
+    static func findingsOfCitations(in tree: SourceTree) -> [Finding] {
+        (tree.swiftFiles + tree.markdownFiles).filter { $0.module(under: "Tests") != "HouseTests" }.flatMap { file in
+            file.lines.enumerated().flatMap { index, line -> [Finding] in
+                guard line.contains("Specs/") || line.contains("W-") else { return [] }
+                return missingCitations(in: line, tree).map { Finding(file.path, line: index + 1, $0) }
+            }
+        }
+    }
+
+    private static func missingCitations(in line: Substring, _ tree: SourceTree) -> [String] {
+        let documents = line.matches(of: /Specs\/[\w\/.-]+\.md(?: §([0-9]+(?:\.[0-9]+)*))?/)
+        let missingDocuments = documents.compactMap { match -> String? in
+            let path = String(match.0.prefix { $0 != " " })
+            guard let document = tree[path] else { return "cites \(path), which is not there" }
+            guard let section = match.1, !hasSection(document, section) else { return nil }
+            return "cites §\(section) of \(path), which it does not have"
+        }
+        let clauses = line.matches(of: /\bW-[0-9]+\b/).map { String($0.0) }
+        let wire = tree["Specs/wire.md"]
+        return missingDocuments
+            + clauses.filter { wire?.text.contains("**\($0)**") != true }.map {
+                "cites \($0), which Specs/wire.md does not have"
+            }
+    }
+
+    private static func hasSection(_ document: SourceFile, _ number: Substring) -> Bool {
+        document.lines.contains { line in
+            guard line.hasPrefix("#") else { return false }
+            let title = line.drop { $0 == "#" || $0 == " " }
+            return title.hasPrefix(number + " ") || title.hasPrefix(number + ". ")
+        }
+    }
+
+    private static func targets(of makefile: SourceFile) -> Set<String> {
+        Set(makefile.lines.compactMap { $0.firstMatch(of: /^([a-z][a-z-]*):/).map { String($0.1) } })
+    }
+
+    private static func resolve(_ target: Substring, from file: SourceFile) -> String {
+        var folders = target.hasPrefix("/") ? [] : Array(file.components.dropLast())
+        for component in target.split(separator: "/") where component != "." {
+            if component == ".." { _ = folders.popLast() } else { folders.append(component) }
+        }
+        return folders.joined(separator: "/")
+    }
+}

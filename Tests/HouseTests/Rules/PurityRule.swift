@@ -1,0 +1,17 @@
+/// Time and randomness come into the wire and the protocol as arguments: neither is read there.
+enum PurityRule {
+    static let pureModules: Set<String> = ["MartletWire", "MartletProtocol"]
+
+    static let sources = [
+        "ContinuousClock", "SuspendingClock", "DispatchTime", "Date(", "Date.now", "clock_gettime", "gettimeofday",
+        "mach_absolute_time", "SystemRandomNumberGenerator", ".random(", ".randomElement(", ".shuffle(", ".shuffled(",
+        "arc4random", "getrandom",
+    ]
+
+    static func findings(in file: SourceFile) -> [Finding] {
+        guard file.isSwift, let module = file.module(under: "Sources"), pureModules.contains(module) else { return [] }
+        return file.findings { code in
+            sources.first { code.containsWord($0) }.map { "\($0) reads a clock or a random source in \(module)" }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import Testing
+
+@Suite("Rules about several files can fail")
+struct TreeRuleTests {
+    @Test func `a folder of Sources without a row, a row without a folder`() {
+        let known = ImportRule.modulesOfC.union(ImportRule.allowedInSources.keys)
+        let files = known.map { SourceFile("Sources/\($0)/A.swift", "") }
+        #expect(ImportRule.findings(forFoldersOf: SourceTree(files)) == [])
+        #expect(
+            ImportRule.findings(forFoldersOf: SourceTree(files + [SourceFile("Sources/New/A.swift", "")])).count == 1)
+        #expect(ImportRule.findings(forFoldersOf: SourceTree(Array(files.dropLast()))).count == 1)
+    }
+
+    @Test func `a test of a file that is not there`() {
+        let source = SourceFile("Sources/MartletX/A/B.swift", "")
+        func findings(_ test: String, _ text: String = "import Testing") -> [Finding] {
+            MirrorRule.findings(in: SourceTree([source, SourceFile(test, text)]))
+        }
+        #expect(findings("Tests/MartletXTests/A/BTests.swift") == [])
+        #expect(findings("Tests/MartletXTests/BTests.swift").count == 1)
+        #expect(findings("Tests/MartletXTests/A/CTests.swift").count == 1)
+        #expect(findings("Tests/MartletXTests/A/B.swift").count == 1)
+        #expect(findings("Tests/MartletXTests/Scenarios/C.swift") == [])
+        #expect(findings("Tests/MartletXTests/Module.swift", "// MartletXTests\n") == [])
+    }
+
+    @Test func `a link to a file that is not there`() {
+        func findings(_ link: String) -> [Finding] {
+            let text = SourceFile("Specs/a.md", "See [this](\(link)).")
+            return LinkRule.findingsOfLinks(in: SourceTree([text, SourceFile("LICENSE", "")]))
+        }
+        #expect(findings("../LICENSE") == [])
+        #expect(findings("a.md#title") == [])
+        #expect(findings("https://example.com/nowhere.md") == [])
+        #expect(findings("b.md") == [Finding("Specs/a.md", line: 1, "link to Specs/b.md, which is not there")])
+        #expect(findings("LICENSE").count == 1)
+    }
+
+    @Test func `a target that the Makefile lacks`() {
+        func findings(_ text: String) -> [Finding] {
+            let makefile = SourceFile("Makefile", "test: deps ## run\n\t@true\n")
+            return LinkRule.findingsOfTargets(in: SourceTree([makefile, SourceFile("README.md", text)]))
+        }
+        #expect(findings("Run `make test` to make sure.") == [])
+        #expect(findings("Run `make tests`.").count == 1)
+        #expect(findings("```\n$ make install\n```").count == 1)
+    }
+
+    @Test func `a citation of what the specification does not have`() {
+        func findings(_ comment: String) -> [Finding] {
+            let wire = SourceFile("Specs/wire.md", "## 3 Frames\n### 3.2 Header\n**W-7** All is well.\n")
+            let code = SourceFile("Sources/MartletWire/A.swift", "/// \(comment)")
+            return LinkRule.findingsOfCitations(in: SourceTree([wire, code]))
+        }
+        #expect(findings("Specs/wire.md §3.2, W-7") == [])
+        #expect(findings("Specs/wire.md §3.") == [])
+        #expect(findings("Specs/wire.md §3.3").count == 1)
+        #expect(findings("Specs/wires.md §3.2").count == 1)
+        #expect(findings("as W-8 has it").count == 1)
+    }
+
+    @Test func `a snippet that is not the compiled one`() {
+        func findings(_ readme: String, _ code: String) -> [Finding] {
+            SnippetRule.findings(in: SourceTree([SourceFile("README.md", readme), SourceFile("Tests/A.swift", code)]))
+        }
+        let marker = "<!-- snippet: Tests/A.swift -->\n"
+        let block = "```swift\nif a {\n    b()\n}\n```\n"
+        let region = "func f() {\n    // snippet:begin\n    if a {\n        b()\n    }\n    // snippet:end\n}\n"
+        #expect(findings(marker + block, region) == [])
+        #expect(findings("No code at all.\n", region) == [])
+        #expect(findings(block, region).count == 1)
+        #expect(findings(marker + "Text.\n", region).count == 1)
+        #expect(findings(marker, region).count == 1)
+        #expect(findings(marker + block, region.replacing("b()", with: "c()")).count == 1)
+        #expect(findings(marker + block, "func f() {}\n").count == 1)
+        #expect(findings(marker.replacing("A.swift", with: "B.swift") + block, region).count == 1)
+    }
+}
