@@ -47,6 +47,11 @@ struct HouseTests {
         expectNone(LinkRule.findingsOfCitations(in: tree))
     }
 
+    @Test func `the texts and the code list the same numbers and bounds`() {
+        expectNone(RegistryRule.findings(in: tree))
+        expectNone(BoundRule.findings(in: tree))
+    }
+
     @Test func `the README shows what the tests compile`() {
         expectNone(SnippetRule.findings(in: tree))
     }

@@ -26,13 +26,15 @@ struct TreeRuleTests {
 
     @Test func `a link to a file that is not there`() {
         func findings(_ link: String) -> [Finding] {
-            let text = SourceFile("Specs/a.md", "See [this](\(link)).")
+            let text = SourceFile("Specs/a.md", "# The title, 1.0\nSee [this](\(link)).")
             return LinkRule.findingsOfLinks(in: SourceTree([text, SourceFile("LICENSE", "")]))
         }
         #expect(findings("../LICENSE") == [])
-        #expect(findings("a.md#title") == [])
+        #expect(findings("a.md#the-title-10") == [])
+        #expect(findings("#the-title-10") == [])
+        #expect(findings("#the-title-11").count == 1)
         #expect(findings("https://example.com/nowhere.md") == [])
-        #expect(findings("b.md") == [Finding("Specs/a.md", line: 1, "link to Specs/b.md, which is not there")])
+        #expect(findings("b.md") == [Finding("Specs/a.md", line: 2, "link to Specs/b.md, which is not there")])
         #expect(findings("LICENSE").count == 1)
     }
 
@@ -57,6 +59,34 @@ struct TreeRuleTests {
         #expect(findings("Specs/wire.md §3.3").count == 1)
         #expect(findings("Specs/wires.md §3.2").count == 1)
         #expect(findings("as W-8 has it").count == 1)
+    }
+
+    @Test func `a number that only the specification or only the code has`() {
+        let registry = RegistryRule.Registry(section: "13.2", path: "Sources/Tag.swift", type: "Tag")
+        func findings(_ row: String, _ constant: String) -> [Finding] {
+            let text = "### 13.2 Tags\n| 0x0001 | code | u16 |\n\(row)\n### 13.3 Kinds\n| 0x0009 | other | |\n"
+            let code = "static var code: Tag { Tag(rawValue: 0x0001) }\n\(constant)\n"
+            let files = [SourceFile(RegistryRule.specification, text), SourceFile(registry.path, code)]
+            return RegistryRule.findings(in: SourceTree(files), of: [registry])
+        }
+        let constant = "static let reason = Tag(rawValue: 0x0002)"
+        #expect(findings("| 0x0002 | reason | text |", constant) == [])
+        #expect(findings("| 0x0002 | reason | text |", "").count == 1)
+        #expect(findings("", constant).count == 1)
+        #expect(findings("| 0x0003 | reason | text |", constant).count == 2)
+        #expect(RegistryRule.findings(in: SourceTree([]), of: [registry]).count == 1)
+    }
+
+    @Test func `a bound that the code does not have`() {
+        func findings(_ name: String) -> [Finding] {
+            let text = SourceFile("ARCHITECTURE.md", "| name | unit |\n|---|---|\n| `\(name)` | bytes |\n")
+            let code = SourceFile("Sources/MartletWire/A.swift", "struct A {\n    static let maxCount = 1\n}\n")
+            return BoundRule.findings(in: SourceTree([text, code]))
+        }
+        #expect(findings("A.maxCount") == [])
+        #expect(findings("A.maxCounts").count == 1)
+        #expect(findings("A.max").count == 1)
+        #expect(findings("B.maxCount").count == 1)
     }
 
     @Test func `a snippet that is not the compiled one`() {

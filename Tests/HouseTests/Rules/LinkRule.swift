@@ -6,8 +6,12 @@ enum LinkRule {
             file.lines.enumerated().flatMap { index, line in
                 line.matches(of: /\]\(([^()\s]+)\)/).compactMap { match -> Finding? in
                     let target = match.1.prefix { $0 != "#" }
-                    if target.isEmpty || target.contains(":") { return nil }
-                    let path = resolve(target, from: file)
+                    if target.contains(":") { return nil }
+                    let path = target.isEmpty ? file.path : resolve(target, from: file)
+                    let anchor = match.1.dropFirst(target.count + 1)
+                    if !anchor.isEmpty, let linked = tree[path], !anchors(of: linked).contains(String(anchor)) {
+                        return Finding(file.path, line: index + 1, "link to #\(anchor), which \(path) does not have")
+                    }
                     return tree.paths.contains(path)
                         ? nil : Finding(file.path, line: index + 1, "link to \(path), which is not there")
                 }
@@ -52,6 +56,16 @@ enum LinkRule {
             + clauses.filter { wire?.text.contains("**\($0)**") != true }.map {
                 "cites \($0), which Specs/wire.md does not have"
             }
+    }
+
+    /// The anchors that Markdown's usual renderers give a file's headings.
+    private static func anchors(of file: SourceFile) -> Set<String> {
+        let titles = file.lines.filter { $0.hasPrefix("#") }.map { $0.drop { $0 == "#" || $0 == " " } }
+        return Set(
+            titles.map { title in
+                title.lowercased().filter { $0.isLetter || $0.isNumber || $0 == " " || $0 == "-" || $0 == "_" }
+                    .replacing(" ", with: "-")
+            })
     }
 
     private static func hasSection(_ document: SourceFile, _ number: Substring) -> Bool {
