@@ -39,7 +39,11 @@ public struct Ack: FrameBody {
         var reader = try TLVReader(wholeBody: body)
         while let field = try reader.next() {
             switch field.tag {
-            case .sessionAck: try sessions.append(SessionAck(parsing: field), limit: Self.maxSessionCount)
+            case .sessionAck:
+                if sessions.isEmpty {
+                    sessions.reserveCapacity(min(body.byteCount / SessionAck.leastByteCount, Self.maxSessionCount))
+                }
+                try sessions.append(SessionAck(parsing: field), limit: Self.maxSessionCount)
             case .linkCredit: try linkCredit.fill(.linkCredit, field.uint64())
             case .echo: try echo.fill(.echo, field.echo())
             default: try field.skip()

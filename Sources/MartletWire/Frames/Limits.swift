@@ -23,7 +23,7 @@ public struct Limits: Hashable, Sendable {
 
     /// Limits to offer.
     ///
-    /// - Precondition: each is at least ``minimum``'s and fits in 32 bits (`maxSessions` in 16).
+    /// - Precondition: each is at least ``minimum``'s and fits in 32 bits (`maxSessions` in 16); a body is at most 1 GiB.
     public init(
         maxBodyByteCount: Int = 64 << 10, maxMessageByteCount: Int = 1 << 20, linkWindow: Int = 1 << 20,
         sessionWindow: Int = 256 << 10, maxSessions: Int = 256
@@ -32,7 +32,8 @@ public struct Limits: Hashable, Sendable {
             unchecked: maxBodyByteCount, maxMessageByteCount: maxMessageByteCount, linkWindow: linkWindow,
             sessionWindow: sessionWindow, maxSessions: maxSessions)
         precondition(firstTagBelowMinimum == nil, "limits below the protocol's minimum")
-        let widest = max(max(maxBodyByteCount, maxMessageByteCount), max(linkWindow, sessionWindow))
+        precondition(maxBodyByteCount <= FrameHeader.largestBodyByteCount, "bodies beyond what a framer takes")
+        let widest = max(maxMessageByteCount, max(linkWindow, sessionWindow))
         precondition(UInt32(exactly: widest) != nil, "limits beyond 32 bits")
         precondition(UInt16(exactly: maxSessions) != nil, "more sessions than SessionIDs")
     }

@@ -27,6 +27,9 @@ public struct SessionAck: Equatable, Sendable {
     /// Bytes on the wire, the field's head included.
     public var byteCount: Int { TLVLimits.headByteCount + valueByteCount }
 
+    /// Bytes on the wire of one without ranges.
+    static var leastByteCount: Int { TLVLimits.headByteCount + fixedByteCount }
+
     private var valueByteCount: Int { Self.fixedByteCount + Self.rangeByteCount * ranges.count }
 
     private static var fixedByteCount: Int { 18 }

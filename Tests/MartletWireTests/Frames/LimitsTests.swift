@@ -38,6 +38,14 @@ struct LimitsTests {
         #expect(throws: WireError.invalidValue(limits[index].tag)) { try parse(limits) }
     }
 
+    @Test("of a peer may be as wide as their fields")
+    func widest() throws {
+        let wide = try parse(Self.least.map { Field($0.tag, Array(repeating: 0xFF, count: $0.value.count)) })
+        #expect(wide.maxBodyByteCount == Int(UInt32.max))
+        #expect(wide.maxSessions == Int(UInt16.max))
+        #expect(wide.negotiated(with: Limits()) == Limits())
+    }
+
     @Test("must all be there, once, of their length", arguments: least.indices)
     func required(_ index: Int) throws {
         let field = Self.least[index]

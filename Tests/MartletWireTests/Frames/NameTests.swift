@@ -27,6 +27,19 @@ struct NameTests {
         #expect(MethodName(String(repeating: "a", count: 65)) == nil)
     }
 
+    @Test("are judged alike as text and as a sender's bytes")
+    func sender() {
+        for value in 0...0x180 as ClosedRange<UInt32> {
+            guard let scalar = Unicode.Scalar(value) else { continue }
+            let text = "a\(scalar)"
+            var fields = [Field(.counter, 1 as UInt64), Field(.kind, 0x1002 as UInt16), Field(.content, [])]
+            fields += [Field(.offset, 1 as UInt64), Field(.acceptedAt, 1 as UInt64), Field(.device, 1 as UInt64)]
+            let message = try? Message(fields + [Field(.sender, Array(text.utf8))])
+            #expect(message?.relay?.sender == AccountName(text))
+            #expect((message == nil) == (AccountName(text) == nil))
+        }
+    }
+
     @Test("differ when their bytes do, even where they look the same")
     func identity() {
         let composed = AccountName("\u{E9}")

@@ -7,6 +7,7 @@ struct PreconditionTests {
     @Test("Limits below the minimum or beyond their field")
     func limits() async {
         await #expect(processExitsWith: .failure) { _ = Limits(maxBodyByteCount: 17_407) }
+        await #expect(processExitsWith: .failure) { _ = Limits(maxBodyByteCount: 1 << 30 + 1) }
         await #expect(processExitsWith: .failure) { _ = Limits(linkWindow: 1 << 32) }
         await #expect(processExitsWith: .failure) { _ = Limits(maxSessions: 65_536) }
     }

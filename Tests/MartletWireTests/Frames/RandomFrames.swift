@@ -46,7 +46,7 @@ extension Seeded {
 
     mutating func limits() -> Limits {
         Limits(
-            maxBodyByteCount: .random(in: 17_408...Int(UInt32.max), using: &self),
+            maxBodyByteCount: .random(in: 17_408...FrameHeader.largestBodyByteCount, using: &self),
             maxMessageByteCount: .random(in: 16_384...Int(UInt32.max), using: &self),
             linkWindow: .random(in: 17_408...Int(UInt32.max), using: &self),
             sessionWindow: .random(in: 17_408...Int(UInt32.max), using: &self),
