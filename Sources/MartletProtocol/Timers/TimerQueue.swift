@@ -1,32 +1,50 @@
 /// Deadlines by key, at most one for each, the earliest always at hand.
 ///
-/// A binary heap whose entries know their place, so that setting, moving and cancelling are O(log n) and nothing
-/// cancelled stays behind: the queue is bounded by the number of keys. Equal deadlines expire in the order in which they
-/// were set, so the same events always give the same order, and a key that is set again at once waits its turn.
+/// A binary heap over slots that know their place in it, so that setting, moving and cancelling are O(log n) with one hash
+/// of the key, and nothing cancelled stays behind: the memory is bounded by the most keys that were set at once. Equal
+/// deadlines expire in the order in which they were set, so the same events always give the same order, and a key that is
+/// set again at once waits its turn.
 public struct TimerQueue<Key: Hashable & Sendable>: Sendable {
     @usableFromInline
     struct Entry: Sendable {
         @usableFromInline var deadline: Instant
         @usableFromInline var order: UInt64
-        @usableFromInline var key: Key
+        @usableFromInline var slot: Int
 
         @inlinable
-        init(deadline: Instant, order: UInt64, key: Key) {
+        init(deadline: Instant, order: UInt64, slot: Int) {
             self.deadline = deadline
             self.order = order
-            self.key = key
+            self.slot = slot
         }
 
         @inlinable
         func precedes(_ other: Entry) -> Bool {
-            (deadline, order) < (other.deadline, other.order)
+            deadline == other.deadline ? order < other.order : deadline < other.deadline
+        }
+    }
+
+    /// A key and its place in the heap; without a key, free.
+    @usableFromInline
+    struct Slot: Sendable {
+        @usableFromInline var key: Key?
+        @usableFromInline var place: Int
+
+        @inlinable
+        init(key: Key?, place: Int) {
+            self.key = key
+            self.place = place
         }
     }
 
     @usableFromInline
     var heap: ContiguousArray<Entry> = []
     @usableFromInline
-    var places: [Key: Int] = [:]
+    var slots: ContiguousArray<Slot> = []
+    @usableFromInline
+    var freeSlots: ContiguousArray<Int> = []
+    @usableFromInline
+    var slotOfKey: [Key: Int] = [:]
     @usableFromInline
     var setCount: UInt64 = 0
 
@@ -49,33 +67,33 @@ public struct TimerQueue<Key: Hashable & Sendable>: Sendable {
     /// The deadline of `key`, if it has one.
     @inlinable
     public func deadline(of key: Key) -> Instant? {
-        places[key].map { heap[$0].deadline }
+        slotOfKey[key].map { heap[slots[$0].place].deadline }
     }
 
     /// Gives `key` this deadline in place of any that it had; `nil` cancels. Setting what is set already changes nothing.
     @inlinable
     public mutating func set(_ key: Key, at deadline: Instant?) {
         guard let deadline else { return cancel(key) }
-        guard let place = places[key] else {
-            heap.append(Entry(deadline: deadline, order: nextOrder(), key: key))
-            places[key] = heap.count - 1
-            return siftUp(from: heap.count - 1)
+        if let slot = slotOfKey[key] {
+            let place = slots[slot].place
+            guard heap[place].deadline != deadline else { return }
+            settle(Entry(deadline: deadline, order: nextOrder(), slot: slot), at: place)
+        } else {
+            let entry = Entry(deadline: deadline, order: nextOrder(), slot: takeSlot(for: key))
+            heap.append(entry)
+            settle(entry, at: heap.count - 1)
         }
-        guard heap[place].deadline != deadline else { return }
-        heap[place].deadline = deadline
-        heap[place].order = nextOrder()
-        settle(place)
     }
 
     /// Takes the deadline of `key` away, if it has one.
     @inlinable
     public mutating func cancel(_ key: Key) {
-        guard let place = places.removeValue(forKey: key) else { return }
+        guard let slot = slotOfKey.removeValue(forKey: key) else { return }
+        let place = slots[slot].place
+        slots[slot].key = nil
+        freeSlots.append(slot)
         let last = heap.removeLast()
-        guard place < heap.count else { return }
-        heap[place] = last
-        places[last.key] = place
-        settle(place)
+        if place < heap.count { settle(last, at: place) }
     }
 
     /// Takes the key whose deadline is the earliest, if that is at or before `now`.
@@ -83,16 +101,15 @@ public struct TimerQueue<Key: Hashable & Sendable>: Sendable {
     /// Call until it answers `nil`.
     @inlinable
     public mutating func popExpired(now: Instant) -> Key? {
-        guard let first = heap.first, first.deadline <= now else { return nil }
-        cancel(first.key)
-        return first.key
+        guard let first = heap.first, first.deadline <= now, let key = slots[first.slot].key else { return nil }
+        cancel(key)
+        return key
     }
 
-    /// Takes every deadline away.
+    /// Takes every deadline away, and the memory.
     @inlinable
     public mutating func removeAll() {
-        heap.removeAll()
-        places.removeAll()
+        self = TimerQueue()
     }
 
     @inlinable
@@ -102,41 +119,34 @@ public struct TimerQueue<Key: Hashable & Sendable>: Sendable {
     }
 
     @inlinable
-    mutating func settle(_ place: Int) {
-        if place > 0, heap[place].precedes(heap[(place - 1) / 2]) {
-            siftUp(from: place)
-        } else {
-            siftDown(from: place)
-        }
+    mutating func takeSlot(for key: Key) -> Int {
+        let slot = freeSlots.popLast() ?? slots.count
+        if slot == slots.count { slots.append(Slot(key: key, place: 0)) } else { slots[slot].key = key }
+        slotOfKey[key] = slot
+        return slot
     }
 
+    /// Puts `entry` where it belongs, starting from a place whose present entry may be overwritten.
     @inlinable
-    mutating func siftUp(from start: Int) {
+    mutating func settle(_ entry: Entry, at start: Int) {
         var place = start
-        while place > 0, heap[place].precedes(heap[(place - 1) / 2]) {
-            exchange(place, (place - 1) / 2)
+        while place > 0, entry.precedes(heap[(place - 1) / 2]) {
+            put(heap[(place - 1) / 2], at: place)
             place = (place - 1) / 2
         }
-    }
-
-    @inlinable
-    mutating func siftDown(from start: Int) {
-        var place = start
-        while true {
-            var least = place
-            for child in 2 * place + 1...2 * place + 2 where child < heap.count && heap[child].precedes(heap[least]) {
-                least = child
-            }
-            guard least != place else { return }
-            exchange(place, least)
-            place = least
+        while place * 2 + 1 < heap.count {
+            var child = place * 2 + 1
+            if child + 1 < heap.count, heap[child + 1].precedes(heap[child]) { child += 1 }
+            guard heap[child].precedes(entry) else { break }
+            put(heap[child], at: place)
+            place = child
         }
+        put(entry, at: place)
     }
 
     @inlinable
-    mutating func exchange(_ one: Int, _ other: Int) {
-        heap.swapAt(one, other)
-        places[heap[one].key] = one
-        places[heap[other].key] = other
+    mutating func put(_ entry: Entry, at place: Int) {
+        heap[place] = entry
+        slots[entry.slot].place = place
     }
 }
