@@ -33,8 +33,10 @@ test: deps lint ## lint, build with warnings as errors and run every test
 lint: ## check the formatting of every Swift file
 	@$(SWIFT) format lint --strict --parallel --recursive $(sources)
 
-format: ## format every Swift file in place
+format: ## format every Swift file in place, comments that are too wide included
+	@Scripts/install-dependencies python3
 	@$(SWIFT) format format --in-place --parallel --recursive $(sources)
+	@Scripts/wrap-comments $(sources)
 
 docs: deps ## build the reference documentation of the public modules into docs/
 	@Scripts/docs

@@ -1,8 +1,8 @@
 /// A stream of bytes between two peers: TCP, or something that runs on top of one and looks like it.
 ///
-/// Everything happens on its loop. Sending is pulled: after `setNeedsWrite()` the handler is asked to fill a buffer at the
-/// end of the turn, and again whenever the stream takes more, so bytes are made when they can leave and what is urgent
-/// can still go first.
+/// Everything happens on its loop. Sending is pulled: after `setNeedsWrite()` the handler is asked to fill a buffer at
+/// the end of the turn, and again whenever the stream takes more, so bytes are made when they can leave and what is
+/// urgent can still go first.
 public protocol Transport: AnyObject, Sendable {
     var loop: EventLoop { get }
     var remoteAddress: SocketAddress? { get }
@@ -11,7 +11,8 @@ public protocol Transport: AnyObject, Sendable {
     /// Bytes that the handler has given and the layer below has not yet taken: never more than one buffer.
     var unsentByteCount: Int { get }
 
-    /// Gives the transport its handler, once. `transportDidConnect` follows at the end of the turn; reading begins after it.
+    /// Gives the transport its handler, once. `transportDidConnect` follows at the end of the turn; reading begins
+    /// after it.
     func start(_ handler: any TransportHandler)
 
     /// There is something to send: ask the handler for it at the end of this turn.
@@ -31,8 +32,8 @@ public protocol Transport: AnyObject, Sendable {
     func abort()
 }
 
-/// Who uses a transport. Every method is called on the transport's loop, none from inside a call of the transport by the
-/// handler. The transport keeps the handler until `didClose`.
+/// Who uses a transport. Every method is called on the transport's loop, none from inside a call of the transport by
+/// the handler. The transport keeps the handler until `didClose`.
 public protocol TransportHandler: AnyObject {
     func transportDidConnect(_ transport: any Transport)
 

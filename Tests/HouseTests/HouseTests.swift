@@ -44,7 +44,7 @@ struct HouseTests {
     @Test func `links, targets and citations lead somewhere`() {
         expectNone(LinkRule.findingsOfLinks(in: tree))
         expectNone(LinkRule.findingsOfTargets(in: tree))
-        expectNone(LinkRule.findingsOfCitations(in: tree))
+        expectNone(CitationRule.findings(in: tree))
     }
 
     @Test func `the texts and the code list the same numbers and bounds`() {

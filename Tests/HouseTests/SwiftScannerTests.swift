@@ -19,16 +19,16 @@ struct SwiftScannerTests {
 
     @Test func `a literal over several lines hides what it holds`() {
         let file = SourceFile("A.swift", "let s = \"\"\"\n    import Foundation // no\n    \"\"\"\nimport Dispatch\n")
-        #expect(file.scanned().map(\.code) == ["let s = \"", "", "\"", "import Dispatch"])
+        #expect(file.scanned.map(\.code) == ["let s = \"", "", "\"", "import Dispatch"])
     }
 
     @Test func `a comment over several lines hides what it holds`() {
         let file = SourceFile("A.swift", "/*\nimport Foundation\n*/ import Dispatch\n")
-        #expect(file.scanned().map(\.code) == ["", "", " import Dispatch"])
+        #expect(file.scanned.map(\.code) == ["", "", " import Dispatch"])
     }
 
     @Test func `a quotation mark without its other costs one line`() {
         let file = SourceFile("A.swift", "let r = /\"/\nimport Foundation\n")
-        #expect(file.scanned()[1].code == "import Foundation")
+        #expect(file.scanned[1].code == "import Foundation")
     }
 }

@@ -51,14 +51,17 @@ struct TreeRuleTests {
     @Test func `a citation of what the specification does not have`() {
         func findings(_ comment: String) -> [Finding] {
             let wire = SourceFile("Specs/wire.md", "## 3 Frames\n### 3.2 Header\n**W-7** All is well.\n")
+            let hostile = SourceFile("Specs/hostile.md", "| 7 | a bit is flipped | close |\n")
             let code = SourceFile("Sources/MartletWire/A.swift", "/// \(comment)")
-            return LinkRule.findingsOfCitations(in: SourceTree([wire, code]))
+            return CitationRule.findings(in: SourceTree([wire, hostile, code]))
         }
         #expect(findings("Specs/wire.md §3.2, W-7") == [])
         #expect(findings("Specs/wire.md §3.") == [])
         #expect(findings("Specs/wire.md §3.3").count == 1)
         #expect(findings("Specs/wires.md §3.2").count == 1)
         #expect(findings("as W-8 has it").count == 1)
+        #expect(findings("Specs/hostile.md row 7") == [])
+        #expect(findings("Specs/hostile.md row 8").count == 1)
     }
 
     @Test func `a number that only the specification or only the code has`() {

@@ -13,7 +13,8 @@ public struct ConnectionID: RawRepresentable, Hashable, Sendable {
     /// No attempt: what a machine holds before its first.
     public static let none = ConnectionID(rawValue: 0)
 
-    /// The ID of the attempt after this one. After 2³² attempts (136 years at one a second) the count begins again at 1.
+    /// The ID of the attempt after this one. After 2³² attempts (136 years at one a second) the count begins again at
+    /// 1.
     public var next: ConnectionID {
         ConnectionID(rawValue: rawValue == .max ? 1 : rawValue + 1)
     }

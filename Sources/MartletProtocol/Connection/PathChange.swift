@@ -1,7 +1,7 @@
 /// What a change of path means to a connection.
 ///
-/// A socket cannot move: when the address that it is bound to is gone, so is the connection, whatever TCP still hopes. A
-/// change that leaves the address in place may or may not have broken it; a probe finds out within seconds, and a
+/// A socket cannot move: when the address that it is bound to is gone, so is the connection, whatever TCP still hopes.
+/// A change that leaves the address in place may or may not have broken it; a probe finds out within seconds, and a
 /// connection that does not answer is replaced by what the ``Heartbeat`` then says. So a better path never costs a
 /// connection that works.
 public enum PathChange: Hashable, Sendable {

@@ -7,9 +7,9 @@
 /// | paused | no path, no timer | a path, the user |
 /// | stopped | trying again would fail the same way | the user's resume |
 ///
-/// A wait is drawn evenly below a ceiling that doubles from ``Configuration/base`` to ``Configuration/cap`` (full jitter).
-/// It starts over only after a connection that stayed healthy, or on a new path, whose attempts say nothing about
-/// those on the old one. What the server asked for is the least wait; only the user cuts it short.
+/// A wait is drawn evenly below a ceiling that doubles from ``Configuration/base`` to ``Configuration/cap`` (full
+/// jitter). It starts over only after a connection that stayed healthy, or on a new path, whose attempts say nothing
+/// about those on the old one. What the server asked for is the least wait; only the user cuts it short.
 public struct ReconnectPolicy: Equatable, Sendable {
     /// The longest wait that a server can ask for; what it asks beyond that is taken as this.
     public static let maxRetryAfter = Duration.seconds(3600)
@@ -24,8 +24,8 @@ public struct ReconnectPolicy: Equatable, Sendable {
         public var cap: Duration
         /// In place of `base` after the peer ended an established connection.
         ///
-        /// A server that dies or leaves ends everybody's connection in the same instant. Spread over 1 s, 10,000 clients
-        /// come back in that second; over 12 s, at most 1,300 in any second however long the server was away.
+        /// A server that dies or leaves ends everybody's connection in the same instant. Spread over 1 s, 10,000
+        /// clients come back in that second; over 12 s, at most 1,300 in any second however long the server was away.
         public var peerClosedBase: Duration
         /// How long a connection must have lasted for its end to count as the first failure.
         public var healthyAfter: Duration

@@ -22,8 +22,8 @@ public enum HeartbeatStrategy: Hashable, Sendable, CaseIterable {
 
 /// How long a link may be silent before the peer is asked whether it is there.
 ///
-/// base × strategy × mode × quality, ± ``jitterPercent``, clamped to the mode's ``range(of:)``. Quality is ×2.5 for poor,
-/// ×1.5 for fair and unknown, and RTT / 200 ms, at least 1, for the others.
+/// base × strategy × mode × quality, ± ``jitterPercent``, clamped to the mode's ``range(of:)``. Quality is ×2.5 for
+/// poor, ×1.5 for fair and unknown, and RTT / 200 ms, at least 1, for the others.
 public struct HeartbeatInterval: Hashable, Sendable {
     /// The interval before anything is multiplied.
     public static let base = Duration.seconds(30)

@@ -1,12 +1,12 @@
 /// Searches for the longest silence that the network's address translator forgives, for each network.
 ///
-/// A translator forgets a connection that is silent for too long, and says nothing. The longer it lets one be, the fewer
-/// pings a battery pays for, so the silence is raised by ``step`` while pings after it are answered; the first one that
-/// is not answered sets an upper end, and the middle between both ends is tried until they are within ``resolution``.
-/// From then on nine tenths of the longest silence that was survived is used.
+/// A translator forgets a connection that is silent for too long, and says nothing. The longer it lets one be, the
+/// fewer pings a battery pays for, so the silence is raised by ``step`` while pings after it are answered; the first
+/// one that is not answered sets an upper end, and the middle between both ends is tried until they are within
+/// ``resolution``. From then on nine tenths of the longest silence that was survived is used.
 ///
-/// A failure within ``pathChangeGrace`` of a path change, before or after it, is the path's and is not counted. One at a
-/// silence that has been survived before is not the translator's either, but ``contradictionLimit`` of them in a row
+/// A failure within ``pathChangeGrace`` of a path change, before or after it, is the path's and is not counted. One at
+/// a silence that has been survived before is not the translator's either, but ``contradictionLimit`` of them in a row
 /// begin the search anew.
 public struct NATProbe: Equatable, Sendable {
     /// The silence that every network is taken to forgive.

@@ -1,9 +1,11 @@
-/// What becomes of frames that are not acknowledged in time (RFC 6298 §5, RFC 9002 §6.2, with Martlet's reliable carriers).
+/// What becomes of frames that are not acknowledged in time (RFC 6298 §5, RFC 9002 §6.2, with Martlet's reliable
+/// carriers).
 ///
-/// On a carrier that is not reliable an expiry sends again at once. On a reliable carrier the frame is either on its way or the
-/// connection is dead, so the first expiry asks with a ping: a pong with the frame still missing sends it again, silence
-/// replaces the connection. Each expiry doubles the timeout; the third in a row without a sign of life ends the connection.
-/// States: idle (nothing outstanding), armed (a deadline), probing (a ping is out). All that is owned is the deadline and a count.
+/// On a carrier that is not reliable an expiry sends again at once. On a reliable carrier the frame is either on its
+/// way or the connection is dead, so the first expiry asks with a ping: a pong with the frame still missing sends it
+/// again, silence replaces the connection. Each expiry doubles the timeout; the third in a row without a sign of life
+/// ends the connection. States: idle (nothing outstanding), armed (a deadline), probing (a ping is out). All that is
+/// owned is the deadline and a count.
 struct AckTimer: Equatable, Sendable {
     /// Expiries in a row, without a frame from the peer between them, after which the connection is replaced.
     static let maxExpiries = 3

@@ -31,8 +31,8 @@ public final class EncodedBody: Sendable {
         self.init(plain, fragmentByteCount) { _ in nil }
     }
 
-    /// The same with each fragment compressed by itself, since a frame stands alone on the wire; a fragment that would not
-    /// become smaller stays as it is.
+    /// The same with each fragment compressed by itself, since a frame stands alone on the wire; a fragment that would
+    /// not become smaller stays as it is.
     public convenience init(
         compressing plain: [UInt8], fragmentByteCount: Int = EncodedBody.defaultFragmentByteCount,
         with deflater: inout Deflater

@@ -3,9 +3,9 @@ import MartletWire
 /// Which session sends the next frame: deficit round robin over four classes (Shreedhar and Varghese, 1995).
 ///
 /// A round gives each class its quantum of bytes. Within a round the higher class goes first as long as it has bytes
-/// left of its quantum, so an urgent frame that arrives in the middle of a round is the next to be sent; when every class
-/// with work has used its quantum, the next round begins. A class that sends more than it had left (a frame is never cut)
-/// carries the debt into the next round. Within a class, sessions take turns frame by frame.
+/// left of its quantum, so an urgent frame that arrives in the middle of a round is the next to be sent; when every
+/// class with work has used its quantum, the next round begins. A class that sends more than it had left (a frame is
+/// never cut) carries the debt into the next round. Within a class, sessions take turns frame by frame.
 ///
 /// Bound: between two turns of a class that has work, all others together send at most `waitBoundByteCount(of:)`.
 struct FairScheduler: Sendable {
@@ -55,7 +55,8 @@ struct FairScheduler: Sendable {
         }
     }
 
-    /// Accounts a frame to the class at whose head it stood; the session goes to the back of its class when it has more.
+    /// Accounts a frame to the class at whose head it stood; the session goes to the back of its class when it has
+    /// more.
     mutating func served(_ priority: Priority, byteCount: Int, hasMore: Bool) {
         let index = Int(priority.rawValue)
         classes[index].deficit -= byteCount

@@ -2,10 +2,11 @@
 ///
 /// A carrier that is a stream accepts megabytes into buffers on the way and a typed line would wait behind them. So the
 /// normal and low classes keep only as much in flight as fills the path plus `targetDelay` of queue: the window grows
-/// while the measured queueing delay (RTT minus the lowest RTT seen) is below the target and shrinks above it. Urgent and
-/// high traffic is not held back.
+/// while the measured queueing delay (RTT minus the lowest RTT seen) is below the target and shrinks above it. Urgent
+/// and high traffic is not held back.
 struct FlightWindow: Equatable, Sendable {
-    /// Queueing delay that bulk may cause on the way. RFC 6817 §2.5 allows up to 100 ms; a typed line has to fit in that.
+    /// Queueing delay that bulk may cause on the way. RFC 6817 §2.5 allows up to 100 ms; a typed line has to fit in
+    /// that.
     static let targetDelay: Duration = .milliseconds(30)
     /// The window never falls below this many bytes, so that bulk always moves.
     static let minimumByteCount = 32 * 1024

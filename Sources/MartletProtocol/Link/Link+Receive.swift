@@ -13,7 +13,8 @@ extension Link {
 
     /// Takes a frame whose checksum has been verified.
     ///
-    /// - Throws: `LinkError` of scope connection when the peer broke a rule; faults of one session reset that session instead.
+    /// - Throws: `LinkError` of scope connection when the peer broke a rule; faults of one session reset that session
+    ///   instead.
     public mutating func receive(
         _ header: FrameHeader, _ body: RawSpan, inflater: inout Inflater, now: Instant
     ) throws(LinkError) -> Reception {
@@ -205,8 +206,8 @@ extension Link {
 
     /// A round-trip time from an echoed timestamp (milliseconds), made finer by our own record of when the frame left.
     ///
-    /// The record alone would be ambiguous for a frame that was sent twice (Karn's problem, RFC 6298 §3); it is used only
-    /// where it agrees with the echo.
+    /// The record alone would be ambiguous for a frame that was sent twice (Karn's problem, RFC 6298 §3); it is used
+    /// only where it agrees with the echo.
     @discardableResult
     private mutating func sampleRTT(_ echo: Echo, sentAt: UInt64?, now: Instant) -> Duration? {
         let elapsed = timestamp(now) &- echo.timestamp

@@ -18,17 +18,18 @@ public enum Carrier: Sendable {
 
 /// The resumable relation between one device and one server: its sessions, acknowledgements, credit and turns to send.
 ///
-/// A link outlives connections. While a connection is attached, the engine feeds it frames (`receive`), asks it for bytes
-/// (`transmit`) and wakes it at `deadline`; between connections it keeps what is unacknowledged. Both sides run the same code.
+/// A link outlives connections. While a connection is attached, the engine feeds it frames (`receive`), asks it for
+/// bytes (`transmit`) and wakes it at `deadline`; between connections it keeps what is unacknowledged. Both sides run
+/// the same code.
 ///
-/// The contract: after `receive` or `deadlinePassed`, call `nextArrival` until it answers nil; after anything, `hasOutput` says
-/// whether `transmit` has something to write, and `deadline` when to come back.
+/// The contract: after `receive` or `deadlinePassed`, call `nextArrival` until it answers nil; after anything,
+/// `hasOutput` says whether `transmit` has something to write, and `deadline` when to come back.
 public struct Link: Sendable {
     /// The longest that an acknowledgement is held back (RFC 9000 §13.2.1).
     public static let maxAckDelay: Duration = .milliseconds(25)
-    /// How long the peer may leave frames unacknowledged while it shows signs of life (HOSTILE row 20).
+    /// How long the peer may leave frames unacknowledged while it shows signs of life (Specs/hostile.md row 20).
     public static let ackTimeout: Duration = .seconds(60)
-    /// Pongs that wait to be sent at the most (HOSTILE row 17).
+    /// Pongs that wait to be sent at the most (Specs/hostile.md row 17).
     public static let maxQueuedPongs = 4
     /// Body bytes sent on a new connection before the peer has answered the hello.
     public static let earlyByteCount = 8 * 1024

@@ -12,10 +12,12 @@ public struct OrderedFrame: Equatable, Sendable {
 
 /// One direction of a session, incoming: order, duplicates, fragments and credit.
 ///
-/// A frame is the next one (delivered where it lies), one from beyond a gap (held, within bounds), or a repetition (dropped and
-/// acknowledged again). What arrives behind a gap is delivered when the gap closes. Nothing here depends on the carrier.
+/// A frame is the next one (delivered where it lies), one from beyond a gap (held, within bounds), or a repetition
+/// (dropped and acknowledged again). What arrives behind a gap is delivered when the gap closes. Nothing here depends
+/// on the carrier.
 struct ReceiveStream: Sendable {
-    /// How far ahead of the next expected sequence a frame may be; beyond it the peer is not keeping to its window (HOSTILE row 21).
+    /// How far ahead of the next expected sequence a frame may be; beyond it the peer is not keeping to its window
+    /// (Specs/hostile.md row 21).
     static let windowFrameCount: UInt64 = 8192
     /// Frames held out of order at the most; further ones are dropped and come again.
     static let maxHeldFrames = 1024

@@ -3,8 +3,8 @@ import MartletWire
 /// One direction of a session, outgoing: what is queued, what is unacknowledged, and where in it the connection stands.
 ///
 /// There is one queue. Its front part has been sent and waits for acknowledgement, the rest has not been sent on this
-/// connection; sequences follow from positions, so an entry is a reference and a few bytes. A new connection moves the mark
-/// back to the front (resume), an acknowledgement drops entries from the front, ranges tick entries off behind it.
+/// connection; sequences follow from positions, so an entry is a reference and a few bytes. A new connection moves the
+/// mark back to the front (resume), an acknowledgement drops entries from the front, ranges tick entries off behind it.
 struct SendStream: Sendable {
     struct Entry: Sendable {
         var body: EncodedBody
@@ -15,7 +15,8 @@ struct SendStream: Sendable {
         var isAcknowledged: Bool
     }
 
-    /// Entries that one session may hold, sent or not. Frames without a body cost no credit, so they need a bound of their own.
+    /// Entries that one session may hold, sent or not. Frames without a body cost no credit, so they need a bound of
+    /// their own.
     static let maxEntries = 8192
 
     private var entries = Deque<Entry>()
@@ -109,7 +110,7 @@ struct SendStream: Sendable {
         }
     }
 
-    /// Takes the peer's word for what has arrived; nil when it names what was never sent (HOSTILE row 19).
+    /// Takes the peer's word for what has arrived; nil when it names what was never sent (Specs/hostile.md row 19).
     mutating func acknowledge(cumulative: UInt64) -> Acknowledged? {
         guard cumulative < neverSent else { return nil }
         var result = Acknowledged()
@@ -149,7 +150,7 @@ struct SendStream: Sendable {
 
     /// Declares frames lost that were sent on this connection before `time`; returns how many will go out again.
     ///
-    /// At most `limit` of them: a burst of retransmission is at most one window (HOSTILE row 31).
+    /// At most `limit` of them: a burst of retransmission is at most one window (Specs/hostile.md row 31).
     mutating func loseFrames(sentBefore time: Instant, limit: Int) -> Int {
         again.removeAll()
         var sequence = base
@@ -206,7 +207,8 @@ struct SendStream: Sendable {
 }
 
 extension FrameType {
-    /// Whether bodies of this type use credit: those that carry what applications say. The protocol's own frames are bounded by count.
+    /// Whether bodies of this type use credit: those that carry what applications say. The protocol's own frames are
+    /// bounded by count.
     var isCredited: Bool {
         self == .data || self == .request || self == .response
     }

@@ -8,8 +8,9 @@ public import MartletWire
 ///     accepting ─accept──► open ──peer's close──► closingByPeer ──ours sent and acknowledged──► gone
 ///     any ──reset, sent or received──► gone
 ///
-/// `opening`: we sent open; messages may follow at once and are refused together with it. `accepting`: the peer sent open and the
-/// engine decides. Suspension is a pair of flags beside the state: each side may ask the other to hold its messages back.
+/// `opening`: we sent open; messages may follow at once and are refused together with it. `accepting`: the peer sent
+/// open and the engine decides. Suspension is a pair of flags beside the state: each side may ask the other to hold its
+/// messages back.
 struct Session: Sendable {
     enum State: Equatable, Sendable {
         case opening

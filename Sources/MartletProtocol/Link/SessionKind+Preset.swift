@@ -1,6 +1,6 @@
 public import MartletWire
 
-/// What a kind of session starts from: its priority, its receive window and its fragment size (DESIGN: presets).
+/// What a kind of session starts from: its priority, its receive window and its fragment size.
 public struct SessionPreset: Equatable, Sendable {
     /// The class in which the scheduler serves the session.
     public var priority: Priority

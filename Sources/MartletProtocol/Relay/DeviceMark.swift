@@ -4,7 +4,8 @@ import MartletWire
 ///
 /// A device numbers its messages upwards and a session delivers them in order, so nearly every counter is above the
 /// watermark. The window below it admits what was overtaken, and the runs remember at which offsets the latest were
-/// accepted, so that a repetition is answered with the same offset. What is appended but not yet durable can be taken back.
+/// accepted, so that a repetition is answered with the same offset. What is appended but not yet durable can be taken
+/// back.
 struct DeviceMark: Equatable, Sendable {
     /// Runs of accepted messages whose offsets are remembered.
     static let maxRuns = 32

@@ -6,13 +6,13 @@ public struct RelayConfiguration: Sendable {
     public var limits = Limits()
     /// What is offered to clients; what both sides have holds.
     public var features = Features.supported
-    /// From the connection to a whole hello (HOSTILE row 5).
+    /// From the connection to a whole hello (Specs/hostile.md row 5).
     public var handshakeTimeout: Duration = .seconds(5)
-    /// From the connection to an accepted hello, whatever else arrives (HOSTILE row 6).
+    /// From the connection to an accepted hello, whatever else arrives (Specs/hostile.md row 6).
     public var authTimeout: Duration = .seconds(10)
-    /// From a frame's first byte to its last (HOSTILE row 5).
+    /// From a frame's first byte to its last (Specs/hostile.md row 5).
     public var frameTimeout: Duration = .seconds(30)
-    /// How long a peer may not read while there is something for it (HOSTILE row 20).
+    /// How long a peer may not read while there is something for it (Specs/hostile.md row 20).
     public var slowConsumerTimeout: Duration = .seconds(10)
     /// How long a connection may be silent; longer than any client's heartbeat interval.
     public var idleTimeout: Duration = .seconds(1200)
@@ -24,7 +24,7 @@ public struct RelayConfiguration: Sendable {
     public var maxLinks = 100_000
     /// Links without a connection at the most; the one that has been without for longest goes first.
     public var maxSuspendedLinks = 20_000
-    /// Resumes that a connection may try in vain (HOSTILE row 23).
+    /// Resumes that a connection may try in vain (Specs/hostile.md row 23).
     public var maxResumeTries = 5
 
     /// The defaults.
@@ -101,7 +101,8 @@ public enum RelayOutput: Sendable {
     case authenticate(ConnectionKey, AuthenticationRequest)
     /// Ask `transmit` for bytes when the connection can take some.
     case transmit(ConnectionKey)
-    /// End the connection; with `afterFlush` what `transmit` still gives goes out first. `closed` is not expected after it.
+    /// End the connection; with `afterFlush` what `transmit` still gives goes out first. `closed` is not expected after
+    /// it.
     case close(ConnectionKey, afterFlush: Bool)
     /// Read no more from this connection until `resumeReading`.
     case pauseReading(ConnectionKey)

@@ -8,7 +8,8 @@ import MartletWire
 ///          ▲                        │ refused: closing
 ///          └──── resume refused ────┘ (early frames of the refused link are passed over)
 ///
-/// While authenticating nothing is parsed: what came behind the hello waits, at most one read's worth, and reading is paused.
+/// While authenticating nothing is parsed: what came behind the hello waits, at most one read's worth, and reading is
+/// paused.
 struct RelayConnection {
     enum Phase: Equatable {
         case awaitingHello

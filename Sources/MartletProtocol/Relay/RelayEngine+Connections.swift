@@ -115,8 +115,8 @@ extension RelayEngine {
         checkPartial(slot, hadFrames: frames > 0, now: now)
     }
 
-    /// A first frame that is not hello is refused by its header, before its body (HOSTILE row 4); a frame that is not
-    /// complete has a deadline (row 5).
+    /// A first frame that is not hello is refused by its header, before its body (Specs/hostile.md row 4); a frame that
+    /// is not complete has a deadline (row 5).
     private mutating func checkPartial(_ slot: Int, hadFrames: Bool, now: Instant) {
         let box = connections[slot]!.framer
         if connections[slot]!.phase == .awaitingHello, !connections[slot]!.isPassingOver,
@@ -225,7 +225,7 @@ extension RelayEngine {
         return slot
     }
 
-    /// A resume is refused whole; the connection stays for a fresh hello, but not for ever (HOSTILE row 23).
+    /// A resume is refused whole; the connection stays for a fresh hello, but not for ever (Specs/hostile.md row 23).
     private mutating func refuseResume(_ slot: Int, _ who: DeviceKey, now: Instant) {
         counted.resumesRefused += 1
         outputs.append(.note(.refused(who.account, .resumeRejected)))

@@ -178,7 +178,8 @@ extension RelayEngine {
         }
     }
 
-    /// A message: a value that is wrong is refused and the session goes on, a structure that is wrong ends the connection.
+    /// A message: a value that is wrong is refused and the session goes on, a structure that is wrong ends the
+    /// connection.
     private mutating func post(
         _ body: RawSpan, _ handle: MemberHandle, _ session: SessionID, _ credit: Int, of slot: Int
     ) throws(LinkError) {

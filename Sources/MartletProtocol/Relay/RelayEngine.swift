@@ -2,10 +2,10 @@ public import MartletWire
 
 /// All decisions of a relay on one loop: connections, links and rooms, without sockets, clocks or stores.
 ///
-/// Events come in as calls, each with its instant; then `nextOutput` is called until it answers nil, and `deadlinePassed` when
-/// `deadline` has come. Bytes go in with `receive` and out with `transmit`. A connection is admitted by its hello, gets a link
-/// (new or resumed), and the link's sessions become members of rooms. A fault of a connection ends that connection and
-/// suspends its link; a fault of a session resets that session.
+/// Events come in as calls, each with its instant; then `nextOutput` is called until it answers nil, and
+/// `deadlinePassed` when `deadline` has come. Bytes go in with `receive` and out with `transmit`. A connection is
+/// admitted by its hello, gets a link (new or resumed), and the link's sessions become members of rooms. A fault of a
+/// connection ends that connection and suspends its link; a fault of a session resets that session.
 public struct RelayEngine: ~Copyable {
     /// The bounds this relay keeps.
     public let configuration: RelayConfiguration
@@ -37,7 +37,8 @@ public struct RelayEngine: ~Copyable {
 
     /// A relay without connections.
     ///
-    /// - Parameter seed: where link IDs start, so that those of one run are not mistaken for another's. A link ID is no secret.
+    /// - Parameter seed: where link IDs start, so that those of one run are not mistaken for another's. A link ID is no
+    ///   secret.
     public init(configuration: RelayConfiguration = RelayConfiguration(), seed: UInt64) {
         self.configuration = configuration
         nextLinkID = seed
@@ -65,7 +66,7 @@ public struct RelayEngine: ~Copyable {
         forget(slot)
     }
 
-    /// The peer will send no more; a frame that is not whole is not delivered (HOSTILE row 8).
+    /// The peer will send no more; a frame that is not whole is not delivered (Specs/hostile.md row 8).
     public mutating func endOfStream(_ key: ConnectionKey, now: Instant) {
         guard let slot = slot(key), connections[slot]!.phase != .closing else { return }
         do { try connections[slot]!.framer.framer.finish() } catch { return fail(slot, LinkError(error), now: now) }
@@ -128,7 +129,7 @@ public struct RelayEngine: ~Copyable {
 
     // MARK: The operator
 
-    /// Ends every connection and link of an account, whose credential no longer holds (HOSTILE row 24).
+    /// Ends every connection and link of an account, whose credential no longer holds (Specs/hostile.md row 24).
     public mutating func revoke(_ account: AccountName, now: Instant) {
         for slot in links.indices where links[slot]?.who.account == account {
             if let connection = links[slot]!.connection {
@@ -178,7 +179,8 @@ public struct RelayEngine: ~Copyable {
 
     /// Appends a handshake frame to the connection's outbox.
     ///
-    /// Before authentication never more than three times what was received: nobody can be made to flood another (row 32).
+    /// Before authentication never more than three times what was received: nobody can be made to flood another (row
+    /// 32).
     mutating func enqueue(_ type: FrameType, _ body: [UInt8], on slot: Int, now: Instant) {
         let byteCount = FrameHeader.byteCount + body.count
         if connections[slot]!.linkSlot == nil, type == .goaway,

@@ -41,9 +41,9 @@ public struct MemberHandle: Hashable, Sendable {
 
 /// An ordered, numbered log of messages and its members: who may speak, what is accepted, who gets what next.
 ///
-/// States: *loading* (joins wait for the store's snapshot) and *ready*. A message goes posted → appended to the tail with its
-/// offset → stored (durable) → published: sent to live members and confirmed to its sender, in this order, so nothing is
-/// confirmed or shown that a crash could take back. One append at a time is with the store; what is posted
+/// States: *loading* (joins wait for the store's snapshot) and *ready*. A message goes posted → appended to the tail
+/// with its offset → stored (durable) → published: sent to live members and confirmed to its sender, in this order, so
+/// nothing is confirmed or shown that a crash could take back. One append at a time is with the store; what is posted
 /// meanwhile makes up the next (group commit).
 struct Room: Sendable {
     /// Members of one room at the most.

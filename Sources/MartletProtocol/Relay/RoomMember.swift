@@ -22,10 +22,12 @@ public struct LinkKey: Hashable, Sendable {
 
 /// One session's place in a room: who it is, how far it has read, and how much more it may be sent.
 ///
-/// A member is *live* when it has everything up to the durable head and has credit; then a new message is sent on the spot.
-/// Otherwise it is *lagging*: it reads from the log at its own pace, from memory or from the store, as its credit comes back.
+/// A member is *live* when it has everything up to the durable head and has credit; then a new message is sent on the
+/// spot. Otherwise it is *lagging*: it reads from the log at its own pace, from memory or from the store, as its credit
+/// comes back.
 struct RoomMember: Sendable {
-    /// Body bytes that a room may have on their way to one member; what bounds a slow consumer (HOSTILE row 20).
+    /// Body bytes that a room may have on their way to one member; what bounds a slow consumer (Specs/hostile.md row
+    /// 20).
     static let creditByteCount = 256 * 1024
 
     var key: MemberKey

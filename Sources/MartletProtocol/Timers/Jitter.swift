@@ -1,6 +1,6 @@
 extension Duration {
-    /// A duration from zero up to, not including, `bound`, spread evenly by 64 uniform bits; zero for a bound of zero or
-    /// less.
+    /// A duration from zero up to, not including, `bound`, spread evenly by 64 uniform bits; zero for a bound of zero
+    /// or less.
     public static func uniform(below bound: Duration, random: UInt64) -> Duration {
         let range = UInt64(clamping: bound.nanoseconds)
         return .nanoseconds(Int64(clamping: range.multipliedFullWidth(by: random).high))

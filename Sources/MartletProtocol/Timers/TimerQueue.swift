@@ -1,9 +1,9 @@
 /// Deadlines by key, at most one for each, the earliest always at hand.
 ///
-/// A binary heap over slots that know their place in it, so that setting, moving and cancelling are O(log n) with one hash
-/// of the key, and nothing cancelled stays behind: the memory is bounded by the most keys that were set at once. Equal
-/// deadlines expire in the order in which they were set, so the same events always give the same order, and a key that is
-/// set again at once waits its turn.
+/// A binary heap over slots that know their place in it, so that setting, moving and cancelling are O(log n) with one
+/// hash of the key, and nothing cancelled stays behind: the memory is bounded by the most keys that were set at once.
+/// Equal deadlines expire in the order in which they were set, so the same events always give the same order, and a key
+/// that is set again at once waits its turn.
 public struct TimerQueue<Key: Hashable & Sendable>: Sendable {
     @usableFromInline
     struct Entry: Sendable {
@@ -70,7 +70,8 @@ public struct TimerQueue<Key: Hashable & Sendable>: Sendable {
         slotOfKey[key].map { heap[slots[$0].place].deadline }
     }
 
-    /// Gives `key` this deadline in place of any that it had; `nil` cancels. Setting what is set already changes nothing.
+    /// Gives `key` this deadline in place of any that it had; `nil` cancels. Setting what is set already changes
+    /// nothing.
     @inlinable
     public mutating func set(_ key: Key, at deadline: Instant?) {
         guard let deadline else { return cancel(key) }

@@ -3,8 +3,8 @@ import Synchronization
 
 /// Looks names up with getaddrinfo, on threads of its own: a lookup may block for a minute, and a loop must not.
 ///
-/// Threads exist only while there are names to look up. The queue is bounded; a lookup that has begun cannot be stopped,
-/// only its answer ignored.
+/// Threads exist only while there are names to look up. The queue is bounded; a lookup that has begun cannot be
+/// stopped, only its answer ignored.
 public final class Resolver: Sendable {
     /// What all connectors use unless told otherwise.
     public static let shared = Resolver()

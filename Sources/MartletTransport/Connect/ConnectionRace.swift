@@ -1,9 +1,9 @@
 /// The decisions of a connection race (RFC 8305 §5): which address to try when, and who has won.
 ///
-/// Addresses come in as names are resolved. One attempt starts every `attemptDelay`, the next at once when one fails; the
-/// first that connects wins and the others are abandoned. When nothing is left to try, or at the deadline, the race is
-/// lost with the failure of every attempt. The race does nothing itself: feed it what happened, then drain `nextOutput`
-/// until it says wait.
+/// Addresses come in as names are resolved. One attempt starts every `attemptDelay`, the next at once when one fails;
+/// the first that connects wins and the others are abandoned. When nothing is left to try, or at the deadline, the race
+/// is lost with the failure of every attempt. The race does nothing itself: feed it what happened, then drain
+/// `nextOutput` until it says wait.
 public struct ConnectionRace: Sendable, Equatable {
     /// What the shell has to do.
     public enum Output: Sendable, Equatable {

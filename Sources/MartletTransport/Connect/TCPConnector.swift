@@ -41,7 +41,8 @@ public final class TCPConnector: @unchecked Sendable {
 
     /// Connects to the first endpoint that answers. The connection is not started; that is done on its loop.
     ///
-    /// From anywhere. Throws `.cancelled` when the task is, `.timedOut`, or `.connectFailed` with what went wrong where.
+    /// From anywhere. Throws `.cancelled` when the task is, `.timedOut`, or `.connectFailed` with what went wrong
+    /// where.
     public static func connect(
         to endpoints: [Endpoint], on loop: EventLoop, resolver: Resolver = .shared, options: Options = Options()
     ) async throws(TransportError) -> TCPConnection {

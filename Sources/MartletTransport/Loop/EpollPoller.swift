@@ -3,8 +3,8 @@
 
     /// epoll, on a thread of its own that does nothing else than the loop's turns.
     ///
-    /// An eventfd wakes it and a timerfd on the boot clock ends its sleep, so a deadline that passed while the machine slept
-    /// is noticed on waking. Both are edge-triggered and never read.
+    /// An eventfd wakes it and a timerfd on the boot clock ends its sleep, so a deadline that passed while the machine
+    /// slept is noticed on waking. Both are edge-triggered and never read.
     @safe
     final class EpollPoller: Poller, @unchecked Sendable {
         private static let wakeToken = UInt64.max

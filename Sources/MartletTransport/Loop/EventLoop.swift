@@ -2,12 +2,12 @@ import CMartletSystem
 
 /// One thread, one poller, many sockets; and a serial executor, so that an actor can live on it.
 ///
-/// A turn: wait until something is ready; deliver what is; run the jobs that other threads, or this one, handed over; fire
-/// timers; call who asked for the turn's end; flush every connection that was written to, once. A loop allocates nothing
-/// for an event, and its connections share one buffer to read into and one to write from.
+/// A turn: wait until something is ready; deliver what is; run the jobs that other threads, or this one, handed over;
+/// fire timers; call who asked for the turn's end; flush every connection that was written to, once. A loop allocates
+/// nothing for an event, and its connections share one buffer to read into and one to write from.
 ///
-/// On epoll the loop owns a thread, which runs until `shutdown()`; on Dispatch a serial queue. Everything that belongs to a
-/// loop may be used on it only, and checks that.
+/// On epoll the loop owns a thread, which runs until `shutdown()`; on Dispatch a serial queue. Everything that belongs
+/// to a loop may be used on it only, and checks that.
 public final class EventLoop: SerialExecutor, @unchecked Sendable {
     /// What waits for the sockets.
     public enum Backend: Sendable, CaseIterable {

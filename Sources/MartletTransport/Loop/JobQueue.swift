@@ -2,8 +2,8 @@ import Synchronization
 
 /// What other threads have for a loop to do: the only state of a loop that is shared.
 ///
-/// The consumer says when it may be asleep, so that a producer wakes it only then: one wake for any number of jobs.
-/// The queue has no bound of its own, since an executor may not refuse a job; who produces must bound what it hands over.
+/// The consumer says when it may be asleep, so that a producer wakes it only then: one wake for any number of jobs. The
+/// queue has no bound of its own, since an executor may not refuse a job; who produces must bound what it hands over.
 final class JobQueue: Sendable {
     enum Job: Sendable {
         case job(UnownedJob)

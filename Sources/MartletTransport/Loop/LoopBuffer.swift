@@ -1,6 +1,7 @@
 import CMartletSystem
 
-/// One of a loop's two buffers, which its connections use in turn: nothing in it outlives the call that it was used for.
+/// One of a loop's two buffers, which its connections use in turn: nothing in it outlives the call that it was used
+/// for.
 @safe
 final class LoopBuffer {
     private let storage: UnsafeMutableRawBufferPointer

@@ -26,9 +26,9 @@ struct PollKey {
 
 /// Waits for descriptors. Level-triggered: what was not read is told again.
 ///
-/// Level-triggered because a connection that has had its share of a turn is then simply told of again, no list of unfinished
-/// reads is kept, a pause is a change of interest, and Dispatch sources behave the same. Interest in writing is there only
-/// after the kernel refused bytes, so a connection that flows costs no call besides its reads and writes.
+/// Level-triggered because a connection that has had its share of a turn is then simply told of again, no list of
+/// unfinished reads is kept, a pause is a change of interest, and Dispatch sources behave the same. Interest in writing
+/// is there only after the kernel refused bytes, so a connection that flows costs no call besides its reads and writes.
 ///
 /// All methods but `wake` on the loop.
 protocol Poller: AnyObject, Sendable {

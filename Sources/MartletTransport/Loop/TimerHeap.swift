@@ -1,7 +1,7 @@
 /// Armed timers, the earliest first: a binary heap with at most one entry for each timer.
 ///
-/// A deadline that moves later, as an idle timeout does with every frame, only changes the timer; its entry keeps the old
-/// key and is put back when that comes up. So the key is never later than the deadline.
+/// A deadline that moves later, as an idle timeout does with every frame, only changes the timer; its entry keeps the
+/// old key and is put back when that comes up. So the key is never later than the deadline.
 struct TimerHeap {
     private struct Entry {
         var key: UInt64

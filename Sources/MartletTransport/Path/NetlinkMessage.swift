@@ -148,7 +148,8 @@ private struct NetlinkHeader {
     }
 }
 
-/// Numbers at offsets that need not exist, in the host's byte order, which is little-endian wherever Swift runs on Linux.
+/// Numbers at offsets that need not exist, in the host's byte order, which is little-endian wherever Swift runs on
+/// Linux.
 private struct Fields {
     private let bytes: ArraySlice<UInt8>
 

@@ -7,6 +7,7 @@
         private let monitor = NWPathMonitor()
 
         init(on loop: EventLoop, _ report: @escaping (PathSnapshot) -> Void) {
+            // The closure runs on the loop only, which is what its caller promised it.
             nonisolated(unsafe) let report = report
             monitor.pathUpdateHandler = { path in
                 let snapshot = PathSnapshot(path)

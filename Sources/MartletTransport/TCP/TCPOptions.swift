@@ -1,9 +1,10 @@
 import CMartletSystem
 
-/// What can be set on a TCP connection. TCP_NODELAY is always on, SO_KEEPALIVE always off (the protocol has heartbeats).
+/// What can be set on a TCP connection. TCP_NODELAY is always on, SO_KEEPALIVE always off (the protocol has
+/// heartbeats).
 public struct TCPOptions: Sendable, Equatable {
-    /// TCP_NOTSENT_LOWAT: how many unsent bytes the kernel may hold, in bytes, so that what is urgent never waits behind
-    /// megabytes. nil leaves it to the system.
+    /// TCP_NOTSENT_LOWAT: how many unsent bytes the kernel may hold, in bytes, so that what is urgent never waits
+    /// behind megabytes. nil leaves it to the system.
     public var notSentLowWaterByteCount: Int? = 64 << 10
     /// TCP_USER_TIMEOUT: how long sent bytes may stay unacknowledged before the kernel gives the connection up.
     /// nil leaves it to the system.

@@ -3,13 +3,14 @@
 /// Fields that a version does not know are for the application that reads the content, critical ones too: a relay that
 /// carries them need not understand them.
 public enum ContentRules {
-    /// The most TLVs in a content, nested ones counted. Less than a body may have, so that what a relay adds to a client's
-    /// body never makes it one that receivers refuse.
+    /// The most TLVs in a content, nested ones counted. Less than a body may have, so that what a relay adds to a
+    /// client's body never makes it one that receivers refuse.
     public static let maxTLVCount = TLVLimits.maxCount - 16
 
     /// Checks a content's structure and, for a kind whose fields are known here, the fields.
     ///
-    /// - Throws: `WireError.malformedTLV`, `.tlvTooDeep` or `.tooManyTLVs`; for text, `.missingField`, `.duplicateField`
+    /// - Throws: `WireError.malformedTLV`, `.tlvTooDeep` or `.tooManyTLVs`; for text, `.missingField`,
+    ///   `.duplicateField`
     ///   or `.invalidValue` unless there is one `text` field of non-empty UTF-8.
     public static func check(_ content: RawSpan, of kind: ContentKind? = nil) throws(WireError) {
         var budget = maxTLVCount

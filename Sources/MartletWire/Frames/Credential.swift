@@ -1,7 +1,7 @@
 /// What proves an account's identity: opaque to the protocol, at most 4096 bytes, never compressed.
 ///
-/// It never shows in descriptions, dumps or interpolations, and comparing two of one length takes the same time wherever
-/// they differ.
+/// It never shows in descriptions, dumps or interpolations, and comparing two of one length takes the same time
+/// wherever they differ.
 public struct Credential: Equatable, Sendable, CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {

@@ -1,7 +1,7 @@
 /// A frame's body, whatever its type.
 ///
-/// Engines take `data` to ``MessageView`` themselves, after reassembly; here it is parsed too, for who reads whole frames
-/// one by one.
+/// Engines take `data` to ``MessageView`` themselves, after reassembly; here it is parsed too, for who reads whole
+/// frames one by one.
 public enum Frame: Equatable, Sendable {
     /// A message.
     case message(Message)

@@ -1,4 +1,5 @@
-/// The last frame on a connection that its sender ends: after an error, before a restart, or to send the peer elsewhere.
+/// The last frame on a connection that its sender ends: after an error, before a restart, or to send the peer
+/// elsewhere.
 public struct GoAway: FrameBody {
     /// `goaway`, 0x4004.
     public static let type = FrameType.goaway

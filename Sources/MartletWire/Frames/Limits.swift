@@ -11,19 +11,20 @@ public struct Limits: Hashable, Sendable {
     /// Sessions open on a link at once.
     public let maxSessions: Int
 
-    /// The least a side may offer: a body holds one fragment of 16 KiB and 1 KiB of what surrounds it, a window holds one
-    /// such body.
+    /// The least a side may offer: a body holds one fragment of 16 KiB and 1 KiB of what surrounds it, a window holds
+    /// one such body.
     public static let minimum = Limits(
         unchecked: 17 << 10, maxMessageByteCount: 16 << 10, linkWindow: 17 << 10, sessionWindow: 17 << 10,
         maxSessions: 1)
 
-    /// The longest body before the handshake is done, in bytes: a hello with everything in it takes less than 9 KiB, the
-    /// rest is room for later minors.
+    /// The longest body before the handshake is done, in bytes: a hello with everything in it takes less than 9 KiB,
+    /// the rest is room for later minors.
     public static let maxHandshakeBodyByteCount = 12 << 10
 
     /// Limits to offer.
     ///
-    /// - Precondition: each is at least ``minimum``'s and fits in 32 bits (`maxSessions` in 16); a body is at most 1 GiB.
+    /// - Precondition: each is at least ``minimum``'s and fits in 32 bits (`maxSessions` in 16); a body is at most 1
+    ///   GiB.
     public init(
         maxBodyByteCount: Int = 64 << 10, maxMessageByteCount: Int = 1 << 20, linkWindow: Int = 1 << 20,
         sessionWindow: Int = 256 << 10, maxSessions: Int = 256

@@ -15,7 +15,8 @@ public enum FramerStep: Sendable {
 ///
 /// No memory is taken on a header's word: storage grows with the bytes that came, and is given back between frames.
 public struct Framer: ~Copyable {
-    /// How many bytes a body may have, clamped to `FrameHeader.largestBodyByteCount`; holds for headers read from now on.
+    /// How many bytes a body may have, clamped to `FrameHeader.largestBodyByteCount`; holds for headers read from now
+    /// on.
     public var maxBodyByteCount: Int {
         didSet { maxBodyByteCount = Self.clamped(maxBodyByteCount) }
     }
@@ -48,11 +49,11 @@ public struct Framer: ~Copyable {
 
     /// Takes bytes of the stream and calls `frame` for each frame that is complete and whose checksum is right.
     ///
-    /// The views that `frame` gets are valid during the call only. Returns how many bytes of `input` were consumed: all,
-    /// unless `frame` answered `.stop`.
+    /// The views that `frame` gets are valid during the call only. Returns how many bytes of `input` were consumed:
+    /// all, unless `frame` answered `.stop`.
     ///
-    /// Throws what `FrameHeader.init(parsing:maxBodyByteCount:)` and `FrameHeader.verify(body:)` throw, and what `frame`
-    /// throws. After an error the framer stays failed and throws the same error again.
+    /// Throws what `FrameHeader.init(parsing:maxBodyByteCount:)` and `FrameHeader.verify(body:)` throw, and what
+    /// `frame` throws. After an error the framer stays failed and throws the same error again.
     public mutating func consume(
         _ input: RawSpan, _ frame: (FrameHeader, RawSpan) throws(WireError) -> FramerStep
     ) throws(WireError) -> Int {

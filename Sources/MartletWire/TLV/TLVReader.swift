@@ -30,7 +30,8 @@ public struct TLVReader: ~Escapable {
 
     /// The next TLV, nil at the end. After an error the reader stays where it is.
     ///
-    /// Throws `malformedTLV` (at this level's offset) when the TLV does not fit, `tooManyTLVs` when the budget is spent.
+    /// Throws `malformedTLV` (at this level's offset) when the TLV does not fit, `tooManyTLVs` when the budget is
+    /// spent.
     @_lifetime(copy self)
     public mutating func next() throws(WireError) -> TLVView? {
         let rest = bytes.byteCount &- offset
@@ -64,7 +65,8 @@ public struct TLVView: ~Escapable {
         self.value = value
     }
 
-    /// A reader of the value's own TLVs. Hand in what is left of the outer reader's budget to count over the whole body.
+    /// A reader of the value's own TLVs. Hand in what is left of the outer reader's budget to count over the whole
+    /// body.
     @_lifetime(copy self)
     @inlinable
     public func reader(budget: Int = TLVLimits.maxCount) -> TLVReader {

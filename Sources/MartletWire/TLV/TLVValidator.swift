@@ -1,7 +1,7 @@
 /// Checks the structure of a whole body, containers included, before anything of it is believed.
 ///
-/// One loop over the bytes; the ends of the open containers lie on a stack of fixed size, so that no input, however deep
-/// it nests, costs more than that.
+/// One loop over the bytes; the ends of the open containers lie on a stack of fixed size, so that no input, however
+/// deep it nests, costs more than that.
 public enum TLVValidator {
     /// Checks a whole body.
     ///

@@ -4,9 +4,10 @@ enum EscapeRule {
 
     static func findings(in file: SourceFile) -> [Finding] {
         guard file.isSwift, file.components.first == "Sources" else { return [] }
-        let lines = file.scanned()
+        let lines = file.scanned
+        let present = file.present(escapes)
         return lines.indices.compactMap { index in
-            guard let escape = escapes.first(where: { lines[index].code.containsWord($0) }),
+            guard let escape = present.first(where: { lines[index].code.containsWord($0) }),
                 !hasReason(lines, at: index)
             else { return nil }
             return Finding(file.path, line: index + 1, "\(escape) without a comment that says why")

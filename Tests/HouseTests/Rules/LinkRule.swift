@@ -1,4 +1,4 @@
-/// What the texts point at is there: files, targets of the Makefile, sections and clauses of the specifications.
+/// What the texts point at is there: files, their headings, targets of the Makefile.
 enum LinkRule {
     /// Markdown links to files of the package, relative to the file that holds them.
     static func findingsOfLinks(in tree: SourceTree) -> [Finding] {
@@ -32,32 +32,6 @@ enum LinkRule {
         }
     }
 
-    /// Citations of the form "Specs/wire.md §3.2" and "W-12", in Swift and in Markdown.
-    static func findingsOfCitations(in tree: SourceTree) -> [Finding] {
-        (tree.swiftFiles + tree.markdownFiles).filter { $0.module(under: "Tests") != "HouseTests" }.flatMap { file in
-            file.lines.enumerated().flatMap { index, line -> [Finding] in
-                guard line.contains("Specs/") || line.contains("W-") else { return [] }
-                return missingCitations(in: line, tree).map { Finding(file.path, line: index + 1, $0) }
-            }
-        }
-    }
-
-    private static func missingCitations(in line: Substring, _ tree: SourceTree) -> [String] {
-        let documents = line.matches(of: /Specs\/[\w\/.-]+\.md(?: §([0-9]+(?:\.[0-9]+)*))?/)
-        let missingDocuments = documents.compactMap { match -> String? in
-            let path = String(match.0.prefix { $0 != " " })
-            guard let document = tree[path] else { return "cites \(path), which is not there" }
-            guard let section = match.1, !hasSection(document, section) else { return nil }
-            return "cites §\(section) of \(path), which it does not have"
-        }
-        let clauses = line.matches(of: /\bW-[0-9]+\b/).map { String($0.0) }
-        let wire = tree["Specs/wire.md"]
-        return missingDocuments
-            + clauses.filter { wire?.text.contains("**\($0)**") != true }.map {
-                "cites \($0), which Specs/wire.md does not have"
-            }
-    }
-
     /// The anchors that Markdown's usual renderers give a file's headings.
     private static func anchors(of file: SourceFile) -> Set<String> {
         let titles = file.lines.filter { $0.hasPrefix("#") }.map { $0.drop { $0 == "#" || $0 == " " } }
@@ -66,14 +40,6 @@ enum LinkRule {
                 title.lowercased().filter { $0.isLetter || $0.isNumber || $0 == " " || $0 == "-" || $0 == "_" }
                     .replacing(" ", with: "-")
             })
-    }
-
-    private static func hasSection(_ document: SourceFile, _ number: Substring) -> Bool {
-        document.lines.contains { line in
-            guard line.hasPrefix("#") else { return false }
-            let title = line.drop { $0 == "#" || $0 == " " }
-            return title.hasPrefix(number + " ") || title.hasPrefix(number + ". ")
-        }
     }
 
     private static func targets(of makefile: SourceFile) -> Set<String> {

@@ -9,16 +9,18 @@ enum MarkRule {
 
     /// Unfinished work, in any text file.
     static func findings(in file: SourceFile) -> [Finding] {
-        file.lines.enumerated().compactMap { index, line in
-            unfinished.first { line.containsWord($0) }.map { Finding(file.path, line: index + 1, "says \($0)") }
+        let present = file.present(unfinished)
+        return file.lines.enumerated().compactMap { index, line in
+            present.first { line.containsWord($0) }.map { Finding(file.path, line: index + 1, "says \($0)") }
         }
     }
 
     /// Tests that wait for the wall clock, where virtual time or an event would do.
     static func findingsOfWaiting(in file: SourceFile) -> [Finding] {
         guard file.isSwift, file.components.first == "Tests" else { return [] }
+        let present = file.present(waits)
         return file.findings { code in
-            waits.first { code.containsWord($0) }.map { "\($0) waits for the wall clock" }
+            present.first { code.containsWord($0) }.map { "\($0) waits for the wall clock" }
         }
     }
 }

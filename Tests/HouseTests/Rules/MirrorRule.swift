@@ -21,6 +21,6 @@ enum MirrorRule {
 
     /// SwiftPM wants a file in every target; one that holds only a comment tests nothing yet.
     private static func hasCode(_ file: SourceFile) -> Bool {
-        file.scanned().contains { !$0.code.allSatisfy(\.isWhitespace) }
+        file.scanned.contains { !$0.code.allSatisfy(\.isWhitespace) }
     }
 }

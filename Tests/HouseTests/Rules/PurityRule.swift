@@ -10,8 +10,9 @@ enum PurityRule {
 
     static func findings(in file: SourceFile) -> [Finding] {
         guard file.isSwift, let module = file.module(under: "Sources"), pureModules.contains(module) else { return [] }
+        let present = file.present(sources)
         return file.findings { code in
-            sources.first { code.containsWord($0) }.map { "\($0) reads a clock or a random source in \(module)" }
+            present.first { code.containsWord($0) }.map { "\($0) reads a clock or a random source in \(module)" }
         }
     }
 }

@@ -19,11 +19,11 @@ enum ShapeRule {
         return [Finding(file.path, "\(file.lines.count) lines, more than \(maxLineCount)")]
     }
 
-    /// A table's row in Markdown and an address cannot be broken.
+    /// A table's row, in Markdown or in a comment that is Markdown, and an address cannot be broken.
     private static func findingsOfWidth(in file: SourceFile) -> [Finding] {
         file.lines.enumerated().flatMap { index, line in
             var findings: [Finding] = []
-            let unbreakable = file.isMarkdown && line.hasPrefix("|") || line.contains("https://")
+            let unbreakable = line.drop { $0 == " " || $0 == "/" }.hasPrefix("|") || line.contains("https://")
             if !unbreakable, line.utf8.count > maxColumnCount, line.count > maxColumnCount {
                 findings.append(Finding(file.path, line: index + 1, "wider than \(maxColumnCount) columns"))
             }

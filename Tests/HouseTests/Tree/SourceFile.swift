@@ -4,6 +4,8 @@ struct SourceFile {
     var text: String
     /// The lines without their line ends; a file that ends with one has no empty last line.
     let lines: [Substring]
+    /// The lines with code and comments told apart; none for what is not Swift.
+    let scanned: [ScannedLine]
 
     init(_ path: String, _ text: String) {
         self.path = path
@@ -11,6 +13,7 @@ struct SourceFile {
         var lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         if lines.last?.isEmpty == true { lines.removeLast() }
         self.lines = lines
+        scanned = path.hasSuffix(".swift") ? SwiftScanner.scan(lines) : []
     }
 
     /// The folders that lead to the file, from the root, and then its name.
@@ -42,14 +45,14 @@ struct SourceFile {
         return String(components[1])
     }
 
-    /// The file's lines with code and comments told apart.
-    func scanned() -> [ScannedLine] {
-        SwiftScanner.scan(lines)
+    /// Those of `words` that occur anywhere in the file: so few that the lines need not be asked about the others.
+    func present(_ words: [String]) -> [String] {
+        words.filter { text.contains($0) }
     }
 
     /// A finding for each line of code that `message` has something to say about.
     func findings(inCode message: (String) -> String?) -> [Finding] {
-        scanned().enumerated().compactMap { index, line in
+        scanned.enumerated().compactMap { index, line in
             message(line.code).map { Finding(path, line: index + 1, $0) }
         }
     }

@@ -1,9 +1,10 @@
 extension StringProtocol {
     /// Whether `word` occurs where it does not merely continue or begin a longer identifier.
     func containsWord(_ word: String) -> Bool {
+        guard contains(word) else { return false }
         let bytes = Array(utf8)
         let wanted = Array(word.utf8)
-        guard !wanted.isEmpty, bytes.count >= wanted.count else { return false }
+        guard !wanted.isEmpty else { return false }
         return (0...bytes.count - wanted.count).contains { start in
             let end = start + wanted.count
             return bytes[start] == wanted[0] && bytes[start..<end].elementsEqual(wanted)

@@ -1,4 +1,5 @@
-/// Random numbers that a seed repeats exactly (Steele, Lea and Flood, "Fast splittable pseudorandom number generators").
+/// Random numbers that a seed repeats exactly (Steele, Lea and Flood, "Fast splittable pseudorandom number
+/// generators").
 struct SplitMix64: RandomNumberGenerator {
     var state: UInt64
 
