@@ -217,6 +217,7 @@ extension Link {
             let fine = now - Instant(nanoseconds: sentAt)
             if fine >= .zero, abs((fine - sample).nanoseconds) <= 2_000_000 { sample = fine }
         }
+        counters.roundTripSamples += 1
         rtt.sample(sample, ackDelay: min(echo.delay, Link.maxAckDelay))
         return max(sample - echo.delay, .zero)
     }

@@ -347,4 +347,6 @@ public struct LinkCounters: Equatable, Sendable {
     public var resumes: UInt64 = 0
     /// Frames of unknown type that were skipped.
     public var skipped: UInt64 = 0
+    /// Round-trip times measured.
+    public var roundTripSamples: UInt64 = 0
 }

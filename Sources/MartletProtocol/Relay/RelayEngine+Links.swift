@@ -132,8 +132,10 @@ extension RelayEngine {
             leave(membership, MemberKey(link: link.key, session: session))
         case .acknowledged(let session, let byteCount):
             if let handle = link.sessions[session]?.handle { rooms.credit(handle, byteCount: byteCount) }
-        case .goAway:
+        case .goAway(let goAway):
             if let connection = link.connection { end(connection, afterFlush: true, now: now) }
+            // Without a fault the device takes its leave; with one it will resume.
+            if goAway.notice.code == .none { remove(slot, now: now) }
         case .opened, .pong:
             break
         }

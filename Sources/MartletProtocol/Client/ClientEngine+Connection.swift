@@ -1,0 +1,228 @@
+public import MartletWire
+
+extension ClientEngine {
+    // MARK: Events of the carrier
+
+    /// The dial succeeded; `localAddress` tells later whether a path change took the address away.
+    public mutating func connected(_ id: ConnectionID, localAddress: String?, now: Instant) {
+        self.localAddress = localAddress
+        perform(machine.handle(.connectSuccess(id), now: now), now: now)
+    }
+
+    /// The dial failed.
+    public mutating func connectFailed(_ id: ConnectionID, now: Instant) {
+        guard id == machine.current else { return }
+        failure = .unreachable
+        perform(machine.handle(.connectFailure(id), now: now), now: now)
+    }
+
+    /// The connection is over: the peer ended it, the network did, or it has been closed as asked.
+    public mutating func closed(_ id: ConnectionID, byPeer: Bool, now: Instant) {
+        guard id == machine.current else { return }
+        if case .disconnecting = machine.state {
+            return perform(machine.handle(.disconnectComplete(id), now: now), now: now)
+        }
+        lose(isEstablished ? (byPeer ? .closedByPeer : .lost) : .unreachable, now: now)
+    }
+
+    /// The credential for an attempt is there; nil when none is needed.
+    public mutating func credential(_ credential: Credential?, for id: ConnectionID, now: Instant) {
+        guard id == machine.current, case .fetching = self.credential else { return }
+        self.credential = .ready(credential)
+        if isCarrierUp { sayHello(now: now) }
+    }
+
+    /// No credential could be had for an attempt; the next one asks again.
+    public mutating func credentialFailed(_ id: ConnectionID, now: Instant) {
+        guard id == machine.current, case .fetching = credential else { return }
+        lose(.unreachable, now: now)
+    }
+
+    // MARK: Answers of the machines
+
+    mutating func perform(_ answer: ConnectionMachine.Answer, now: Instant) {
+        guard case .act(let actions) = answer else { return }
+        for action in actions {
+            switch action {
+            case .open(let id): dial(id)
+            case .sendHello:
+                isCarrierUp = true
+                current.state = .handshaking
+                if case .ready = credential { sayHello(now: now) }
+            case .established: becomeOnline(now: now)
+            case .close(let id, let graceful):
+                outputs.append(.close(id, graceful: graceful || flushesOnClose))
+                if graceful { current.state = .stopping }
+            case .closed(_, let cause): connectionEnded(cause, now: now)
+            }
+        }
+    }
+
+    mutating func follow(_ answer: ReconnectPolicy.Answer, now: Instant) {
+        switch answer {
+        case .none: break
+        case .now(let reason):
+            if reason != .redirected { redirect = nil }
+            perform(machine.handle(.reconnect, now: now), now: now)
+        case .wait(let until, let reason): current.state = .waiting(until: until, reason)
+        case .paused(let reason): current.state = .paused(reason)
+        case .stopped(let reason): current.state = .stopped(reason)
+        }
+    }
+
+    /// The current connection is of no use any more.
+    mutating func lose(_ failure: ConnectionFailure, now: Instant) {
+        self.failure = failure
+        perform(machine.handle(.networkError(machine.current), now: now), now: now)
+    }
+
+    /// The peer broke a rule: it is told, and the link goes on with another connection.
+    mutating func fail(_ error: LinkError, now: Instant) {
+        handshake.append(.goaway, GoAway(Notice(code: error.code)).encode())
+        outputs.append(.transmit(machine.current))
+        flushesOnClose = true
+        current.lastCode = error.code
+        lose(.lost, now: now)
+    }
+
+    mutating func sayGoodbye(now: Instant) {
+        link.goAway(Notice(code: .none))
+    }
+
+    private mutating func dial(_ id: ConnectionID) {
+        credential = .fetching
+        isCarrierUp = false
+        isTransmitAsked = false
+        flushesOnClose = false
+        failure = nil
+        handshake.removeAll()
+        handshakeConnection = id
+        framer = Framer(maxBodyByteCount: Limits.maxHandshakeBodyByteCount)
+        current.state = .connecting(attempt: policy.attempt + 1)
+        outputs.append(.fetchCredential(id))
+        outputs.append(.connect(id, redirect: redirect))
+    }
+
+    private mutating func connectionEnded(_ cause: ConnectionMachine.CloseCause, now: Instant) {
+        link.detach()
+        framer = nil
+        isCarrierUp = false
+        credential = .none
+        if !flushesOnClose { handshake.removeAll() }
+        guard !isStopping else { return finishStop() }
+        switch cause {
+        case .requested, .replaced: return
+        case .connectFailed, .connectTimedOut, .handshakeTimedOut, .rejected, .lost: break
+        }
+        let failure = self.failure ?? .unreachable
+        current.lastFailure = failure
+        follow(policy.failed(failure, now: now, random: random.next()), now: now)
+    }
+
+    // MARK: Handshake
+
+    private mutating func sayHello(now: Instant) {
+        guard case .ready(let credential) = credential else { return }
+        if ticket == nil { beginLink(now: now) }
+        let resume = ticket.map { ResumePoint(link: $0.link, token: $0.token, positions: link.positions) }
+        let hello = Hello(
+            features: configuration.features, limits: configuration.limits, device: configuration.device,
+            account: configuration.account, credential: credential, agent: configuration.agent, resume: resume)
+        handshake.append(.hello, hello.encode())
+        link.attach(configuration.carrier, isEarly: true, now: now)
+        handOverAll(now: now)
+    }
+
+    /// A fresh link: rooms are opened on it again and what was not accepted is sent again.
+    private mutating func beginLink(now: Instant) {
+        pastCounters = pastCounters.adding(link.counters)
+        link = Link(
+            role: .client, limits: ClientEngine.earlyLimits(configuration), features: [], began: now)
+        roomOfSession.removeAll()
+        for request in requests.keys.sorted() { finishRequest(request, .failed(.resumeRejected), now: now) }
+        for id in roomIDs {
+            rooms[id]!.session = nil
+            rooms[id]!.isOpen = false
+            rooms[id]!.handed = 0
+            rooms[id]!.reportedDelivered = 0
+            rooms[id]!.reportedRead = 0
+            openSession(id, now: now)
+        }
+    }
+
+    private mutating func becomeOnline(now: Instant) {
+        establishedCount += 1
+        current.state = .online
+        current.reconnects = establishedCount - 1
+        current.lastFailure = nil
+        current.lastCode = nil
+        redirect = nil
+        policy.established(now: now)
+        heartbeat.restart(now: now)
+        handOverAll(now: now)
+        for id in roomIDs { reportSent(id) }
+    }
+
+    mutating func take(_ welcome: Welcome, now: Instant) throws(LinkError) {
+        guard welcome.version.major == WireVersion.current.major, (welcome.resumed == nil) == (ticket == nil) else {
+            throw .peer(.protocolViolation)
+        }
+        if let resumed = welcome.resumed {
+            guard link.canResume(from: resumed) else { throw .peer(.protocolViolation) }
+            current.resumes += 1
+        }
+        link.adopt(welcome.limits, features: welcome.features)
+        link.confirm(welcome.resumed, now: now)
+        ticket = Ticket(link: welcome.link, token: welcome.resumeToken)
+        serverInterval = welcome.heartbeatInterval
+        current.epoch = welcome.epoch.rawValue
+        perform(machine.handle(.welcome(machine.current), now: now), now: now)
+    }
+
+    mutating func take(_ reject: Reject, now: Instant) {
+        if reject.notice.code == .resumeRejected, ticket != nil {
+            ticket = nil
+            return sayHello(now: now)
+        }
+        note(reject.notice)
+        perform(machine.handle(.reject(machine.current), now: now), now: now)
+    }
+
+    /// The server ends this connection; what it says decides about the next.
+    mutating func take(_ goAway: GoAway, now: Instant) {
+        note(goAway.notice)
+        perform(machine.handle(.networkError(machine.current), now: now), now: now)
+    }
+
+    private mutating func note(_ notice: Notice) {
+        current.lastCode = notice.code
+        if let target = notice.redirect { redirect = target }
+        switch notice.code {
+        case .unauthenticated: failure = .unauthenticated
+        case .forbidden: failure = .forbidden
+        case .revoked: failure = .revoked
+        case .replaced: failure = .replaced
+        case .unsupportedVersion: failure = .unsupportedVersion
+        case _ where notice.redirect != nil: failure = .redirected(retryAfter: notice.retryAfter)
+        case .draining, .serverBusy, .tooManyLinks: failure = .refused(retryAfter: notice.retryAfter)
+        default: failure = notice.retryAfter == nil ? .lost : .refused(retryAfter: notice.retryAfter)
+        }
+    }
+}
+
+extension LinkCounters {
+    /// Both links' counts together.
+    func adding(_ other: LinkCounters) -> LinkCounters {
+        var sum = self
+        sum.retransmissions += other.retransmissions
+        sum.duplicates += other.duplicates
+        sum.framesSent += other.framesSent
+        sum.framesReceived += other.framesReceived
+        sum.bytesSent += other.bytesSent
+        sum.bytesReceived += other.bytesReceived
+        sum.resumes += other.resumes
+        sum.skipped += other.skipped
+        sum.roundTripSamples += other.roundTripSamples
+        return sum
+    }
+}

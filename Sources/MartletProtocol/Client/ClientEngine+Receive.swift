@@ -1,0 +1,174 @@
+import MartletWire
+
+extension ClientEngine {
+    /// Takes bytes that arrived on a connection, in whatever pieces; they are borrowed.
+    public mutating func receive(_ bytes: RawSpan, on id: ConnectionID, now: Instant) {
+        guard id == machine.current, var framer = framer.take() else { return }
+        heartbeat.received(now: now)
+        var consumed = 0
+        while consumed < bytes.byteCount, isCarrierUp, id == machine.current {
+            var failure: LinkError?
+            do throws(WireError) {
+                consumed += try framer.consume(bytes.extracting(droppingFirst: consumed)) { header, body in
+                    do throws(LinkError) { return try take(header, body, on: id, now: now) } catch { failure = error }
+                    return .stop
+                }
+            } catch {
+                failure = LinkError(error)
+            }
+            if let failure { return fail(failure, now: now) }
+            if isEstablished { framer.maxBodyByteCount = configuration.limits.maxBodyByteCount }
+        }
+        if isCarrierUp, id == machine.current { self.framer = consume framer }
+    }
+
+    private mutating func take(
+        _ header: FrameHeader, _ body: RawSpan, on id: ConnectionID, now: Instant
+    ) throws(LinkError) -> FramerStep {
+        guard isEstablished else {
+            try takeHandshake(header, body, now: now)
+            return .stop
+        }
+        let samples = link.counters.roundTripSamples
+        let reception = try link.receive(header, body, inflater: &inflater, now: now)
+        if link.counters.roundTripSamples != samples, let latest = link.rtt.latest { roundTrips.record(latest) }
+        if case .deliver(let session, let credit) = reception {
+            try deliver(header.type, body, on: session, credit, now: now)
+        }
+        while let arrival = try link.nextArrival(now: now) {
+            switch arrival {
+            case .event(let event):
+                handle(event, now: now)
+            case .frame(let session, let frame):
+                try deliver(frame.type, frame.body.rawBytes, on: session, frame.creditByteCount, now: now)
+            }
+            guard isCarrierUp, id == machine.current else { return .stop }
+        }
+        return .proceed
+    }
+
+    private mutating func takeHandshake(_ header: FrameHeader, _ body: RawSpan, now: Instant) throws(LinkError) {
+        guard header.compression == .none else { throw .peer(.compressionNotAllowed) }
+        switch header.type {
+        case .welcome: try take(try Link.parse(Welcome.self, body), now: now)
+        case .reject: take(try Link.parse(Reject.self, body), now: now)
+        case .goaway: take(try Link.parse(GoAway.self, body), now: now)
+        default: throw .peer(.protocolViolation)
+        }
+    }
+
+    private mutating func handle(_ event: LinkEvent, now: Instant) {
+        switch event {
+        case .opened(let session, let opened):
+            guard let id = roomOfSession[session] else { return }
+            rooms[id]!.isOpen = true
+            rooms[id]!.reopenAttempts = 0
+            tell(id, .opened(head: opened.head, first: opened.first, members: opened.members))
+            scheduleReceipts(id, now: now)
+        case .acknowledged(let session, _):
+            if let id = roomOfSession[session] { handOver(id, now: now) }
+        case .reset(let session, let code):
+            if let id = roomOfSession[session] { sessionLost(id, code, now: now) }
+        case .closed(let session, let code):
+            if let id = roomOfSession[session] { sessionLost(id, code ?? .closedByPeer, now: now) }
+        case .pong(let nonce):
+            if case .answered(_, let silence) = heartbeat.pongReceived(nonce: nonce, now: now) {
+                natProbe.survived(silence, now: now)
+            }
+        case .goAway(let goAway):
+            take(goAway, now: now)
+        case .open(let session, _):
+            // Version 1.0 gives a relay nothing to open.
+            link.reset(session, code: .unsupportedKind)
+        case .suspended, .resumed:
+            break
+        }
+    }
+
+    /// A frame of a room's session, in its order.
+    private mutating func deliver(
+        _ type: FrameType, _ body: RawSpan, on session: SessionID, _ credit: Int, now: Instant
+    ) throws(LinkError) {
+        guard let id = roomOfSession[session] else { return link.release(credit, on: session) }
+        if type == .data { return try takeMessage(body, id, session, credit) }
+        link.release(credit, on: session)
+        switch type {
+        case .accepted:
+            for run in try Link.parse(Accepted.self, body).runs { take(run, id, now: now) }
+        case .receipt:
+            take(try Link.parse(Receipt.self, body), id)
+        case .gap:
+            let gap = try Link.parse(Gap.self, body)
+            guard gap.offsets.upperBound > rooms[id]!.cursor else { return }
+            rooms[id]!.cursor = gap.offsets.upperBound
+            tell(id, .gap(gap.offsets))
+        case .transient:
+            take(try Link.parse(Transient.self, body), id)
+        case .request:
+            let request = try Link.parse(Request.self, body)
+            guard let sender = request.sender else { throw .peer(.protocolViolation) }
+            let incoming = IncomingRequest(
+                correlation: request.correlation, method: request.method, sender: sender, content: request.content,
+                deadline: request.deadline)
+            tell(id, .request(incoming))
+        case .response:
+            let response = try Link.parse(Response.self, body)
+            let outcome = RequestOutcome.answered(
+                status: response.status, reason: response.reason, content: response.content)
+            finishRequest(response.correlation, outcome, now: now)
+        case .cancel:
+            tell(id, .requestCancelled(correlation: try Link.parse(CancelRequest.self, body).correlation))
+        default:
+            throw .peer(.protocolViolation)
+        }
+    }
+
+    /// Offsets only rise: what a new link repeats has been given to the application already.
+    private mutating func takeMessage(
+        _ body: RawSpan, _ id: RoomID, _ session: SessionID, _ credit: Int
+    ) throws(LinkError) {
+        let message: Message
+        do throws(WireError) {
+            let view = try MessageView(parsing: body)
+            guard let offset = view.offset else { throw .missingField(.offset) }
+            guard offset > rooms[id]!.cursor else { return link.release(credit, on: session) }
+            rooms[id]!.cursor = offset
+            message = Message(view)
+        } catch {
+            throw .peer(error.code)
+        }
+        tell(id, .message(message, creditByteCount: credit))
+    }
+
+    private mutating func take(_ run: AcceptedRun, _ id: RoomID, now: Instant) {
+        var isNews = false
+        for counter in run.counters where rooms[id]!.finish(counter) { isNews = true }
+        guard isNews else { return }
+        reportSent(id)
+        tell(id, .accepted(run))
+        handOver(id, now: now)
+    }
+
+    private mutating func take(_ receipt: Receipt, _ id: RoomID) {
+        switch receipt {
+        case .progress(let progress):
+            tell(id, .progress(progress))
+        case .refused(let refusal):
+            guard rooms[id]!.finish(refusal.counter) else { return }
+            tell(id, .failed(counter: refusal.counter, .refused(refusal.code, reason: refusal.reason)))
+        }
+    }
+
+    private mutating func take(_ transient: Transient, _ id: RoomID) {
+        guard let sender = transient.sender else { return }
+        switch transient.content {
+        case .typing(let isTyping): tell(id, .typing(sender, isTyping))
+        case .presence(let presence): tell(id, .presence(sender, presence))
+        case .message(let kind, let content): tell(id, .transient(sender, kind, content))
+        }
+    }
+
+    mutating func tell(_ id: RoomID, _ event: RoomEvent) {
+        outputs.append(.room(id, event))
+    }
+}

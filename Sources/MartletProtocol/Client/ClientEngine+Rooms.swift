@@ -1,0 +1,257 @@
+public import MartletWire
+
+extension ClientEngine {
+    /// Codes with which a room is closed for good; after any other the room is opened again.
+    static let finalCodes: Set<ErrorCode> = [
+        .roomForbidden, .forbidden, .unsupportedKind, .alreadyOpen, .tooManySessions, .roomFull,
+    ]
+
+    // MARK: Opening
+
+    /// Opens a room; it stays open over all connections until `close`, and messages may be sent to it at once.
+    ///
+    /// - Throws: `alreadyOpen`, `tooManyRooms`.
+    public mutating func open(
+        _ name: RoomName, _ options: RoomOptions = RoomOptions(), now: Instant
+    ) throws(ClientError) -> RoomID {
+        guard roomOfName[name] == nil else { throw .alreadyOpen }
+        guard rooms.count < configuration.maxRooms else { throw .tooManyRooms }
+        let id = RoomID(rawValue: nextRoom)
+        nextRoom += 1
+        rooms[id] = ClientRoom(id: id, name: name, options: options)
+        roomOfName[name] = id
+        if ticket != nil || link.isAttached { openSession(id, now: now) }
+        return id
+    }
+
+    /// Leaves a room; what was not accepted fails with `closed`.
+    public mutating func close(_ id: RoomID, now: Instant) {
+        guard let session = rooms[id]?.session else { return forget(id, code: nil) }
+        link.close(session)
+        forget(id, code: nil)
+    }
+
+    /// Asks the server to hold this room's messages back until `resume`.
+    public mutating func suspend(_ id: RoomID, now: Instant) {
+        guard rooms[id] != nil, !rooms[id]!.isSuspended else { return }
+        rooms[id]!.isSuspended = true
+        if let session = rooms[id]!.session { link.suspend(session) }
+    }
+
+    /// Takes this room's messages again.
+    public mutating func resume(_ id: RoomID, now: Instant) {
+        guard rooms[id] != nil, rooms[id]!.isSuspended else { return }
+        rooms[id]!.isSuspended = false
+        if let session = rooms[id]!.session { link.resume(session, cursor: nil) }
+    }
+
+    // MARK: Sending
+
+    /// Takes a message that is to be delivered; it is kept until the server has accepted it.
+    ///
+    /// - Parameters:
+    ///   - counter: above all counters sent to this room before; with the device's ID it is the message's ID.
+    ///   - timeToLive: how long it may wait to be handed to a connection.
+    /// - Throws: `noRoom`, `queueFull`, `messageTooLarge`, `counterNotRising`; then nothing was taken.
+    public mutating func send(
+        counter: UInt64, kind: ContentKind, content: [UInt8], timeToLive: Duration? = nil, in id: RoomID, now: Instant
+    ) throws(ClientError) {
+        guard let room = rooms[id] else { throw .noRoom }
+        guard room.pendingCount < configuration.maxPendingMessages,
+            room.pendingByteCount + content.count <= configuration.maxPendingByteCount
+        else { throw .queueFull }
+        guard content.count + ClientEngine.maxMessageOverhead <= link.limits.maxMessageByteCount else {
+            throw .messageTooLarge
+        }
+        guard counter > room.lastCounter else { throw .counterNotRising }
+        let expires = timeToLive.map { now + $0 }
+        rooms[id]!.lastCounter = counter
+        rooms[id]!.pendingCount += 1
+        rooms[id]!.pendingByteCount += content.count
+        rooms[id]!.pending.append(PendingMessage(counter: counter, kind: kind, content: content, expires: expires))
+        handOver(id, now: now)
+        if expires != nil { armExpiry(id) }
+    }
+
+    /// Takes a message back; false when it has been handed to a connection and only the server decides about it.
+    public mutating func cancel(counter: UInt64, in id: RoomID, now: Instant) -> Bool {
+        guard let room = rooms[id], let position = room.position(of: counter), position >= room.handed else {
+            return false
+        }
+        guard rooms[id]!.finish(counter) else { return false }
+        tell(id, .failed(counter: counter, .cancelled))
+        return true
+    }
+
+    /// The application has taken messages up to `offset`: their credit goes back, and their senders hear of it.
+    public mutating func consumed(_ id: RoomID, byteCount: Int, upTo offset: UInt64, now: Instant) {
+        guard let room = rooms[id] else { return }
+        if let session = room.session { link.release(byteCount, on: session) }
+        rooms[id]!.delivered = max(room.delivered, offset)
+        scheduleReceipts(id, now: now)
+    }
+
+    /// The user has read everything up to `offset`.
+    public mutating func markRead(_ id: RoomID, upTo offset: UInt64, now: Instant) {
+        guard let room = rooms[id], offset > room.read else { return }
+        rooms[id]!.read = offset
+        rooms[id]!.delivered = max(room.delivered, offset)
+        scheduleReceipts(id, now: now)
+    }
+
+    /// Tells who is there that the user types, or no longer; it may be lost.
+    public mutating func setTyping(_ isTyping: Bool, in id: RoomID, now: Instant) {
+        guard let session = rooms[id]?.session else { return }
+        link.sendTransient(EncodedBody(Transient(.typing(isTyping)).encode()), on: session)
+    }
+
+    /// Tells who is there something that is worth nothing later; it may be lost.
+    public mutating func sendTransient(_ kind: ContentKind, _ content: [UInt8], in id: RoomID, now: Instant) {
+        guard let session = rooms[id]?.session else { return }
+        link.sendTransient(EncodedBody(Transient(.message(kind, content)).encode()), on: session)
+    }
+
+    // MARK: Inside
+
+    /// What a message's fields other than its content take on the wire, relay's fields included, in bytes.
+    static let maxMessageOverhead = 512
+    /// Bytes that a session's queue is filled up to; the rest waits where it can still be cancelled.
+    static let handOverByteCount = 256 * 1024
+    /// How long delivered receipts are held back to go out together.
+    static let receiptDelay: Duration = .milliseconds(25)
+
+    /// Rooms in the order in which they were opened: outputs must not depend on how a table hashes.
+    var roomIDs: [RoomID] { rooms.keys.sorted { $0.rawValue < $1.rawValue } }
+
+    mutating func openSession(_ id: RoomID, now: Instant) {
+        guard let room = rooms[id] else { return }
+        // Once something has arrived the cursor knows better than the wish to begin near the head.
+        let tail = room.cursor == room.options.cursor ? room.options.tail : nil
+        let open = Open(
+            room: room.name, kind: room.options.kind, cursor: room.cursor, tail: tail, noLocal: !room.options.echo)
+        do throws(LinkError) {
+            let session = try link.open(open)
+            rooms[id]!.session = session
+            roomOfSession[session] = id
+            if room.isSuspended { link.suspend(session) }
+            handOver(id, now: now)
+        } catch {
+            forget(id, code: error.code)
+        }
+    }
+
+    mutating func handOverAll(now: Instant) {
+        for id in roomIDs {
+            if rooms[id]!.session == nil { openSession(id, now: now) } else { handOver(id, now: now) }
+        }
+    }
+
+    /// Gives the room's session as much as it should hold; only with a connection, so that the rest can be cancelled.
+    mutating func handOver(_ id: RoomID, now: Instant) {
+        guard link.isAttached, let session = rooms[id]?.session else { return }
+        while let room = rooms[id], room.handed < room.pending.count {
+            let message = room.pending[room.handed]
+            if message.isDone {
+                rooms[id]!.handed += 1
+                continue
+            }
+            if let expires = message.expires, expires <= now {
+                expire(id, now: now)
+                continue
+            }
+            guard link.queuedByteCount(on: session) < ClientEngine.handOverByteCount else { break }
+            guard link.send(.data, body(of: message, room.options.kind, now: now), on: session) == .queued else {
+                break
+            }
+            rooms[id]!.handed += 1
+        }
+        if isEstablished { reportSent(id) }
+    }
+
+    private mutating func body(of message: PendingMessage, _ kind: SessionKind, now: Instant) -> EncodedBody {
+        let bytes = Message.encodeClient(
+            counter: message.counter, kind: message.kind, content: message.content,
+            timeToLive: message.expires.map { $0 - now })
+        let fragment = SessionPreset(kind).fragmentByteCount
+        guard configuration.compressesMessages, link.features.contains(.zlib) else {
+            return EncodedBody(bytes, fragmentByteCount: fragment)
+        }
+        return EncodedBody(compressing: bytes, fragmentByteCount: fragment, with: &deflater)
+    }
+
+    mutating func reportSent(_ id: RoomID) {
+        guard let room = rooms[id], room.handed > 0, room.handed <= room.pending.count else { return }
+        let last = room.pending[room.handed - 1].counter
+        guard last > room.reportedSent, let first = room.pending.first?.counter else { return }
+        tell(id, .sent(counters: max(first, room.reportedSent + 1)...last))
+        rooms[id]!.reportedSent = last
+    }
+
+    mutating func expire(_ id: RoomID, now: Instant) {
+        guard let room = rooms[id] else { return }
+        for message in Array(room.pending.dropFirst(room.handed)) where !message.isDone {
+            guard let expires = message.expires, expires <= now, rooms[id]!.finish(message.counter) else { continue }
+            tell(id, .failed(counter: message.counter, .expired))
+        }
+        armExpiry(id)
+    }
+
+    private mutating func armExpiry(_ id: RoomID) {
+        timers.set(.expiry(id), at: rooms[id]?.earliestExpiry)
+    }
+
+    mutating func scheduleReceipts(_ id: RoomID, now: Instant) {
+        guard link.features.contains(.receipts), let room = rooms[id],
+            room.delivered > room.reportedDelivered || room.read > room.reportedRead
+        else { return }
+        if timers.deadline(of: .receipts(id)) == nil {
+            timers.set(.receipts(id), at: now + ClientEngine.receiptDelay)
+        }
+    }
+
+    /// Marks are cumulative: what is told is how far we are now.
+    mutating func sendReceipts(_ id: RoomID, now: Instant) {
+        guard let room = rooms[id], room.isOpen, let session = room.session else { return }
+        if room.delivered > room.reportedDelivered, room.delivered > room.read {
+            let receipt = Receipt.progress(Receipt.Progress(.delivered, upTo: room.delivered))
+            guard link.send(.receipt, EncodedBody(receipt.encode()), on: session) == .queued else { return }
+            rooms[id]!.reportedDelivered = room.delivered
+        }
+        if room.read > room.reportedRead {
+            let receipt = Receipt.progress(Receipt.Progress(.read, upTo: room.read))
+            guard link.send(.receipt, EncodedBody(receipt.encode()), on: session) == .queued else { return }
+            rooms[id]!.reportedRead = room.read
+            rooms[id]!.reportedDelivered = max(room.reportedDelivered, room.read)
+        }
+    }
+
+    /// The server ended the room's session: for good, or the room is opened again after a while and all is sent again.
+    mutating func sessionLost(_ id: RoomID, _ code: ErrorCode, now: Instant) {
+        guard let room = rooms[id] else { return }
+        if let session = room.session { roomOfSession[session] = nil }
+        rooms[id]!.session = nil
+        rooms[id]!.isOpen = false
+        guard !ClientEngine.finalCodes.contains(code) else { return forget(id, code: code) }
+        rooms[id]!.handed = 0
+        rooms[id]!.reopenAttempts += 1
+        let ceiling = Duration.seconds(1 << min(room.reopenAttempts, 5))
+        timers.set(.reopen(id), at: now + .uniform(below: ceiling, random: random.next()))
+    }
+
+    mutating func reopen(_ id: RoomID, now: Instant) {
+        guard rooms[id]?.session == nil, link.isAttached else { return }
+        openSession(id, now: now)
+    }
+
+    private mutating func forget(_ id: RoomID, code: ErrorCode?) {
+        guard let room = rooms.removeValue(forKey: id) else { return }
+        roomOfName[room.name] = nil
+        if let session = room.session { roomOfSession[session] = nil }
+        for key in [TimerKey.receipts(id), .expiry(id), .reopen(id)] { timers.cancel(key) }
+        for message in room.pending where !message.isDone {
+            let failure: SendFailure = code.map { .refused($0, reason: nil) } ?? .closed
+            tell(id, .failed(counter: message.counter, failure))
+        }
+        tell(id, .closed(code))
+    }
+}

@@ -1,0 +1,76 @@
+import MartletWire
+
+/// A message that waits to be accepted.
+struct PendingMessage: Sendable {
+    var counter: UInt64
+    var kind: ContentKind
+    var content: [UInt8]
+    var expires: Instant?
+    /// Accepted or failed; it stays until those before it are.
+    var isDone = false
+}
+
+/// A room as its client has it: what has been received, and what waits to be accepted.
+///
+/// Messages wait in the order of their counters, in two parts: the front has been handed to the room's session and only the
+/// server decides about it, the rest may still expire or be cancelled. A new link moves the mark back to the front and all is handed
+/// over again; the relay knows what it has.
+struct ClientRoom: Sendable {
+    let id: RoomID
+    let name: RoomName
+    var options: RoomOptions
+    var session: SessionID?
+    var isOpen = false
+    /// The highest offset given to the application, or told to it as missing.
+    var cursor: UInt64
+    var pending = Deque<PendingMessage>()
+    var handed = 0
+    var pendingByteCount = 0
+    var pendingCount = 0
+    var lastCounter: UInt64 = 0
+    /// Counters up to this one have been reported as sent.
+    var reportedSent: UInt64 = 0
+    var delivered: UInt64 = 0
+    var read: UInt64 = 0
+    var reportedDelivered: UInt64 = 0
+    var reportedRead: UInt64 = 0
+    var isSuspended = false
+    var reopenAttempts = 0
+
+    init(id: RoomID, name: RoomName, options: RoomOptions) {
+        self.id = id
+        self.name = name
+        self.options = options
+        cursor = options.cursor
+    }
+
+    /// The position of a counter among the pending; they are ascending.
+    func position(of counter: UInt64) -> Int? {
+        var low = 0
+        var high = pending.count
+        while low < high {
+            let middle = (low + high) / 2
+            if pending[middle].counter < counter { low = middle + 1 } else { high = middle }
+        }
+        return low < pending.count && pending[low].counter == counter ? low : nil
+    }
+
+    /// Takes a message off the pending; false when it was not there.
+    mutating func finish(_ counter: UInt64) -> Bool {
+        guard let position = position(of: counter), !pending[position].isDone else { return false }
+        pending[position].isDone = true
+        pendingByteCount -= pending[position].content.count
+        pendingCount -= 1
+        pending[position].content = []
+        while pending.first?.isDone == true {
+            _ = pending.popFirst()
+            handed = max(0, handed - 1)
+        }
+        return true
+    }
+
+    /// The earliest end of a time to live among what has not been handed over.
+    var earliestExpiry: Instant? {
+        pending.indices.dropFirst(handed).lazy.compactMap { pending[$0].isDone ? nil : pending[$0].expires }.min()
+    }
+}
