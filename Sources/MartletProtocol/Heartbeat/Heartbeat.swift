@@ -94,7 +94,6 @@ public struct Heartbeat: Equatable, Sendable {
         state = .idle
         pings = []
         lastReceived = now
-        lastSent = now
         expectingSince = nil
     }
 

@@ -84,8 +84,8 @@ public struct HeartbeatInterval: Hashable, Sendable {
         case .poor: return 2500
         case .fair, .unknown: return 1500
         case .excellent, .good, .bad:
-            let measured = min(roundTrip ?? .zero, RTTEstimator.maximumSample)
-            return max(Int(measured.nanoseconds / (Self.referenceRoundTrip.nanoseconds / 1000)), 1000)
+            let measured = roundTrip?.nanoseconds ?? 0
+            return max(Int(measured / (Self.referenceRoundTrip.nanoseconds / 1000)), 1000)
         }
     }
 }

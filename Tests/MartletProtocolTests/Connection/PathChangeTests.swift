@@ -31,6 +31,12 @@ import Testing
         #expect(PathChange(from: home, to: neighbour, localAddress: "192.0.2.7") == .probe)
     }
 
+    @Test func `The same network over something else: probe`() {
+        var cabled = home
+        cabled.kind = .wired
+        #expect(PathChange(from: home, to: cabled, localAddress: "192.0.2.7") == .probe)
+    }
+
     @Test func `The address is not known: probe on a change of network`() {
         #expect(PathChange(from: home, to: mobile, localAddress: nil) == .probe)
     }

@@ -63,18 +63,22 @@ import Testing
     }
 
     @Test func `Wi-Fi or a cable coming up is used at once`() {
-        for path in [wifi, wired] {
+        let loopback = PathStatus(isUp: true, kind: .loopback, network: NetworkID(rawValue: 4))
+        for path in [wifi, wired, loopback] {
             var policy = pausedPolicy()
             #expect(policy.pathChanged(to: path, now: at(.seconds(60))) == .now(.pathUp(path.kind)))
             #expect(policy.state == .idle)
         }
     }
 
-    @Test func `Cellular coming up is used after 1 s`() {
-        var policy = pausedPolicy()
-        let now = at(.seconds(60))
-        #expect(policy.pathChanged(to: cellular, now: now) == .wait(until: now + .seconds(1), .pathUp(.cellular)))
-        #expect(policy.deadlinePassed(now: now + .seconds(1)) == .now(.pathUp(.cellular)))
+    @Test func `Cellular coming up is used after 1 s, and so is a path of unknown kind`() {
+        for kind in [PathKind.cellular, .other] {
+            var policy = pausedPolicy()
+            let now = at(.seconds(60))
+            let path = PathStatus(isUp: true, kind: kind, network: NetworkID(rawValue: 3))
+            #expect(policy.pathChanged(to: path, now: now) == .wait(until: now + .seconds(1), .pathUp(kind)))
+            #expect(policy.deadlinePassed(now: now + .seconds(1)) == .now(.pathUp(kind)))
+        }
     }
 
     @Test func `No path pauses: there is no timer and no attempt`() {
@@ -230,6 +234,43 @@ import Testing
         #expect(paused.tryNow() == .now(.userAsked))
         #expect(paused.tryNow() == .none)
         #expect(paused.resume() == .none)
+    }
+
+    @Test func `The server's wait is void once the user overrode it or the server said welcome`() {
+        var overridden = ReconnectPolicy()
+        _ = overridden.pathChanged(to: cellular, now: .zero)
+        _ = overridden.failed(.refused(retryAfter: .seconds(600)), now: .zero, random: half)
+        var welcomed = overridden
+        _ = overridden.tryNow()
+        welcomed.established(now: .zero)
+        for var policy in [overridden, welcomed] {
+            _ = policy.failed(.lost, now: .zero, random: half)
+            #expect(policy.pathChanged(to: wifi, now: .zero) == .now(.pathUp(.wifi)))
+        }
+    }
+
+    @Test func `A healthy connection makes the next loss a first one: base and redirects count anew`() {
+        var policy = ReconnectPolicy()
+        for _ in 0..<ReconnectPolicy.maxRedirectCount {
+            _ = policy.failed(.redirected(retryAfter: nil), now: .zero, random: half)
+        }
+        policy.established(now: .zero)
+        let closed = policy.failed(.closedByPeer, now: .zero, random: half)
+        #expect(closed == .wait(until: at(.seconds(6)), .backoff(attempt: 1)))
+        policy.established(now: .zero)
+        let now = at(.seconds(10))
+        let lost = policy.failed(.lost, now: now, random: half)
+        #expect(lost == .wait(until: now + .milliseconds(500), .backoff(attempt: 1)))
+        #expect(policy.failed(.redirected(retryAfter: nil), now: now, random: half) == .now(.redirected))
+    }
+
+    @Test func `After the user resumed, a credential is again allowed one refusal`() {
+        var policy = ReconnectPolicy()
+        _ = policy.failed(.unauthenticated, now: .zero, random: half)
+        _ = policy.failed(.unauthenticated, now: .zero, random: half)
+        _ = policy.resume()
+        let answer = policy.failed(.unauthenticated, now: .zero, random: half)
+        #expect(answer == .wait(until: at(.milliseconds(500)), .backoff(attempt: 1)))
     }
 
     @Test func `The end of all wishes ends the waiting`() {

@@ -43,6 +43,8 @@ import Testing
         #expect(heartbeat.probe(now: at(50), random: 5) == .none)
         #expect(heartbeat.wake(now: at(50), random: 6) == .none)
         #expect(heartbeat.setMode(.background, now: at(50), random: 7) == .none)
+        heartbeat.received(now: at(51))
+        #expect(heartbeat.deadline == nil)
     }
 
     @Test func `A frame between the pings ends the probing`() {
@@ -196,6 +198,23 @@ import Testing
         #expect(heartbeat.deadlinePassed(now: at(3600), random: 3) == .sendPing(nonce: 3))
         #expect(heartbeat.deadlinePassed(now: at(3602), random: 4) == .sendPing(nonce: 4))
         #expect(heartbeat.deadlinePassed(now: at(3604), random: 5) == .dead)
+    }
+
+    @Test func `A timer that is only late counts as a miss`() {
+        var late = idle()
+        _ = late.deadlinePassed(now: at(45), random: 1)
+        _ = late.deadlinePassed(now: at(47), random: 2)
+        var asleep = late
+        #expect(late.deadlinePassed(now: at(53.999), random: 3) == .dead)
+        #expect(asleep.deadlinePassed(now: at(54), random: 3) == .sendPing(nonce: 3))
+    }
+
+    @Test func `A ping breaks the silence that is measured`() {
+        var heartbeat = idle()
+        _ = heartbeat.deadlinePassed(now: at(45), random: 1)
+        #expect(heartbeat.probedSilence == .seconds(45))
+        _ = heartbeat.wake(now: at(3600), random: 2)
+        #expect(heartbeat.probedSilence == .seconds(3555))
     }
 
     @Test func `A change of path asks at once, but does not give a silent peer more time`() {

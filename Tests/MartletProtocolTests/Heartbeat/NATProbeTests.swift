@@ -77,6 +77,15 @@ import Testing
         #expect(probe.interval(now: at(500)) == .seconds(90))
     }
 
+    @Test func `A failure is forgiven once, and what is learned after that stays`() {
+        var probe = NATProbe(network: home)
+        _ = probe.failed(after: .seconds(30), now: at(150))
+        probe.pathChanged(to: home, now: at(160))
+        probe.survived(.seconds(60), now: at(170))
+        probe.pathChanged(to: home, now: at(175))
+        #expect(probe.interval(now: at(175)) == .seconds(90))
+    }
+
     @Test func `A path change long after a failure does not`() {
         var probe = NATProbe(network: home)
         probe.survived(.seconds(60), now: at(60))

@@ -54,7 +54,7 @@ import Testing
         var random = SplitMix64(seed: seed)
         var histogram = RTTHistogram()
         var samples: [Int64] = []
-        for _ in 0..<500 {
+        for _ in 0..<487 {
             let sample = Int64.random(in: 0...(1 << Int64.random(in: 0...26, using: &random)) - 1, using: &random)
             samples.append(sample)
             histogram.record(.microseconds(sample))

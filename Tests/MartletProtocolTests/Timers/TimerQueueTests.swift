@@ -1,5 +1,6 @@
-import MartletProtocol
 import Testing
+
+@testable import MartletProtocol
 
 @Suite struct TimerQueueTests {
     private func at(_ seconds: UInt64) -> Instant { Instant(nanoseconds: seconds * 1_000_000_000) }
@@ -51,6 +52,7 @@ import Testing
         var random = SplitMix64(seed: seed)
         var timers = TimerQueue<Int>()
         var model: [Int: UInt64] = [:]
+        var mostKeys = 0
         for _ in 0..<5000 {
             let key = Int.random(in: 0..<60, using: &random)
             let second = UInt64.random(in: 0..<1000, using: &random)
@@ -63,6 +65,8 @@ import Testing
                 #expect((popped == nil) == due.isEmpty)
                 if let popped { #expect(model.removeValue(forKey: popped) == due.values.min()) }
             }
+            mostKeys = max(mostKeys, model.count)
+            #expect(timers.slots.count <= mostKeys)
             #expect(timers.count == model.count)
             #expect(timers.earliest == model.values.min().map(at))
             #expect(timers.deadline(of: key) == model[key].map(at))
