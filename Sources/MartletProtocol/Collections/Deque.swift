@@ -89,6 +89,12 @@ public struct Deque<Element> {
     }
 
     @inlinable
+    func slot(holding position: Int) -> Int {
+        precondition(position >= 0 && position < elementCount, "position outside the queue")
+        return slot(of: position)
+    }
+
+    @inlinable
     mutating func growIfFull() {
         guard elementCount == slots.count else { return }
         var grown = ContiguousArray<Element?>(repeating: nil, count: Swift.max(8, slots.count * 2))
@@ -118,12 +124,10 @@ extension Deque: RandomAccessCollection, MutableCollection {
     @inlinable
     public subscript(position: Int) -> Element {
         get {
-            precondition(position >= 0 && position < elementCount, "position outside the queue")
-            return slots[slot(of: position)]!
+            slots[slot(holding: position)]!
         }
         _modify {
-            precondition(position >= 0 && position < elementCount, "position outside the queue")
-            yield &slots[slot(of: position)]!
+            yield &slots[slot(holding: position)]!
         }
     }
 }

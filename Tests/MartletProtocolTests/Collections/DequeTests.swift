@@ -87,6 +87,21 @@ import Testing
         #expect(second == nil)
     }
 
+    @Test func `A position outside the queue and a removal of more than there is are the caller's mistakes`() async {
+        await #expect(processExitsWith: .failure) {
+            let queue: Deque = [1]
+            _ = queue[1]
+        }
+        await #expect(processExitsWith: .failure) {
+            var queue: Deque = [1]
+            queue[-1] = 2
+        }
+        await #expect(processExitsWith: .failure) {
+            var queue: Deque = [1]
+            queue.removeFirst(2)
+        }
+    }
+
     @Test func `Equality and hash do not see where the ring starts`() {
         var turned: Deque = [0, 1]
         turned.append(2)
