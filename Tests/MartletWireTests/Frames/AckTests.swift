@@ -42,7 +42,7 @@ struct AckTests {
 
     @Test("count their bytes before they are written")
     func byteCount() throws {
-        var random = Seeded(3)
+        var random = SplitMix64(seed: 3)
         for _ in 0..<200 {
             let ack = Ack(
                 echo: random.maybe { $0.echo() }, linkCredit: random.number(),
@@ -64,7 +64,8 @@ struct AckTests {
     @Test(
         "refuse ranges that are disordered, overlap, run backwards or touch the cumulative",
         arguments: [
-            [(9, 9), (7, 7)], [(7, 9), (9, 10)], [(7, 9), (8, 8)], [(7, 7), (7, 7)], [(8, 7)], [(6, 7)], [(5, 7)],
+            [(9, 9), (7, 7)], [(7, 9), (9, 10)], [(7, 9), (8, 8)], [(7, 7), (7, 7)], [(8, 7)], [(8, 0)], [(6, 7)],
+            [(5, 7)],
             [(0, 0)], [(7, .max), (.max, .max)],
         ] as [[(UInt64, UInt64)]])
     func wrongRanges(_ ranges: [(UInt64, UInt64)]) throws {

@@ -1,11 +1,11 @@
 import MartletWire
 
-extension Seeded {
+extension SplitMix64 {
     mutating func chance() -> Bool { next() & 1 == 0 }
 
-    mutating func maybe<Value>(_ make: (inout Seeded) -> Value) -> Value? { chance() ? make(&self) : nil }
+    mutating func maybe<Value>(_ make: (inout SplitMix64) -> Value) -> Value? { chance() ? make(&self) : nil }
 
-    mutating func some<Value>(_ counts: ClosedRange<Int>, _ make: (inout Seeded) -> Value) -> [Value] {
+    mutating func some<Value>(_ counts: ClosedRange<Int>, _ make: (inout SplitMix64) -> Value) -> [Value] {
         (0..<Int.random(in: counts, using: &self)).map { _ in make(&self) }
     }
 
@@ -85,7 +85,7 @@ extension Seeded {
         }
     }
 
-    mutating func content() -> [UInt8] { bytes(of: fields(depth: 6)) }
+    mutating func content() -> [UInt8] { MartletWireTests.bytes(of: fields(depth: 6)) }
 
     mutating func kindAndContent() -> (ContentKind, [UInt8]) {
         chance() ? (.text, Message.textContent(text(1...300))) : (ContentKind(rawValue: short() | 0x8000), content())

@@ -1,41 +1,8 @@
 import MartletWire
 import Testing
 
-@Suite("Open, reset, receipt and transient")
-struct SessionFrameTests {
-    @Test("Open knows four kinds of session")
-    func sessionKind() throws {
-        func parse(_ kind: UInt8) throws -> Open {
-            try Open([Field(.room, [0x61]), Field(.sessionKind, kind), Field(.cursor, 0 as UInt64)])
-        }
-        #expect(
-            try SessionKind.allCases.map(\.rawValue).map { try parse($0).kind } == [.chat, .media, .signaling, .file])
-        #expect(throws: WireError.invalidValue(.sessionKind)) { try parse(4) }
-        #expect(try parse(0).tail == nil)
-    }
-
-    @Test("Reset does not end the control session")
-    func reset() {
-        #expect(throws: WireError.invalidValue(.session)) {
-            try Reset([Field(.session, 0 as UInt16), Field(.code, 1 as UInt16)])
-        }
-    }
-
-    @Test("A receipt is delivered, read or refused", arguments: [0, 4, 255] as [UInt8])
-    func receiptKind(_ kind: UInt8) {
-        #expect(throws: WireError.invalidValue(.receiptKind)) {
-            try Receipt([Field(.receiptKind, kind), Field(.upTo, 1 as UInt64)])
-        }
-    }
-
-    @Test("A refused message has a counter from 1")
-    func refusal() throws {
-        let fields = [Field(.receiptKind, 3 as UInt8), Field(.code, 0x0405 as UInt16)]
-        let parsed = try Receipt(fields + [Field(.counter, 1 as UInt64)])
-        #expect(parsed == .refused(.init(counter: 1, code: .refused)))
-        #expect(throws: WireError.invalidValue(.counter)) { try Receipt(fields + [Field(.counter, 0 as UInt64)]) }
-    }
-
+@Suite("Transients")
+struct TransientTests {
     @Test("A transient says one thing")
     func transientParts() throws {
         let typing = Field(.typing, 1 as UInt8)
