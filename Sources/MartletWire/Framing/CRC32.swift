@@ -7,6 +7,11 @@ public enum CRC32 {
         unsafe bytes.withUnsafeBytes { unsafe martlet_crc32(crc, $0.baseAddress, $0.count) }
     }
 
+    /// The same over 24 bytes, given as the big-endian numbers that they are.
+    static func checksum(_ words: (UInt64, UInt64, UInt64), continuing crc: UInt32) -> UInt32 {
+        martlet_crc32_words(crc, words.0.bigEndian, words.1.bigEndian, words.2.bigEndian)
+    }
+
     /// The same by zlib alone, so that a test can hold the two against each other.
     static func zlibChecksum(_ bytes: RawSpan, continuing crc: UInt32 = 0) -> UInt32 {
         unsafe bytes.withUnsafeBytes { unsafe martlet_crc32_zlib(crc, $0.baseAddress, $0.count) }

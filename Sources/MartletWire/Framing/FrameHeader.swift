@@ -120,11 +120,11 @@ extension FrameHeader {
     /// Appends the 28 bytes, the checksum as it stands. Traps when they do not fit.
     @_lifetime(output: copy output)
     public func encode(into output: inout OutputRawSpan) {
-        let words = self.words
-        output.append(bigEndian: words.0)
-        output.append(bigEndian: words.1)
-        output.append(bigEndian: words.2)
-        output.append(bigEndian: checksum)
+        precondition(output.freeCapacity >= Self.byteCount, "the header does not fit")
+        unsafe output.withUnsafeMutableBytes { buffer, initializedCount in
+            unsafe store(into: UnsafeMutableRawBufferPointer(rebasing: buffer[initializedCount...]))
+            initializedCount += Self.byteCount
+        }
     }
 
     /// One whole frame: this header, with the length and the checksum of `body` put in, and `body`.
@@ -136,15 +136,24 @@ extension FrameHeader {
         var header = self
         header.bodyByteCount = UInt32(body.byteCount)
         header.seal(bodyChecksum: CRC32.checksum(body))
-        let words = header.words
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(Self.byteCount + body.byteCount)
-        bytes.append(bigEndian: words.0)
-        bytes.append(bigEndian: words.1)
-        bytes.append(bigEndian: words.2)
-        bytes.append(bigEndian: header.checksum)
-        bytes.append(bytes: body)
-        return bytes
+        let byteCount = Self.byteCount + body.byteCount
+        return unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, initializedCount in
+            let bytes = UnsafeMutableRawBufferPointer(buffer)
+            unsafe header.store(into: bytes)
+            unsafe body.withUnsafeBytes {
+                unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[Self.byteCount...]).copyMemory(from: $0)
+            }
+            initializedCount = byteCount
+        }
+    }
+
+    /// Writes the 28 bytes to the start of `bytes`, which must have room for them.
+    private func store(into bytes: UnsafeMutableRawBufferPointer) {
+        let words = self.words
+        unsafe bytes.storeBytes(of: words.0.bigEndian, as: UInt64.self)
+        unsafe bytes.storeBytes(of: words.1.bigEndian, toByteOffset: 8, as: UInt64.self)
+        unsafe bytes.storeBytes(of: words.2.bigEndian, toByteOffset: 16, as: UInt64.self)
+        unsafe bytes.storeBytes(of: checksum.bigEndian, toByteOffset: 24, as: UInt32.self)
     }
 
     /// The first 24 bytes as three big-endian numbers.
@@ -163,39 +172,31 @@ extension FrameHeader {
     ///
     /// In this order a body that goes to many receivers is summed once. Traps when `header` is shorter.
     public static func checksum(bodyChecksum: UInt32, header: RawSpan) -> UInt32 {
-        CRC32.checksum(header.extracting(first: checksummedByteCount), continuing: bodyChecksum)
+        let words = (header.loadUInt64(at: 0), header.loadUInt64(at: 8), header.loadUInt64(at: 16))
+        return CRC32.checksum(words, continuing: bodyChecksum)
     }
 
     /// Marks the frame as checksummed and sets the checksum from that of the body.
     public mutating func seal(bodyChecksum: UInt32) {
         flags.insert(.checksummed)
-        checksum = expectedChecksum(bodyChecksum: bodyChecksum)
+        checksum = CRC32.checksum(words, continuing: bodyChecksum)
     }
 
     /// Checks the checksum against `body`.
     ///
     /// Throws `missingChecksum` when the frame is not marked as checksummed, `badChecksum` when the sums differ.
     public func verify(body: RawSpan) throws(WireError) {
-        try check(flags.contains(.checksummed) ? expectedChecksum(bodyChecksum: CRC32.checksum(body)) : nil)
+        try verify(flags.contains(.checksummed) ? CRC32.checksum(words, continuing: CRC32.checksum(body)) : nil)
     }
 
-    /// The same where the header's own bytes are at hand, at the start of `head`.
+    /// The same where the header's own bytes are at hand, at the start of `head`: loading beats putting together.
     func verify(body: RawSpan, head: RawSpan) throws(WireError) {
-        try check(
-            flags.contains(.checksummed)
-                ? Self.checksum(bodyChecksum: CRC32.checksum(body), header: head) : nil)
+        try verify(
+            flags.contains(.checksummed) ? Self.checksum(bodyChecksum: CRC32.checksum(body), header: head) : nil)
     }
 
-    private func check(_ actual: UInt32?) throws(WireError) {
+    private func verify(_ actual: UInt32?) throws(WireError) {
         guard let actual else { throw .missingChecksum }
         if actual != checksum { throw .badChecksum(expected: checksum, actual: actual) }
-    }
-
-    private func expectedChecksum(bodyChecksum: UInt32) -> UInt32 {
-        let words = self.words
-        let bytes = (words.0.bigEndian, words.1.bigEndian, words.2.bigEndian)
-        return unsafe withUnsafeBytes(of: bytes) {
-            unsafe CRC32.checksum(RawSpan(_unsafeBytes: $0), continuing: bodyChecksum)
-        }
     }
 }

@@ -25,16 +25,20 @@ public struct TLVWriter: Sendable {
     /// Appends an eight-byte integer.
     public mutating func append(_ tag: Tag, uint64 value: UInt64) { append(tag, integer: value) }
 
-    private mutating func append(_ tag: Tag, integer value: some FixedWidthInteger & BitwiseCopyable) {
-        appendHead(tag, byteCount: value.bitWidth / 8)
-        bytes.append(bigEndian: value)
+    private mutating func append(_ tag: Tag, integer value: some FixedWidthInteger & UnsignedInteger) {
+        let byteCount = value.bitWidth / 8
+        append(
+            UInt128(head(tag, byteCount: byteCount)) << 64 | UInt128(value) << UInt128(80 - value.bitWidth),
+            byteCount: TLVLimits.headByteCount + byteCount)
     }
 
     /// Appends text as UTF-8.
     public mutating func append(_ tag: Tag, string value: String) {
-        let utf8 = value.utf8
-        appendHead(tag, byteCount: utf8.count)
-        bytes.append(contentsOf: utf8)
+        var value = value
+        value.withUTF8 { utf8 in
+            appendHead(tag, byteCount: utf8.count)
+            unsafe bytes.append(contentsOf: utf8)
+        }
     }
 
     /// Appends bytes.
@@ -63,13 +67,24 @@ public struct TLVWriter: Sendable {
         let start = bytes.count
         try body(&self)
         let byteCount = UInt32(bytes.count - start)
-        for index in 0..<4 {
-            bytes[start - 4 + index] = UInt8(truncatingIfNeeded: byteCount >> UInt32(24 - 8 * index))
+        unsafe bytes.withUnsafeMutableBytes {
+            unsafe $0.storeBytes(of: byteCount.bigEndian, toByteOffset: start - 4, as: UInt32.self)
         }
     }
 
     mutating func appendHead(_ tag: Tag, byteCount: Int) {
-        bytes.append(bigEndian: tag.rawValue)
-        bytes.append(bigEndian: UInt32(byteCount))
+        append(head(tag, byteCount: byteCount), byteCount: TLVLimits.headByteCount)
+    }
+
+    /// Tag and length, in the upper 48 of 64 bits.
+    private func head(_ tag: Tag, byteCount: Int) -> UInt64 {
+        UInt64(tag.rawValue) << 48 | UInt64(UInt32(byteCount)) << 16
+    }
+
+    /// Appends the first bytes of a number, most significant byte first, in one go.
+    private mutating func append(_ number: some FixedWidthInteger, byteCount: Int) {
+        unsafe withUnsafeBytes(of: number.bigEndian) {
+            unsafe bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: $0[..<byteCount]))
+        }
     }
 }

@@ -29,4 +29,17 @@ import Testing
             #expect(whole == inTwo, "\(length) bytes cut at \(cut)")
         }
     }
+
+    @Test func `three words sum like the bytes they are`() {
+        var random = SplitMix64(seed: 7)
+        for _ in 0..<10_000 {
+            let words = (random.next(), random.next(), random.next())
+            let start = UInt32.random(in: 0 ... .max, using: &random)
+            var bytes: [UInt8] = []
+            for word in [words.0, words.1, words.2] { bytes.append(bigEndian: word) }
+            let sum = CRC32.checksum(words, continuing: start)
+            let byZlib = CRC32.zlibChecksum(bytes.rawBytes, continuing: start)
+            #expect(sum == byZlib)
+        }
+    }
 }

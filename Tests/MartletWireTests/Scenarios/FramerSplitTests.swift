@@ -38,4 +38,44 @@ import Testing
         #expect(frames == stream.frames)
         try framer.finish()
     }
+
+    @Test(arguments: 0..<64)
+    func `a damaged stream fails alike in all pieces, after the same frames`(seed: Int) throws {
+        var random = SplitMix64(seed: UInt64(2000 + seed))
+        let sizes = (0..<8).map { _ in Int.random(in: 0...100, using: &random) }
+        var bytes = try FrameStream(seed: UInt64(seed), bodyByteCounts: sizes).bytes
+        bytes[Int.random(in: 0..<bytes.count, using: &random)] ^= UInt8.random(in: 1...255, using: &random)
+        let whole = Self.outcome(bytes, cutAfter: [])
+        #expect(whole.code != nil)
+        for _ in 0..<20 {
+            let cuts = (0..<50).map { _ in Int.random(in: 0...40, using: &random) }
+            let pieces = Self.outcome(bytes, cutAfter: cuts)
+            #expect(pieces == whole)
+        }
+    }
+
+    struct Outcome: Equatable {
+        var frames: [OwnedFrame] = []
+        var code: ErrorCode?
+    }
+
+    /// The frames of a stream and the error that it ends with.
+    static func outcome(_ bytes: [UInt8], cutAfter sizes: [Int]) -> Outcome {
+        var outcome = Outcome()
+        var framer = Framer(maxBodyByteCount: 100)
+        var offset = 0
+        outcome.code =
+            thrown { () throws(WireError) in
+                for size in sizes + [bytes.count] {
+                    let end = min(offset + size, bytes.count)
+                    _ = try framer.consume(bytes[offset..<end]) { header, body in
+                        outcome.frames.append(OwnedFrame(header: header, body: [UInt8](copying: body)))
+                        return .proceed
+                    }
+                    offset = end
+                }
+                try framer.finish()
+            }?.code
+        return outcome
+    }
 }

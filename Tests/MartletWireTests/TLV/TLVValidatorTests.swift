@@ -71,4 +71,37 @@ import Testing
         #expect(Self.error([1, 1, 0, 0, 0, 5, 0, 1, 0, 0, 0, 0]) == .malformedTLV(offset: 6))
         #expect(Self.error([0, 1, 0xFF, 0xFF, 0xFF, 0xFF]) == .malformedTLV(offset: 0))
     }
+
+    @Test func `the loop judges random bodies as plain recursion does`() {
+        var random = SplitMix64(seed: 8)
+        var fineCount = 0
+        for _ in 0..<3000 {
+            var bytes = TLVTree(TLVTreeTests.nodes(depth: 0, random: &random)).encode()
+            if !bytes.isEmpty, Bool.random(using: &random) {
+                bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: 0...9, using: &random)
+            }
+            let byRecursion = thrown { () throws(WireError) in
+                var budget = TLVLimits.maxCount
+                try Self.walk(bytes.rawBytes, depth: 0, budget: &budget)
+            }
+            #expect(Self.error(bytes)?.code == byRecursion?.code)
+            fineCount += byRecursion == nil ? 1 : 0
+        }
+        #expect((1000...2900).contains(fineCount))
+    }
+
+    /// The same rules, said once more by recursion.
+    static func walk(_ bytes: RawSpan, depth: Int, budget: inout Int) throws(WireError) {
+        var rest = bytes
+        var reader = TLVReader(rest, budget: budget)
+        while let field = try reader.next() {
+            guard field.tag.isContainer else { continue }
+            if depth == TLVLimits.maxDepth { throw .tlvTooDeep(limit: depth) }
+            var left = reader.budget
+            try walk(field.value, depth: depth + 1, budget: &left)
+            rest = rest.extracting(droppingFirst: reader.offset)
+            reader = TLVReader(rest, budget: left)
+        }
+        budget = reader.budget
+    }
 }
