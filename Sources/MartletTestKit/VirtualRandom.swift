@@ -1,0 +1,23 @@
+/// SplitMix64: the same seed gives the same run.
+public struct VirtualRandom: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+
+    /// A generator that starts at `seed`.
+    public init(seed: UInt64) {
+        state = seed
+    }
+
+    /// The next 64 bits.
+    public mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+
+    /// Whether something that happens `perMille` times in 1,000 happens now.
+    public mutating func happens(perMille: Int) -> Bool {
+        perMille > 0 && next() % 1000 < UInt64(perMille)
+    }
+}
