@@ -141,10 +141,10 @@ extension ClientEngine {
     }
 
     private mutating func take(_ run: AcceptedRun, _ id: RoomID, now: Instant) {
-        var isNews = false
-        for counter in run.counters where rooms[id]!.finish(counter) { isNews = true }
-        guard isNews else { return }
+        let news = rooms[id]!.counters(in: run.counters)
+        guard !news.isEmpty else { return }
         reportSent(id)
+        for counter in news { _ = rooms[id]!.finish(counter) }
         tell(id, .accepted(run))
         handOver(id, now: now)
     }

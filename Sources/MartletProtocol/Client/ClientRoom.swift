@@ -44,15 +44,32 @@ struct ClientRoom: Sendable {
         cursor = options.cursor
     }
 
-    /// The position of a counter among the pending; they are ascending.
-    func position(of counter: UInt64) -> Int? {
+    /// The position of the first pending message whose counter is not below this; they are ascending.
+    func position(from counter: UInt64) -> Int {
         var low = 0
         var high = pending.count
         while low < high {
             let middle = (low + high) / 2
             if pending[middle].counter < counter { low = middle + 1 } else { high = middle }
         }
-        return low < pending.count && pending[low].counter == counter ? low : nil
+        return low
+    }
+
+    /// The position of a counter among the pending.
+    func position(of counter: UInt64) -> Int? {
+        let position = position(from: counter)
+        return position < pending.count && pending[position].counter == counter ? position : nil
+    }
+
+    /// The pending counters within a range, however long the range that the server named.
+    func counters(in range: ClosedRange<UInt64>) -> [UInt64] {
+        var result: [UInt64] = []
+        var position = position(from: range.lowerBound)
+        while position < pending.count, range.contains(pending[position].counter) {
+            if !pending[position].isDone { result.append(pending[position].counter) }
+            position += 1
+        }
+        return result
     }
 
     /// Takes a message off the pending; false when it was not there.

@@ -78,7 +78,7 @@ extension Link {
         if let slot = slots[header.session] { return slot }
         if let late = retired.first(where: { $0.session == header.session }) {
             // The peer has not heard our last acknowledgement: it is repeated.
-            finalAcks.append(late)
+            if finalAcks.count < Link.maxRetired, !finalAcks.contains(late) { finalAcks.append(late) }
             wantAck(at: nil)
             return nil
         }

@@ -88,17 +88,22 @@ extension Link {
         write(header(frame.type, frame.flags, .control, 0, now), frame.body, fragment: 0, into: &out) != nil
     }
 
+    /// Says what has arrived, of as many sessions as a body of the least size holds; the rest follows in the next frame.
     private mutating func writeAck(into out: inout OutputRawSpan, now: Instant) -> Bool {
-        var parts: [SessionAck] = finalAcks.map {
+        var parts: [SessionAck] = finalAcks.prefix(Link.maxRetired).map {
             SessionAck(session: $0.session, cumulative: $0.cumulative, creditLimit: 0)
         }
-        for slot in sessions.indices
-        where sessions[slot].isLive && sessions[slot].needsAck && parts.count < Ack.maxSessionCount {
+        var room = Link.maxAckByteCount - parts.reduce(0) { $0 + $1.byteCount }
+        var isComplete = true
+        for slot in sessions.indices where sessions[slot].isLive && sessions[slot].needsAck {
             sessions[slot].receive.refreshCredit()
-            parts.append(
-                SessionAck(
-                    session: sessions[slot].id, cumulative: sessions[slot].receive.cumulative,
-                    creditLimit: sessions[slot].receive.creditLimit, ranges: sessions[slot].receive.ranges()))
+            let part = SessionAck(
+                session: sessions[slot].id, cumulative: sessions[slot].receive.cumulative,
+                creditLimit: sessions[slot].receive.creditLimit, ranges: sessions[slot].receive.ranges())
+            room -= part.byteCount
+            isComplete = room >= 0
+            guard isComplete else { break }
+            parts.append(part)
         }
         let echoed = echo.map { Echo(timestamp: $0.timestamp, delay: max(now - $0.arrived, .zero)) }
         let credit = linkCreditReleased + UInt64(limits.linkWindow)
@@ -109,7 +114,7 @@ extension Link {
         for part in parts {
             if let slot = slots[part.session] { sessions[slot].needsAck = false }
         }
-        ackDeadline = nil
+        ackDeadline = isComplete ? nil : .zero
         return true
     }
 

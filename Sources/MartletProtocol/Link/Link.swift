@@ -33,6 +33,8 @@ public struct Link: Sendable {
     public static let maxQueuedPongs = 4
     /// Body bytes sent on a new connection before the peer has answered the hello.
     public static let earlyByteCount = 8 * 1024
+    /// The body of an acknowledgement at the most, in bytes; sessions that do not fit follow in the next.
+    static let maxAckByteCount = 8 * 1024
     /// Closed sessions remembered, so that late frames of theirs are told from errors.
     static let maxRetired = 64
 

@@ -4,12 +4,12 @@ public struct AcceptedRun: Hashable, Sendable {
     public let firstCounter: UInt64
     /// How many messages, at least 1.
     public let count: UInt32
-    /// The first message's offset, at least 1.
+    /// The first message's offset; 0 for a single message that was accepted earlier, at an offset no longer known.
     public let firstOffset: UInt64
 
     /// A row of messages.
     ///
-    /// - Precondition: counters, offsets and the count start at 1, and none passes 64 bits.
+    /// - Precondition: counters, offsets and the count start at 1, and none passes 64 bits; the offset 0 goes with count 1.
     public init(firstCounter: UInt64, count: UInt32, firstOffset: UInt64) {
         self.firstCounter = firstCounter
         self.count = count
@@ -23,13 +23,13 @@ public struct AcceptedRun: Hashable, Sendable {
     /// The messages' offsets.
     public var offsets: ClosedRange<UInt64> { firstOffset...(firstOffset + UInt64(count - 1)) }
 
-    /// Where the message of that counter lies; nil when it is not in the run.
+    /// Where the message of that counter lies; nil when it is not in the run or that is not known.
     public func offset(of counter: UInt64) -> UInt64? {
-        counters.contains(counter) ? firstOffset + (counter - firstCounter) : nil
+        counters.contains(counter) && firstOffset > 0 ? firstOffset + (counter - firstCounter) : nil
     }
 
     private var isValid: Bool {
-        guard firstCounter >= 1, count >= 1, firstOffset >= 1 else { return false }
+        guard firstCounter >= 1, count >= 1, firstOffset >= 1 || count == 1 else { return false }
         let distance = UInt64(count - 1)
         return UInt64.max - firstCounter >= distance && UInt64.max - firstOffset >= distance
     }
