@@ -48,5 +48,6 @@ coverage: deps ## measure line coverage of the wire and the protocol; fails belo
 tsan: deps ## run every test under the thread sanitizer
 	@$(SWIFT) test --quiet --disable-xctest --sanitize thread --scratch-path .build/tsan
 
-asan: deps ## run every test under the address sanitizer
-	@$(SWIFT) test --quiet --disable-xctest --sanitize address --scratch-path .build/asan
+asan: deps ## run every test under the address and leak sanitizers
+	@LSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/leaks.supp:print_suppressions=0 \
+		$(SWIFT) test --quiet --disable-xctest --sanitize address --scratch-path .build/asan
