@@ -4,8 +4,8 @@ import MartletWire
 /// A relay, its clients and the network between them, in one thread and in virtual time.
 ///
 /// The engines are the real ones, and every byte between them is encoded and parsed as on a socket. Time passes only
-/// from event to event; events at the same instant happen in the order in which they were caused. The same seed and the same calls
-/// give the same run.
+/// from event to event; events at the same instant happen in the order in which they were caused. The same seed and the
+/// same calls give the same run.
 public final class VirtualWorld {
     /// The time, in nanoseconds since the world began.
     public private(set) var now = Instant.zero
@@ -133,7 +133,9 @@ public final class VirtualWorld {
                 heldBack.append(held)
                 continue
             }
-            schedule(.arrived(held.bytes, connection: held.connection, atRelay: held.atRelay), after: client.conditions.delay)
+            schedule(
+                .arrived(held.bytes, connection: held.connection, atRelay: held.atRelay), after: client.conditions.delay
+            )
         }
     }
 
@@ -269,14 +271,20 @@ public final class VirtualWorld {
                 guard client.isReachable else { continue }
                 schedule(.established(client: index, id), after: client.conditions.delay * 2)
             case .close(let id, let graceful):
-                guard let connection = connections.lastIndex(where: { $0.client == index && $0.id == id }) else { continue }
+                guard let connection = connections.lastIndex(where: { $0.client == index && $0.id == id }) else {
+                    continue
+                }
                 if graceful { fill(connection, atRelay: false) }
                 connections[connection].clientIsOpen = false
-                schedule(.ended(connection: connection, atRelay: true, byPeer: true), at: connections[connection].up.takenAt + client.conditions.delay + client.conditions.jitter)
+                schedule(
+                    .ended(connection: connection, atRelay: true, byPeer: true),
+                    at: connections[connection].up.takenAt + client.conditions.delay + client.conditions.jitter)
                 client.engine.closed(id, byPeer: false, now: now)
                 settle(client)
             case .transmit(let id):
-                guard let connection = connections.lastIndex(where: { $0.client == index && $0.id == id }) else { continue }
+                guard let connection = connections.lastIndex(where: { $0.client == index && $0.id == id }) else {
+                    continue
+                }
                 fill(connection, atRelay: false)
             default: break
             }
@@ -294,7 +302,9 @@ public final class VirtualWorld {
                 connections[index].relayIsOpen = false
                 relay.engine.closed(key, now: now)
                 let conditions = clients[connections[index].client].conditions
-                schedule(.ended(connection: index, atRelay: false, byPeer: true), at: connections[index].down.takenAt + conditions.delay + conditions.jitter)
+                schedule(
+                    .ended(connection: index, atRelay: false, byPeer: true),
+                    at: connections[index].down.takenAt + conditions.delay + conditions.jitter)
             default: break
             }
         }
@@ -352,7 +362,9 @@ public final class VirtualWorld {
             if random.happens(perMille: conditions.lostPerMille) { continue }
             let late = random.happens(perMille: conditions.overtakenPerMille)
             schedule(event, at: late ? arrival + conditions.delay : arrival)
-            if random.happens(perMille: conditions.doubledPerMille) { schedule(event, at: arrival + conditions.delay / 2) }
+            if random.happens(perMille: conditions.doubledPerMille) {
+                schedule(event, at: arrival + conditions.delay / 2)
+            }
         }
     }
 

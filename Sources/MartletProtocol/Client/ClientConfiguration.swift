@@ -22,7 +22,8 @@ public struct ClientConfiguration: Sendable {
     public var heartbeat = HeartbeatStrategy.balanced
     /// Whether message bodies are deflated where that makes them smaller and the server takes it.
     ///
-    /// It costs some microseconds a message; a body that holds a secret beside text of another's choosing should not be.
+    /// It costs some microseconds a message; a body that holds a secret beside text of another's choosing should not
+    /// be.
     public var compressesMessages = false
     /// Rooms open at a time, at the most.
     public var maxRooms = 255

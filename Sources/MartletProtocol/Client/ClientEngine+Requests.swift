@@ -3,7 +3,8 @@ public import MartletWire
 extension ClientEngine {
     /// Asks a member of a room, or with no recipient the server; the outcome comes as `.response`.
     ///
-    /// - Parameter deadline: how long to wait; afterwards the outcome is `deadlineExceeded` and a late answer is dropped.
+    /// - Parameter deadline: how long to wait; afterwards the outcome is `deadlineExceeded` and a late answer is
+    ///   dropped.
     /// - Throws: `noRoom`, `tooManyRequests`, `queueFull`.
     public mutating func request(
         _ method: MethodName, content: [UInt8]? = nil, to recipient: AccountName? = nil, in id: RoomID,

@@ -2,13 +2,14 @@ import MartletWire
 
 /// All decisions of a client: when to connect, what to say, what to keep, what to tell the application.
 ///
-/// Events come in as calls, each with its instant; then `nextOutput` is called until it answers nil, and `deadlinePassed` when
-/// `deadline` has come. Bytes go in with `receive` and out with `transmit`. The engine composes the connection machine, the
-/// reconnect policy, the heartbeat and the link; rooms and their unaccepted messages outlive all of these.
+/// Events come in as calls, each with its instant; then `nextOutput` is called until it answers nil, and
+/// `deadlinePassed` when `deadline` has come. Bytes go in with `receive` and out with `transmit`. The engine composes
+/// the connection machine, the reconnect policy, the heartbeat and the link; rooms and their unaccepted messages
+/// outlive all of these.
 ///
 /// A new connection says hello with the link's resume token and sends what is unacknowledged right behind it. When the
-/// server refuses the resume, a new link is begun on the same connection: rooms are opened again from their cursors and unaccepted
-/// messages are sent again; their counters let the relay accept each once.
+/// server refuses the resume, a new link is begun on the same connection: rooms are opened again from their cursors and
+/// unaccepted messages are sent again; their counters let the relay accept each once.
 public struct ClientEngine: ~Copyable {
     /// Who the client is, and its bounds.
     public let configuration: ClientConfiguration

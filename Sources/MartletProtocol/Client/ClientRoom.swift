@@ -12,9 +12,9 @@ struct PendingMessage: Sendable {
 
 /// A room as its client has it: what has been received, and what waits to be accepted.
 ///
-/// Messages wait in the order of their counters, in two parts: the front has been handed to the room's session and only the
-/// server decides about it, the rest may still expire or be cancelled. A new link moves the mark back to the front and all is handed
-/// over again; the relay knows what it has.
+/// Messages wait in the order of their counters, in two parts: the front has been handed to the room's session and only
+/// the server decides about it, the rest may still expire or be cancelled. A new link moves the mark back to the front
+/// and all is handed over again; the relay knows what it has.
 struct ClientRoom: Sendable {
     let id: RoomID
     let name: RoomName

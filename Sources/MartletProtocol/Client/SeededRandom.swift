@@ -1,7 +1,7 @@
 /// The core's source of chance: SplitMix64 (Steele, Lea and Flood, 2014) from a seed that the caller gives.
 ///
-/// It serves jitter and nonces, where predictability harms nobody and the same seed must give the same run; secrets are never
-/// made here.
+/// It serves jitter and nonces, where predictability harms nobody and the same seed must give the same run; secrets are
+/// never made here.
 struct SeededRandom: Sendable {
     private var state: UInt64
 

@@ -88,7 +88,8 @@ extension Link {
         write(header(frame.type, frame.flags, .control, 0, now), frame.body, fragment: 0, into: &out) != nil
     }
 
-    /// Says what has arrived, of as many sessions as a body of the least size holds; the rest follows in the next frame.
+    /// Says what has arrived, of as many sessions as a body of the least size holds; the rest follows in the next
+    /// frame.
     private mutating func writeAck(into out: inout OutputRawSpan, now: Instant) -> Bool {
         var parts: [SessionAck] = finalAcks.prefix(Link.maxRetired).map {
             SessionAck(session: $0.session, cumulative: $0.cumulative, creditLimit: 0)

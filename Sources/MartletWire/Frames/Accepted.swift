@@ -9,7 +9,8 @@ public struct AcceptedRun: Hashable, Sendable {
 
     /// A row of messages.
     ///
-    /// - Precondition: counters, offsets and the count start at 1, and none passes 64 bits; the offset 0 goes with count 1.
+    /// - Precondition: counters, offsets and the count start at 1, and none passes 64 bits; the offset 0 goes with
+    ///   count 1.
     public init(firstCounter: UInt64, count: UInt32, firstOffset: UInt64) {
         self.firstCounter = firstCounter
         self.count = count

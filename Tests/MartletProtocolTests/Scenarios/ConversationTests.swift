@@ -49,7 +49,9 @@ import Testing
         #expect(alice.engine.status.resumes >= 4)
     }
 
-    @Test(arguments: carriers) func `a restarted relay has every accepted line and takes the rest once`(carrier: Carrier) throws {
+    @Test(arguments: carriers) func `a restarted relay has every accepted line and takes the rest once`(
+        carrier: Carrier
+    ) throws {
         let world = VirtualWorld(seed: 3)
         let (alice, bob, hers, his) = try pair(world, carrier)
         let lines = (1...600).map { "line \($0)" }
