@@ -25,6 +25,8 @@ let package = Package(
         .target(
             name: "CMartletCodec",
             linkerSettings: [.linkedLibrary("z"), .linkedLibrary("deflate", .when(platforms: [.linux]))]),
+        .target(
+            name: "CMartletCrypto", linkerSettings: [.linkedLibrary("crypto", .when(platforms: [.linux]))]),
         .target(name: "CMartletSystem"),
         .target(name: "MartletWire", dependencies: ["CMartletCodec"], swiftSettings: settings),
         .target(name: "MartletProtocol", dependencies: ["MartletWire"], swiftSettings: settings),
@@ -36,7 +38,8 @@ let package = Package(
             name: "Martlet", dependencies: ["MartletWire", "MartletProtocol", "MartletTransport"],
             swiftSettings: settings),
         .target(
-            name: "MartletRelay", dependencies: ["MartletWire", "MartletProtocol", "MartletTransport"],
+            name: "MartletRelay",
+            dependencies: ["MartletWire", "MartletProtocol", "MartletTransport", "CMartletCrypto"],
             swiftSettings: settings),
         .executableTarget(
             name: "MartletTool",

@@ -58,6 +58,12 @@ uint64_t martlet_clock(void) {
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
+uint64_t martlet_wall_clock(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_REALTIME, &time);
+    return time.tv_sec < 0 ? 0 : (uint64_t)time.tv_sec * 1000u + (uint64_t)time.tv_nsec / 1000000u;
+}
+
 static _Thread_local const void *current_loop;
 
 const void *martlet_current_loop(void) { return current_loop; }

@@ -95,6 +95,8 @@ void martlet_resolve_text(int32_t failure, char *buffer, size_t count);
 
 /// Nanoseconds of the clock that goes on while the machine sleeps and is never set.
 uint64_t martlet_clock(void);
+/// Milliseconds since 1970 of the clock that people set.
+uint64_t martlet_wall_clock(void);
 /// What this thread runs for; null when it runs no loop.
 const void *_Nullable martlet_current_loop(void);
 void martlet_set_current_loop(const void *_Nullable loop);

@@ -156,4 +156,7 @@ public struct RelayStatistics: Equatable, Sendable {
     public var faults: UInt64 = 0
     /// Messages made durable.
     public var messagesStored: UInt64 = 0
+
+    /// Nothing yet.
+    public init() {}
 }

@@ -127,6 +127,11 @@ public struct RelayEngine: ~Copyable {
         rooms.respond(handle, response, isRelay: true)
     }
 
+    /// What `opened` would say now of the room that a member is in; nil when the member is gone.
+    public func state(of handle: MemberHandle) -> Opened? {
+        rooms.state(of: handle)
+    }
+
     // MARK: The operator
 
     /// Ends every connection and link of an account, whose credential no longer holds (Specs/hostile.md row 24).

@@ -109,6 +109,8 @@ struct Room: Sendable {
         return slot
     }
 
+    var state: Opened { Opened(head: durable, first: first, members: presentAccounts()) }
+
     // MARK: Coming and going
 
     mutating func join(_ join: JoinRequest, into effects: inout Deque<RoomEffect>) {
@@ -127,8 +129,7 @@ struct Room: Sendable {
         memberCount += 1
         slotOfMark[slot] = mark
         let handle = MemberHandle(room: index, slot: Int32(slot), key: join.member)
-        let opened = Opened(head: durable, first: first, members: presentAccounts())
-        effects.append(.opened(join.member, handle: handle, opened))
+        effects.append(.opened(join.member, handle: handle, state))
         sendProgress(to: join.member, into: &effects)
         if isNew { announce(join.who.account, .online, except: slot, into: &effects) }
         pump(slot, into: &effects)

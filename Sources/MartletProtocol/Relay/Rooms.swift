@@ -79,6 +79,13 @@ public struct Rooms: Sendable {
         with(handle) { $0.read(handle, entries, first: first, into: &$1) }
     }
 
+    /// How far a member's room is, and who is in it; nil when the member is gone.
+    public func state(of handle: MemberHandle) -> Opened? {
+        let index = Int(handle.room)
+        guard index < rooms.count, let room = rooms[index], room.slot(handle) != nil else { return nil }
+        return room.state
+    }
+
     /// A member leaves.
     public mutating func leave(_ handle: MemberHandle) {
         with(handle) { $0.leave(handle, into: &$1) }

@@ -80,6 +80,9 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     /// Nanoseconds of a clock that is never set and, on Linux and Apple systems, goes on while the machine sleeps.
     public static var clock: UInt64 { martlet_clock() }
 
+    /// Milliseconds since 1970 of the clock that people set: to date things, never to measure or wait.
+    public static var wallClock: UInt64 { martlet_wall_clock() }
+
     /// On the loop the time at which its turn began, elsewhere the exact time.
     public var now: UInt64 { isOnLoop ? turnTime : martlet_clock() }
 

@@ -11,7 +11,9 @@ enum ImportRule {
         ]),
         "MartletTestKit": ["MartletWire", "MartletProtocol", "MartletTransport", "Synchronization"],
         "Martlet": ["MartletWire", "MartletProtocol", "MartletTransport", "Synchronization", "Observation"],
-        "MartletRelay": ["MartletWire", "MartletProtocol", "MartletTransport", "Synchronization", "Observation"],
+        "MartletRelay": [
+            "MartletWire", "MartletProtocol", "MartletTransport", "CMartletCrypto", "Synchronization", "Observation",
+        ],
         "MartletTool": cLibraries.union([
             "Martlet", "MartletRelay", "MartletTestKit", "MartletWire", "MartletProtocol", "MartletTransport",
             "Foundation", "Dispatch", "Synchronization",
@@ -19,7 +21,7 @@ enum ImportRule {
     ]
 
     /// Modules of C, whose files this rule does not read.
-    static let modulesOfC: Set<String> = ["CMartletCodec", "CMartletSystem"]
+    static let modulesOfC: Set<String> = ["CMartletCodec", "CMartletCrypto", "CMartletSystem"]
 
     /// What any test may import besides the module under test, what that module may import, and the rows below.
     private static let allowedInTests = cLibraries.union(["Testing", "Foundation", "Dispatch", "Synchronization"])

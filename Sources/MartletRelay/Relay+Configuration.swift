@@ -1,0 +1,37 @@
+public import MartletProtocol
+public import MartletTransport
+
+extension Relay {
+    /// Where a relay listens, and its bounds; every one but the address has a default.
+    ///
+    /// A relay runs on one loop, thus on one processor.
+    public struct Configuration: Sendable {
+        /// What is listened on; port 0 lets the system choose.
+        public var addresses: [SocketAddress]
+        /// The bounds of connections, links and rooms.
+        public var engine = RelayConfiguration()
+        /// What accepted connections get.
+        public var connection = TCPOptions()
+        /// Authentications under way at the most; a hello beyond them is told `serverBusy`.
+        public var maxAuthentications = 1024
+        /// Requests with the relay's `RequestHandler` at the most; one beyond them is answered `serverBusy`.
+        public var maxRequests = 1024
+        /// How long a client that is told `serverBusy` is asked to stay away.
+        public var busyRetryAfter: Duration = .seconds(5)
+        /// How long `run()` drains when its task is cancelled.
+        public var drainTimeout: Duration = .seconds(10)
+
+        /// Listens on these addresses.
+        public init(addresses: [SocketAddress]) {
+            self.addresses = addresses
+        }
+
+        /// Listens on an IP address, such as "127.0.0.1", "::" or "0.0.0.0".
+        ///
+        /// Throws `RelayError.invalidAddress`.
+        public init(address: String = "127.0.0.1", port: UInt16 = Endpoint.defaultPort) throws(RelayError) {
+            guard let ip = IPAddress(address) else { throw .invalidAddress(address) }
+            self.init(addresses: [SocketAddress(ip, port: port)])
+        }
+    }
+}

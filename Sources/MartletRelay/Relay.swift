@@ -1,0 +1,169 @@
+public import MartletProtocol
+public import MartletTransport
+public import MartletWire
+import Synchronization
+
+/// A relay server to embed: listens, lets clients in, keeps rooms and passes messages on.
+///
+/// ```swift
+/// let relay = Relay(configuration: try .init(port: 7227), store: InMemoryStore(), authenticator: .allowAll)
+/// try await relay.run()
+/// ```
+///
+/// A relay is started once, by `start()` or `run()`, and ends with `shutdown()`. It runs on a loop of its own; all
+/// methods may be called from anywhere else.
+public final class Relay: Sendable {
+    private enum Phase {
+        case idle
+        /// `isAwaited`: a call of `run()` waits for the end.
+        case running(Running, isAwaited: Bool)
+        case stopped
+    }
+
+    private struct Running: Sendable {
+        var driver: RelayDriver
+        var listeners: [TCPListener]
+
+        /// Runs `work` on the loop and brings its answer back.
+        func onLoop<Answer: Sendable>(_ work: @escaping @Sendable (RelayDriver) -> Answer) async -> Answer {
+            await withCheckedContinuation { continuation in
+                driver.loop.execute { continuation.resume(returning: work(driver)) }
+            }
+        }
+
+        func untilIdle(atMost limit: Duration?) async -> Bool {
+            await withCheckedContinuation { continuation in
+                driver.loop.execute { driver.waitUntilIdle(atMost: limit, continuation) }
+            }
+        }
+    }
+
+    private let parts: RelayParts
+    private let phase = Mutex<Phase>(.idle)
+    private let stopped = AsyncStream<Never>.makeStream()
+
+    /// A relay that has not started.
+    ///
+    /// - Parameters:
+    ///   - store: where messages are kept.
+    ///   - authenticator: who is let in.
+    ///   - requestHandler: answers requests that name no recipient, beside `RelayMethod`.
+    ///   - onEvent: told what is worth a log line, on the relay's loop or on a task's thread; it must not take long.
+    public init(
+        configuration: Configuration, store: any RoomStore, authenticator: any Authenticator,
+        requestHandler: (any RequestHandler)? = nil, onEvent: @escaping @Sendable (RelayEvent) -> Void = { _ in }
+    ) {
+        parts = RelayParts(configuration, store, authenticator, requestHandler, onEvent)
+    }
+
+    private var running: Running? {
+        phase.withLock { if case .running(let running, _) = $0 { running } else { nil } }
+    }
+
+    // MARK: Life
+
+    /// Listens from now on, and returns where: with the ports that the system chose.
+    ///
+    /// Throws `RelayError.alreadyStarted`, and `TransportError` when an address cannot be listened on.
+    @discardableResult
+    public func start() throws -> [SocketAddress] {
+        try phase.withLock { phase in
+            guard case .idle = phase else { throw RelayError.alreadyStarted }
+            let running = try listen()
+            phase = .running(running, isAwaited: false)
+            return running.listeners.map(\.localAddress)
+        }
+    }
+
+    private func listen() throws(TransportError) -> Running {
+        let loop = EventLoop(name: "martlet-relay")
+        let driver = RelayDriver(parts, on: loop)
+        var options = TCPListener.Options()
+        options.connection = parts.configuration.connection
+        options.onAcceptTrouble = { [onEvent = parts.onEvent] in onEvent(.acceptingPaused($0)) }
+        var listeners: [TCPListener] = []
+        do throws(TransportError) {
+            for address in parts.configuration.addresses {
+                listeners.append(
+                    try TCPListener.bind(to: address, on: loop, options: options) { driver.accept($0) })
+            }
+        } catch {
+            for listener in listeners { listener.close() }
+            Task { await loop.shutdown() }
+            throw error
+        }
+        return Running(driver: driver, listeners: listeners)
+    }
+
+    /// Where the relay listens; empty when it does not.
+    public var addresses: [SocketAddress] { running?.listeners.map(\.localAddress) ?? [] }
+
+    /// The first address's port; nil when the relay does not listen.
+    public var port: UInt16? { addresses.first?.port }
+
+    /// Starts unless `start()` was called before, and returns when the relay has been shut down.
+    ///
+    /// When the task is cancelled, the relay drains for at most `Configuration.drainTimeout` and shuts down.
+    /// Throws what `start()` throws, and `RelayError.alreadyStarted` when it is called twice.
+    public func run() async throws {
+        if running == nil { try start() }
+        try phase.withLock { phase throws(RelayError) in
+            guard case .running(let running, let isAwaited) = phase else { return }
+            guard !isAwaited else { throw .alreadyStarted }
+            phase = .running(running, isAwaited: true)
+        }
+        for await _ in stopped.stream {}
+        if Task.isCancelled {
+            await drain(within: parts.configuration.drainTimeout)
+            await shutdown()
+        }
+    }
+
+    /// Lets nobody in any more and sends everybody away, to come back after a while or elsewhere.
+    ///
+    /// Returns true when all connections are gone and the store has answered, false when the time was up first.
+    ///
+    /// - Parameters:
+    ///   - limit: how long to wait.
+    ///   - retryAfter: how long clients are asked to stay away.
+    ///   - redirect: the endpoint they are sent to, 1 to 512 bytes.
+    @discardableResult
+    public func drain(
+        within limit: Duration, retryAfter: Duration? = .seconds(1), redirect: String? = nil
+    ) async -> Bool {
+        guard let running else { return true }
+        let notice = Notice(code: .draining, retryAfter: retryAfter, redirect: redirect)
+        for listener in running.listeners { listener.close() }
+        await running.onLoop { $0.drain(notice) }
+        return await running.untilIdle(atMost: limit)
+    }
+
+    /// Ends everything at once: no goodbyes, but what is with the store is waited for.
+    ///
+    /// Returns when the ports are free and nothing of the relay runs any more.
+    public func shutdown() async {
+        let ending: Running? = phase.withLock { phase in
+            defer { phase = .stopped }
+            if case .running(let running, _) = phase { return running }
+            return nil
+        }
+        guard let ending else { return }
+        for listener in ending.listeners { await listener.closeAndWait() }
+        await ending.onLoop { $0.closeAll() }
+        _ = await ending.untilIdle(atMost: nil)
+        await ending.driver.loop.shutdown()
+        stopped.continuation.finish()
+    }
+
+    // MARK: The operator
+
+    /// Ends all connections and links of an account whose credential no longer holds.
+    public func revoke(_ account: AccountName) async {
+        await running?.onLoop { $0.revoke(account) }
+    }
+
+    /// What the relay has done; zeros when it does not run.
+    public var statistics: RelayStatistics {
+        get async { await running?.onLoop { $0.engine.statistics } ?? RelayStatistics() }
+    }
+}

@@ -1,0 +1,135 @@
+import MartletProtocol
+import MartletTransport
+import MartletWire
+
+/// What the engine wants done, and how the answers come back.
+///
+/// Answers that are there at once go straight into the engine, whose outputs are being taken anyway; those of tasks
+/// come back to the loop as events of their own.
+extension RelayDriver {
+    func perform(_ output: RelayOutput, now: Instant) {
+        switch output {
+        case .authenticate(let key, let request): authenticate(key, request, now: now)
+        case .transmit(let key): peers[key]?.transport.setNeedsWrite()
+        case .close(let key, let afterFlush): peers[key]?.transport.close(afterFlush: afterFlush)
+        case .pauseReading(let key): peers[key]?.transport.pauseReading()
+        case .resumeReading(let key): peers[key]?.transport.resumeReading()
+        case .load(let room): load(room)
+        case .append(let room, let entries): append(entries, to: room)
+        case .read(let room, let member, let range): read(range, of: room, for: member)
+        case .request(let room, let member, let request): answer(request, of: member, in: room)
+        case .note(let note): parts.onEvent(.note(note))
+        }
+    }
+
+    // MARK: The authenticator
+
+    private func authenticate(_ key: ConnectionKey, _ request: AuthenticationRequest, now: Instant) {
+        guard authentications < parts.configuration.maxAuthentications else {
+            return engine.authenticated(key, .refused(parts.busy), now: now)
+        }
+        authentications += 1
+        peers[key]?.authentication = Task { [parts, loop] in
+            let result = await parts.authenticate(request)
+            loop.execute { self.authenticated(key, request, result) }
+        }
+    }
+
+    private func authenticated(
+        _ key: ConnectionKey, _ request: AuthenticationRequest, _ result: Result<AccountName, AuthenticationFailure>
+    ) {
+        authentications -= 1
+        peers[key]?.authentication = nil
+        let answer: AuthenticationAnswer =
+            switch result {
+            case .success(let account):
+                .accepted(account, .fresh(), presented: request.presentedToken.map { TokenDigest(of: $0) })
+            case .failure(let failure): .refused(failure.notice)
+            }
+        engine.authenticated(key, answer, now: enter())
+    }
+
+    // MARK: The store
+
+    private func load(_ room: RoomName) {
+        if let store = parts.immediateStore {
+            return engine.loaded(room, parts.storing(room) { try store.load(room) })
+        }
+        callStore(room) { store in
+            try await store.load(room)
+        } then: { driver, snapshot in
+            driver.engine.loaded(room, snapshot)
+        }
+    }
+
+    private func append(_ entries: [LogEntry], to room: RoomName) {
+        let offset = entries.last?.offset
+        if let store = parts.immediateStore {
+            let done: Void? = parts.storing(room) { try store.append(entries, to: room) }
+            return engine.stored(room, upTo: done == nil ? nil : offset, messageCount: entries.count)
+        }
+        callStore(room) { store in
+            try await store.append(entries, to: room)
+        } then: { driver, done in
+            driver.engine.stored(room, upTo: done == nil ? nil : offset, messageCount: entries.count)
+        }
+    }
+
+    private func read(_ range: ReadRange, of room: RoomName, for member: MemberHandle) {
+        if let store = parts.immediateStore {
+            let history = parts.storing(room) { try store.read(range, of: room) }
+            return engine.read(member, history?.entries, first: history?.first ?? 1)
+        }
+        callStore(room) { store in
+            try await store.read(range, of: room)
+        } then: { driver, history in
+            driver.engine.read(member, history?.entries, first: history?.first ?? 1)
+        }
+    }
+
+    private func callStore<Answer: Sendable>(
+        _ room: RoomName, _ call: @escaping @Sendable (any RoomStore) async throws -> Answer,
+        then: @escaping @Sendable (RelayDriver, Answer?) -> Void
+    ) {
+        storeCalls += 1
+        Task { [parts, loop] in
+            let answer = await parts.storing(room) { try await call(parts.store) }
+            loop.execute {
+                self.storeCalls -= 1
+                self.enter()
+                then(self, answer)
+            }
+        }
+    }
+
+    // MARK: Requests
+
+    private func answer(_ request: Request, of member: MemberHandle, in room: RoomName) {
+        if let method = RelayMethod(request.method) {
+            return engine.respond(
+                to: member, method.answer(request.correlation, about: engine.state(of: member)))
+        }
+        guard let handler = parts.requestHandler, let sender = request.sender else {
+            return engine.respond(to: member, Response(correlation: request.correlation, status: .unknownMethod))
+        }
+        guard requests < parts.configuration.maxRequests else {
+            return engine.respond(to: member, Response(correlation: request.correlation, status: .serverBusy))
+        }
+        requests += 1
+        let asked = RelayRequest(
+            room: room, sender: sender, method: request.method, content: request.content, deadline: request.deadline)
+        Task { [loop] in
+            let answer = await handler.respond(to: asked)
+            loop.execute { self.answered(request.correlation, of: member, answer) }
+        }
+    }
+
+    private func answered(_ correlation: UInt64, of member: MemberHandle, _ answer: RequestAnswer) {
+        requests -= 1
+        enter()
+        engine.respond(
+            to: member,
+            Response(
+                correlation: correlation, status: answer.status, reason: answer.reason, content: answer.content))
+    }
+}

@@ -1,0 +1,144 @@
+import MartletProtocol
+import MartletTransport
+import MartletWire
+
+/// Owns a relay's engine on one loop, tells it what happens, and does what it wants done.
+///
+/// Events (bytes, an answer of the store, a deadline) go into the engine at once. What the engine wants is done at
+/// the end of the loop's turn, so that all that one turn brought makes one append a room and one write a connection.
+///
+/// `@unchecked Sendable`: everything here belongs to the loop, which `enter` checks in debug builds; other threads
+/// only hold the reference and hand work over with `loop.execute`.
+final class RelayDriver: TurnEndHandler, @unchecked Sendable {
+    let loop: EventLoop
+    let parts: RelayParts
+    var engine: RelayEngine
+    private(set) var peers: [ConnectionKey: PeerConnection] = [:]
+    /// Calls of the store that have not answered; a relay is not shut down before they have.
+    var storeCalls = 0
+    var authentications = 0
+    var requests = 0
+    private var isTurnEndPending = false
+    private lazy var timer = LoopTimer(on: loop) { [weak self] in self?.deadlinePassed() }
+    private var whenIdle: [IdleWaiter] = []
+
+    init(_ parts: RelayParts, on loop: EventLoop) {
+        self.parts = parts
+        self.loop = loop
+        var random = SystemRandomNumberGenerator()
+        engine = RelayEngine(configuration: parts.configuration.engine, seed: random.next())
+    }
+
+    var now: Instant { Instant(nanoseconds: loop.now) }
+
+    // MARK: Turns
+
+    /// Begins every event: the first of a turn sets the engine's wall clock and asks for the turn's end.
+    @discardableResult
+    func enter() -> Instant {
+        if !isTurnEndPending {
+            loop.preconditionOnLoop()
+            isTurnEndPending = true
+            engine.wallClock = EventLoop.wallClock
+            loop.onTurnEnd(self)
+        }
+        return now
+    }
+
+    func loopTurnWillEnd() {
+        isTurnEndPending = false
+        let now = now
+        while let output = engine.nextOutput(now: now) { perform(output, now: now) }
+        timer.set(deadline: engine.deadline?.nanoseconds)
+        settleIdleWaiters()
+    }
+
+    private func deadlinePassed() {
+        engine.deadlinePassed(now: enter())
+    }
+
+    // MARK: Connections
+
+    func accept(_ transport: any Transport) {
+        // A connection that is too many is dropped here and so closed.
+        guard let key = engine.accepted(.reliable, now: enter()) else { return }
+        let peer = PeerConnection(key, on: transport, of: self)
+        peers[key] = peer
+        transport.start(peer)
+    }
+
+    func received(_ bytes: RawSpan, on key: ConnectionKey) {
+        engine.receive(bytes, on: key, now: enter())
+    }
+
+    /// The bytes change what the engine waits for, so the turn's end comes once more and sets the timer.
+    func fill(_ buffer: inout OutputRawSpan, on key: ConnectionKey) {
+        engine.transmit(on: key, into: &buffer, now: enter())
+    }
+
+    func ended(_ key: ConnectionKey) {
+        engine.endOfStream(key, now: enter())
+    }
+
+    func closed(_ peer: PeerConnection) {
+        peer.authentication?.cancel()
+        peers[peer.key] = nil
+        engine.closed(peer.key, now: enter())
+    }
+
+    // MARK: The operator
+
+    func drain(_ notice: Notice) {
+        engine.drain(retryAfter: notice.retryAfter, redirect: notice.redirect, now: enter())
+    }
+
+    func revoke(_ account: AccountName) {
+        engine.revoke(account, now: enter())
+    }
+
+    /// Ends every connection without a word.
+    func closeAll() {
+        enter()
+        for peer in peers.values { peer.transport.abort() }
+    }
+
+    // MARK: Waiting for the end
+
+    /// Whether nobody is connected and nothing is with the store.
+    var isIdle: Bool { peers.isEmpty && storeCalls == 0 }
+
+    /// Resumes with true when there is nothing left to wait for, with false when the limit comes first.
+    func waitUntilIdle(atMost limit: Duration?, _ continuation: CheckedContinuation<Bool, Never>) {
+        enter()
+        let waiter = IdleWaiter(continuation)
+        whenIdle.append(waiter)
+        guard let limit else { return }
+        waiter.timer = LoopTimer(on: loop) { [weak self] in
+            self?.whenIdle.removeAll { $0 === waiter }
+            waiter.finish(false)
+        }
+        waiter.timer?.set(deadline: loop.deadline(after: limit))
+    }
+
+    private func settleIdleWaiters() {
+        guard isIdle, !whenIdle.isEmpty else { return }
+        for waiter in whenIdle { waiter.finish(true) }
+        whenIdle = []
+    }
+}
+
+/// Who waits for a driver to be idle, and until when.
+private final class IdleWaiter {
+    private let continuation: CheckedContinuation<Bool, Never>
+    var timer: LoopTimer?
+
+    init(_ continuation: CheckedContinuation<Bool, Never>) {
+        self.continuation = continuation
+    }
+
+    func finish(_ isIdle: Bool) {
+        timer?.set(deadline: nil)
+        timer = nil
+        continuation.resume(returning: isIdle)
+    }
+}

@@ -1,0 +1,121 @@
+public import MartletProtocol
+public import MartletWire
+import Synchronization
+
+/// Rooms' logs in memory, within bounds: the oldest messages of a room give way to new ones.
+///
+/// Everything is lost with the process. Watermarks outlive the messages they come from, so a message that was sent
+/// again is told from a new one even when the log no longer has it. Several relays may share one store.
+public final class InMemoryStore: ImmediateRoomStore {
+    /// How much a store keeps.
+    public struct Bounds: Equatable, Sendable {
+        /// Messages of one room.
+        public var maxMessagesPerRoom = 10_000
+        /// Bytes of bodies of one room; the newest message is kept even if it is longer.
+        public var maxByteCountPerRoom = 8 * 1024 * 1024
+        /// Rooms; a message to a room beyond them is refused.
+        public var maxRooms = 65_536
+
+        /// The defaults.
+        public init() {}
+    }
+
+    /// Why the store refuses.
+    public enum Failure: Error, Equatable, Sendable {
+        /// There are `Bounds.maxRooms` rooms already.
+        case tooManyRooms
+        /// The offsets do not continue the room's log.
+        case outOfOrder(head: UInt64)
+    }
+
+    /// How much is kept at the most.
+    public let bounds: Bounds
+    private let logs = Mutex<[RoomName: MemoryLog]>([:])
+
+    /// An empty store.
+    ///
+    /// - Precondition: the bounds are positive.
+    public init(bounds: Bounds = Bounds()) {
+        precondition(bounds.maxMessagesPerRoom > 0 && bounds.maxByteCountPerRoom > 0 && bounds.maxRooms > 0)
+        self.bounds = bounds
+    }
+
+    /// An empty store that keeps so many messages of each room.
+    ///
+    /// - Precondition: `maxMessagesPerRoom` is positive.
+    public convenience init(maxMessagesPerRoom: Int) {
+        var bounds = Bounds()
+        bounds.maxMessagesPerRoom = maxMessagesPerRoom
+        self.init(bounds: bounds)
+    }
+
+    /// Rooms that hold or held a message.
+    public var roomCount: Int { logs.withLock(\.count) }
+
+    /// What there is of a room. Throws `Failure.tooManyRooms` when it has nothing and there is no place for it.
+    public func load(_ room: RoomName) throws -> RoomSnapshot {
+        try logs.withLock { logs in
+            if let log = logs[room] {
+                return RoomSnapshot(head: log.head, first: log.first, watermarks: log.watermarks)
+            }
+            guard logs.count < bounds.maxRooms else { throw Failure.tooManyRooms }
+            return RoomSnapshot()
+        }
+    }
+
+    /// Keeps messages. Throws `Failure`.
+    public func append(_ entries: [LogEntry], to room: RoomName) throws {
+        try logs.withLock { logs in
+            guard logs[room] != nil || logs.count < bounds.maxRooms else { throw Failure.tooManyRooms }
+            try logs[room, default: MemoryLog()].append(entries, bounds)
+        }
+    }
+
+    /// The messages in a range that are still kept.
+    public func read(_ range: ReadRange, of room: RoomName) -> RoomHistory {
+        logs.withLock { logs in
+            guard let log = logs[room] else { return RoomHistory(entries: [], first: 1) }
+            return RoomHistory(entries: log.read(range), first: log.first)
+        }
+    }
+}
+
+/// One room's messages, oldest first, and what is remembered of those that gave way.
+private struct MemoryLog {
+    private var entries = Deque<LogEntry>()
+    private var byteCount = 0
+    private(set) var head: UInt64 = 0
+    private(set) var watermarks: [DeviceKey: UInt64] = [:]
+
+    var first: UInt64 { head + 1 - UInt64(entries.count) }
+
+    mutating func append(_ new: [LogEntry], _ bounds: InMemoryStore.Bounds) throws(InMemoryStore.Failure) {
+        for (index, entry) in new.enumerated() where entry.offset != head + 1 + UInt64(index) {
+            throw .outOfOrder(head: head)
+        }
+        for entry in new {
+            let device = DeviceKey(account: entry.sender, device: entry.device)
+            watermarks[device] = max(watermarks[device] ?? 0, entry.counter)
+            entries.append(entry)
+            byteCount += entry.body.bytes.count
+            head = entry.offset
+        }
+        while entries.count > bounds.maxMessagesPerRoom || byteCount > bounds.maxByteCountPerRoom && entries.count > 1,
+            let oldest = entries.popFirst()
+        {
+            byteCount -= oldest.body.bytes.count
+        }
+    }
+
+    func read(_ range: ReadRange) -> [LogEntry] {
+        guard range.from <= head else { return [] }
+        var result: [LogEntry] = []
+        var bytes = 0
+        for entry in entries[Int(max(range.from, first) - first)...].prefix(range.maxCount) {
+            bytes += entry.body.bytes.count
+            guard result.isEmpty || bytes <= range.maxByteCount else { break }
+            result.append(entry)
+        }
+        return result
+    }
+}

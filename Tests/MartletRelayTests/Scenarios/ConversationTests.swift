@@ -1,0 +1,37 @@
+import MartletProtocol
+import MartletRelay
+import MartletWire
+import Testing
+
+@Suite("Two devices talk through a relay on real sockets")
+struct ConversationTests {
+    @Test("hello, welcome, open, opened, data, accepted, and the other has it")
+    func aMessageGoesThrough() async throws {
+        try await withRelay { relay, port in
+            let alice = try await WirePeer.connect(to: port)
+            let welcome = try await alice.hello(Speaker.hello("alice", device: 1))
+            #expect(welcome.account == AccountName("alice"))
+            #expect(welcome.epoch == Epoch(rawValue: 1))
+            #expect(welcome.resumed == nil)
+            let opened = try await alice.open("lobby")
+            #expect(opened == Opened(head: 0, first: 1, members: [AccountName("alice")!]))
+
+            let bob = try await WirePeer.connect(to: port)
+            _ = try await bob.hello(Speaker.hello("bob", device: 2))
+            let members = try await bob.open("lobby").members
+            #expect(members.map(\.text) == ["alice", "bob"])
+
+            await alice.say { $0.text("hi", counter: 1, on: .first) }
+            let accepted: Accepted = try await alice.await()
+            #expect(accepted.runs == [AcceptedRun(firstCounter: 1, count: 1, firstOffset: 1)])
+            let message: Message = try await bob.expect()
+            #expect(message.text == "hi")
+            #expect(message.relay?.sender == AccountName("alice"))
+            #expect(message.relay?.device == DeviceID(rawValue: 1))
+            #expect(message.relay?.offset == 1)
+            let statistics = await relay.statistics
+            #expect(statistics.messagesStored == 1)
+            #expect(statistics.links == 2)
+        }
+    }
+}

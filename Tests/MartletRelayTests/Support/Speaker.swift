@@ -1,0 +1,93 @@
+import MartletProtocol
+import MartletWire
+
+/// Writes a client's frames by hand: right ones, with the sequences counted, unless a test asks for wrong ones.
+struct Speaker {
+    private var sequences: [SessionID: UInt32] = [:]
+
+    /// A frame that keeps the rules of its type.
+    mutating func frame(
+        _ body: some FrameBody, on session: SessionID = .control, flags: FrameFlags = []
+    ) -> [UInt8] {
+        frame(type(of: body).type, body.encode(), on: session, flags: flags)
+    }
+
+    /// A frame of any type; reliable ones get the session's next sequence.
+    mutating func frame(
+        _ type: FrameType, _ body: [UInt8], on session: SessionID = .control, flags: FrameFlags = [],
+        compression: Compression = .none
+    ) -> [UInt8] {
+        var flags = flags
+        if type.rule?.isReliable == true { flags.insert(.reliable) }
+        var sequence: UInt32 = 0
+        if flags.contains(.reliable) {
+            sequence = (sequences[session] ?? 0) + 1
+            sequences[session] = sequence
+        }
+        let header = FrameHeader(
+            type: type, sequence: sequence, flags: flags, compression: compression, session: session)
+        return header.frame(body: body.rawBytes)
+    }
+
+    /// A text message.
+    mutating func text(
+        _ text: String, counter: UInt64, on session: SessionID, flags: FrameFlags = []
+    ) -> [UInt8] {
+        frame(
+            .data, Message.encodeClient(counter: counter, kind: .text, content: Message.textContent(text)),
+            on: session, flags: flags)
+    }
+
+    /// What a device says first.
+    static func hello(
+        _ account: String = "alice", device: UInt64 = 1, credential: String? = nil, limits: Limits = Limits(),
+        resume: ResumePoint? = nil
+    ) -> Hello {
+        Hello(
+            limits: limits, device: DeviceID(rawValue: device), account: AccountName(account)!,
+            credential: credential.flatMap { Credential($0) }, resume: resume)
+    }
+}
+
+/// A frame as it came off the wire.
+struct ReceivedFrame: Sendable {
+    let header: FrameHeader
+    let body: [UInt8]
+
+    /// The body as the type it has to be; throws when it is another.
+    func parsed<Body: FrameBody>(as _: Body.Type = Body.self) throws -> Body {
+        guard header.type == Body.type else { throw Surprise.frame(header.type, notice) }
+        return try Body(parsing: body.rawBytes)
+    }
+
+    /// What goaway or reject says.
+    var notice: Notice? {
+        switch header.type {
+        case .goaway: try? GoAway(parsing: body.rawBytes).notice
+        case .reject: try? Reject(parsing: body.rawBytes).notice
+        default: nil
+        }
+    }
+}
+
+/// Cuts what a relay sends into frames.
+struct FrameCutter: ~Copyable {
+    private var framer = Framer(maxBodyByteCount: 1 << 20)
+
+    mutating func frames(in bytes: RawSpan) throws -> [ReceivedFrame] {
+        var frames: [ReceivedFrame] = []
+        _ = try framer.consume(bytes) { header, body throws(WireError) in
+            frames.append(ReceivedFrame(header: header, body: [UInt8](copying: body)))
+            return .proceed
+        }
+        return frames
+    }
+}
+
+/// Something came that the test did not expect.
+enum Surprise: Error {
+    case frame(FrameType, Notice?)
+    case closed
+    case stillOpen
+    case nothing
+}
