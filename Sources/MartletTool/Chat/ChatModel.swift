@@ -1,0 +1,100 @@
+/// All that a chat screen shows, as plain values: events go in, ``ChatScreen`` draws it.
+struct ChatModel: Equatable, Sendable {
+    /// Somebody in the room.
+    enum Presence: Equatable, Sendable {
+        case online, away
+    }
+
+    /// A line of the conversation.
+    enum Entry: Equatable, Sendable {
+        /// Something somebody said; `key` finds an own line again.
+        case message(sender: String, text: String, clock: String, key: Int?, mark: DeliveryMark?)
+        /// Something the program says.
+        case notice(String)
+    }
+
+    /// How the connection is doing.
+    enum Health: Equatable, Sendable {
+        case good, waiting, broken
+    }
+
+    /// What happened.
+    enum Event: Equatable, Sendable {
+        case received(sender: String, text: String, clock: String)
+        case wrote(key: Int, text: String, clock: String)
+        case marked(key: Int, DeliveryMark)
+        case notice(String)
+        case members([String])
+        case presence(String, Presence?)
+        case typing(String, Bool)
+        case connection(Health, String)
+    }
+
+    /// Older lines are forgotten.
+    static let maxEntryCount = 2_000
+
+    let room: String
+    let account: String
+    private(set) var entries: [Entry] = []
+    private(set) var members: [String: Presence] = [:]
+    private(set) var typing: Set<String> = []
+    private(set) var health = Health.waiting
+    private(set) var connectionText = "connecting"
+    /// The line being typed.
+    var editor = LineEditor()
+    /// How many rows the conversation is scrolled back.
+    var scrolledRowCount = 0
+    private var keyIndices: [Int: Int] = [:]
+    private var forgottenCount = 0
+
+    /// An empty conversation.
+    init(room: String, account: String) {
+        self.room = room
+        self.account = account
+    }
+
+    /// Takes in what happened.
+    mutating func apply(_ event: Event) {
+        switch event {
+        case .received(let sender, let text, let clock):
+            typing.remove(sender)
+            append(.message(sender: sender, text: text, clock: clock, key: nil, mark: nil))
+        case .wrote(let key, let text, let clock):
+            keyIndices[key] = forgottenCount + entries.count
+            append(.message(sender: account, text: text, clock: clock, key: key, mark: .queued))
+        case .marked(let key, let mark): setMark(mark, of: key)
+        case .notice(let text): append(.notice(text))
+        case .members(let names):
+            members = Dictionary(names.map { ($0, .online) }, uniquingKeysWith: { first, _ in first })
+        case .presence(let name, let presence):
+            members[name] = presence
+            if presence != .online { typing.remove(name) }
+        case .typing(let name, let isTyping):
+            if isTyping, name != account { typing.insert(name) } else { typing.remove(name) }
+        case .connection(let health, let text):
+            self.health = health
+            connectionText = text
+        }
+    }
+
+    /// Who is here, sorted, the own account left out.
+    var others: [(name: String, presence: Presence)] {
+        members.filter { $0.key != account }.sorted { $0.key < $1.key }.map { (name: $0.key, presence: $0.value) }
+    }
+
+    private mutating func append(_ entry: Entry) {
+        entries.append(entry)
+        guard entries.count > Self.maxEntryCount else { return }
+        if case .message(_, _, _, let key?, _) = entries[0] { keyIndices[key] = nil }
+        entries.removeFirst()
+        forgottenCount += 1
+    }
+
+    private mutating func setMark(_ mark: DeliveryMark, of key: Int) {
+        guard let index = keyIndices[key].map({ $0 - forgottenCount }), entries.indices.contains(index),
+            case .message(let sender, let text, let clock, let key, let old?) = entries[index],
+            mark.isFurther(than: old)
+        else { return }
+        entries[index] = .message(sender: sender, text: text, clock: clock, key: key, mark: mark)
+    }
+}

@@ -1,0 +1,121 @@
+/// Draws a conversation: a title row, the lines that fit, a status row and the line being typed.
+enum ChatScreen {
+    private static let minimumSize = ScreenSize(columns: 20, rows: 4)
+    private static let maxNameColumnCount = 14
+
+    /// The screen for a model at a size; sizes too small for anything are drawn as the least one.
+    static func image(of model: ChatModel, size: ScreenSize) -> ScreenImage {
+        let columns = max(size.columns, minimumSize.columns)
+        let rows = max(size.rows, minimumSize.rows)
+        let input = inputRow(of: model, columns: columns)
+        var image = [title(of: model, columns: columns)]
+        image += conversation(of: model, columns: columns, rows: rows - 3)
+        image += [status(of: model, columns: columns), input.row]
+        return ScreenImage(rows: image, cursorRow: rows - 1, cursorColumn: input.cursor)
+    }
+
+    /// How many rows the conversation could be scrolled back.
+    static func scrollableRowCount(of model: ChatModel, size: ScreenSize) -> Int {
+        let columns = max(size.columns, minimumSize.columns)
+        let all = model.entries.reduce(0) { $0 + rows(of: $1, in: model, columns: columns).count }
+        return max(all - (max(size.rows, minimumSize.rows) - 3), 0)
+    }
+
+    private static func title(of model: ChatModel, columns: Int) -> StyledLine {
+        let names = model.others.map { SafeText.line($0.name) + ($0.presence == .away ? " (away)" : "") }
+        let company = names.isEmpty ? "nobody else is here" : "with " + names.joined(separator: ", ")
+        return StyledLine(" \(SafeText.line(model.room))  \u{2502}  \(company)", .inverse).padded(to: columns, .inverse)
+    }
+
+    private static func status(of model: ChatModel, columns: Int) -> StyledLine {
+        var line = StyledLine(" \u{25CF} ", model.health == .good ? .green : model.health == .waiting ? .yellow : .red)
+        line.append(SafeText.line(model.connectionText), .dim)
+        if model.scrolledRowCount > 0 { line.append("  \u{2193} \(model.scrolledRowCount) more rows", .yellow) }
+        let names = model.typing.sorted().map { SafeText.line($0) }
+        if !names.isEmpty {
+            let verb = names.count == 1 ? "is" : "are"
+            line.append("  \(names.prefix(3).joined(separator: ", ")) \(verb) typing\u{2026}", .cyan)
+        }
+        return line.clipped(to: columns)
+    }
+
+    private static func inputRow(of model: ChatModel, columns: Int) -> (row: StyledLine, cursor: Int) {
+        let prompt = "> "
+        let shown = model.editor.characters.map { SafeText.line(String($0)) }
+        let room = columns - prompt.count - 1
+        let before = shown.prefix(model.editor.cursor)
+        // The end of what stands before the cursor is always to be seen.
+        var start = before.count
+        var width = 0
+        while start > 0, width + DisplayWidth.of(before[start - 1]) <= room {
+            start -= 1
+            width += DisplayWidth.of(before[start])
+        }
+        var row = StyledLine(prompt, .bold)
+        row.append(shown[start...].joined())
+        return (row.clipped(to: columns - 1), prompt.count + width)
+    }
+
+    /// The newest rows at the bottom, further back when scrolled.
+    private static func conversation(of model: ChatModel, columns: Int, rows count: Int) -> [StyledLine] {
+        var collected: [StyledLine] = []
+        let wanted = count + model.scrolledRowCount
+        for entry in model.entries.reversed() where collected.count < wanted {
+            collected += rows(of: entry, in: model, columns: columns).reversed()
+        }
+        let visible = collected.prefix(wanted).suffix(count).reversed()
+        return Array(repeating: StyledLine(), count: count - visible.count) + visible
+    }
+
+    private static func rows(of entry: ChatModel.Entry, in model: ChatModel, columns: Int) -> [StyledLine] {
+        switch entry {
+        case .notice(let text):
+            return SafeText.lines(text).flatMap { wrap($0, columns: columns - 2) }.map { StyledLine("  \($0)", .dim) }
+        case .message(let sender, let text, let clock, _, let mark):
+            let isOwn = sender == model.account
+            let name = DisplayWidth.prefix(of: isOwn ? "you" : SafeText.line(sender), columns: maxNameColumnCount)
+            let indent = clock.count + 1 + DisplayWidth.of(name) + 2
+            var lines = SafeText.lines(text).flatMap { wrap($0, columns: max(columns - indent, 10)) }
+                .map { StyledLine($0) }
+            if let mark { add(mark, to: &lines, columns: columns - indent) }
+            return lines.enumerated().map { index, line in
+                var row = StyledLine()
+                if index == 0 {
+                    row.append("\(clock) ", .dim)
+                    row.append("\(name)  ", isOwn ? .bold : Style.colour(of: sender))
+                } else {
+                    row.append(String(repeating: " ", count: indent))
+                }
+                for piece in line.pieces { row.append(piece.text, piece.style) }
+                return row.clipped(to: columns)
+            }
+        }
+    }
+
+    /// Behind the last line where it fits, else on a line of its own.
+    private static func add(_ mark: DeliveryMark, to lines: inout [StyledLine], columns: Int) {
+        let text = SafeText.line(mark.text)
+        let last = lines.count - 1
+        if lines[last].width + 1 + DisplayWidth.of(text) <= columns {
+            lines[last].append(" \(text)", mark.style)
+        } else {
+            lines.append(StyledLine(text, mark.style))
+        }
+    }
+
+    /// The text in rows of at most `columns`, broken at blanks where there are some.
+    static func wrap(_ text: String, columns: Int) -> [String] {
+        var rows: [String] = []
+        var rest = text[...]
+        while DisplayWidth.of(rest) > columns {
+            var row = DisplayWidth.prefix(of: rest, columns: columns)
+            if row.isEmpty { row = rest.prefix(1) }
+            if rest[row.endIndex] != " ", let blank = row.lastIndex(of: " "), blank > row.startIndex {
+                row = row[..<blank]
+            }
+            rows.append(String(row))
+            rest = rest[row.endIndex...].drop { $0 == " " }
+        }
+        return rows + (rest.isEmpty && !rows.isEmpty ? [] : [String(rest)])
+    }
+}

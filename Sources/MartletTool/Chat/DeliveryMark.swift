@@ -1,0 +1,42 @@
+/// How far an own line has come.
+enum DeliveryMark: Equatable, Sendable {
+    case queued, sent, accepted, delivered, read
+    case failed(String)
+
+    /// What stands behind the line.
+    var text: String {
+        switch self {
+        case .queued: "\u{2026}"
+        case .sent: "\u{2191}"
+        case .accepted: "\u{2713}"
+        case .delivered: "\u{2713}\u{2713}"
+        case .read: "\u{2713}\u{2713} read"
+        case .failed(let reason): "\u{2717} \(reason)"
+        }
+    }
+
+    /// Its colour.
+    var style: Style {
+        switch self {
+        case .queued, .sent: .dim
+        case .accepted: .plain
+        case .delivered: .green
+        case .read: .cyan
+        case .failed: .red
+        }
+    }
+
+    private var rank: Int {
+        switch self {
+        case .queued: 0
+        case .sent: 1
+        case .accepted: 2
+        case .delivered: 3
+        case .read: 4
+        case .failed: 5
+        }
+    }
+
+    /// Whether the line has come further than `other` says; reports may arrive out of order.
+    func isFurther(than other: DeliveryMark) -> Bool { rank > other.rank }
+}

@@ -1,0 +1,12 @@
+/// All subcommands, in the order in which help lists them.
+enum CommandTable {
+    static let commands: [CommandSpec] = [
+        WeaknetCommand.spec
+    ]
+
+    /// The command of that name.
+    static func command(named name: String) -> CommandSpec? { commands.first { $0.name == name } }
+
+    /// The tool's version.
+    static let version = "martlet 1.0.0"
+}

@@ -1,0 +1,51 @@
+import Dispatch
+import Foundation
+
+/// Signals as events: from the first use on, those asked for no longer end the process by themselves.
+enum Interruptions {
+    /// Each of `signals` as it arrives, until the consumer stops.
+    static func stream(of signals: [Int32]) -> AsyncStream<Int32> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Int32.self, bufferingPolicy: .bufferingNewest(4))
+        let queue = DispatchQueue(label: "martlet.signals")
+        // A source may be cancelled from any thread, and nothing else is done with them.
+        nonisolated(unsafe) let sources = signals.map { number in
+            _ = signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+            source.setEventHandler { continuation.yield(number) }
+            source.resume()
+            return source
+        }
+        continuation.onTermination = { _ in
+            for source in unsafe sources { source.cancel() }
+        }
+        return stream
+    }
+
+    /// Waits for the interrupt key or a request to terminate, and says how to leave.
+    static func wait() async -> ExitCode? {
+        for await number in stream(of: [SIGINT, SIGTERM]) { return exitCode(for: number) }
+        return nil
+    }
+
+    /// The exit code that shells give a process that a signal ended.
+    static func exitCode(for signal: Int32) -> ExitCode { signal == SIGTERM ? .terminated : .interrupted }
+
+    /// Runs `body`, which is cancelled by the interrupt key or a request to terminate; those decide the code then.
+    static func cancel(_ body: @escaping @Sendable () async throws -> ExitCode) async throws -> ExitCode {
+        try await withThrowingTaskGroup(of: (isSignal: Bool, code: ExitCode?).self) { group in
+            group.addTask { (false, try await body()) }
+            group.addTask { (true, await wait()) }
+            var signalled: ExitCode?
+            while let result = try await group.next() {
+                if result.isSignal {
+                    signalled = result.code
+                    group.cancelAll()
+                } else {
+                    group.cancelAll()
+                    return signalled ?? result.code ?? .success
+                }
+            }
+            return signalled ?? .success
+        }
+    }
+}

@@ -1,0 +1,73 @@
+/// How a piece of text looks on a terminal.
+enum Style: String, Sendable {
+    case plain = ""
+    case bold = "1"
+    case dim = "2"
+    case inverse = "7"
+    case red = "31"
+    case green = "32"
+    case yellow = "33"
+    case blue = "34"
+    case magenta = "35"
+    case cyan = "36"
+
+    /// The colours that people's names take.
+    static let nameColours: [Style] = [.cyan, .green, .yellow, .magenta, .blue]
+
+    /// A name's colour: always the same for the same name.
+    static func colour(of name: String) -> Style {
+        let sum = name.utf8.reduce(UInt32(5381)) { ($0 &* 33) &+ UInt32($1) }
+        return nameColours[Int(sum) % nameColours.count]
+    }
+}
+
+/// One row of a screen: pieces of text, each in its style.
+struct StyledLine: Equatable, Sendable {
+    /// A piece of text without control characters.
+    struct Piece: Equatable, Sendable {
+        var text: String
+        var style: Style
+    }
+
+    private(set) var pieces: [Piece] = []
+
+    /// An empty row, or one with a single piece.
+    init(_ text: String = "", _ style: Style = .plain) {
+        append(text, style)
+    }
+
+    /// Adds a piece at the end.
+    mutating func append(_ text: String, _ style: Style = .plain) {
+        if !text.isEmpty { pieces.append(Piece(text: text, style: style)) }
+    }
+
+    /// The columns the row takes.
+    var width: Int { pieces.reduce(0) { $0 + DisplayWidth.of($1.text) } }
+
+    /// The row without its styles.
+    var text: String { pieces.map(\.text).joined() }
+
+    /// As much of the row as fits into `columns`.
+    func clipped(to columns: Int) -> StyledLine {
+        var clipped = StyledLine()
+        var left = columns
+        for piece in pieces where left > 0 {
+            let text = DisplayWidth.prefix(of: piece.text, columns: left)
+            clipped.append(String(text), piece.style)
+            left -= text.endIndex == piece.text.endIndex ? DisplayWidth.of(text) : left
+        }
+        return clipped
+    }
+
+    /// The row filled up to `columns` with blanks.
+    func padded(to columns: Int, _ style: Style = .plain) -> StyledLine {
+        var padded = clipped(to: columns)
+        padded.append(String(repeating: " ", count: max(columns - padded.width, 0)), style)
+        return padded
+    }
+
+    /// The row with the sequences that a terminal understands (ECMA-48 §8.3.117).
+    var sequences: String {
+        pieces.map { $0.style == .plain ? $0.text : "\u{1B}[\($0.style.rawValue)m\($0.text)\u{1B}[0m" }.joined()
+    }
+}

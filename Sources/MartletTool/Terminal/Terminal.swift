@@ -1,0 +1,43 @@
+import Foundation
+
+/// The terminal a command runs on, by file descriptor.
+enum Terminal {
+    /// Whether the descriptor is a terminal.
+    static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
+
+    /// Whether the terminal understands sequences that move the cursor.
+    static var isCapable: Bool {
+        ProcessInfo.processInfo.environment["TERM"].map { $0 != "dumb" && !$0.isEmpty } ?? false
+    }
+
+    /// Its size; the usual one when it does not say.
+    static func size(of descriptor: Int32) -> ScreenSize {
+        var size = winsize()
+        let result = unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size)
+        guard result == 0, size.ws_col > 0, size.ws_row > 0 else { return .usual }
+        return ScreenSize(columns: Int(size.ws_col), rows: Int(size.ws_row))
+    }
+}
+
+/// A terminal in raw mode: every key arrives at once and is not echoed. ``restore()`` undoes it.
+struct RawMode: Sendable {
+    private let descriptor: Int32
+    private let saved: termios
+
+    /// Sets raw mode; `nil` when the descriptor is no terminal.
+    init?(_ descriptor: Int32) {
+        var settings = termios()
+        guard unsafe tcgetattr(descriptor, &settings) == 0 else { return nil }
+        self.descriptor = descriptor
+        saved = settings
+        unsafe cfmakeraw(&settings)
+        settings.c_oflag |= tcflag_t(OPOST)
+        guard unsafe tcsetattr(descriptor, TCSAFLUSH, &settings) == 0 else { return nil }
+    }
+
+    /// Gives the terminal back as it was.
+    func restore() {
+        var settings = saved
+        _ = unsafe tcsetattr(descriptor, TCSAFLUSH, &settings)
+    }
+}

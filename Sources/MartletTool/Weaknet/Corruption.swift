@@ -1,0 +1,34 @@
+/// Flips one bit in every block of so many bytes: exactly one, at a place that the seed decides.
+struct Corruption: Equatable, Sendable {
+    private let blockByteCount: Int
+    private var random: Seeded
+    private var position = 0
+    private var target: Int
+    /// How many bits were flipped.
+    private(set) var flippedCount = 0
+
+    /// Corruption of one byte in `blockByteCount`, which is at least 1.
+    init(oneIn blockByteCount: Int, seed: UInt64) {
+        self.blockByteCount = blockByteCount
+        random = Seeded(seed: seed)
+        target = Int.random(in: 0..<blockByteCount, using: &random)
+    }
+
+    /// Carries the next bytes of the stream.
+    mutating func apply(to bytes: inout [UInt8]) {
+        var next = 0
+        while next < bytes.count {
+            let step = min(blockByteCount - position, bytes.count - next)
+            if (position..<position + step).contains(target) {
+                bytes[next + target - position] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+                flippedCount += 1
+            }
+            next += step
+            position += step
+            if position == blockByteCount {
+                position = 0
+                target = Int.random(in: 0..<blockByteCount, using: &random)
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import Testing
+
+@testable import MartletTool
+
+@Suite struct ChatModelTests {
+    @Test func `an own line goes from mark to mark and never back`() {
+        var model = ChatModel(room: "lobby", account: "alice")
+        model.apply(.wrote(key: 7, text: "hi", clock: "12:00"))
+        let steps: [(DeliveryMark, DeliveryMark)] = [
+            (.sent, .sent), (.delivered, .delivered), (.accepted, .delivered), (.read, .read), (.queued, .read),
+        ]
+        for (event, expected) in steps {
+            model.apply(.marked(key: 7, event))
+            #expect(model.entries == [.message(sender: "alice", text: "hi", clock: "12:00", key: 7, mark: expected)])
+        }
+        model.apply(.marked(key: 8, .read))
+        #expect(model.entries.count == 1)
+    }
+
+    @Test func `who is here, who is away, who types`() {
+        var model = ChatModel(room: "lobby", account: "alice")
+        model.apply(.members(["carol", "alice", "bob"]))
+        #expect(model.others.map(\.name) == ["bob", "carol"])
+        model.apply(.typing("bob", true))
+        model.apply(.typing("alice", true))
+        #expect(model.typing == ["bob"])
+        model.apply(.received(sender: "bob", text: "hi", clock: "12:00"))
+        #expect(model.typing == [])
+        model.apply(.typing("carol", true))
+        model.apply(.presence("carol", .away))
+        model.apply(.presence("bob", nil))
+        #expect(model.others.map(\.name) == ["carol"])
+        #expect(model.others.map(\.presence) == [.away])
+        #expect(model.typing == [])
+    }
+
+    @Test func `old lines are forgotten and marks still find theirs`() {
+        var model = ChatModel(room: "lobby", account: "alice")
+        model.apply(.wrote(key: 1, text: "first", clock: ""))
+        for number in 0..<ChatModel.maxEntryCount - 1 { model.apply(.notice("\(number)")) }
+        model.apply(.wrote(key: 2, text: "last", clock: ""))
+        #expect(model.entries.count == ChatModel.maxEntryCount)
+        model.apply(.marked(key: 1, .read))
+        model.apply(.marked(key: 2, .accepted))
+        #expect(model.entries.first == .notice("0"))
+        #expect(model.entries.last == .message(sender: "alice", text: "last", clock: "", key: 2, mark: .accepted))
+    }
+}

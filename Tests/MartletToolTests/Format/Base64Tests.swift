@@ -1,0 +1,11 @@
+import Foundation
+import Testing
+
+@testable import MartletTool
+
+@Suite struct Base64Tests {
+    @Test(arguments: 0...8) func `every remainder`(count: Int) {
+        let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 89 &+ 250) }
+        #expect(base64(bytes) == Data(bytes).base64EncodedString())
+    }
+}
