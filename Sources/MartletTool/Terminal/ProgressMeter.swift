@@ -49,7 +49,7 @@ struct ProgressMeter: Equatable, Sendable {
     func line(columns: Int, note: String = "") -> String {
         var parts = ["\(Quantity.grouped(count)) \(unit)", "\(Quantity.grouped(Int(rate.rounded())))/s"]
         if share != nil {
-            parts.append(timeLeft.map { "\(Quantity.clock($0)) left" } ?? "waiting")
+            parts.append(timeLeft.map { "\(Quantity.clock($0 + .milliseconds(500))) left" } ?? "waiting")
         } else {
             parts.append(Quantity.clock(now))
         }

@@ -34,7 +34,7 @@ import Testing
     @Test func `a paragraph is broken between words`() {
         let text = HelpText.wrap(String(repeating: "word ", count: 30) + "end", indent: 4)
         #expect(text.split(separator: "\n").count == 3)
-        #expect(text.split(separator: "\n").allSatisfy { $0.hasPrefix("    word") && $0.count <= HelpText.width })
+        #expect(text.split(separator: "\n").allSatisfy { $0.hasPrefix("    ") && $0.count <= HelpText.width })
         #expect(HelpText.wrap("one\ntwo", indent: 0) == "one\ntwo")
     }
 }

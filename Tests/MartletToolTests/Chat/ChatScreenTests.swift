@@ -25,7 +25,7 @@ import Testing
         let image = ChatScreen.image(of: model, size: size)
         #expect(
             image.rows.map(\.text) == [
-                " lobby  │  with bob                      ", "", "", "", "12:00 bob  hello there", "12:01 you  hi ✓",
+                " lobby  │  with bob                     ", "", "", "", "12:00 bob  hello there", "12:01 you  hi ✓",
                 " ● online, 23 ms", "> wha",
             ])
         #expect(image.cursorRow == 7)

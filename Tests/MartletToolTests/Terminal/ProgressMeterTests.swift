@@ -8,7 +8,7 @@ import Testing
         for second in 1...20 { meter.update(count: second * 100, share: Double(second) / 40, now: .seconds(second)) }
         #expect(meter.rate.rounded() == 100)
         #expect(meter.timeLeft.map { ($0 / .seconds(1)).rounded() } == 20)
-        #expect(meter.line(columns: 80) == "[###############---------------]   50%  2,000 lines  100/s  0:20 left")
+        #expect(meter.line(columns: 80) == "[###############---------------]  50%  2,000 lines  100/s  0:20 left")
     }
 
     @Test func `the pace of late counts, not that of old`() {

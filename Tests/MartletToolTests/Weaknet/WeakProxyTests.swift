@@ -11,7 +11,7 @@ import Testing
         let payload = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 / 7) }
         let run = try await exchange(payload, through: WeakLinkProfile())
         #expect(run.received == payload)
-        #expect(run.reason == .endOfStream)
+        #expect(run.reason == .local)
         #expect(run.report.upByteCount == payload.count)
         #expect(run.report.downByteCount == payload.count)
         #expect(run.report.cutCount == 0)
