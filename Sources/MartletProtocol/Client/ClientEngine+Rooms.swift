@@ -159,6 +159,13 @@ extension ClientEngine {
                 expire(id, now: now)
                 continue
             }
+            if isEstablished, message.content.count + ClientEngine.maxMessageOverhead > link.limits.maxMessageByteCount
+            {
+                // The server of today takes less than the one of yesterday: sent, it would only come back for ever.
+                _ = rooms[id]!.finish(message.counter)
+                tell(id, .failed(counter: message.counter, .refused(.messageTooLarge, reason: nil)))
+                continue
+            }
             guard link.queuedByteCount(on: session) < ClientEngine.handOverByteCount else { break }
             guard link.send(.data, body(of: message, room.options.kind, now: now), on: session) == .queued else {
                 break

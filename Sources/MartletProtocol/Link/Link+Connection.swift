@@ -30,9 +30,7 @@ extension Link {
         earlyBudget = isEarly ? Link.earlyByteCount : nil
         lastAckProgress = now
         for slot in sessions.indices where sessions[slot].isLive {
-            let before = sessions[slot].send.next
             sessions[slot].send.rewind()
-            counters.retransmissions += before - min(before, sessions[slot].send.next)
             schedule(slot)
         }
     }
@@ -152,10 +150,7 @@ extension Link {
 
     private mutating func loseOverdue(now: Instant) {
         for slot in sessions.indices where sessions[slot].isLive {
-            let lost = sessions[slot].send.loseFrames(sentBefore: now, limit: 16)
-            guard lost > 0 else { continue }
-            counters.retransmissions += UInt64(lost)
-            schedule(slot)
+            if sessions[slot].send.loseFrames(sentBefore: now, limit: 16) > 0 { schedule(slot) }
         }
     }
 

@@ -158,14 +158,12 @@ extension Link {
         // The acknowledgement that the probe asked for came before this pong: what it lacks, the peer lacks.
         for slot in sessions.indices where sessions[slot].isLive {
             let lost = sessions[slot].send.loseFrames(sentBefore: probe.sentAt, limit: SendStream.maxEntries)
-            guard lost > 0 else { continue }
-            counters.retransmissions += UInt64(lost)
-            schedule(slot)
+            if lost > 0 { schedule(slot) }
         }
     }
 
     private mutating func takeAck(_ ack: Ack, now: Instant) throws(LinkError) {
-        linkCreditLimit = max(linkCreditLimit, ack.linkCredit)
+        raiseLinkCredit(to: ack.linkCredit)
         var total = SendStream.Acknowledged()
         var bulk = 0
         for entry in ack.sessions {
@@ -179,7 +177,7 @@ extension Link {
             }
             sessions[slot].send.raiseCreditLimit(to: entry.creditLimit)
             if carrier == .unreliable, let highest = entry.ranges.last?.upperBound {
-                counters.retransmissions += UInt64(sessions[slot].send.loseFrames(behind: highest))
+                _ = sessions[slot].send.loseFrames(behind: highest)
             }
             if isBulk(sessions[slot].priority) { bulk += part.byteCount }
             total.add(part)
@@ -192,6 +190,13 @@ extension Link {
         lastAckProgress = now
         probe = nil
         ackTimer.progressed(now: now, timeout: ackTimeoutInterval, hasOutstanding: hasUnacknowledged)
+    }
+
+    /// Sessions that only the link's credit held back have their turn again.
+    private mutating func raiseLinkCredit(to limit: UInt64) {
+        guard limit > linkCreditLimit else { return }
+        linkCreditLimit = limit
+        for slot in sessions.indices where sessions[slot].isLive && sessions[slot].send.hasUnsent { schedule(slot) }
     }
 
     private mutating func report(_ slot: Int, released: Int) {

@@ -77,6 +77,7 @@ extension Link {
         if !isLast { flags.insert(.moreFragments) }
         let header = header(entry.type, flags, id, UInt32(truncatingIfNeeded: sequence), now)
         guard let written = write(header, entry.body, fragment: Int(entry.fragment), into: &out) else { return nil }
+        if sequence < sessions[slot].send.neverSent { counters.retransmissions += 1 }
         let wasOutstanding = entry.sentAt > 0 && sequence < sessions[slot].send.next
         linkCreditUsed += sessions[slot].send.markSent(sequence, at: now)
         if isBulk(sessions[slot].priority), !wasOutstanding { flight.sent(written - FrameHeader.byteCount) }
@@ -130,7 +131,9 @@ extension Link {
     ) -> Int? {
         let fragment = body.fragment(index)
         let byteCount = FrameHeader.byteCount + fragment.range.count
-        guard out.freeCapacity >= byteCount, header.session == .control || byteCount <= earlyBudget ?? .max else {
+        guard out.freeCapacity >= byteCount else { return nil }
+        if let earlyBudget, header.session != .control, byteCount > earlyBudget {
+            self.earlyBudget = 0
             return nil
         }
         var header = header

@@ -41,6 +41,7 @@ struct SendStream: Sendable {
     var end: UInt64 { base + UInt64(entries.count) }
     var isEmpty: Bool { entries.isEmpty }
     var count: Int { entries.count }
+    var hasUnsent: Bool { next < end }
     var hasUnacknowledged: Bool { next > base }
     /// The highest sequence that a peer may truthfully have received.
     var highestSent: UInt64 { neverSent - 1 }

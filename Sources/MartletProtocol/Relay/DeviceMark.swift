@@ -32,6 +32,11 @@ struct DeviceMark: Equatable, Sendable {
         appended.contains(counter) ? .duplicate(offset: offset(of: counter)) : .new
     }
 
+    /// Whether the message is durable, and not only on its way there.
+    func isDurable(_ counter: UInt64) -> Bool {
+        durable.contains(counter)
+    }
+
     /// Records a message that has its offset but is not durable yet.
     mutating func append(_ counter: UInt64, at offset: UInt64) {
         appended.insert(counter)

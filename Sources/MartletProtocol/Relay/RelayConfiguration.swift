@@ -101,8 +101,8 @@ public enum RelayOutput: Sendable {
     case authenticate(ConnectionKey, AuthenticationRequest)
     /// Ask `transmit` for bytes when the connection can take some.
     case transmit(ConnectionKey)
-    /// End the connection; with `afterFlush` what `transmit` still gives goes out first. `closed` is not expected after
-    /// it.
+    /// End the connection; with `afterFlush` what `transmit` still gives goes out first. `closed` follows as
+    /// ever.
     case close(ConnectionKey, afterFlush: Bool)
     /// Read no more from this connection until `resumeReading`.
     case pauseReading(ConnectionKey)

@@ -196,6 +196,7 @@ extension RelayEngine {
             if let older = links[link]!.connection { say(.goaway, Notice(code: .staleEpoch), on: older, now: now) }
             links[link]!.epoch = Epoch(rawValue: links[link]!.epoch.rawValue &+ 1)
             links[link]!.token = grant.digest
+            links[link]!.link.adopt(limits, features: features)
             attach(link, to: slot, now: now)
             links[link]!.link.confirm(point.positions, now: now)
             resumed = links[link]!.link.positions

@@ -14,8 +14,15 @@ extension Room {
         switch marks[mark].look(up: counter) {
         case .duplicate(let offset):
             effects.append(.release(handle.key, byteCount: credit))
-            // A copy of what is still on its way to the store is confirmed together with the first.
-            if let offset, offset > durable { return }
+            // A copy of what is still on its way to the store: who sent it last is told when it is there.
+            guard marks[mark].isDurable(counter) else {
+                for index in unconfirmed.indices
+                where unconfirmed[index].mark == mark && unconfirmed[index].counter == counter {
+                    unconfirmed[index].poster = handle
+                    unconfirmed[index].credit = 0
+                }
+                return
+            }
             noteAccepted(slot, counter, at: offset ?? 0)
         case .new:
             head += 1
@@ -27,7 +34,7 @@ extension Room {
                 body: EncodedBody(relayed))
             tail.append(entry)
             unstored.append(entry)
-            unconfirmed.append(Unconfirmed(poster: handle, mark: mark, credit: credit))
+            unconfirmed.append(Unconfirmed(poster: handle, mark: mark, counter: counter, credit: credit))
         }
     }
 

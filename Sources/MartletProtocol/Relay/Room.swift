@@ -74,6 +74,8 @@ struct Room: Sendable {
     var members: [RoomMember?] = []
     var freeSlots: [Int] = []
     var memberCount = 0
+    /// Members of each account that has any.
+    var memberCountOfAccount: [AccountName: Int] = [:]
     var slotOfMark: [Int: Int] = [:]
     var markOfDevice: [DeviceKey: Int] = [:]
     var marks: [DeviceMark] = []
@@ -87,6 +89,7 @@ struct Room: Sendable {
     struct Unconfirmed: Sendable {
         var poster: MemberHandle
         var mark: Int
+        var counter: UInt64
         var credit: Int
     }
 
@@ -127,6 +130,7 @@ struct Room: Sendable {
         let slot = freeSlots.popLast() ?? members.count
         if slot == members.count { members.append(member) } else { members[slot] = member }
         memberCount += 1
+        memberCountOfAccount[join.who.account, default: 0] += 1
         slotOfMark[slot] = mark
         let handle = MemberHandle(room: index, slot: Int32(slot), key: join.member)
         effects.append(.opened(join.member, handle: handle, state))
@@ -142,6 +146,8 @@ struct Room: Sendable {
         slotOfMark[slot] = nil
         freeSlots.append(slot)
         memberCount -= 1
+        let left = (memberCountOfAccount[member.who.account] ?? 1) - 1
+        memberCountOfAccount[member.who.account] = left > 0 ? left : nil
         if !isPresent(member.who.account) { announce(member.who.account, .left, except: slot, into: &effects) }
     }
 
@@ -154,6 +160,7 @@ struct Room: Sendable {
     mutating func setAway(_ isAway: Bool, _ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
         guard let slot = slot(handle), let account = members[slot]?.who.account else { return }
         members[slot]?.isAway = isAway
+        guard memberCount <= Room.maxPresenceMembers else { return }
         guard !others(of: account, than: slot).contains(where: { !$0.isAway }) else { return }
         announce(account, isAway ? .away : .online, except: slot, into: &effects)
     }
@@ -198,7 +205,7 @@ struct Room: Sendable {
     }
 
     func isPresent(_ account: AccountName) -> Bool {
-        members.contains { $0?.who.account == account }
+        memberCountOfAccount[account] != nil
     }
 
     private func others(of account: AccountName, than slot: Int) -> [RoomMember] {

@@ -35,6 +35,11 @@ struct AcceptedTests {
     func zero() {
         #expect(throws: WireError.invalidValue(.acceptedRun)) { try parse(0, 1, 1) }
         #expect(throws: WireError.invalidValue(.acceptedRun)) { try parse(1, 0, 1) }
-        #expect(throws: WireError.invalidValue(.acceptedRun)) { try parse(1, 1, 0) }
+        #expect(throws: WireError.invalidValue(.acceptedRun)) { try parse(1, 2, 0) }
+    }
+
+    @Test("A single message may have been accepted at an offset that is no longer known")
+    func forgottenOffset() throws {
+        #expect(try parse(7, 1, 0).offset(of: 7) == nil)
     }
 }
