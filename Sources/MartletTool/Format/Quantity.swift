@@ -5,8 +5,8 @@ enum Quantity {
         case milliseconds, seconds
     }
 
-    /// A time from text: a number in `unit`, or one that ends in `ms`, `s` or `m`. `nil` for anything else and for times
-    /// below zero or beyond a year.
+    /// A time from text: a number in `unit`, or one that ends in `ms`, `s` or `m`. `nil` for anything else and for
+    /// times below zero or beyond a year.
     static func duration(parsing text: String, unit: TimeUnit) -> Duration? {
         let scales: [(suffix: String, seconds: Double)] = [("ms", 0.001), ("s", 1), ("m", 60)]
         var digits = text[...]
@@ -20,7 +20,8 @@ enum Quantity {
         return seconds <= 31_536_000 ? .nanoseconds(Int64((seconds * 1e9).rounded())) : nil
     }
 
-    /// A number of bytes from text: `4096`, `64K`, `1.5M`, `1G`, in powers of 1,024; a final `B`, `iB` or `/s` is let pass.
+    /// A number of bytes from text: `4096`, `64K`, `1.5M`, `1G`, in powers of 1,024; a final `B`, `iB` or `/s` is let
+    /// pass.
     static func byteCount(parsing text: String) -> Int? {
         var digits = text[...]
         for suffix in ["/s", "iB", "B"] where digits.hasSuffix(suffix) { digits = digits.dropLast(suffix.count) }

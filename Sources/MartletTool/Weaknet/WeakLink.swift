@@ -2,8 +2,8 @@ internal import MartletWire
 
 /// A weak link and all connections that go through it: what arrives when, what is damaged, which connection is cut.
 ///
-/// It knows no sockets and no clock; times are counted from when the link began. The same seed and the same bytes at the
-/// same times give the same trouble.
+/// It knows no sockets and no clock; times are counted from when the link began. The same seed and the same bytes at
+/// the same times give the same trouble.
 struct WeakLink: Sendable {
     /// One of the two ways of a connection.
     enum Direction: CaseIterable, Sendable {
