@@ -1,7 +1,6 @@
 import Foundation
 
-/// The command line tool: finds the command, applies its table to the words behind it, runs it and leaves with its
-/// code.
+/// The command line tool: finds the command, applies its table to the other words, runs it and leaves with its code.
 @main
 struct MartletTool {
     static func main() async {

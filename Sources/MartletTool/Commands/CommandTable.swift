@@ -1,7 +1,7 @@
 /// All subcommands, in the order in which help lists them.
 enum CommandTable {
     static let commands: [CommandSpec] = [
-        WeaknetCommand.spec
+        ServeCommand.spec, WeaknetCommand.spec,
     ]
 
     /// The command of that name.

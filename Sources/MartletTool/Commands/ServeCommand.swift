@@ -1,0 +1,115 @@
+import Foundation
+import MartletProtocol
+import MartletRelay
+import MartletTransport
+
+/// `martlet serve`: a relay.
+enum ServeCommand {
+    private static let listen = ListenAddress.option(fallback: "127.0.0.1:7227")
+    private static let tokens = Option.text(
+        "tokens", "FILE", help: "let in the accounts in FILE: an account and its token on each line")
+    private static let allowAll = Option.flag("allow-all", help: "let in everybody as whoever they say they are")
+    private static let history = Option.count(
+        "history", in: 1...100_000_000, fallback: 100_000, help: "how many messages are kept of each room")
+    private static let historyBytes = Option.byteCount(
+        "history-bytes", help: "how many bytes of messages are kept of each room [64M]")
+    private static let drain = Option.duration(
+        "drain", "S", in: .seconds, fallback: .seconds(5), help: "how long clients are given to leave at the end")
+    private static let quiet = Option.flag("quiet", short: "q", help: "no log")
+    private static let json = Option.flag("json", help: "log JSON objects, one a line, on standard output")
+
+    static let spec = CommandSpec(
+        name: "serve",
+        summary: "A relay: keeps rooms and passes messages on.",
+        options: [
+            listen.spec, tokens.spec, allowAll.spec, history.spec, historyBytes.spec, drain.spec, quiet.spec, json.spec,
+        ],
+        notes: [
+            """
+            One of --tokens and --allow-all is needed. Messages are kept in memory, the oldest giving way to new ones; \
+            they end with the process. When it is interrupted or asked to terminate, it sends its clients away; a second \
+            time, it leaves at once.
+            """
+        ],
+        exitCodes: [
+            ExitMeaning(.success, "it was interrupted or asked to terminate"),
+            ExitMeaning(.noInput, "the tokens cannot be read"),
+            ExitMeaning(.cannotCreate, "the address cannot be listened on"),
+        ]
+    ) { try await run($0) }
+
+    private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
+        let isJSON = arguments.has(json)
+        let isQuiet = arguments.has(quiet)
+        let log = LineLog(to: isJSON ? STDOUT_FILENO : STDERR_FILENO)
+        let relay = try relay(arguments) { event in
+            if isQuiet { return }
+            log.add(isJSON ? RelayLog.json(event, time: now()).text : "serve: \(RelayLog.text(event))")
+        }
+        let addresses: [SocketAddress]
+        do {
+            addresses = try relay.start()
+        } catch {
+            throw CommandError(.cannotCreate, "cannot listen: \(error)")
+        }
+        guard let address = addresses.first else { return .cannotCreate }
+        if isJSON {
+            try Output.print(
+                JSONLine.object([
+                    .init("time", .count(now())), .init("event", .string("listening")),
+                    .init("address", .string("\(address)")), .init("port", .count(address.port)),
+                ]).text)
+        } else {
+            if arguments[listen]?.port == 0 { try Output.print("\(address.port)") }
+            if !isQuiet { Output.report("serve: listening on \(address)") }
+        }
+        await end(relay, arguments)
+        let statistics = await statistics(of: relay)
+        if isJSON, !isQuiet { log.add(statistics.text) }
+        await log.finish()
+        return .success
+    }
+
+    private static func relay(
+        _ arguments: ParsedArguments, onEvent: @escaping @Sendable (RelayEvent) -> Void
+    ) throws -> Relay {
+        let authenticator: any Authenticator
+        switch (arguments[tokens], arguments.has(allowAll)) {
+        case (let path?, false): authenticator = TokenAuthenticator(try TokensFile.read(path))
+        case (nil, true): authenticator = .allowAll
+        default: throw UsageError(message: "one of '--tokens FILE' and '--allow-all' is needed")
+        }
+        var bounds = InMemoryStore.Bounds()
+        bounds.maxMessagesPerRoom = arguments[history] ?? bounds.maxMessagesPerRoom
+        bounds.maxByteCountPerRoom = arguments[historyBytes] ?? 64 << 20
+        return Relay(
+            configuration: .init(addresses: arguments[listen].map { [$0] } ?? []), store: InMemoryStore(bounds: bounds),
+            authenticator: authenticator, onEvent: onEvent)
+    }
+
+    /// Waits for the signal, then drains; another signal cuts that short.
+    private static func end(_ relay: Relay, _ arguments: ParsedArguments) async {
+        var signals = Interruptions.stream(of: [SIGINT, SIGTERM]).makeAsyncIterator()
+        _ = await signals.next()
+        let limit = arguments[drain] ?? .zero
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await relay.drain(within: limit) }
+            group.addTask { _ = await Interruptions.wait() }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+
+    private static func statistics(of relay: Relay) async -> JSONLine {
+        let statistics = await relay.statistics
+        await relay.shutdown()
+        return .object([
+            .init("time", .count(now())), .init("event", .string("ended")),
+            .init("connections", .count(statistics.connectionsAccepted)), .init("resumes", .count(statistics.resumes)),
+            .init("resumesRefused", .count(statistics.resumesRefused)), .init("faults", .count(statistics.faults)),
+            .init("messages", .count(statistics.messagesStored)),
+        ])
+    }
+
+    private static func now() -> Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
+}

@@ -1,0 +1,40 @@
+import Foundation
+
+/// Where a listener's lines go: batches are written whole, then the cursor follows.
+struct LineOutput {
+    private let descriptor: Int32
+    private let cursorFile: CursorFile?
+    private var tail = WrittenTail([])
+
+    /// Output to a descriptor; with a cursor file, what a former run wrote there but did not record is not repeated.
+    init(to descriptor: Int32, cursorFile: CursorFile?, resuming cursor: Cursor?) {
+        self.descriptor = descriptor
+        self.cursorFile = cursorFile
+        guard let recorded = cursor?.place, let place = Self.place(of: descriptor), recorded.device == place.device,
+            recorded.file == place.file, recorded.byteCount < place.byteCount
+        else { return }
+        tail = WrittenTail(Self.read(descriptor, from: recorded.byteCount, to: place.byteCount))
+    }
+
+    /// Writes lines, the last of which belongs to the message at `offset`, and then the cursor.
+    mutating func write(_ bytes: [UInt8], upTo offset: UInt64) throws(CommandError) {
+        try Output.write(Array(tail.remove(from: bytes)), to: descriptor)
+        try cursorFile?.write(Cursor(offset: offset, place: Self.place(of: descriptor)))
+    }
+
+    /// Where the descriptor's file ends; `nil` when it is none.
+    static func place(of descriptor: Int32) -> Cursor.Place? {
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return Cursor.Place(
+            device: UInt64(status.st_dev), file: UInt64(status.st_ino), byteCount: UInt64(max(status.st_size, 0)))
+    }
+
+    /// The descriptor is open for writing only, so the file is opened again. What cannot be read is none.
+    private static func read(_ descriptor: Int32, from start: UInt64, to end: UInt64) -> [UInt8] {
+        guard let file = FileHandle(forReadingAtPath: "/dev/fd/\(descriptor)") else { return [] }
+        defer { try? file.close() }
+        try? file.seek(toOffset: start)
+        return (try? file.read(upToCount: Int(clamping: end - start))).map { Array($0) } ?? []
+    }
+}

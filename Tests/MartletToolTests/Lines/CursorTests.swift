@@ -1,0 +1,34 @@
+import Testing
+
+@testable import MartletTool
+
+@Suite struct CursorTests {
+    @Test(arguments: [
+        Cursor(offset: 0), Cursor(offset: .max),
+        Cursor(offset: 7, place: .init(device: 1, file: 2, byteCount: 3)),
+    ])
+    func `a cursor's text reads back`(cursor: Cursor) {
+        #expect(Cursor(cursor.text) == cursor)
+    }
+
+    @Test(arguments: [
+        "", "\n", "7\n", "martlet-cursor 7", "martlet-cursor\n", "martlet-cursor x\n", "martlet-cursor 1 2\n",
+        "martlet-cursor  7\n", "martlet-cursor 7\nmore\n", "martlet-cursor -1\n",
+    ])
+    func `what is no cursor`(text: String) {
+        #expect(Cursor(text) == nil)
+    }
+
+    @Test func `what was written before is not written again`() {
+        var tail = WrittenTail(Array("one\ntw".utf8))
+        #expect(tail.remove(from: Array("one\n".utf8)) == [])
+        #expect(tail.remove(from: Array("two\n".utf8)) == ArraySlice("o\n".utf8))
+        #expect(tail.remove(from: Array("two\n".utf8)) == ArraySlice("two\n".utf8))
+    }
+
+    @Test func `what somebody else wrote is left and everything is written`() {
+        var tail = WrittenTail(Array("other\n".utf8))
+        #expect(tail.remove(from: Array("one\n".utf8)) == ArraySlice("one\n".utf8))
+        #expect(tail.remove(from: Array("other\n".utf8)) == ArraySlice("other\n".utf8))
+    }
+}
