@@ -27,8 +27,8 @@ enum ServeCommand {
         notes: [
             """
             One of --tokens and --allow-all is needed. Messages are kept in memory, the oldest giving way to new ones; \
-            they end with the process. When it is interrupted or asked to terminate, it sends its clients away; a second \
-            time, it leaves at once.
+            they end with the process. When it is interrupted or asked to terminate, it sends its clients away; a \
+            second time, it leaves at once.
             """
         ],
         exitCodes: [

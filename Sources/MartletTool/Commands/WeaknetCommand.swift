@@ -40,8 +40,8 @@ enum WeaknetCommand {
         ],
         notes: [
             """
-            Bytes keep their order. What comes faster than the link carries is left with its sender, except for what is \
-            on its way and a queue of 64 KiB. A black hole holds what it swallows, as TCP would, and lets nobody \
+            Bytes keep their order. What comes faster than the link carries is left with its sender, except for what \
+            is on its way and a queue of 64 KiB. A black hole holds what it swallows, as TCP would, and lets nobody \
             connect meanwhile. The same seed and the same traffic meet the same trouble. It runs until it is \
             interrupted, then says what it did.
             """
