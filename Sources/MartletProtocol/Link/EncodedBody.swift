@@ -23,6 +23,9 @@ public final class EncodedBody: Sendable {
 
     /// All fragments' bytes, one after the other.
     public let bytes: [UInt8]
+    /// The size of the body before it was compressed, in bytes: what credit counts.
+    public let plainByteCount: Int
+    private let fragmentByteCount: Int
     private let first: Fragment
     private let others: [Fragment]
 
@@ -41,7 +44,9 @@ public final class EncodedBody: Sendable {
     }
 
     private init(_ plain: [UInt8], _ fragmentByteCount: Int, _ compress: (RawSpan) -> [UInt8]?) {
-        precondition(fragmentByteCount > 0)
+        precondition(fragmentByteCount > 0, "a fragment has at least one byte")
+        plainByteCount = plain.count
+        self.fragmentByteCount = fragmentByteCount
         if plain.count <= fragmentByteCount {
             let packed = compress(plain.rawBytes)
             let wire = packed ?? plain
@@ -76,5 +81,9 @@ public final class EncodedBody: Sendable {
 
     func byteCount(ofFragment index: Int) -> Int {
         fragment(index).range.count
+    }
+
+    func plainByteCount(ofFragment index: Int) -> Int {
+        min(fragmentByteCount, plainByteCount - index * fragmentByteCount)
     }
 }

@@ -20,10 +20,12 @@ struct FairScheduler: Sendable {
     }
 
     /// The most that other classes send while a class with work waits for its turn, in bytes: their quanta of the round
-    /// that ends and of the one that begins, and the frame by which each may overrun.
+    /// that ends and of those in which the class makes up for its last frame, and the frame by which each may overrun.
     static func waitBoundByteCount(of priority: Priority, maxFrameByteCount: Int) -> Int {
-        Priority.allCases.filter { $0 != priority }
-            .reduce(0) { $0 + 2 * quantumByteCount(of: $1) + maxFrameByteCount }
+        let quantum = quantumByteCount(of: priority)
+        let rounds = 1 + (maxFrameByteCount + quantum - 1) / quantum
+        return Priority.allCases.filter { $0 != priority }
+            .reduce(0) { $0 + rounds * quantumByteCount(of: $1) + maxFrameByteCount }
     }
 
     private struct Class: Sendable {
@@ -40,18 +42,18 @@ struct FairScheduler: Sendable {
         classes[Int(priority.rawValue)].ready.append(slot)
     }
 
-    /// Whether any class that may send has work.
-    func hasWork(_ isAllowed: (Priority) -> Bool) -> Bool {
-        Priority.allCases.contains { !classes[Int($0.rawValue)].ready.isEmpty && isAllowed($0) }
+    /// Whether any class that may send has work; bulk is what is not urgent and not high.
+    func hasWork(allowsBulk: Bool) -> Bool {
+        Priority.allCases.contains { !classes[Int($0.rawValue)].ready.isEmpty && (allowsBulk || !$0.isBulk) }
     }
 
-    /// The slot whose turn it is; it stays at the head until `served` or `remove`.
-    mutating func next(where isAllowed: (Priority) -> Bool) -> (slot: Int, priority: Priority)? {
-        if let choice = choose(isAllowed) { return choice }
-        guard hasWork(isAllowed) else { return nil }
+    /// The slot whose turn it is; it stays at the head until `served` or `skipHead`.
+    mutating func next(allowsBulk: Bool) -> (slot: Int, priority: Priority)? {
+        if let choice = choose(allowsBulk) { return choice }
+        guard hasWork(allowsBulk: allowsBulk) else { return nil }
         while true {
             beginRound()
-            if let choice = choose(isAllowed) { return choice }
+            if let choice = choose(allowsBulk) { return choice }
         }
     }
 
@@ -70,16 +72,21 @@ struct FairScheduler: Sendable {
         _ = classes[Int(priority.rawValue)].ready.popFirst()
     }
 
+    /// Takes a session's slot out of its class, wherever it stands.
+    mutating func remove(_ slot: Int, priority: Priority) {
+        let index = Int(priority.rawValue)
+        guard classes[index].ready.contains(slot) else { return }
+        classes[index].ready = Deque(classes[index].ready.filter { $0 != slot })
+    }
+
     mutating func removeAll() {
         for index in classes.indices { classes[index].ready.removeAll() }
     }
 
-    private func choose(_ isAllowed: (Priority) -> Bool) -> (slot: Int, priority: Priority)? {
-        for priority in Priority.allCases {
-            let candidate = classes[Int(priority.rawValue)]
-            if candidate.deficit > 0, let slot = candidate.ready.first, isAllowed(priority) {
-                return (slot, priority)
-            }
+    private func choose(_ allowsBulk: Bool) -> (slot: Int, priority: Priority)? {
+        for priority in Priority.allCases where allowsBulk || !priority.isBulk {
+            let index = Int(priority.rawValue)
+            if classes[index].deficit > 0, let slot = classes[index].ready.first { return (slot, priority) }
         }
         return nil
     }
@@ -91,4 +98,9 @@ struct FairScheduler: Sendable {
             classes[index].deficit = min(classes[index].deficit + quantum, quantum)
         }
     }
+}
+
+extension Priority {
+    /// Whether frames of this priority keep within the flight window.
+    var isBulk: Bool { self >= .normal }
 }

@@ -33,6 +33,12 @@ struct FlightWindow: Equatable, Sendable {
         inFlight = max(0, inFlight - bytes)
     }
 
+    /// Nothing was acknowledged for a whole timeout: what is known of the path no longer holds (RFC 9002 §7.6).
+    mutating func collapse() {
+        byteCount = FlightWindow.minimumByteCount
+        isProbing = true
+    }
+
     /// Accounts acknowledged bytes; the window only grows when it was what held the sender back.
     mutating func acknowledged(_ bytes: Int, rtt: Duration?, now: Instant) {
         let wasLimited = inFlight + FlightWindow.minimumByteCount >= byteCount

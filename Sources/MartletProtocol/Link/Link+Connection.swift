@@ -15,7 +15,8 @@ extension Link {
     public var deadline: Instant? {
         guard carrier != nil else { return nil }
         var earliest = ackDeadline
-        for candidate in [ackTimer.deadline, isBlocked ? lastAckProgress + Link.ackTimeout : nil] {
+        let overdue = hasUnacknowledged ? lastAckProgress + Link.ackTimeout : nil
+        for candidate in [ackTimer.deadline, creditProbe.deadline, overdue] {
             if let candidate { earliest = min(earliest ?? candidate, candidate) }
         }
         return earliest
@@ -30,7 +31,8 @@ extension Link {
         earlyBudget = isEarly ? Link.earlyByteCount : nil
         lastAckProgress = now
         for slot in sessions.indices where sessions[slot].isLive {
-            sessions[slot].send.rewind()
+            sessions[slot].send.rewind(losesOvertaken: carrier == .unreliable)
+            noteOutstanding(slot)
             schedule(slot)
         }
     }
@@ -40,14 +42,20 @@ extension Link {
         carrier = nil
         control.removeAll()
         scheduler.removeAll()
+        blockedSlots.removeAll()
+        ackSlots.removeAll()
         earlyBudget = nil
         ackDeadline = nil
+        isAckDue = false
         echo = nil
         probe = nil
         ackTimer.stop()
+        creditProbe = CreditProbe()
+        wasWaitingForRoom = false
         flight.reset()
         for slot in sessions.indices where sessions[slot].isLive {
             sessions[slot].isScheduled = false
+            sessions[slot].isBlocked = false
             sessions[slot].transients.removeAll()
             sessions[slot].needsAck = false
         }
@@ -63,45 +71,46 @@ extension Link {
     /// Whether the peer's positions can be continued from: a resume is refused whole, never in part.
     public func canResume(from positions: [SessionPosition]) -> Bool {
         positions.allSatisfy { position in
-            if let slot = slots[position.session] {
-                let send = sessions[slot].send
-                return position.received + 1 >= send.base && position.received <= send.highestSent
+            guard let slot = slots[position.session] else {
+                return position.received == 0 || retired[position.session] != nil
             }
-            return position.received == 0 || retired.contains { $0.session == position.session }
+            let send = sessions[slot].send
+            return position.received <= send.highestSent && position.received + 1 >= send.base
         }
     }
 
     /// Continues from where the peer says it is; the early limit is lifted.
     ///
-    /// A closing session that the peer does not name is finished there and is dropped here.
+    /// A session that the peer has closed and does not name is finished there and is dropped here. Any other that it
+    /// does not name it has not heard of yet, or has reset and says so.
     public mutating func confirm(_ positions: [SessionPosition]?, now: Instant) {
         earlyBudget = nil
         if let positions {
             counters.resumes += 1
+            let received = Dictionary(positions.map { ($0.session, $0.received) }) { $1 }
             for slot in sessions.indices where sessions[slot].isLive {
-                let session = sessions[slot]
-                guard let position = positions.first(where: { $0.session == session.id }) else {
-                    if session.state == .closing || session.state == .closingByPeer { remove(slot) }
+                guard let position = received[sessions[slot].id] else {
+                    if sessions[slot].peerClosed { remove(slot, isReset: false) }
                     continue
                 }
-                let part = sessions[slot].send.acknowledge(cumulative: position.received)
-                noteReleased(slot, part?.releasedByteCount ?? 0)
-                if sessions[slot].isFinished { remove(slot) }
+                guard let part = sessions[slot].send.acknowledge(cumulative: position) else { continue }
+                if sessions[slot].priority.isBulk { flight.abandoned(part.byteCount) }
+                noteOutstanding(slot)
+                report(slot, released: part.releasedByteCount)
+                if sessions[slot].isFinished { remove(slot, isReset: false) }
             }
         }
         for slot in sessions.indices where sessions[slot].isLive {
             schedule(slot)
-            sessions[slot].needsAck = true
+            wantAck(of: slot, at: now + Link.maxAckDelay)
         }
         lastAckProgress = now
-        wantAck(at: now + Link.maxAckDelay)
     }
 
     /// Takes over what hello and welcome agreed on; sessions opened ahead of it get their larger windows.
     public mutating func adopt(_ limits: Limits, features: Features) {
         self.limits = limits
         self.features = features
-        linkCreditLimit = max(linkCreditLimit, UInt64(limits.linkWindow))
         announcedLinkCredit = max(announcedLinkCredit, UInt64(limits.linkWindow))
         for slot in sessions.indices.dropFirst() where sessions[slot].isLive {
             let window = min(limits.sessionWindow, SessionPreset(sessions[slot].kind).windowByteCount)
@@ -113,16 +122,20 @@ extension Link {
     /// Acts on the deadlines that have passed.
     public mutating func deadlinePassed(now: Instant) -> OnDeadline {
         guard let carrier else { return .proceed }
-        if isBlocked, lastAckProgress + Link.ackTimeout <= now { return .ackTimeout }
-        // The kernel takes more bytes only as the peer takes them: on a stream that is a sign of life.
-        if carrier == .reliable, wroteSinceExpiry { ackTimer.heard() }
+        let isWaitingForRoom = isAckDue || !control.isEmpty || hasFrames
+        if let ackDeadline, ackDeadline <= now {
+            self.ackDeadline = nil
+            isAckDue = true
+        }
+        if hasUnacknowledged, lastAckProgress + Link.ackTimeout <= now { return .ackTimeout }
+        if creditProbe.expired(now: now, timeout: ackTimeoutInterval) { sendProbe(now: now) }
         let onExpiry = ackTimer.expired(
             now: now, timeout: ackTimeoutInterval, isReliableCarrier: carrier == .reliable)
         switch onExpiry {
         case .none:
             break
         case .probe:
-            wroteSinceExpiry = false
+            wasWaitingForRoom = isWaitingForRoom
             sendProbe(now: now)
         case .sendAgain:
             loseOverdue(now: now)
@@ -137,10 +150,6 @@ extension Link {
         carrier == .reliable ? max(rtt.baseTimeout, .seconds(1)) : rtt.baseTimeout
     }
 
-    private var isBlocked: Bool {
-        sessions.contains { $0.isLive && $0.send.hasUnacknowledged }
-    }
-
     private mutating func sendProbe(now: Instant) {
         probes += 1
         let nonce = Link.probeBit | probes
@@ -148,14 +157,22 @@ extension Link {
         queueControl(.ping, flags: .ackNow, EncodedBody(Ping(nonce: nonce).encode()))
     }
 
+    /// What is overdue on a carrier that may have lost it goes out again, the oldest frames of each session first.
     private mutating func loseOverdue(now: Instant) {
+        let sentBefore = now + (.zero - rtt.baseTimeout)
         for slot in sessions.indices where sessions[slot].isLive {
-            if sessions[slot].send.loseFrames(sentBefore: now, limit: 16) > 0 { schedule(slot) }
+            let lost = sessions[slot].send.loseFrames(sentBefore: sentBefore, limit: Link.maxOverdueFrames)
+            noteLost(slot, lost)
+            // The timer runs since the last news; a frame that left a moment ago is then the oldest there is.
+            if lost.frameCount == 0 { noteLost(slot, sessions[slot].send.loseFrames(sentBefore: now, limit: 1)) }
         }
+        flight.collapse()
     }
 
-    private mutating func noteReleased(_ slot: Int, _ byteCount: Int) {
-        guard byteCount > 0, sessions[slot].id != .control else { return }
-        arrivals.append(.acknowledged(sessions[slot].id, byteCount: byteCount))
+    /// Frames are to go out again.
+    mutating func noteLost(_ slot: Int, _ lost: SendStream.Lost) {
+        guard lost.frameCount > 0 else { return }
+        if sessions[slot].priority.isBulk { flight.abandoned(lost.byteCount) }
+        schedule(slot)
     }
 }

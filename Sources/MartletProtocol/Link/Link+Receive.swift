@@ -23,77 +23,106 @@ extension Link {
         ackTimer.heard()
         guard let rule = header.type.rule else { return try skip(header, now: now) }
         guard rule.allows(header), !rule.isHandshake else { throw .peer(.protocolViolation) }
-        guard header.compression != .none else {
-            return try take(header, rule, body, isInPlace: true, body.byteCount, now)
-        }
-        guard features.contains(.zlib), header.compression == .zlib else { throw .peer(.compressionNotAllowed) }
+        guard header.compression != .none else { return try take(header, rule, body, isInPlace: true, now) }
+        guard features.contains(.zlib) else { throw .peer(.compressionNotAllowed) }
         let plain: [UInt8]
         do { plain = try inflater.inflate(body, limit: limits.maxBodyByteCount) } catch { throw LinkError(error) }
-        return try take(header, rule, plain.rawBytes, isInPlace: false, body.byteCount, now)
+        return try take(header, rule, plain.rawBytes, isInPlace: false, now)
     }
 
     private mutating func take(
-        _ header: FrameHeader, _ rule: FrameRule, _ plain: RawSpan, isInPlace: Bool, _ wireByteCount: Int,
-        _ now: Instant
+        _ header: FrameHeader, _ rule: FrameRule, _ plain: RawSpan, isInPlace: Bool, _ now: Instant
     ) throws(LinkError) -> Reception {
         guard rule.isReliable else { return try takeUnreliable(header, plain, isInPlace: isInPlace, now: now) }
+        guard !header.flags.contains(.moreFragments) || header.type.mayBeFragmented else {
+            throw .peer(.protocolViolation)
+        }
+        return try takeReliable(header, plain, isInPlace: isInPlace, now)
+    }
+
+    private mutating func takeReliable(
+        _ header: FrameHeader, _ plain: RawSpan, isInPlace: Bool, _ now: Instant
+    ) throws(LinkError) -> Reception {
         echo = PendingEcho(timestamp: header.timestamp, arrived: now)
-        guard let slot = try slot(for: header, now: now) else { return .handled }
-        guard let sequence = sessions[slot].receive.sequence(low: header.sequence) else { return .handled }
-        let arrival: ReceiveStream.Arrival
-        do throws(LinkError) {
-            arrival = try sessions[slot].receive.accept(
-                sequence, type: header.type, hasMore: header.flags.contains(.moreFragments), plain: plain,
-                wireByteCount: wireByteCount, isInPlace: isInPlace)
-        } catch {
-            guard error.scope == .session else { throw error }
-            fail(slot, error.code)
+        guard let slot = try slot(for: header, plain, now: now) else { return .handled }
+        guard let sequence = sessions[slot].receive.sequence(low: header.sequence) else { throw .peer(.outOfWindow) }
+        guard let arrival = try accept(sequence, header, plain, slot: slot, isInPlace: isInPlace) else {
             return .handled
         }
-        sessions[slot].needsAck = true
-        let isUrgent = arrival == .held || arrival == .duplicate || header.flags.contains(.ackNow)
-        wantAck(at: isUrgent || sessions[slot].receive.hasGap ? nil : now + Link.maxAckDelay)
+        let isUrgent = arrival == .duplicate || header.flags.contains(.ackNow) || sessions[slot].receive.hasGap
+        wantAck(of: slot, at: isUrgent || arrival == .dropped ? nil : now + Link.maxAckDelay)
         switch arrival {
         case .duplicate:
             counters.duplicates += 1
-            return .handled
-        case .held:
-            return .handled
+        case .held, .dropped:
+            break
         case .ready:
             readySlots.append(slot)
-            return .handled
+        case .deliver where header.type.rule == nil:
+            break
+        case .deliver where sessions[slot].peerClosed:
+            throw .peer(.protocolViolation)
+        case .deliver where header.type.isLifecycle:
+            try handleLifecycle(header.type, plain, slot: slot)
         case .deliver:
-            guard !header.type.isLifecycle else {
-                try handleLifecycle(header.type, plain, slot: slot, now: now)
-                return .handled
-            }
-            let credit = header.type.isCredited ? wireByteCount : 0
-            try charge(credit)
-            return .deliver(sessions[slot].id, creditByteCount: credit)
+            return .deliver(sessions[slot].id, creditByteCount: header.type.isCredited ? plain.byteCount : 0)
         }
+        return .handled
+    }
+
+    /// Gives a frame to its session's stream; nil when the session was reset for it.
+    private mutating func accept(
+        _ sequence: UInt64, _ header: FrameHeader, _ plain: RawSpan, slot: Int, isInPlace: Bool
+    ) throws(LinkError) -> ReceiveStream.Arrival? {
+        let hadGap = sessions[slot].receive.hasGap
+        let assembling = sessions[slot].receive.assemblingByteCount
+        let held = sessions[slot].receive.heldByteCount
+        let fault: LinkError
+        do throws(LinkError) {
+            let arrival = try sessions[slot].receive.accept(
+                sequence, type: header.type, hasMore: header.flags.contains(.moreFragments), plain: plain,
+                isInPlace: isInPlace, heldRoom: limits.linkWindow - heldByteCount)
+            assemblingByteCount += sessions[slot].receive.assemblingByteCount - assembling
+            heldByteCount += sessions[slot].receive.heldByteCount - held
+            // A gap that was filled is said at once too.
+            if hadGap { wantAck(of: slot, at: nil) }
+            if header.type.isCredited, arrival.isNew { try chargeLink(plain.byteCount) }
+            return arrival
+        } catch {
+            fault = error
+        }
+        assemblingByteCount += sessions[slot].receive.assemblingByteCount - assembling
+        heldByteCount += sessions[slot].receive.heldByteCount - held
+        guard fault.scope == .session else { throw fault }
+        try chargeLink(header.type.isCredited ? plain.byteCount : 0)
+        fail(slot, fault.code)
+        return nil
     }
 
     /// The slot of a reliable frame's session; an `open` makes one.
-    private mutating func slot(for header: FrameHeader, now: Instant) throws(LinkError) -> Int? {
-        if let slot = slots[header.session] { return slot }
-        if let late = retired.first(where: { $0.session == header.session }) {
-            // The peer has not heard our last acknowledgement: it is repeated.
-            if finalAcks.count < Link.maxRetired, !finalAcks.contains(late) { finalAcks.append(late) }
+    private mutating func slot(for header: FrameHeader, _ plain: RawSpan, now: Instant) throws(LinkError) -> Int? {
+        let id = header.session
+        if let slot = slots[id] { return slot }
+        guard retired[id] == nil else {
+            retired.oweAck(id)
             wantAck(at: nil)
             return nil
         }
         guard header.type == .open else {
             // On a carrier without order the open may still be under way; what is not acknowledged comes again.
-            if carrier == .reliable { reset(header.session, code: .unknownSession) }
+            guard carrier == .reliable || isOurs(id) else { return nil }
+            guard openBudget.take(now: now) else { throw .peer(.churnLimit) }
+            refuse(id, .unknownSession)
             return nil
         }
         guard openBudget.take(now: now) else { throw .peer(.churnLimit) }
-        guard (header.session.rawValue % 2 == 1) == (role == .relay) else { throw .peer(.protocolViolation) }
-        guard sessionCount < limits.maxSessions else {
-            reset(header.session, code: .tooManySessions)
+        guard !isOurs(id), header.sequence == 1 else { throw .peer(.protocolViolation) }
+        let open = try Link.parse(Open.self, plain)
+        guard sessionCount < min(limits.maxSessions, Link.maxSessions) else {
+            refuse(id, .tooManySessions)
             return nil
         }
-        return insert(header.session, kind: .chat, state: .accepting)
+        return insert(id, kind: open.kind, state: .accepting)
     }
 
     private mutating func skip(_ header: FrameHeader, now: Instant) throws(LinkError) -> Reception {
@@ -102,14 +131,10 @@ extension Link {
         counters.skipped += 1
         guard header.flags.contains(.reliable) else { return .skipped }
         // An unknown reliable frame still has its place in the sequence of its session.
-        guard let slot = slots[header.session], let sequence = sessions[slot].receive.sequence(low: header.sequence)
-        else { return .skipped }
-        let empty: [UInt8] = []
-        let arrival = try sessions[slot].receive.accept(
-            sequence, type: header.type, hasMore: false, plain: empty.rawBytes, wireByteCount: 0, isInPlace: true)
-        if arrival == .ready { readySlots.append(slot) }
-        sessions[slot].needsAck = true
-        wantAck(at: now + Link.maxAckDelay)
+        var header = header
+        header.flags.remove(.moreFragments)
+        let nothing: [UInt8] = []
+        _ = try takeReliable(header, nothing.rawBytes, isInPlace: true, now)
         return .skipped
     }
 
@@ -126,7 +151,7 @@ extension Link {
         case .goaway:
             arrivals.append(.goAway(try Link.parse(GoAway.self, plain)))
         default:
-            guard isInPlace, let slot = slots[header.session], sessions[slot].expectsMessages else { return .handled }
+            guard isInPlace, let slot = slots[header.session], !sessions[slot].peerClosed else { return .handled }
             return .deliver(header.session, creditByteCount: 0)
         }
         return .handled
@@ -141,8 +166,7 @@ extension Link {
         guard pingBudget.take(now: now) else { throw .peer(.controlFlood) }
         echo = PendingEcho(timestamp: header.timestamp, arrived: now)
         if header.flags.contains(.ackNow) {
-            for slot in sessions.indices where sessions[slot].isLive { sessions[slot].needsAck = true }
-            wantAck(at: nil)
+            for slot in sessions.indices where sessions[slot].isLive { wantAck(of: slot, at: nil) }
         }
         let queued = control.reduce(0) { $0 + ($1.type == .pong ? 1 : 0) }
         guard queued < Link.maxQueuedPongs else { return }
@@ -157,33 +181,26 @@ extension Link {
         self.probe = nil
         // The acknowledgement that the probe asked for came before this pong: what it lacks, the peer lacks.
         for slot in sessions.indices where sessions[slot].isLive {
-            let lost = sessions[slot].send.loseFrames(sentBefore: probe.sentAt, limit: SendStream.maxEntries)
-            if lost > 0 { schedule(slot) }
+            noteLost(slot, sessions[slot].send.loseFrames(sentBefore: probe.sentAt, limit: SendStream.maxEntries))
         }
     }
 
     private mutating func takeAck(_ ack: Ack, now: Instant) throws(LinkError) {
-        raiseLinkCredit(to: ack.linkCredit)
+        if ack.linkCredit > linkCreditLimit ?? 0 { linkCreditLimit = ack.linkCredit }
+        ackCount += 1
         var total = SendStream.Acknowledged()
         var bulk = 0
         for entry in ack.sessions {
             guard let slot = slots[entry.session] else { continue }
-            guard var part = sessions[slot].send.acknowledge(cumulative: entry.cumulative) else {
-                throw .peer(.ackUnsent)
-            }
-            for range in entry.ranges {
-                guard let more = sessions[slot].send.acknowledge(range: range) else { throw .peer(.ackUnsent) }
-                part.add(more)
-            }
-            sessions[slot].send.raiseCreditLimit(to: entry.creditLimit)
-            if carrier == .unreliable, let highest = entry.ranges.last?.upperBound {
-                _ = sessions[slot].send.loseFrames(behind: highest)
-            }
-            if isBulk(sessions[slot].priority) { bulk += part.byteCount }
+            guard sessions[slot].lastAck != ackCount else { throw .peer(.protocolViolation) }
+            sessions[slot].lastAck = ackCount
+            let part = try acknowledge(entry, slot: slot)
+            if sessions[slot].priority.isBulk { bulk += part.byteCount }
             total.add(part)
             report(slot, released: part.releasedByteCount)
-            if sessions[slot].isFinished { remove(slot) } else { schedule(slot) }
+            if sessions[slot].isFinished { remove(slot, isReset: false) } else { schedule(slot) }
         }
+        unblock()
         let sample = ack.echo.flatMap { sampleRTT($0, sentAt: total.largestSentAt, now: now) }
         flight.acknowledged(bulk, rtt: sample, now: now)
         guard total.frameCount > 0 else { return }
@@ -192,14 +209,22 @@ extension Link {
         ackTimer.progressed(now: now, timeout: ackTimeoutInterval, hasOutstanding: hasUnacknowledged)
     }
 
-    /// Sessions that only the link's credit held back have their turn again.
-    private mutating func raiseLinkCredit(to limit: UInt64) {
-        guard limit > linkCreditLimit else { return }
-        linkCreditLimit = limit
-        for slot in sessions.indices where sessions[slot].isLive && sessions[slot].send.hasUnsent { schedule(slot) }
+    private mutating func acknowledge(
+        _ entry: SessionAck, slot: Int
+    ) throws(LinkError) -> SendStream.Acknowledged {
+        guard var part = sessions[slot].send.acknowledge(cumulative: entry.cumulative) else { throw .peer(.ackUnsent) }
+        for range in entry.ranges {
+            guard let more = sessions[slot].send.acknowledge(range: range) else { throw .peer(.ackUnsent) }
+            part.add(more)
+        }
+        sessions[slot].send.raiseCreditLimit(to: entry.creditLimit)
+        noteLost(slot, sessions[slot].send.loseOvertaken())
+        noteOutstanding(slot)
+        return part
     }
 
-    private mutating func report(_ slot: Int, released: Int) {
+    /// Tells the engine of room in a session's queue, in steps that are worth it.
+    mutating func report(_ slot: Int, released: Int) {
         guard released > 0 else { return }
         sessions[slot].unreportedByteCount += released
         let unreported = sessions[slot].unreportedByteCount
@@ -227,19 +252,16 @@ extension Link {
         return max(sample - echo.delay, .zero)
     }
 
-    mutating func handleLifecycle(
-        _ type: FrameType, _ body: RawSpan, slot: Int, now: Instant
-    ) throws(LinkError) {
+    mutating func handleLifecycle(_ type: FrameType, _ body: RawSpan, slot: Int) throws(LinkError) {
         let id = sessions[slot].id
         switch type {
         case .open:
             let open = try Link.parse(Open.self, body)
-            guard sessions[slot].state == .accepting else { throw .peer(.protocolViolation) }
-            sessions[slot].kind = open.kind
-            sessions[slot].priority = SessionPreset(open.kind).priority
+            try noteOpenedByPeer(slot, isAllowed: !isOurs(id))
             arrivals.append(.open(id, open))
         case .opened:
             let opened = try Link.parse(Opened.self, body)
+            try noteOpenedByPeer(slot, isAllowed: isOurs(id))
             if sessions[slot].state == .opening { sessions[slot].state = .open }
             arrivals.append(.opened(id, opened))
         case .close:
@@ -248,15 +270,18 @@ extension Link {
             arrivals.append(.closed(id, code: close.code))
             finishClose(slot)
         case .reset:
-            let reset = try Link.parse(Reset.self, body)
-            guard let target = slots[reset.session], target != 0 else { return }
-            remove(target)
-            arrivals.append(.reset(reset.session, code: reset.code))
+            try takeReset(try Link.parse(Reset.self, body))
         case .suspend:
             arrivals.append(.suspended(id))
         default:
             arrivals.append(.resumed(id, cursor: try Link.parse(Resume.self, body).cursor))
         }
+    }
+
+    /// A session is opened once, by one side, and confirmed once, by the other.
+    private mutating func noteOpenedByPeer(_ slot: Int, isAllowed: Bool) throws(LinkError) {
+        guard isAllowed, !sessions[slot].wasOpenedByPeer else { throw .peer(.protocolViolation) }
+        sessions[slot].wasOpenedByPeer = true
     }
 
     private mutating func finishClose(_ slot: Int) {
@@ -265,15 +290,8 @@ extension Link {
             append(slot, .close, EncodedBody(Close(code: nil, reason: nil).encode()))
             sessions[slot].state = .closingByPeer
         case .closing, .closingByPeer:
-            if sessions[slot].isFinished { remove(slot) }
+            if sessions[slot].isFinished { remove(slot, isReset: false) }
         }
-    }
-
-    /// A fault of the peer's in one session resets that session only.
-    mutating func fail(_ slot: Int, _ code: ErrorCode) {
-        let id = sessions[slot].id
-        reset(id, code: code)
-        arrivals.append(.reset(id, code: code))
     }
 }
 
@@ -283,6 +301,19 @@ extension FrameType {
         switch self {
         case .open, .opened, .close, .reset, .suspend, .resume: true
         default: false
+        }
+    }
+
+    /// Whether bodies of this type may be cut into fragments: what applications say, and the list of members.
+    var mayBeFragmented: Bool { isCredited || self == .opened }
+}
+
+extension ReceiveStream.Arrival {
+    /// Whether the frame had not arrived before, and is kept.
+    var isNew: Bool {
+        switch self {
+        case .deliver, .ready, .held: true
+        case .duplicate, .dropped: false
         }
     }
 }

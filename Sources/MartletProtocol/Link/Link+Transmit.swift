@@ -4,10 +4,9 @@ extension Link {
     /// Whether `transmit` has something to write now.
     public func hasOutput(now: Instant) -> Bool {
         guard carrier != nil else { return false }
-        if !control.isEmpty { return true }
+        if isAckDue || !control.isEmpty { return true }
         if let ackDeadline, ackDeadline <= now { return true }
-        if let earlyBudget, earlyBudget <= 0 { return false }
-        return scheduler.hasWork(isAllowed)
+        return hasFrames
     }
 
     /// Writes whole frames as long as they fit and the peer allows; what does not fit stays.
@@ -16,32 +15,18 @@ extension Link {
     public mutating func transmit(into out: inout OutputRawSpan, now: Instant) {
         guard carrier != nil else { return }
         let start = out.byteCount
-        if let ackDeadline, ackDeadline <= now || !control.isEmpty || scheduler.hasWork(isAllowed) {
-            guard writeAck(into: &out, now: now) else { return }
-        }
-        while let frame = control.first {
-            guard writeControl(frame, into: &out, now: now) else { return }
-            _ = control.popFirst()
-        }
-        while earlyBudget.map({ $0 > 0 }) ?? true, let turn = scheduler.next(where: isAllowed) {
-            guard sessions[turn.slot].isScheduled, sessions[turn.slot].priority == turn.priority else {
-                scheduler.skipHead(turn.priority)
-                continue
-            }
-            guard let written = writeNext(turn.slot, into: &out, now: now) else { break }
-            if written == 0 {
-                scheduler.skipHead(turn.priority)
-                sessions[turn.slot].isScheduled = false
-                continue
-            }
-            let hasMore = hasWork(turn.slot)
-            sessions[turn.slot].isScheduled = hasMore
-            scheduler.served(turn.priority, byteCount: written, hasMore: hasMore)
-        }
+        write(into: &out, now: now)
+        creditProbe.update(isStuck: isStuck, now: now, timeout: ackTimeoutInterval)
         guard out.byteCount > start else { return }
         counters.bytesSent += UInt64(out.byteCount - start)
-        wroteSinceExpiry = true
-        if hasUnacknowledged { ackTimer.sent(now: now, timeout: ackTimeoutInterval) }
+        if wasWaitingForRoom {
+            // A stream takes more bytes only as the peer takes them: a sign of life.
+            wasWaitingForRoom = false
+            ackTimer.heard()
+        }
+        guard hasUnacknowledged else { return }
+        if ackTimer.deadline == nil { lastAckProgress = now }
+        ackTimer.sent(now: now, timeout: ackTimeoutInterval)
     }
 
     /// The milliseconds since the link began, as frames carry them; they wrap after 49 days and only differences count.
@@ -49,81 +34,164 @@ extension Link {
         UInt32(truncatingIfNeeded: (now - began).milliseconds)
     }
 
-    private func isAllowed(_ priority: Priority) -> Bool {
-        priority < .normal || flight.hasRoom
+    private mutating func write(into out: inout OutputRawSpan, now: Instant) {
+        // An acknowledgement that is owed rides along with whatever goes out.
+        if isAckDue || ackDeadline.map({ $0 <= now || !control.isEmpty || hasFrames }) ?? false {
+            guard writeAcks(into: &out, now: now) else { return }
+        }
+        while let frame = control.first {
+            let header = header(frame.type, frame.flags, .control, 0, now)
+            guard write(header, frame.body, fragment: 0, into: &out) != nil else { return }
+            _ = control.popFirst()
+        }
+        while hasFrames, let turn = scheduler.next(allowsBulk: flight.hasRoom) {
+            switch writeNext(turn.slot, into: &out, now: now) {
+            case .written(let byteCount):
+                let hasMore = sessions[turn.slot].hasUnsent
+                sessions[turn.slot].isScheduled = hasMore
+                scheduler.served(turn.priority, byteCount: byteCount, hasMore: hasMore)
+            case .nothing:
+                scheduler.skipHead(turn.priority)
+                sessions[turn.slot].isScheduled = false
+            case .noRoom:
+                return
+            }
+        }
     }
 
-    private func hasWork(_ slot: Int) -> Bool {
-        !sessions[slot].transients.isEmpty || sessions[slot].send.nextToSend(linkCredit: linkCreditLeft) != nil
+    // MARK: Frames of sessions
+
+    var hasFrames: Bool {
+        earlyBudget != 0 && scheduler.hasWork(allowsBulk: flight.hasRoom)
     }
 
-    private var linkCreditLeft: UInt64 {
-        linkCreditLimit - min(linkCreditUsed, linkCreditLimit)
+    /// Whether frames wait for credit, and nothing under way will bring news of it.
+    private var isStuck: Bool {
+        !blockedSlots.isEmpty && !hasUnacknowledged && earlyBudget == nil
     }
 
-    /// Writes the session's next frame: nil when it does not fit, 0 when there is none that may go.
-    private mutating func writeNext(_ slot: Int, into out: inout OutputRawSpan, now: Instant) -> Int? {
+    private enum OnWrite {
+        case written(Int)
+        case nothing
+        case noRoom
+    }
+
+    private mutating func writeNext(_ slot: Int, into out: inout OutputRawSpan, now: Instant) -> OnWrite {
         let id = sessions[slot].id
+        let priority = sessions[slot].priority
         if let body = sessions[slot].transients.first {
-            let header = header(.transient, FrameFlags([], priority: sessions[slot].priority), id, 0, now)
-            guard let written = write(header, body, fragment: 0, into: &out) else { return nil }
+            let header = header(.transient, FrameFlags([], priority: priority), id, 0, now)
+            guard let written = writeEarly(header, body, fragment: 0, into: &out) else { return .noRoom }
             _ = sessions[slot].transients.popFirst()
-            return written
+            return .written(written)
         }
-        guard let sequence = sessions[slot].send.nextToSend(linkCredit: linkCreditLeft) else { return 0 }
+        let credit = linkCredit
+        guard let sequence = sessions[slot].send.nextToSend(credit) else {
+            block(slot)
+            return .nothing
+        }
         let entry = sessions[slot].send[sequence]
-        let isLast = Int(entry.fragment) + 1 == entry.body.fragmentCount
-        var flags = FrameFlags(.reliable, priority: sessions[slot].priority)
-        if !isLast { flags.insert(.moreFragments) }
+        var flags = FrameFlags(.reliable, priority: priority)
+        if !entry.isLast { flags.insert(.moreFragments) }
         let header = header(entry.type, flags, id, UInt32(truncatingIfNeeded: sequence), now)
-        guard let written = write(header, entry.body, fragment: Int(entry.fragment), into: &out) else { return nil }
-        if sequence < sessions[slot].send.neverSent { counters.retransmissions += 1 }
-        let wasOutstanding = entry.sentAt > 0 && sequence < sessions[slot].send.next
-        linkCreditUsed += sessions[slot].send.markSent(sequence, at: now)
-        if isBulk(sessions[slot].priority), !wasOutstanding { flight.sent(written - FrameHeader.byteCount) }
-        if let earlyBudget { self.earlyBudget = earlyBudget - written }
-        return written
+        guard let written = writeEarly(header, entry.body, fragment: Int(entry.fragment), into: &out) else {
+            return .noRoom
+        }
+        let reserved = sessions[slot].send.reservedCredit
+        if let sent = sessions[slot].send.markSent(sequence, at: now, available: credit.available) {
+            linkCreditUsed += sent.cost
+            linkCreditReserved = linkCreditReserved - reserved + sessions[slot].send.reservedCredit
+            if sent.isUnreserved {
+                unreservedSlot = slot
+            } else if unreservedSlot == slot {
+                unreservedSlot = nil
+            }
+        } else {
+            counters.retransmissions += 1
+        }
+        if priority.isBulk { flight.sent(entry.byteCount) }
+        noteOutstanding(slot)
+        return .written(written)
     }
 
-    private mutating func writeControl(_ frame: ControlOutput, into out: inout OutputRawSpan, now: Instant) -> Bool {
-        write(header(frame.type, frame.flags, .control, 0, now), frame.body, fragment: 0, into: &out) != nil
+    private mutating func block(_ slot: Int) {
+        guard sessions[slot].hasUnsent, !sessions[slot].isBlocked else { return }
+        sessions[slot].isBlocked = true
+        blockedSlots.append(slot)
     }
 
-    /// Says what has arrived, of as many sessions as a body of the least size holds; the rest follows in the next
-    /// frame.
-    private mutating func writeAck(into out: inout OutputRawSpan, now: Instant) -> Bool {
-        var parts: [SessionAck] = finalAcks.prefix(Link.maxRetired).map {
-            SessionAck(session: $0.session, cumulative: $0.cumulative, creditLimit: 0)
+    /// Credit has come: every session that waited for some tries again.
+    mutating func unblock() {
+        for slot in blockedSlots where sessions[slot].isLive {
+            sessions[slot].isBlocked = false
+            schedule(slot)
         }
-        var room = Link.maxAckByteCount - parts.reduce(0) { $0 + $1.byteCount }
-        var isComplete = true
-        for slot in sessions.indices where sessions[slot].isLive && sessions[slot].needsAck {
-            sessions[slot].receive.refreshCredit()
-            let part = SessionAck(
-                session: sessions[slot].id, cumulative: sessions[slot].receive.cumulative,
-                creditLimit: sessions[slot].receive.creditLimit, ranges: sessions[slot].receive.ranges())
-            room -= part.byteCount
-            isComplete = room >= 0
-            guard isComplete else { break }
-            parts.append(part)
-        }
-        let echoed = echo.map { Echo(timestamp: $0.timestamp, delay: max(now - $0.arrived, .zero)) }
-        let credit = linkCreditReleased + UInt64(limits.linkWindow)
-        let body = EncodedBody(Ack(echo: echoed, linkCredit: credit, sessions: parts).encode())
-        guard write(header(.ack, [], .control, 0, now), body, fragment: 0, into: &out) != nil else { return false }
-        announcedLinkCredit = max(announcedLinkCredit, credit)
-        finalAcks.removeAll()
-        for part in parts {
-            if let slot = slots[part.session] { sessions[slot].needsAck = false }
-        }
-        ackDeadline = isComplete ? nil : .zero
+        blockedSlots.removeAll(keepingCapacity: true)
+    }
+
+    // MARK: Acknowledgements
+
+    /// Writes what is to be acknowledged, in as many frames as it takes; false when there was no room for all.
+    private mutating func writeAcks(into out: inout OutputRawSpan, now: Instant) -> Bool {
+        repeat {
+            guard out.freeCapacity >= FrameHeader.byteCount + Link.maxAckByteCount else { return false }
+            let credit = linkCreditToAnnounce
+            let echoed = echo.map { Echo(timestamp: $0.timestamp, delay: max(now - $0.arrived, .zero)) }
+            let ack = Ack(echo: echoed, linkCredit: credit, sessions: takeSessionAcks())
+            guard write(header(.ack, [], .control, 0, now), EncodedBody(ack.encode()), fragment: 0, into: &out) != nil
+            else { return false }
+            announcedLinkCredit = credit
+            echo = nil
+        } while !ackSlots.isEmpty || !retired.owed.isEmpty
+        ackDeadline = nil
+        isAckDue = false
         return true
     }
+
+    /// What there is to say of sessions, as much as one frame holds; it counts as said.
+    private mutating func takeSessionAcks() -> [SessionAck] {
+        var parts: [SessionAck] = []
+        var room = Link.maxAckByteCount - Link.maxSessionAckByteCount
+        while room > 0, parts.count < Ack.maxSessionCount, let part = retired.popOwed() ?? popSessionAck() {
+            room -= part.byteCount
+            parts.append(part)
+        }
+        return parts
+    }
+
+    private mutating func popSessionAck() -> SessionAck? {
+        while let slot = ackSlots.popLast() {
+            guard sessions[slot].isLive, sessions[slot].needsAck else { continue }
+            sessions[slot].needsAck = false
+            sessions[slot].receive.refreshCredit()
+            let receive = sessions[slot].receive
+            return SessionAck(
+                session: sessions[slot].id, cumulative: receive.cumulative, creditLimit: receive.creditLimit,
+                ranges: receive.ranges)
+        }
+        return nil
+    }
+
+    // MARK: Bytes
 
     private func header(
         _ type: FrameType, _ flags: FrameFlags, _ session: SessionID, _ sequence: UInt32, _ now: Instant
     ) -> FrameHeader {
         FrameHeader(type: type, sequence: sequence, timestamp: timestamp(now), flags: flags, session: session)
+    }
+
+    /// Writes a frame that has to keep within the early budget; the first that does not ends the early phase.
+    private mutating func writeEarly(
+        _ header: FrameHeader, _ body: EncodedBody, fragment: Int, into out: inout OutputRawSpan
+    ) -> Int? {
+        guard let earlyBudget else { return write(header, body, fragment: fragment, into: &out) }
+        guard FrameHeader.byteCount + body.byteCount(ofFragment: fragment) <= earlyBudget else {
+            self.earlyBudget = 0
+            return nil
+        }
+        guard let written = write(header, body, fragment: fragment, into: &out) else { return nil }
+        self.earlyBudget = earlyBudget - written
+        return written
     }
 
     private mutating func write(
@@ -132,10 +200,6 @@ extension Link {
         let fragment = body.fragment(index)
         let byteCount = FrameHeader.byteCount + fragment.range.count
         guard out.freeCapacity >= byteCount else { return nil }
-        if let earlyBudget, header.session != .control, byteCount > earlyBudget {
-            self.earlyBudget = 0
-            return nil
-        }
         var header = header
         header.compression = fragment.compression
         header.bodyByteCount = UInt32(fragment.range.count)

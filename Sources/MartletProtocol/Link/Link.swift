@@ -25,6 +25,8 @@ public enum Carrier: Sendable {
 /// The contract: after `receive` or `deadlinePassed`, call `nextArrival` until it answers nil; after anything,
 /// `hasOutput` says whether `transmit` has something to write, and `deadline` when to come back.
 public struct Link: Sendable {
+    /// Frames of a session that one expiry of the timer sends again, on a carrier without order.
+    static let maxOverdueFrames = 16
     /// The longest that an acknowledgement is held back (RFC 9000 §13.2.1).
     public static let maxAckDelay: Duration = .milliseconds(25)
     /// How long the peer may leave frames unacknowledged while it shows signs of life (Specs/hostile.md row 20).
@@ -33,10 +35,12 @@ public struct Link: Sendable {
     public static let maxQueuedPongs = 4
     /// Body bytes sent on a new connection before the peer has answered the hello.
     public static let earlyByteCount = 8 * 1024
-    /// The body of an acknowledgement at the most, in bytes; sessions that do not fit follow in the next.
+    /// Sessions open at a time at the most, whatever the limits say: one resume names them and the control session.
+    static let maxSessions = ResumePoint.maxPositionCount - 1
+    /// Bytes of an acknowledgement's body at the most; what is left goes into another.
     static let maxAckByteCount = 8 * 1024
-    /// Closed sessions remembered, so that late frames of theirs are told from errors.
-    static let maxRetired = 64
+    /// Bytes that one session takes of it at the most.
+    static let maxSessionAckByteCount = 1024
 
     let role: LinkRole
     let began: Instant
@@ -46,30 +50,49 @@ public struct Link: Sendable {
     var sessions: [Session]
     var slots: [SessionID: Int] = [.control: 0]
     var freeSlots: [Int] = []
-    var retired = Deque<Retired>()
-    /// Acknowledgements still owed for sessions that are gone; bounded by what one ack frame names.
-    var finalAcks: [Retired] = []
+    var retired = RetiredSessions()
     var nextID: UInt16
     var scheduler = FairScheduler()
     var arrivals = Deque<LinkEvent>()
     var readySlots = Deque<Int>()
+    /// Sessions that had nothing to send but what credit forbade.
+    var blockedSlots: [Int] = []
+    /// Sessions with frames that wait for acknowledgement.
+    var outstandingCount = 0
 
     var control = Deque<ControlOutput>()
+    /// Bytes that may still go out before the peer has answered the hello; nil when it has.
     var earlyBudget: Int?
-    var linkCreditLimit: UInt64
-    var linkCreditUsed: UInt64 = 0
-    var linkCreditReleased: UInt64 = 0
-    var linkCreditReceived: UInt64 = 0
-    var announcedLinkCredit: UInt64
 
+    /// The link's credit for sending: used, kept for messages that are partly sent, and the peer's limit once it has
+    /// named one.
+    var linkCreditUsed: UInt64 = 0
+    var linkCreditReserved: UInt64 = 0
+    var linkCreditLimit: UInt64?
+    /// The session that is in the middle of a message for whose end no credit is kept.
+    var unreservedSlot: Int?
+    /// The link's credit for receiving: arrived, given back, and the limit that the peer has been told.
+    var linkCreditReceived: UInt64 = 0
+    var linkCreditReleased: UInt64 = 0
+    var announcedLinkCredit: UInt64
+    /// What has arrived of messages whose ends have not, and what is held out of order, in bytes over all sessions.
+    var assemblingByteCount = 0
+    var heldByteCount = 0
+
+    /// When the acknowledgement has to go out, or that it has to with the next chance to send.
     var ackDeadline: Instant?
+    var isAckDue = false
+    var ackSlots: [Int] = []
     var echo: PendingEcho?
     var ackTimer = AckTimer()
+    var creditProbe = CreditProbe()
     var lastAckProgress = Instant.zero
+    var ackCount: UInt64 = 0
     var probe: Probe?
     var probes: UInt64 = 0
     var flight = FlightWindow()
-    var wroteSinceExpiry = false
+    /// The carrier had no room for all there was when the acknowledgement timer last ran out.
+    var wasWaitingForRoom = false
     var pingBudget = TokenBucket(burst: 100, perMinute: 600)
     var openBudget = TokenBucket(burst: 100, perMinute: 33 * 60)
     var unknownBudget = TokenBucket(burst: 32, perMinute: 32)
@@ -78,12 +101,6 @@ public struct Link: Sendable {
     public internal(set) var rtt = RTTEstimator()
     /// What has been counted since the link began.
     public internal(set) var counters = LinkCounters()
-
-    /// A session that is gone, and how far the peer had come in it.
-    struct Retired: Equatable, Sendable {
-        var session: SessionID
-        var cumulative: UInt64
-    }
 
     /// A control frame that waits to be written.
     struct ControlOutput: Sendable {
@@ -115,7 +132,6 @@ public struct Link: Sendable {
         self.features = features
         self.began = began
         nextID = role == .client ? 1 : 2
-        linkCreditLimit = UInt64(limits.linkWindow)
         announcedLinkCredit = UInt64(limits.linkWindow)
         sessions = [
             Session(
@@ -131,9 +147,7 @@ public struct Link: Sendable {
     public var isAttached: Bool { carrier != nil }
 
     /// Whether frames wait for the peer's acknowledgement.
-    public var hasUnacknowledged: Bool {
-        sessions.contains { $0.isLive && $0.send.hasUnacknowledged }
-    }
+    public var hasUnacknowledged: Bool { outstandingCount > 0 }
 
     // MARK: Sessions
 
@@ -141,9 +155,9 @@ public struct Link: Sendable {
     ///
     /// - Throws: `tooManySessions` when the peer's bound is reached.
     public mutating func open(_ open: Open) throws(LinkError) -> SessionID {
-        guard sessionCount < limits.maxSessions else { throw .local(.tooManySessions) }
+        guard sessionCount < min(limits.maxSessions, Link.maxSessions) else { throw .local(.tooManySessions) }
         var id = SessionID(rawValue: nextID)
-        while slots[id] != nil { id = SessionID(rawValue: following(id.rawValue)) }
+        while slots[id] != nil || retired[id] != nil { id = SessionID(rawValue: following(id.rawValue)) }
         nextID = following(id.rawValue)
         let slot = insert(id, kind: open.kind, state: .opening)
         append(slot, .open, EncodedBody(open.encode()))
@@ -159,7 +173,7 @@ public struct Link: Sendable {
 
     /// Says our last on a session; it is gone when both sides have and ours was acknowledged.
     public mutating func close(_ id: SessionID, code: ErrorCode? = nil) {
-        guard let slot = slots[id] else { return }
+        guard let slot = slots[id], slot != 0 else { return }
         switch sessions[slot].state {
         case .opening, .open: sessions[slot].state = .closing
         case .accepting: return reset(id, code: code ?? .cancelled)
@@ -171,20 +185,25 @@ public struct Link: Sendable {
     /// Ends a session at once on both sides; what was queued on it is dropped.
     public mutating func reset(_ id: SessionID, code: ErrorCode) {
         guard id != .control else { return }
-        if let slot = slots[id] { remove(slot) }
-        append(0, .reset, EncodedBody(Reset(session: id, code: code, reason: nil).encode()))
+        guard let slot = slots[id] else {
+            guard retired[id] == nil else { return }
+            return appendReset(id, code, creditUsed: 0)
+        }
+        // The peer has never heard of it.
+        let isKnown = !isOurs(id) || sessions[slot].send.highestSent > 0
+        let creditUsed = sessions[slot].send.creditUsed
+        remove(slot, isReset: true, isKnown: isKnown)
+        if isKnown { appendReset(id, code, creditUsed: creditUsed) }
     }
 
     /// Asks the peer to hold messages of this session back until `resume`.
     public mutating func suspend(_ id: SessionID) {
-        guard let slot = slots[id] else { return }
-        append(slot, .suspend, EncodedBody(Suspend().encode()))
+        appendOrder(.suspend, EncodedBody(Suspend().encode()), on: id)
     }
 
     /// Takes messages of this session again, from `cursor` if given.
     public mutating func resume(_ id: SessionID, cursor: UInt64?) {
-        guard let slot = slots[id] else { return }
-        append(slot, .resume, EncodedBody(Resume(cursor: cursor).encode()))
+        appendOrder(.resume, EncodedBody(Resume(cursor: cursor).encode()), on: id)
     }
 
     // MARK: Sending
@@ -207,9 +226,9 @@ public struct Link: Sendable {
         return .queued
     }
 
-    /// Queues a transient frame; when too many wait the oldest is dropped.
+    /// Queues a transient frame; when too many wait the oldest is dropped. One that does not fit in a frame is dropped.
     public mutating func sendTransient(_ body: EncodedBody, on id: SessionID) {
-        guard isAttached, let slot = slots[id], sessions[slot].takesMessages else { return }
+        guard isAttached, body.fragmentCount == 1, let slot = slots[id], sessions[slot].takesMessages else { return }
         if sessions[slot].transients.count >= Session.maxTransients { _ = sessions[slot].transients.popFirst() }
         sessions[slot].transients.append(body)
         schedule(slot)
@@ -225,17 +244,21 @@ public struct Link: Sendable {
         queueControl(.goaway, flags: [], EncodedBody(GoAway(notice).encode()))
     }
 
-    /// Gives back the credit of a message that the application has taken.
+    /// Gives back the credit of a message that the application has taken; more than it was given is ignored.
     public mutating func release(_ byteCount: Int, on id: SessionID) {
         guard byteCount > 0 else { return }
-        linkCreditReleased += UInt64(byteCount)
-        if let slot = slots[id], sessions[slot].receive.release(byteCount) {
-            sessions[slot].needsAck = true
-            wantAck(at: nil)
+        if let slot = slots[id] {
+            linkCreditReleased += UInt64(sessions[slot].receive.release(byteCount))
+            if sessions[slot].receive.wantsAnnouncement { wantAck(of: slot, at: nil) }
+        } else {
+            linkCreditReleased += retired.release(UInt64(byteCount), of: id)
         }
-        if linkCreditReleased + UInt64(limits.linkWindow) >= announcedLinkCredit + UInt64(limits.linkWindow) / 2 {
-            wantAck(at: nil)
-        }
+        announceLinkCredit()
+    }
+
+    /// Gives back the credit of every message of a session, taken or not, because nobody will take them any more.
+    public mutating func releaseAll(on id: SessionID) {
+        release(.max, on: id)
     }
 
     /// Bytes of bodies that wait on a session to be sent or acknowledged.
@@ -248,17 +271,14 @@ public struct Link: Sendable {
         while true {
             if let event = arrivals.popFirst() { return .event(event) }
             guard let slot = readySlots.first else { return nil }
-            guard let frame = sessions[slot].receive.popReady() else {
+            guard sessions[slot].isLive, let frame = sessions[slot].receive.popReady() else {
                 _ = readySlots.popFirst()
                 continue
             }
-            let id = sessions[slot].id
-            if frame.type.isLifecycle {
-                try handleLifecycle(frame.type, frame.body.rawBytes, slot: slot, now: now)
-                continue
-            }
-            try charge(frame.creditByteCount)
-            return .frame(id, frame)
+            guard frame.type.rule != nil else { continue }
+            guard !sessions[slot].peerClosed else { throw .peer(.protocolViolation) }
+            guard frame.type.isLifecycle else { return .frame(sessions[slot].id, frame) }
+            try handleLifecycle(frame.type, frame.body.rawBytes, slot: slot)
         }
     }
 
@@ -266,35 +286,8 @@ public struct Link: Sendable {
 
     static let probeBit: UInt64 = 1 << 63
 
-    mutating func insert(_ id: SessionID, kind: SessionKind, state: Session.State) -> Int {
-        let window = min(limits.sessionWindow, SessionPreset(kind).windowByteCount)
-        let session = Session(
-            id: id, kind: kind, state: state, sendLimit: window, receiveWindow: window,
-            maxMessageByteCount: limits.maxMessageByteCount)
-        let slot: Int
-        if let free = freeSlots.popLast() {
-            slot = free
-            sessions[slot] = session
-        } else {
-            slot = sessions.count
-            sessions.append(session)
-        }
-        slots[id] = slot
-        return slot
-    }
-
-    mutating func remove(_ slot: Int) {
-        let id = sessions[slot].id
-        guard slots.removeValue(forKey: id) != nil else { return }
-        flight.abandoned(isBulk(sessions[slot].priority) ? sessions[slot].send.byteCount : 0)
-        sessions[slot].send.dropAll()
-        sessions[slot].transients.removeAll()
-        sessions[slot].isScheduled = false
-        sessions[slot].isLive = false
-        freeSlots.append(slot)
-        retired.append(Retired(session: id, cumulative: sessions[slot].receive.cumulative))
-        if sessions[slot].needsAck { finalAcks.append(retired[retired.count - 1]) }
-        if retired.count > Link.maxRetired { _ = retired.popFirst() }
+    func isOurs(_ id: SessionID) -> Bool {
+        (id.rawValue % 2 == 1) == (role == .client)
     }
 
     mutating func append(_ slot: Int, _ type: FrameType, _ body: EncodedBody) {
@@ -302,8 +295,14 @@ public struct Link: Sendable {
         schedule(slot)
     }
 
+    private mutating func appendOrder(_ type: FrameType, _ body: EncodedBody, on id: SessionID) {
+        guard let slot = slots[id], slot != 0, sessions[slot].takesMessages, sessions[slot].send.hasRoom(for: body)
+        else { return }
+        append(slot, type, body)
+    }
+
     mutating func schedule(_ slot: Int) {
-        guard carrier != nil, !sessions[slot].isScheduled else { return }
+        guard carrier != nil, !sessions[slot].isScheduled, sessions[slot].hasUnsent else { return }
         sessions[slot].isScheduled = true
         scheduler.enqueue(slot, priority: sessions[slot].priority)
     }
@@ -313,21 +312,25 @@ public struct Link: Sendable {
         control.append(ControlOutput(type: type, flags: flags, body: body))
     }
 
+    /// An acknowledgement is to go out by `deadline`, or with nil as soon as there is a chance to send.
     mutating func wantAck(at deadline: Instant?) {
-        // nil: as soon as there is a chance to send.
-        ackDeadline = min(ackDeadline ?? .distantFuture, deadline ?? .zero)
+        guard carrier != nil else { return }
+        guard let deadline else { return isAckDue = true }
+        ackDeadline = min(ackDeadline ?? .distantFuture, deadline)
     }
 
-    func isBulk(_ priority: Priority) -> Bool { priority >= .normal }
+    mutating func wantAck(of slot: Int, at deadline: Instant?) {
+        guard carrier != nil else { return }
+        if !sessions[slot].needsAck {
+            sessions[slot].needsAck = true
+            ackSlots.append(slot)
+        }
+        wantAck(at: deadline)
+    }
 
     private func following(_ id: UInt16) -> UInt16 {
         let next = id &+ 2
         return next == 0 ? 2 : next
-    }
-
-    mutating func charge(_ byteCount: Int) throws(LinkError) {
-        linkCreditReceived += UInt64(byteCount)
-        guard linkCreditReceived <= announcedLinkCredit else { throw .peer(.creditExceeded) }
     }
 }
 

@@ -6,7 +6,7 @@ public struct OrderedFrame: Equatable, Sendable {
     public var type: FrameType
     /// The whole body, inflated and with its fragments joined.
     public var body: [UInt8]
-    /// What it cost in credit, in bytes as sent; the receiver gives it back with `Link.release`.
+    /// What it cost in credit, in bytes; the receiver gives it back with `Link.release`.
     public var creditByteCount: Int
 }
 
@@ -15,6 +15,10 @@ public struct OrderedFrame: Equatable, Sendable {
 /// A frame is the next one (delivered where it lies), one from beyond a gap (held, within bounds), or a repetition
 /// (dropped and acknowledged again). What arrives behind a gap is delivered when the gap closes. Nothing here depends
 /// on the carrier.
+///
+/// Credit is charged when a frame arrives, whether or not it is in order, in bytes after inflating: what it costs in
+/// memory. The limit is what was given back plus the window, and while a message is incomplete also what has arrived of
+/// it, since nobody can take it before its end has come: a message may be larger than the window.
 struct ReceiveStream: Sendable {
     /// How far ahead of the next expected sequence a frame may be; beyond it the peer is not keeping to its window
     /// (Specs/hostile.md row 21).
@@ -23,6 +27,8 @@ struct ReceiveStream: Sendable {
     static let maxHeldFrames = 1024
     /// Ranges that one acknowledgement names at the most.
     static let maxAckRanges = 32
+    /// The longest message of a type that uses no credit, in bytes; `opened` with all its members is the longest.
+    static let maxUncreditedByteCount = 64 * 1024
 
     enum Arrival: Equatable {
         /// It is the next frame, whole in itself: use the body where it lies.
@@ -33,98 +39,112 @@ struct ReceiveStream: Sendable {
         case held
         /// It was there already.
         case duplicate
+        /// It is beyond a gap and there is no room to keep it; it will come again.
+        case dropped
     }
 
     private struct Held: Sendable {
         var type: FrameType
         var hasMore: Bool
         var body: [UInt8]
-        var wireByteCount: Int
     }
 
     /// The next sequence in order.
-    private(set) var expected: UInt64 = 1
+    private(set) var expected: UInt64
     private var held: [UInt64: Held] = [:]
-    private var heldByteCount = 0
+    private var heldRanges = SequenceRanges()
+    private(set) var heldByteCount = 0
     private var ready = Deque<OrderedFrame>()
     private var assembling: OrderedFrame?
     private var maxMessageByteCount: Int
 
-    /// Absolute credit: what the peer may send, what it has sent, and what was given back.
+    /// Absolute credit: what the peer has been told that it may send, what has arrived, what went on to the
+    /// application, and what the application gave back.
     private(set) var creditLimit: UInt64
     private(set) var creditReceived: UInt64 = 0
-    private var creditReleased: UInt64 = 0
+    private(set) var creditDelivered: UInt64 = 0
+    private(set) var creditReleased: UInt64 = 0
     private var windowByteCount: UInt64
 
-    init(windowByteCount: Int, maxMessageByteCount: Int) {
+    /// A stream whose first frame has the sequence `first`.
+    init(windowByteCount: Int, maxMessageByteCount: Int, first: UInt64 = 1) {
         self.windowByteCount = UInt64(windowByteCount)
         self.creditLimit = UInt64(windowByteCount)
         self.maxMessageByteCount = maxMessageByteCount
+        expected = first
     }
 
     var hasGap: Bool { !held.isEmpty }
     /// The highest sequence received with everything before it.
     var cumulative: UInt64 { expected - 1 }
+    /// What has arrived of a message whose end has not, in bytes of credit.
+    var assemblingByteCount: Int { assembling?.creditByteCount ?? 0 }
+    /// Ranges received beyond the gap, ascending, at most `maxAckRanges`.
+    var ranges: [ClosedRange<UInt64>] { Array(heldRanges.ranges.prefix(ReceiveStream.maxAckRanges)) }
 
-    /// The whole sequence of a frame whose low 32 bits are given: the one nearest to what is expected (RFC 9000 §A.3).
+    /// The whole sequence of a frame whose low 32 bits are given: the one nearest to what is expected (RFC 9000 §A.3);
+    /// nil when that would be below 1.
     func sequence(low: UInt32) -> UInt64? {
         let distance = Int64(Int32(bitPattern: low &- UInt32(truncatingIfNeeded: expected)))
         if distance < 0, UInt64(-distance) >= expected { return nil }
         return UInt64(Int64(expected) + distance)
     }
 
-    /// What to do with a frame; the body is `plain` (inflated), its size on the wire is what credit counts.
+    /// What to do with a frame whose body is `plain`, inflated.
+    ///
+    /// - Parameter heldRoom: bytes that may still be held out of order on the whole link.
     mutating func accept(
-        _ sequence: UInt64, type: FrameType, hasMore: Bool, plain: RawSpan, wireByteCount: Int,
-        isInPlace: Bool
+        _ sequence: UInt64, type: FrameType, hasMore: Bool, plain: RawSpan, isInPlace: Bool, heldRoom: Int
     ) throws(LinkError) -> Arrival {
-        guard sequence >= expected else { return .duplicate }
+        guard sequence >= expected, held[sequence] == nil else { return .duplicate }
         guard sequence - expected < ReceiveStream.windowFrameCount else { throw .peer(.outOfWindow) }
         guard sequence == expected else {
-            return try hold(sequence, type: type, hasMore: hasMore, plain: plain, wireByteCount: wireByteCount)
+            guard held.count < ReceiveStream.maxHeldFrames, plain.byteCount <= heldRoom else { return .dropped }
+            try charge(type, plain.byteCount)
+            held[sequence] = Held(type: type, hasMore: hasMore, body: [UInt8](copying: plain))
+            heldRanges.insert(sequence)
+            heldByteCount += plain.byteCount
+            return .held
         }
-        try charge(type, wireByteCount)
+        try charge(type, plain.byteCount)
         expected += 1
-        if isInPlace, !hasMore, assembling == nil, held.isEmpty, ready.isEmpty { return .deliver }
-        try join(type, hasMore: hasMore, plain: plain, wireByteCount: wireByteCount)
+        if isInPlace, !hasMore, assembling == nil, held.isEmpty, ready.isEmpty {
+            guard plain.byteCount <= maxByteCount(of: type) else { throw .session(.messageTooLarge) }
+            if type.isCredited { creditDelivered += UInt64(plain.byteCount) }
+            return .deliver
+        }
+        try join(type, hasMore: hasMore, plain: plain)
         try drainHeld()
         return .ready
     }
 
     /// The next frame that a gap or a fragment had kept back.
     mutating func popReady() -> OrderedFrame? {
-        ready.popFirst()
+        guard let frame = ready.popFirst() else { return nil }
+        creditDelivered += UInt64(frame.creditByteCount)
+        return frame
     }
 
-    /// Ranges received beyond the gap, ascending, at most `maxAckRanges`.
-    func ranges() -> [ClosedRange<UInt64>] {
-        guard !held.isEmpty else { return [] }
-        var result: [ClosedRange<UInt64>] = []
-        for sequence in held.keys.sorted() {
-            if let last = result.last, last.upperBound + 1 == sequence {
-                result[result.count - 1] = last.lowerBound...sequence
-            } else if result.count == ReceiveStream.maxAckRanges {
-                break
-            } else {
-                result.append(sequence...sequence)
-            }
-        }
-        return result
+    // MARK: Credit
+
+    /// Gives credit back for bytes the application has taken; returns how many of them were its to give.
+    mutating func release(_ byteCount: Int) -> Int {
+        let released = min(UInt64(byteCount), creditDelivered - creditReleased)
+        creditReleased += released
+        return Int(released)
     }
 
-    /// Gives credit back for bytes the application has taken; says whether the peer should hear of it soon.
-    mutating func release(_ byteCount: Int) -> Bool {
-        creditReleased += UInt64(byteCount)
-        let limit = creditReleased + windowByteCount
-        // Half a window: often enough that the sender does not stall, seldom enough that it rides on other frames.
-        guard limit >= creditLimit + windowByteCount / 2 else { return false }
-        creditLimit = limit
-        return true
+    /// Whether the peer should hear of its credit soon: half a window is often enough that it does not stall, and
+    /// seldom enough that it mostly rides on other frames. When nothing is left to take it is all there is to say.
+    var wantsAnnouncement: Bool {
+        let gained = limit - min(creditLimit, limit)
+        if gained >= max(windowByteCount / 2, 1) { return true }
+        return creditReleased == creditReceived && gained > windowByteCount / 16
     }
 
-    /// Raises the announced limit to all that has been released, because an acknowledgement goes out anyway.
+    /// Raises the announced limit to all that there is, because an acknowledgement goes out anyway.
     mutating func refreshCredit() {
-        creditLimit = max(creditLimit, creditReleased + windowByteCount)
+        creditLimit = max(creditLimit, limit)
     }
 
     /// The window grows to what was agreed on after the session was opened.
@@ -134,40 +154,35 @@ struct ReceiveStream: Sendable {
         self.maxMessageByteCount = maxMessageByteCount
     }
 
-    private mutating func charge(_ type: FrameType, _ wireByteCount: Int) throws(LinkError) {
+    private var limit: UInt64 { creditReleased + windowByteCount + UInt64(assemblingByteCount) }
+
+    private mutating func charge(_ type: FrameType, _ byteCount: Int) throws(LinkError) {
         guard type.isCredited else { return }
-        creditReceived += UInt64(wireByteCount)
-        guard creditReceived <= creditLimit else { throw .peer(.creditExceeded) }
+        guard UInt64(byteCount) <= creditLimit - creditReceived else { throw .peer(.creditExceeded) }
+        creditReceived += UInt64(byteCount)
     }
 
-    private mutating func hold(
-        _ sequence: UInt64, type: FrameType, hasMore: Bool, plain: RawSpan, wireByteCount: Int
-    ) throws(LinkError) -> Arrival {
-        guard held[sequence] == nil else { return .duplicate }
-        guard held.count < ReceiveStream.maxHeldFrames, heldByteCount + plain.byteCount <= Int(windowByteCount) * 2
-        else { return .duplicate }
-        held[sequence] = Held(type: type, hasMore: hasMore, body: [UInt8](copying: plain), wireByteCount: wireByteCount)
-        heldByteCount += plain.byteCount
-        return .held
+    private func maxByteCount(of type: FrameType) -> Int {
+        type.isCredited ? maxMessageByteCount : ReceiveStream.maxUncreditedByteCount
     }
+
+    // MARK: Order and fragments
 
     private mutating func drainHeld() throws(LinkError) {
         while let frame = held.removeValue(forKey: expected) {
             heldByteCount -= frame.body.count
-            try charge(frame.type, frame.wireByteCount)
             expected += 1
-            try join(frame.type, hasMore: frame.hasMore, plain: frame.body.rawBytes, wireByteCount: frame.wireByteCount)
+            try join(frame.type, hasMore: frame.hasMore, plain: frame.body.rawBytes)
         }
+        heldRanges.removeAll(below: expected)
     }
 
-    private mutating func join(
-        _ type: FrameType, hasMore: Bool, plain: RawSpan, wireByteCount: Int
-    ) throws(LinkError) {
-        let credit = type.isCredited ? wireByteCount : 0
+    private mutating func join(_ type: FrameType, hasMore: Bool, plain: RawSpan) throws(LinkError) {
+        let credit = type.isCredited ? plain.byteCount : 0
         var frame = assembling ?? OrderedFrame(type: type, body: [], creditByteCount: 0)
         assembling = nil
         guard frame.type == type else { throw .peer(.protocolViolation) }
-        guard frame.body.count + plain.byteCount <= maxMessageByteCount else { throw .session(.messageTooLarge) }
+        guard frame.body.count + plain.byteCount <= maxByteCount(of: type) else { throw .session(.messageTooLarge) }
         frame.body.append(bytes: plain)
         frame.creditByteCount += credit
         if hasMore { assembling = frame } else { ready.append(frame) }

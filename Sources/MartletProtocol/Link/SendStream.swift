@@ -5,46 +5,88 @@ import MartletWire
 /// There is one queue. Its front part has been sent and waits for acknowledgement, the rest has not been sent on this
 /// connection; sequences follow from positions, so an entry is a reference and a few bytes. A new connection moves the
 /// mark back to the front (resume), an acknowledgement drops entries from the front, ranges tick entries off behind it.
+///
+/// On a carrier without order each transmission has a number of its own, also when it repeats a frame: a transmission
+/// is lost when one three numbers later was acknowledged (RFC 9002 §6.1.1), so a repetition can be lost and found
+/// again.
 struct SendStream: Sendable {
     struct Entry: Sendable {
         var body: EncodedBody
-        /// When it was last sent, in nanoseconds of the caller's clock; nothing that is sent at 0.
+        /// When it was last sent, in nanoseconds of the caller's clock.
         var sentAt: UInt64
+        /// The number of the transmission that carried it last.
+        var transmission: UInt64
         var fragment: UInt32
         var type: FrameType
-        var isAcknowledged: Bool
+        var isAcknowledged = false
+        /// Taken for lost and waiting in `again`.
+        var isLost = false
+
+        var byteCount: Int { body.byteCount(ofFragment: Int(fragment)) }
+        /// What the frame costs in credit, in bytes before compression.
+        var cost: UInt64 { type.isCredited ? UInt64(body.plainByteCount(ofFragment: Int(fragment))) : 0 }
+        /// What the rest of the message costs, this fragment included.
+        var costToEnd: UInt64 {
+            guard type.isCredited else { return 0 }
+            let before = fragment == 0 ? 0 : Int(fragment) * body.plainByteCount(ofFragment: 0)
+            return UInt64(body.plainByteCount - before)
+        }
+        var isLast: Bool { Int(fragment) + 1 == body.fragmentCount }
     }
 
     /// Entries that one session may hold, sent or not. Frames without a body cost no credit, so they need a bound of
     /// their own.
     static let maxEntries = 8192
+    /// Later transmissions that must have arrived before an earlier one counts as lost (RFC 9002's kPacketThreshold).
+    static let reorderThreshold: UInt64 = 3
 
     private var entries = Deque<Entry>()
-    /// The sequence of the first entry; sequences start at 1 (`Specs/wire.md`, sequence).
-    private(set) var base: UInt64 = 1
+    /// The sequence of the first entry; sequences start at 1 (Specs/wire.md §3.5).
+    private(set) var base: UInt64
     /// The sequence to send next on this connection.
-    private(set) var next: UInt64 = 1
+    private(set) var next: UInt64
     /// One past the highest sequence ever sent on any connection: below it credit has been paid.
-    private(set) var neverSent: UInt64 = 1
-    /// Sequences to send again before anything new, ascending.
-    private(set) var again = Deque<UInt64>()
-    /// Body bytes that are queued or unacknowledged.
+    private(set) var neverSent: UInt64
+    /// Sequences to send again before anything new; some may have been acknowledged since.
+    private var again = Deque<UInt64>()
+    /// Bytes of bodies, as sent, that are queued or unacknowledged.
     private(set) var byteCount = 0
-    /// Credited body bytes sent so far, counted once each, and the absolute limit that the peer set.
+    /// Bytes of bodies on their way on this connection: sent, neither acknowledged nor lost.
+    private(set) var inFlightByteCount = 0
+    /// Credit used so far, each frame counted once, and the absolute limit that the peer set.
     private(set) var creditUsed: UInt64 = 0
     private(set) var creditLimit: UInt64
+    /// Whether the link keeps credit for the rest of the message that is partly sent.
+    private var isReserved = false
 
-    init(creditLimit: UInt64) {
+    /// Sequences in the order in which they were sent on this connection, from transmission `firstTransmission` on;
+    /// kept on carriers without order only.
+    private var transmissions = Deque<UInt64>()
+    private var firstTransmission: UInt64 = 1
+    private var lastTransmission: UInt64 = 0
+    private var highestAcknowledged: UInt64 = 0
+    private var losesOvertaken = false
+
+    /// A stream whose first frame has the sequence `first`.
+    init(creditLimit: UInt64, first: UInt64 = 1) {
         self.creditLimit = creditLimit
+        base = first
+        next = first
+        neverSent = first
     }
 
     var end: UInt64 { base + UInt64(entries.count) }
     var isEmpty: Bool { entries.isEmpty }
     var count: Int { entries.count }
-    var hasUnsent: Bool { next < end }
     var hasUnacknowledged: Bool { next > base }
+    /// Whether anything waits to be sent, be there credit for it or not.
+    var hasUnsent: Bool { next < end || !again.isEmpty }
     /// The highest sequence that a peer may truthfully have received.
     var highestSent: UInt64 { neverSent - 1 }
+
+    subscript(sequence: UInt64) -> Entry {
+        entries[Int(sequence - base)]
+    }
 
     func hasRoom(for body: EncodedBody) -> Bool {
         entries.count + body.fragmentCount <= SendStream.maxEntries
@@ -52,51 +94,85 @@ struct SendStream: Sendable {
 
     mutating func append(_ type: FrameType, _ body: EncodedBody) {
         for fragment in 0..<body.fragmentCount {
-            entries.append(
-                Entry(body: body, sentAt: 0, fragment: UInt32(fragment), type: type, isAcknowledged: false))
+            entries.append(Entry(body: body, sentAt: 0, transmission: 0, fragment: UInt32(fragment), type: type))
         }
         byteCount += body.bytes.count
     }
 
+    // MARK: Sending
+
+    /// Credit of the link as one of its sessions sees it.
+    struct LinkCredit: Equatable {
+        /// Bytes that neither were sent nor are kept for the rest of a message.
+        var available: UInt64
+        /// Whether a message may begin although there is no credit for the whole of it yet: one at a time may.
+        var mayBeginUnreserved: Bool
+    }
+
     /// The sequence that is to go out next, if credit allows it.
-    func nextToSend(linkCredit: UInt64) -> UInt64? {
+    func nextToSend(_ link: LinkCredit) -> UInt64? {
         if let first = again.first { return first }
         guard next < end else { return nil }
         guard next >= neverSent else { return next }
         let entry = self[next]
-        guard entry.type.isCredited else { return next }
-        let bytes = UInt64(entry.body.byteCount(ofFragment: Int(entry.fragment)))
-        return bytes <= creditLimit - min(creditUsed, creditLimit) && bytes <= linkCredit ? next : nil
+        let cost = entry.cost
+        guard cost <= creditLimit - min(creditUsed, creditLimit) else { return nil }
+        if isReserved || entry.costToEnd <= link.available { return next }
+        return (entry.fragment > 0 || entry.isLast || link.mayBeginUnreserved) && cost <= link.available ? next : nil
     }
 
-    /// Whether unsent entries wait for credit only.
-    func isBlocked(linkCredit: UInt64) -> Bool {
-        next < end && nextToSend(linkCredit: linkCredit) == nil
+    /// What sending a frame for the first time changed.
+    struct Sent: Equatable {
+        /// Credit used.
+        var cost: UInt64
+        /// Whether a message is partly sent now, for whose rest no credit is kept.
+        var isUnreserved: Bool
     }
 
-    subscript(sequence: UInt64) -> Entry {
-        entries[Int(sequence - base)]
-    }
-
-    /// Marks it as sent; returns the credit that this cost (nothing when it is not the first time).
-    mutating func markSent(_ sequence: UInt64, at now: Instant) -> UInt64 {
+    /// Marks a frame as sent; nil when it had been sent before and has been paid for.
+    ///
+    /// - Parameter available: the link's credit; when it covers the rest of the message, the rest is reserved.
+    mutating func markSent(_ sequence: UInt64, at now: Instant, available: UInt64) -> Sent? {
+        let position = Int(sequence - base)
         if again.first == sequence { _ = again.popFirst() }
         if sequence == next {
             next += 1
-            // Ranges survive a reconnect: what the peer holds out of order is not sent again.
-            while next < end, next < neverSent, self[next].isAcknowledged { next += 1 }
+            skipAcknowledged()
         }
-        let position = Int(sequence - base)
+        lastTransmission += 1
+        if losesOvertaken { transmissions.append(sequence) }
         entries[position].sentAt = now.nanoseconds
-        guard sequence >= neverSent else { return 0 }
+        entries[position].transmission = lastTransmission
+        entries[position].isLost = false
+        inFlightByteCount += entries[position].byteCount
+        dropStale()
+        guard sequence >= neverSent else { return nil }
         neverSent = sequence + 1
-        guard entries[position].type.isCredited else { return 0 }
-        let cost = UInt64(entries[position].body.byteCount(ofFragment: Int(entries[position].fragment)))
-        creditUsed += cost
-        return cost
+        let entry = entries[position]
+        creditUsed += entry.cost
+        isReserved = !entry.isLast && (isReserved || entry.costToEnd <= available)
+        return Sent(cost: entry.cost, isUnreserved: entry.type.isCredited && !entry.isLast && !isReserved)
     }
 
-    /// What an acknowledgement brought: bytes and frames that are news, and bytes that left the queue.
+    /// Credit that the link keeps for the rest of the message that is partly sent.
+    var reservedCredit: UInt64 {
+        guard isReserved, neverSent < end else { return 0 }
+        return self[neverSent].costToEnd
+    }
+
+    /// Whether frames that cost credit may not have arrived.
+    var hasUnacknowledgedCredit: Bool {
+        (base..<neverSent).contains { !self[$0].isAcknowledged && self[$0].type.isCredited }
+    }
+
+    mutating func raiseCreditLimit(to limit: UInt64) {
+        creditLimit = max(creditLimit, limit)
+    }
+
+    // MARK: Acknowledgement
+
+    /// What an acknowledgement brought: bytes that left the flight, frames that are news, and bytes that left the
+    /// queue.
     struct Acknowledged: Equatable {
         var byteCount = 0
         var frameCount = 0
@@ -115,19 +191,16 @@ struct SendStream: Sendable {
     mutating func acknowledge(cumulative: UInt64) -> Acknowledged? {
         guard cumulative < neverSent else { return nil }
         var result = Acknowledged()
-        while base <= cumulative, let entry = entries.popFirst() {
+        while base <= cumulative, let entry = entries.first {
+            if !entry.isAcknowledged { note(entry, base, in: &result) }
+            _ = entries.popFirst()
             base += 1
-            let bytes = entry.body.byteCount(ofFragment: Int(entry.fragment))
-            byteCount -= bytes
-            result.releasedByteCount += bytes
-            if !entry.isAcknowledged {
-                result.byteCount += bytes
-                result.frameCount += 1
-                result.largestSentAt = max(result.largestSentAt, entry.sentAt)
-            }
+            byteCount -= entry.byteCount
+            result.releasedByteCount += entry.byteCount
         }
         next = max(next, base)
-        while let first = again.first, first < base { _ = again.popFirst() }
+        skipAcknowledged()
+        dropStale()
         return result
     }
 
@@ -139,71 +212,94 @@ struct SendStream: Sendable {
         while sequence <= range.upperBound {
             let position = Int(sequence - base)
             if !entries[position].isAcknowledged {
+                note(entries[position], sequence, in: &result)
                 entries[position].isAcknowledged = true
-                result.byteCount += entries[position].body.byteCount(ofFragment: Int(entries[position].fragment))
-                result.frameCount += 1
-                result.largestSentAt = max(result.largestSentAt, entries[position].sentAt)
+                entries[position].isLost = false
             }
             sequence += 1
         }
+        skipAcknowledged()
+        dropStale()
         return result
     }
 
-    /// Declares frames lost that were sent on this connection before `time`; returns how many will go out again.
-    ///
-    /// At most `limit` of them: a burst of retransmission is at most one window (Specs/hostile.md row 31).
-    mutating func loseFrames(sentBefore time: Instant, limit: Int) -> Int {
-        again.removeAll()
-        var sequence = base
-        while sequence < next, again.count < limit {
-            let entry = self[sequence]
-            if !entry.isAcknowledged, entry.sentAt < time.nanoseconds { again.append(sequence) }
-            sequence += 1
-        }
-        return again.count
+    private mutating func note(_ entry: Entry, _ sequence: UInt64, in result: inout Acknowledged) {
+        result.frameCount += 1
+        guard sequence < next else { return }
+        result.largestSentAt = max(result.largestSentAt, entry.sentAt)
+        highestAcknowledged = max(highestAcknowledged, entry.transmission)
+        guard !entry.isLost else { return }
+        result.byteCount += entry.byteCount
+        inFlightByteCount -= entry.byteCount
     }
 
-    /// Declares frames lost that three later ones have overtaken (RFC 9002 §6.1.1); only for carriers without order.
-    mutating func loseFrames(behind highest: UInt64) -> Int {
-        var lost = 0
+    // MARK: Loss
+
+    /// What was taken for lost: frames that go out again, and their bytes, which are no longer in flight.
+    struct Lost: Equatable {
+        var frameCount = 0
+        var byteCount = 0
+    }
+
+    /// Declares frames lost that were sent on this connection before `time`, the oldest `limit` of them.
+    mutating func loseFrames(sentBefore time: Instant, limit: Int) -> Lost {
+        var lost = Lost()
         var sequence = base
-        while sequence + 3 <= highest, sequence < next {
-            if !self[sequence].isAcknowledged, self[sequence].sentAt < self[highest].sentAt || sequence >= neverSent,
-                !again.contains(sequence)
-            {
-                again.append(sequence)
-                lost += 1
-            }
+        while sequence < next, lost.frameCount < limit {
+            let entry = self[sequence]
+            if !entry.isAcknowledged, !entry.isLost, entry.sentAt < time.nanoseconds { lose(sequence, in: &lost) }
             sequence += 1
         }
         return lost
     }
 
+    /// Declares transmissions lost that later ones have overtaken; only for carriers without order.
+    mutating func loseOvertaken() -> Lost {
+        var lost = Lost()
+        while let sequence = transmissions.first {
+            let isCurrent = sequence >= base && self[sequence].transmission == firstTransmission
+            let isWaiting = isCurrent && !self[sequence].isAcknowledged && !self[sequence].isLost
+            if isWaiting {
+                guard firstTransmission + SendStream.reorderThreshold <= highestAcknowledged else { break }
+                lose(sequence, in: &lost)
+            }
+            _ = transmissions.popFirst()
+            firstTransmission += 1
+        }
+        return lost
+    }
+
+    private mutating func lose(_ sequence: UInt64, in lost: inout Lost) {
+        let position = Int(sequence - base)
+        entries[position].isLost = true
+        inFlightByteCount -= entries[position].byteCount
+        again.append(sequence)
+        lost.frameCount += 1
+        lost.byteCount += entries[position].byteCount
+    }
+
     /// Everything unacknowledged is to be sent again on the connection that begins.
-    mutating func rewind() {
+    ///
+    /// - Parameter losesOvertaken: the carrier may reorder frames, so what is overtaken may be lost.
+    mutating func rewind(losesOvertaken: Bool) {
+        for sequence in again where sequence >= base { entries[Int(sequence - base)].isLost = false }
         again.removeAll()
+        transmissions.removeAll()
+        firstTransmission = lastTransmission + 1
+        highestAcknowledged = 0
+        self.losesOvertaken = losesOvertaken
+        inFlightByteCount = 0
         next = base
+        skipAcknowledged()
+    }
+
+    /// What the peer holds out of order, from this connection or one before, is not sent again.
+    private mutating func skipAcknowledged() {
         while next < neverSent, self[next].isAcknowledged { next += 1 }
     }
 
-    /// Forgets what was not yet sent on any connection and returns the types dropped; used when a session is reset.
-    mutating func dropAll() {
-        base = end
-        next = end
-        neverSent = end
-        entries.removeAll()
-        again.removeAll()
-        byteCount = 0
-    }
-
-    mutating func raiseCreditLimit(to limit: UInt64) {
-        creditLimit = max(creditLimit, limit)
-    }
-
-    /// Bytes in flight on this connection: sent, not acknowledged.
-    var oldestUnacknowledgedSentAt: UInt64? {
-        guard next > base else { return nil }
-        return entries[0].sentAt
+    private mutating func dropStale() {
+        while let first = again.first, first < base || !self[first].isLost { _ = again.popFirst() }
     }
 }
 

@@ -33,7 +33,15 @@ struct Session: Sendable {
     /// False for a slot that waits to be used again.
     var isLive = true
     var isScheduled = false
+    /// Whether it waits for credit of its own or of the link's.
+    var isBlocked = false
+    /// Whether frames of it wait for acknowledgement, as counted by the link.
+    var isOutstanding = false
     var needsAck = false
+    /// The last acknowledgement that named it, by the link's count: one names a session once.
+    var lastAck: UInt64 = 0
+    /// Whether `open` or `opened` has come from the peer.
+    var wasOpenedByPeer = false
     var peerClosed = false
     /// Acknowledged bytes the engine has not heard of yet.
     var unreportedByteCount = 0
@@ -63,10 +71,8 @@ struct Session: Sendable {
         }
     }
 
-    /// Whether a frame of the peer's, other than a lifecycle frame, has its place here.
-    var expectsMessages: Bool {
-        !peerClosed
-    }
+    /// Whether anything of it waits to be sent, be there credit for it or not.
+    var hasUnsent: Bool { !transients.isEmpty || send.hasUnsent }
 }
 
 /// What happened to a session or to the link, for the engine that owns them.

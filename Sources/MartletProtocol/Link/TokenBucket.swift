@@ -1,25 +1,26 @@
 /// How often a peer may do something that costs us: a burst, refilled at a steady rate.
+///
+/// Kept as the instant at which the bucket will be full again (the generic cell rate algorithm), so nothing is lost to
+/// rounding however often it is asked.
 struct TokenBucket: Equatable, Sendable {
     /// Tokens in a full bucket.
     let burst: Int
     /// Tokens that come back in a minute.
     let perMinute: Int
-    /// Thousandths of tokens used and not yet come back.
-    private var usedMillis: Int64 = 0
-    private var updated = Instant.zero
+    private var fullAt = Instant.zero
 
     init(burst: Int, perMinute: Int) {
+        precondition(burst > 0 && perMinute > 0, "a bucket holds something and is refilled")
         self.burst = burst
         self.perMinute = perMinute
     }
 
     /// Takes a token; false when none is left.
     mutating func take(now: Instant) -> Bool {
-        let elapsed = min((now - updated).milliseconds, 3_600_000)
-        usedMillis = max(0, usedMillis - elapsed * Int64(perMinute) / 60)
-        updated = now
-        guard usedMillis + 1000 <= Int64(burst) * 1000 else { return false }
-        usedMillis += 1000
+        let interval = Duration.seconds(60) / perMinute
+        let start = max(fullAt, now)
+        guard start - now <= interval * (burst - 1) else { return false }
+        fullAt = start + interval
         return true
     }
 }

@@ -96,6 +96,9 @@ extension Tag {
     /// u64, from ping to pong.
     @inlinable
     public static var nonce: Tag { Tag(rawValue: 0x0033) }
+    /// u64, bytes of credit used on a session since it was opened.
+    @inlinable
+    public static var creditUsed: Tag { Tag(rawValue: 0x0034) }
     /// u64 from 1, the device's message count.
     @inlinable
     public static var counter: Tag { Tag(rawValue: 0x0040) }

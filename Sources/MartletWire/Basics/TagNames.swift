@@ -27,6 +27,7 @@ extension Tag: CustomStringConvertible {
         case .linkCredit: "linkCredit"
         case .sessionAck: "sessionAck"
         case .nonce: "nonce"
+        case .creditUsed: "creditUsed"
         case .counter: "counter"
         case .kind: "kind"
         case .timeToLive: "timeToLive"
@@ -67,7 +68,7 @@ extension Tag: CustomStringConvertible {
     public static let registered: [Tag] = [
         .code, .reason, .retryAfter, .redirect, .spokenVersion, .features, .device, .account, .credential,
         .agent, .link, .resumeToken, .sessionPosition, .epoch, .resumeLifetime, .heartbeatInterval, .maxBody,
-        .maxMessage, .linkWindow, .sessionWindow, .maxSessions, .echo, .linkCredit, .sessionAck, .nonce,
+        .maxMessage, .linkWindow, .sessionWindow, .maxSessions, .echo, .linkCredit, .sessionAck, .nonce, .creditUsed,
         .counter, .kind, .timeToLive, .offset, .acceptedAt, .sender, .room, .sessionKind, .cursor, .head,
         .first, .member, .tail, .session, .acceptedRun, .receiptKind, .upTo, .correlation, .method,
         .deadline, .recipient, .status, .presence, .typing, .limits, .resume, .content, .text, .data, .name,
