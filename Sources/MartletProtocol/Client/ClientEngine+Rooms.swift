@@ -235,7 +235,7 @@ extension ClientEngine {
     /// The server ended the room's session: for good, or the room is opened again after a while and all is sent again.
     mutating func sessionLost(_ id: RoomID, _ code: ErrorCode, now: Instant) {
         guard let room = rooms[id] else { return }
-        if let session = room.session { roomOfSession[session] = nil }
+        if let session = room.session { leave(session) }
         rooms[id]!.session = nil
         rooms[id]!.isOpen = false
         guard !ClientEngine.finalCodes.contains(code) else { return forget(id, code: code) }
@@ -250,10 +250,16 @@ extension ClientEngine {
         openSession(id, now: now)
     }
 
+    /// Nobody takes the session's messages any more: their credit goes back.
+    private mutating func leave(_ session: SessionID) {
+        roomOfSession[session] = nil
+        link.releaseAll(on: session)
+    }
+
     private mutating func forget(_ id: RoomID, code: ErrorCode?) {
         guard let room = rooms.removeValue(forKey: id) else { return }
         roomOfName[room.name] = nil
-        if let session = room.session { roomOfSession[session] = nil }
+        if let session = room.session { leave(session) }
         for key in [TimerKey.receipts(id), .expiry(id), .reopen(id)] { timers.cancel(key) }
         for message in room.pending where !message.isDone {
             let failure: SendFailure = code.map { .refused($0, reason: nil) } ?? .closed

@@ -128,7 +128,7 @@ extension RelayEngine {
         case .resumed(let session, let cursor):
             if let handle = link.sessions[session]?.handle { rooms.setSuspended(false, handle, cursor: cursor) }
         case .closed(let session, _), .reset(let session, _):
-            guard let membership = links[slot]!.sessions.removeValue(forKey: session) else { return }
+            guard let membership = takeMembership(session, of: slot) else { return }
             leave(membership, MemberKey(link: link.key, session: session))
         case .acknowledged(let session, let byteCount):
             if let handle = link.sessions[session]?.handle { rooms.credit(handle, byteCount: byteCount) }
@@ -145,6 +145,13 @@ extension RelayEngine {
         if let handle = membership.handle { rooms.leave(handle) } else { rooms.withdraw(key, from: membership.room) }
     }
 
+    /// A session's place in its room, given up: what it had sent ahead is dropped and its credit goes back.
+    private mutating func takeMembership(_ session: SessionID, of slot: Int) -> RelayLink.Membership? {
+        guard let membership = links[slot]!.sessions.removeValue(forKey: session) else { return nil }
+        for frame in membership.held { links[slot]!.link.release(frame.creditByteCount, on: session) }
+        return membership
+    }
+
     /// A frame of a session, in its order, for its room.
     mutating func deliver(
         _ type: FrameType, _ body: RawSpan, on session: SessionID, _ credit: Int, of slot: Int, now: Instant
@@ -155,7 +162,10 @@ extension RelayEngine {
         }
         guard let handle = membership.handle else {
             guard type != .transient else { return }
-            guard membership.held.count < RelayLink.maxHeldFrames else { return drop(session, .serverBusy, of: slot) }
+            guard membership.held.count < RelayLink.maxHeldFrames else {
+                links[slot]!.link.release(credit, on: session)
+                return drop(session, .serverBusy, of: slot)
+            }
             let frame = OrderedFrame(type: type, body: [UInt8](copying: body), creditByteCount: credit)
             links[slot]!.sessions[session]!.held.append(frame)
             return
@@ -204,7 +214,7 @@ extension RelayEngine {
 
     private mutating func drop(_ session: SessionID, _ code: ErrorCode, of slot: Int) {
         links[slot]!.link.reset(session, code: code)
-        guard let membership = links[slot]!.sessions.removeValue(forKey: session) else { return }
+        guard let membership = takeMembership(session, of: slot) else { return }
         leave(membership, MemberKey(link: links[slot]!.key, session: session))
     }
 
@@ -230,7 +240,7 @@ extension RelayEngine {
         case .reset(let key, let code):
             guard let slot = slot(key.link) else { return }
             touch(slot)
-            links[slot]!.sessions[key.session] = nil
+            _ = takeMembership(key.session, of: slot)
             links[slot]!.link.reset(key.session, code: code)
         case .load(let room): outputs.append(.load(room))
         case .append(let room, let entries): outputs.append(.append(room, entries))
