@@ -106,11 +106,9 @@ struct CounterWindow: Equatable, Sendable {
 extension AcceptedRun {
     /// The run with one more message at its end, if that is where it belongs.
     func extended(by counter: UInt64, at offset: UInt64) -> AcceptedRun? {
-        guard firstOffset > 0, count < .max, firstCounter + UInt64(count) == counter,
-            firstOffset + UInt64(count) == offset
-        else {
-            return nil
-        }
+        guard firstOffset > 0, count < .max, counter > firstCounter, counter - firstCounter == UInt64(count),
+            offset > firstOffset, offset - firstOffset == UInt64(count)
+        else { return nil }
         return AcceptedRun(firstCounter: firstCounter, count: count + 1, firstOffset: firstOffset)
     }
 }

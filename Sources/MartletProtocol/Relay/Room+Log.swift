@@ -10,21 +10,19 @@ extension Room {
         _ handle: MemberHandle, counter: UInt64, _ body: RawSpan, credit: Int, acceptedAt: UInt64,
         into effects: inout Deque<RoomEffect>
     ) {
-        guard let slot = slot(handle), let who = members[slot]?.who, let mark = slotOfMark[slot] else { return }
+        guard let slot = slot(handle), let who = members[slot]?.who else { return }
+        guard let mark = mark(ofMember: slot) else { return turnAway(handle, credit, .roomFull, into: &effects) }
         switch marks[mark].look(up: counter) {
         case .duplicate(let offset):
             effects.append(.release(handle.key, byteCount: credit))
+            if marks[mark].isDurable(counter) { return noteAccepted(slot, counter, at: offset ?? 0) }
             // A copy of what is still on its way to the store: who sent it last is told when it is there.
-            guard marks[mark].isDurable(counter) else {
-                for index in unconfirmed.indices
-                where unconfirmed[index].mark == mark && unconfirmed[index].counter == counter {
-                    unconfirmed[index].poster = handle
-                    unconfirmed[index].credit = 0
-                }
-                return
-            }
-            noteAccepted(slot, counter, at: offset ?? 0)
+            guard let index = unconfirmed.lastIndex(where: { $0.counter == counter && $0.mark == mark }) else { return }
+            unconfirmed[index].confirmTo = handle
         case .new:
+            guard pendingByteCount < Room.maxPendingByteCount else {
+                return turnAway(handle, credit, .serverBusy, into: &effects)
+            }
             head += 1
             marks[mark].append(counter, at: head)
             let relayed = Message.encodeRelay(
@@ -34,23 +32,33 @@ extension Room {
                 body: EncodedBody(relayed))
             tail.append(entry)
             unstored.append(entry)
-            unconfirmed.append(Unconfirmed(poster: handle, mark: mark, counter: counter, credit: credit))
+            pendingByteCount += entry.body.bytes.count
+            unconfirmed.append(
+                Unconfirmed(poster: handle, confirmTo: handle, mark: mark, counter: counter, credit: credit))
         }
+    }
+
+    /// A message cannot be taken now: its sender begins again from a new session, so that its order is kept.
+    private mutating func turnAway(
+        _ handle: MemberHandle, _ credit: Int, _ code: ErrorCode, into effects: inout Deque<RoomEffect>
+    ) {
+        effects.append(.release(handle.key, byteCount: credit))
+        effects.append(.reset(handle.key, code))
+        leave(handle, into: &effects)
     }
 
     /// Ends a turn: what was posted goes to the store, what was accepted is said.
     mutating func flush(into effects: inout Deque<RoomEffect>) {
-        if !isStoring, !unstored.isEmpty {
-            isStoring = true
+        if storing == nil, let last = unstored.last {
+            storing = last.offset
             effects.append(.append(name, unstored))
             unstored = []
         }
         for slot in posters {
-            guard let member = members[slot], !member.accepted.isEmpty else { continue }
-            var runs = member.accepted[...]
+            var runs = (members[slot]?.accepted ?? [])[...]
             while !runs.isEmpty {
-                let body = EncodedBody(Accepted(runs: Array(runs.prefix(Accepted.maxRunCount))).encode())
-                effects.append(.send(member.key, .accepted, body))
+                let accepted = Accepted(runs: Array(runs.prefix(Accepted.maxRunCount)))
+                send(.accepted, EncodedBody(accepted.encode()), to: slot, into: &effects)
                 runs = runs.dropFirst(Accepted.maxRunCount)
             }
             members[slot]?.accepted.removeAll(keepingCapacity: true)
@@ -58,37 +66,41 @@ extension Room {
         posters.removeAll(keepingCapacity: true)
     }
 
-    /// The store has made everything up to `offset` durable: it is published and confirmed.
+    /// The store has made everything up to `offset` durable: it is published and confirmed. What of the batch lies
+    /// beyond has failed.
     mutating func stored(upTo offset: UInt64, into effects: inout Deque<RoomEffect>) {
-        guard isStoring else { return }
-        isStoring = false
+        guard let batch = storing else { return }
         let published = durable + 1
-        durable = min(offset, head)
-        guard published <= durable else { return }
-        for offset in published...durable {
-            guard let entry = tail[offset] else { continue }
-            confirm(entry, into: &effects)
+        durable = max(durable, min(offset, batch))
+        if published <= durable {
+            for offset in published...durable {
+                if let entry = tail[offset] { confirm(entry, into: &effects) }
+            }
+            for slot in members.indices where members[slot] != nil { pump(slot, into: &effects) }
+            tail.trim(durable: durable)
         }
-        for slot in members.indices where members[slot] != nil {
-            pump(slot, into: &effects)
-        }
-        tail.trim(durable: durable)
+        if durable < batch { storeFailed(into: &effects) } else { storing = nil }
     }
 
     /// The store did not take the batch: nothing of it happened, and its senders begin again from a new session.
     ///
     /// Resetting the sessions keeps each sender's order; refusing single messages would let later ones overtake.
     mutating func storeFailed(into effects: inout Deque<RoomEffect>) {
-        isStoring = false
+        guard storing != nil else { return }
+        storing = nil
         unstored = []
         head = durable
         tail.rollBack(to: durable)
+        pendingByteCount = 0
         var failed: Set<MemberHandle> = []
         while let message = unconfirmed.popFirst() {
             marks[message.mark].rollBack(to: durable)
-            guard failed.insert(message.poster).inserted, slot(message.poster) != nil else { continue }
-            effects.append(.reset(message.poster.key, .storeUnavailable))
-            leave(message.poster, into: &effects)
+            effects.append(.release(message.poster.key, byteCount: message.credit))
+            for handle in [message.poster, message.confirmTo]
+            where failed.insert(handle).inserted && slot(handle) != nil {
+                effects.append(.reset(handle.key, .storeUnavailable))
+                leave(handle, into: &effects)
+            }
         }
     }
 
@@ -103,9 +115,11 @@ extension Room {
             return leave(handle, into: &effects)
         }
         self.first = max(self.first, first)
+        // What comes while the member holds back is read again when it goes on.
+        guard members[slot]?.isSuspended == false else { return }
         for entry in entries where entry.offset > (members[slot]?.cursor ?? .max) {
             skipGap(slot, to: entry.offset, into: &effects)
-            deliver(entry, to: slot, isHistory: true, into: &effects)
+            deliver(entry, to: slot, into: &effects)
         }
         if entries.isEmpty, let cursor = members[slot]?.cursor, cursor < durable, cursor + 1 < tail.first {
             skipGap(slot, to: tail.first, into: &effects)
@@ -128,43 +142,39 @@ extension Room {
 
     /// Hands a member what it lacks, as far as its credit goes.
     mutating func pump(_ slot: Int, into effects: inout Deque<RoomEffect>) {
-        while let member = members[slot], member.mayReceive, member.cursor < durable {
-            let wanted = member.cursor + 1
+        while members[slot]?.mayReceive == true, let cursor = members[slot]?.cursor, cursor < durable {
+            let wanted = cursor + 1
             if let entry = tail[wanted] {
-                deliver(entry, to: slot, isHistory: false, into: &effects)
+                deliver(entry, to: slot, into: &effects)
             } else if wanted < first {
                 skipGap(slot, to: first, into: &effects)
-            } else {
+            } else if let key = members[slot]?.key {
                 members[slot]?.isReading = true
-                let handle = MemberHandle(room: index, slot: Int32(slot), key: member.key)
+                let handle = MemberHandle(room: index, slot: Int32(slot), key: key)
                 let range = ReadRange(from: wanted, maxCount: Room.readCount, maxByteCount: Room.readByteCount)
                 return effects.append(.read(name, handle, range))
             }
         }
     }
 
-    private mutating func deliver(
-        _ entry: LogEntry, to slot: Int, isHistory: Bool, into effects: inout Deque<RoomEffect>
-    ) {
-        guard let member = members[slot] else { return }
+    private mutating func deliver(_ entry: LogEntry, to slot: Int, into effects: inout Deque<RoomEffect>) {
         members[slot]?.cursor = entry.offset
-        if member.noLocal, entry.device == member.who.device, entry.sender == member.who.account { return }
-        members[slot]?.credit -= entry.body.bytes.count
-        effects.append(.send(member.key, .data, entry.body))
+        guard members[slot]?.isSparedOf(entry) == false else { return }
+        send(.data, entry.body, to: slot, into: &effects)
     }
 
     private mutating func skipGap(_ slot: Int, to offset: UInt64, into effects: inout Deque<RoomEffect>) {
-        guard let member = members[slot], member.cursor + 1 < offset else { return }
-        let gap = Gap(offsets: member.cursor + 1...offset - 1)
+        guard let cursor = members[slot]?.cursor, cursor + 1 < offset else { return }
         members[slot]?.cursor = offset - 1
-        effects.append(.send(member.key, .gap, EncodedBody(gap.encode())))
+        send(.gap, EncodedBody(Gap(offsets: cursor + 1...offset - 1).encode()), to: slot, into: &effects)
     }
 
     private mutating func confirm(_ entry: LogEntry, into effects: inout Deque<RoomEffect>) {
         guard let message = unconfirmed.popFirst() else { return }
+        pendingByteCount -= entry.body.bytes.count
         marks[message.mark].confirm(entry.counter)
         effects.append(.release(message.poster.key, byteCount: message.credit))
-        guard let slot = slot(message.poster) else { return }
+        guard let slot = slot(message.confirmTo) else { return }
         noteAccepted(slot, entry.counter, at: entry.offset)
     }
 

@@ -6,7 +6,6 @@ struct RoutedRequest: Sendable {
     var to: MemberHandle?
     /// The requester's own number for it.
     var correlation: UInt64
-    var deadline: Instant
 }
 
 /// What members tell each other beside messages: receipts, typing, requests.
@@ -37,22 +36,20 @@ extension Room {
         guard !authors.isEmpty else { return }
         let stamped = Receipt.Progress(told.mark, upTo: upTo, sender: who.account, device: who.device)
         let body = EncodedBody(Receipt.progress(stamped).encode())
-        for member in members {
-            if let member, authors.contains(member.who) { effects.append(.send(member.key, .receipt, body)) }
+        for (slot, member) in members.enumerated() {
+            if let member, authors.contains(member.who) { send(.receipt, body, to: slot, into: &effects) }
         }
     }
 
-    /// A member that comes back learns how far the others are: marks are cumulative, so one each is enough.
-    func sendProgress(to key: MemberKey, into effects: inout Deque<RoomEffect>) {
+    /// A member that comes back learns how far the others are: marks are cumulative, so one each is enough, and of many
+    /// accounts those that are furthest.
+    mutating func sendProgress(to slot: Int, into effects: inout Deque<RoomEffect>) {
         guard memberCount <= Room.maxPresenceMembers else { return }
-        for (account, mark) in progress.sorted(by: { $0.key.text < $1.key.text }) {
-            if mark.delivered > 0 {
-                let told = Receipt.Progress(.delivered, upTo: mark.delivered, sender: account, device: nil)
-                effects.append(.send(key, .receipt, EncodedBody(Receipt.progress(told).encode())))
-            }
-            if mark.read > 0 {
-                let told = Receipt.Progress(.read, upTo: mark.read, sender: account, device: nil)
-                effects.append(.send(key, .receipt, EncodedBody(Receipt.progress(told).encode())))
+        let furthest = progress.sorted { ($1.value.delivered, $0.key.text) < ($0.value.delivered, $1.key.text) }
+        for (account, mark) in furthest.prefix(Room.maxPresenceMembers) {
+            for (kind, upTo) in [(Receipt.Mark.delivered, mark.delivered), (.read, mark.read)] where upTo > 0 {
+                let told = Receipt.Progress(kind, upTo: upTo, sender: account, device: nil)
+                send(.receipt, EncodedBody(Receipt.progress(told).encode()), to: slot, into: &effects)
             }
         }
     }
@@ -77,30 +74,29 @@ extension Room {
         _ handle: MemberHandle, _ request: Request, now: Instant, into effects: inout Deque<RoomEffect>
     ) {
         guard let slot = slot(handle), let member = members[slot] else { return }
-        guard member.requestCount < Room.maxRequestsPerMember else {
-            return answer(handle.key, request.correlation, .tooManyRequests, into: &effects)
+        guard member.asked.count < Room.maxRequestsPerMember else {
+            return answer(slot, request.correlation, .tooManyRequests, into: &effects)
         }
-        var recipient: MemberHandle?
+        var recipient: (slot: Int, handle: MemberHandle)?
         if let name = request.recipient {
-            guard let index = members.indices.last(where: { isReachable($0, as: name, from: slot) }),
-                let key = members[index]?.key
-            else { return answer(handle.key, request.correlation, .noRecipient, into: &effects) }
-            recipient = MemberHandle(room: self.index, slot: Int32(index), key: key)
+            guard let found = reachableSlot(of: name, from: slot), let key = members[found]?.key else {
+                return answer(slot, request.correlation, .noRecipient, into: &effects)
+            }
+            recipient = (found, MemberHandle(room: index, slot: Int32(found), key: key))
         }
         let correlation = nextCorrelation
         nextCorrelation += 1
         let deadline = min(request.deadline, Room.maxRequestDeadline)
         requests[correlation] = RoutedRequest(
-            from: handle, to: recipient, correlation: request.correlation, deadline: now + deadline)
-        members[slot]?.requestCount += 1
+            from: handle, to: recipient?.handle, correlation: request.correlation)
+        requestTimers.set(correlation, at: now + deadline)
+        members[slot]?.asked.append(correlation)
         let routed = Request(
             correlation: correlation, method: request.method, deadline: deadline, recipient: request.recipient,
             sender: member.who.account, content: request.content)
-        if let recipient {
-            effects.append(.send(recipient.key, .request, EncodedBody(routed.encode())))
-        } else {
-            effects.append(.request(name, handle, routed))
-        }
+        guard let recipient else { return effects.append(.request(name, handle, routed)) }
+        members[recipient.slot]?.answeringCount += 1
+        send(.request, EncodedBody(routed.encode()), to: recipient.slot, into: &effects)
     }
 
     /// Brings an answer back to whoever asked; only the member that was asked may give it.
@@ -110,57 +106,67 @@ extension Room {
         let answer = Response(
             correlation: routed.correlation, status: response.status, reason: response.reason, content: response.content
         )
-        guard slot(routed.from) != nil else { return }
-        effects.append(.send(routed.from.key, .response, EncodedBody(answer.encode())))
+        guard let slot = slot(routed.from) else { return }
+        send(.response, EncodedBody(answer.encode()), to: slot, into: &effects)
     }
 
     /// The requester no longer wants an answer.
     mutating func cancel(_ handle: MemberHandle, _ correlation: UInt64, into effects: inout Deque<RoomEffect>) {
-        guard let entry = requests.first(where: { $0.value.from == handle && $0.value.correlation == correlation })
+        guard let slot = slot(handle), let asked = members[slot]?.asked,
+            let number = asked.first(where: { requests[$0]?.correlation == correlation })
         else { return }
-        finish(entry.key)
-        guard let recipient = entry.value.to else { return }
-        let body = EncodedBody(CancelRequest(correlation: entry.key).encode())
-        effects.append(.send(recipient.key, .cancel, body))
+        withdraw(number, into: &effects)
     }
 
-    /// Answers requests whose time is up; returns when the next one's is.
-    mutating func expireRequests(now: Instant, into effects: inout Deque<RoomEffect>) -> Instant? {
-        for (correlation, routed) in ordered(requests) where routed.deadline <= now {
-            finish(correlation)
-            answer(routed.from.key, routed.correlation, .deadlineExceeded, into: &effects)
+    /// Answers requests whose time is up.
+    mutating func expireRequests(now: Instant, into effects: inout Deque<RoomEffect>) {
+        while let number = requestTimers.popExpired(now: now) {
+            fail(number, .deadlineExceeded, into: &effects)
         }
-        return requests.values.map(\.deadline).min()
     }
 
-    /// A member leaves: what it asked is forgotten, what it was asked is answered for it.
+    /// A member leaves: what it asked is withdrawn, what it was asked is answered for it.
     mutating func cancelRequests(of handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
-        for (correlation, routed) in ordered(requests) where routed.from == handle || routed.to == handle {
-            finish(correlation)
-            guard routed.from != handle else { continue }
-            answer(routed.from.key, routed.correlation, .noRecipient, into: &effects)
+        guard let slot = slot(handle), let member = members[slot] else { return }
+        for number in member.asked { withdraw(number, into: &effects) }
+        guard member.answeringCount > 0 else { return }
+        // In the order in which they came: effects must not depend on how a table hashes.
+        for number in requests.filter({ $0.value.to == handle }).keys.sorted() {
+            fail(number, .noRecipient, into: &effects)
         }
     }
 
-    /// In the order in which they came: effects must not depend on how a table hashes.
-    private func ordered(_ requests: [UInt64: RoutedRequest]) -> [(key: UInt64, value: RoutedRequest)] {
-        requests.sorted { $0.key < $1.key }
+    private mutating func withdraw(_ number: UInt64, into effects: inout Deque<RoomEffect>) {
+        guard let recipient = finish(number)?.to, let slot = slot(recipient) else { return }
+        send(.cancel, EncodedBody(CancelRequest(correlation: number).encode()), to: slot, into: &effects)
     }
 
-    private mutating func finish(_ correlation: UInt64) {
-        guard let routed = requests.removeValue(forKey: correlation), let slot = slot(routed.from) else { return }
-        members[slot]?.requestCount -= 1
+    private mutating func fail(_ number: UInt64, _ status: ErrorCode, into effects: inout Deque<RoomEffect>) {
+        guard let routed = finish(number), let slot = slot(routed.from) else { return }
+        answer(slot, routed.correlation, status, into: &effects)
     }
 
-    private func answer(
-        _ key: MemberKey, _ correlation: UInt64, _ status: ErrorCode, into effects: inout Deque<RoomEffect>
+    @discardableResult
+    private mutating func finish(_ number: UInt64) -> RoutedRequest? {
+        guard let routed = requests.removeValue(forKey: number) else { return nil }
+        requestTimers.cancel(number)
+        if let slot = slot(routed.from) { members[slot]?.asked.removeAll { $0 == number } }
+        if let recipient = routed.to, let slot = slot(recipient) { members[slot]?.answeringCount -= 1 }
+        return routed
+    }
+
+    private mutating func answer(
+        _ slot: Int, _ correlation: UInt64, _ status: ErrorCode, into effects: inout Deque<RoomEffect>
     ) {
         let response = Response(correlation: correlation, status: status, reason: nil, content: nil)
-        effects.append(.send(key, .response, EncodedBody(response.encode())))
+        send(.response, EncodedBody(response.encode()), to: slot, into: &effects)
     }
 
-    private func isReachable(_ index: Int, as name: AccountName, from slot: Int) -> Bool {
-        guard index != slot, let member = members[index] else { return false }
-        return member.who.account == name && !member.isAway && !member.isSuspended
+    /// The account's member that came last and can be asked now.
+    private func reachableSlot(of account: AccountName, from slot: Int) -> Int? {
+        slotsOfAccount[account]?.last { other in
+            guard other != slot, let member = members[other] else { return false }
+            return !member.isAway && !member.isSuspended
+        }
     }
 }

@@ -54,6 +54,8 @@ struct Room: Sendable {
     static let maxPresenceMembers = 256
     /// Accounts whose delivered and read marks one room keeps.
     static let maxMarkedAccounts = 4096
+    /// Bytes of bodies that wait to become durable; beyond it the room takes no more.
+    static let maxPendingByteCount = 16 * 1024 * 1024
 
     let name: RoomName
     let index: Int32
@@ -66,28 +68,32 @@ struct Room: Sendable {
     /// The highest offset given out, and the highest that is durable.
     var head: UInt64 = 0
     var durable: UInt64 = 0
-    var isStoring = false
+    /// The last offset that is with the store; nil when nothing is.
+    var storing: UInt64?
     var unstored: [LogEntry] = []
     /// Who posted each entry that is not durable yet, in the order of offsets.
     var unconfirmed = Deque<Unconfirmed>()
+    var pendingByteCount = 0
 
     var members: [RoomMember?] = []
     var freeSlots: [Int] = []
     var memberCount = 0
-    /// Members of each account that has any.
-    var memberCountOfAccount: [AccountName: Int] = [:]
-    var slotOfMark: [Int: Int] = [:]
+    /// The slots of each account's members in the order in which they came.
+    var slotsOfAccount: [AccountName: [Int]] = [:]
     var markOfDevice: [DeviceKey: Int] = [:]
     var marks: [DeviceMark] = []
     var progress: [AccountName: Progress] = [:]
     /// Slots of members with acceptances to be told at the end of the turn.
     var posters: [Int] = []
     var requests: [UInt64: RoutedRequest] = [:]
+    var requestTimers = TimerQueue<UInt64>()
     var nextCorrelation: UInt64 = 1
 
     /// A message that is not durable yet: whose it is and what credit it holds.
     struct Unconfirmed: Sendable {
         var poster: MemberHandle
+        /// Who sent it last: that is who waits for the confirmation.
+        var confirmTo: MemberHandle
         var mark: Int
         var counter: UInt64
         var credit: Int
@@ -104,7 +110,7 @@ struct Room: Sendable {
         self.index = index
     }
 
-    var isIdle: Bool { memberCount == 0 && waiting.isEmpty && !isStoring && unstored.isEmpty && !isLoading }
+    var isIdle: Bool { memberCount == 0 && waiting.isEmpty && unconfirmed.isEmpty && !isLoading }
 
     func slot(_ handle: MemberHandle) -> Int? {
         let slot = Int(handle.slot)
@@ -122,33 +128,33 @@ struct Room: Sendable {
             return waiting.append(join)
         }
         guard memberCount < Room.maxMembers else { return effects.append(.reset(join.member, .roomFull)) }
-        guard let mark = mark(of: join.who) else { return effects.append(.reset(join.member, .roomFull)) }
-        let isNew = !isPresent(join.who.account)
+        let before = presence(of: join.who.account)
         var cursor = min(join.open.cursor, durable)
         if let tail = join.open.tail { cursor = max(cursor, durable - min(durable, UInt64(tail))) }
-        let member = RoomMember(key: join.member, who: join.who, cursor: cursor, noLocal: join.open.noLocal)
+        var member = RoomMember(key: join.member, who: join.who, cursor: cursor, noLocal: join.open.noLocal)
+        member.mark = markOfDevice[join.who]
         let slot = freeSlots.popLast() ?? members.count
         if slot == members.count { members.append(member) } else { members[slot] = member }
         memberCount += 1
-        memberCountOfAccount[join.who.account, default: 0] += 1
-        slotOfMark[slot] = mark
+        slotsOfAccount[join.who.account, default: []].append(slot)
         let handle = MemberHandle(room: index, slot: Int32(slot), key: join.member)
         effects.append(.opened(join.member, handle: handle, state))
-        sendProgress(to: join.member, into: &effects)
-        if isNew { announce(join.who.account, .online, except: slot, into: &effects) }
+        sendProgress(to: slot, into: &effects)
+        announceChange(of: join.who.account, from: before, except: slot, into: &effects)
         pump(slot, into: &effects)
     }
 
     mutating func leave(_ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
         guard let slot = slot(handle), let member = members[slot] else { return }
         cancelRequests(of: handle, into: &effects)
+        let account = member.who.account
+        let before = presence(of: account)
         members[slot] = nil
-        slotOfMark[slot] = nil
         freeSlots.append(slot)
         memberCount -= 1
-        let left = (memberCountOfAccount[member.who.account] ?? 1) - 1
-        memberCountOfAccount[member.who.account] = left > 0 ? left : nil
-        if !isPresent(member.who.account) { announce(member.who.account, .left, except: slot, into: &effects) }
+        slotsOfAccount[account]?.removeAll { $0 == slot }
+        if slotsOfAccount[account]?.isEmpty == true { slotsOfAccount[account] = nil }
+        announceChange(of: account, from: before, except: slot, into: &effects)
     }
 
     mutating func setSuspended(_ isSuspended: Bool, _ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
@@ -159,10 +165,9 @@ struct Room: Sendable {
 
     mutating func setAway(_ isAway: Bool, _ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
         guard let slot = slot(handle), let account = members[slot]?.who.account else { return }
+        let before = presence(of: account)
         members[slot]?.isAway = isAway
-        guard memberCount <= Room.maxPresenceMembers else { return }
-        guard !others(of: account, than: slot).contains(where: { !$0.isAway }) else { return }
-        announce(account, isAway ? .away : .online, except: slot, into: &effects)
+        announceChange(of: account, from: before, except: slot, into: &effects)
     }
 
     mutating func loaded(_ snapshot: RoomSnapshot, into effects: inout Deque<RoomEffect>) {
@@ -172,7 +177,8 @@ struct Room: Sendable {
         durable = snapshot.head
         first = snapshot.first
         tail = LogTail(first: head + 1)
-        for (device, watermark) in snapshot.watermarks where marks.count < Room.maxDevices {
+        // All that the store knows, be it more than the bound: to forget one is to take its messages twice.
+        for (device, watermark) in snapshot.watermarks {
             markOfDevice[device] = marks.count
             marks.append(DeviceMark(watermark: watermark))
         }
@@ -204,29 +210,44 @@ struct Room: Sendable {
         return result
     }
 
-    func isPresent(_ account: AccountName) -> Bool {
-        memberCountOfAccount[account] != nil
+    /// An account is there when one of its members has a connection, and away when all of them wait for one.
+    func presence(of account: AccountName) -> Transient.Presence {
+        guard let slots = slotsOfAccount[account] else { return .left }
+        return slots.contains { members[$0]?.isAway == false } ? .online : .away
     }
 
-    private func others(of account: AccountName, than slot: Int) -> [RoomMember] {
-        members.indices.compactMap { $0 == slot || members[$0]?.who.account != account ? nil : members[$0] }
-    }
-
-    private mutating func announce(
-        _ account: AccountName, _ presence: Transient.Presence, except slot: Int, into effects: inout Deque<RoomEffect>
+    private func announceChange(
+        of account: AccountName, from before: Transient.Presence, except slot: Int,
+        into effects: inout Deque<RoomEffect>
     ) {
-        guard memberCount <= Room.maxPresenceMembers else { return }
+        let presence = presence(of: account)
+        guard presence != before, memberCount <= Room.maxPresenceMembers else { return }
         let body = EncodedBody(Transient(.presence(presence), sender: account).encode())
         for (other, member) in members.enumerated() where other != slot {
             if let member, !member.isAway { effects.append(.sendTransient(member.key, body)) }
         }
     }
 
-    private mutating func mark(of device: DeviceKey) -> Int? {
-        if let mark = markOfDevice[device] { return mark }
-        guard marks.count < Room.maxDevices else { return nil }
-        markOfDevice[device] = marks.count
-        marks.append(DeviceMark())
-        return marks.count - 1
+    /// A member's device has a mark from its first message on; nil when the room keeps as many as it may.
+    mutating func mark(ofMember slot: Int) -> Int? {
+        if let mark = members[slot]?.mark { return mark }
+        guard let device = members[slot]?.who else { return nil }
+        let mark = markOfDevice[device] ?? marks.count
+        if mark == marks.count {
+            guard marks.count < Room.maxDevices else { return nil }
+            markOfDevice[device] = mark
+            marks.append(DeviceMark())
+        }
+        members[slot]?.mark = mark
+        return mark
+    }
+
+    // MARK: Frames
+
+    /// A reliable frame for a member; what is on its way to it counts against its credit until it is acknowledged.
+    mutating func send(_ type: FrameType, _ body: EncodedBody, to slot: Int, into effects: inout Deque<RoomEffect>) {
+        guard let key = members[slot]?.key else { return }
+        members[slot]?.credit -= body.bytes.count
+        effects.append(.send(key, type, body))
     }
 }

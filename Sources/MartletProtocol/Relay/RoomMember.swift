@@ -42,7 +42,16 @@ struct RoomMember: Sendable {
     var isReading = false
     /// Runs accepted since the last flush.
     var accepted: [AcceptedRun] = []
-    var requestCount = 0
+    /// Its device's place in the room's marks, once it has posted.
+    var mark: Int?
+    /// Open requests of its own, by the room's numbers, and how many it has been asked to answer.
+    var asked: [UInt64] = []
+    var answeringCount = 0
+
+    /// Whether a message is the member's own and it does not want these back.
+    func isSparedOf(_ entry: LogEntry) -> Bool {
+        noLocal && entry.device == who.device && entry.sender == who.account
+    }
 
     var mayReceive: Bool { !isSuspended && !isReading && credit > 0 }
 

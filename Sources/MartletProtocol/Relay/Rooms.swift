@@ -131,7 +131,6 @@ public struct Rooms: Sendable {
     /// A member's request.
     public mutating func request(_ handle: MemberHandle, _ request: Request, now: Instant) {
         with(handle) { $0.request(handle, request, now: now, into: &$1) }
-        expireRequests(Int(handle.room), now: now)
     }
 
     /// An answer: a member's, or with a nil `from` the relay's own, to a request that came from `handle`.
@@ -146,7 +145,11 @@ public struct Rooms: Sendable {
 
     /// Acts on the deadlines that have passed.
     public mutating func deadlinePassed(now: Instant) {
-        while let index = requestDeadlines.popExpired(now: now) { expireRequests(index, now: now) }
+        while let index = requestDeadlines.popExpired(now: now) {
+            guard rooms[index] != nil else { continue }
+            rooms[index]!.expireRequests(now: now, into: &effects)
+            touch(index)
+        }
     }
 
     private mutating func with(_ handle: MemberHandle, _ change: (inout Room, inout Deque<RoomEffect>) -> Void) {
@@ -154,11 +157,6 @@ public struct Rooms: Sendable {
         guard index < rooms.count, rooms[index] != nil else { return }
         change(&rooms[index]!, &effects)
         touch(index)
-    }
-
-    private mutating func expireRequests(_ index: Int, now: Instant) {
-        guard index < rooms.count, rooms[index] != nil else { return }
-        requestDeadlines.set(index, at: rooms[index]!.expireRequests(now: now, into: &effects))
     }
 
     private mutating func touch(_ index: Int) {
@@ -171,6 +169,7 @@ public struct Rooms: Sendable {
         for index in touched where rooms[index] != nil {
             rooms[index]!.isTouched = false
             rooms[index]!.flush(into: &effects)
+            requestDeadlines.set(index, at: rooms[index]!.requestTimers.earliest)
             if rooms[index]!.isIdle { drop(index) }
         }
         touched.removeAll(keepingCapacity: true)
