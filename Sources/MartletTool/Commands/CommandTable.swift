@@ -1,7 +1,7 @@
 /// All subcommands, in the order in which help lists them.
 enum CommandTable {
     static let commands: [CommandSpec] = [
-        ServeCommand.spec, WeaknetCommand.spec,
+        ServeCommand.spec, WeaknetCommand.spec, DemoCommand.spec,
     ]
 
     /// The command of that name.

@@ -11,6 +11,9 @@ enum LineContent: Equatable, Sendable {
     /// Bytes to be written as they are.
     case bytes([UInt8])
 
+    /// The longest piece of a line that is sent as one message, in bytes; a message's least limit lies above it.
+    static let maxPieceByteCount = 12 << 10
+
     /// The kind of a message that holds bytes to be written as they are.
     static let bytesKind = ContentKind(rawValue: 0xF0D0)
 

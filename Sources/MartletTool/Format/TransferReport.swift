@@ -1,0 +1,60 @@
+import Foundation
+
+/// How far a command that carries lines has come: what it says about itself while it runs and at its end.
+struct TransferReport: Equatable, Sendable, Decodable {
+    /// What the report is about.
+    enum Event: String, Sendable, Decodable {
+        case progress, summary
+    }
+
+    /// On the way, or at the end.
+    var event = Event.progress
+    /// Lines taken from the input and queued.
+    var sent = 0
+    /// Lines that the relay has accepted.
+    var accepted = 0
+    /// Lines that the relay refused, or that failed otherwise.
+    var failed = 0
+    /// Lines written.
+    var received = 0
+    /// Messages that the relay no longer had.
+    var missed: UInt64 = 0
+    /// Connections after the first.
+    var reconnects: UInt64 = 0
+    /// Connections that went on where the last one stopped.
+    var resumes: UInt64 = 0
+    /// Frames sent more than once.
+    var retransmissions: UInt64 = 0
+    /// The median round trip in milliseconds.
+    var rttP50: Double?
+    /// The round trip that 99 of 100 stay below, in milliseconds.
+    var rttP99: Double?
+    /// Bytes of frames sent.
+    var bytesSent: UInt64 = 0
+    /// Bytes of frames received.
+    var bytesReceived: UInt64 = 0
+    /// Since the command began, in seconds.
+    var seconds = 0.0
+    /// Whether there is a connection.
+    var online = false
+    /// What the connection is doing, for a person.
+    var status = ""
+
+    /// The report as a JSON object; reads back as the same.
+    var json: JSONLine {
+        .object([
+            .init("event", .string(event.rawValue)), .init("sent", .count(sent)), .init("accepted", .count(accepted)),
+            .init("failed", .count(failed)), .init("received", .count(received)), .init("missed", .count(missed)),
+            .init("reconnects", .count(reconnects)), .init("resumes", .count(resumes)),
+            .init("retransmissions", .count(retransmissions)), .init("rttP50", rttP50.map { .decimal($0) } ?? .null),
+            .init("rttP99", rttP99.map { .decimal($0) } ?? .null), .init("bytesSent", .count(bytesSent)),
+            .init("bytesReceived", .count(bytesReceived)), .init("seconds", .decimal(seconds)),
+            .init("online", .bool(online)), .init("status", .string(status)),
+        ])
+    }
+
+    /// The report in a line of JSON; `nil` when it holds none.
+    static func parse(_ line: String) -> TransferReport? {
+        try? JSONDecoder().decode(TransferReport.self, from: Data(line.utf8))
+    }
+}
