@@ -12,9 +12,9 @@ enum DemoCommand {
         options: [seed.spec, json.spec],
         notes: [
             """
-            It starts a relay, a weak link in front of it (200 ms ± 50 ms each way, a black hole of 5 s, every connection \
-            cut again and again, ten times at the least) and two processes, 'martlet send' and 'martlet listen', that \
-            carry every line of FILE across. At the end both texts are compared.
+            It starts a relay, a weak link in front of it (200 ms ± 50 ms each way, a black hole of 5 s, every \
+            connection cut again and again, ten times at the least) and two processes, 'martlet send' and 'martlet \
+            listen', that carry every line of FILE across. At the end both texts are compared.
             """,
             "Without FILE it sends the licences in \(DemoText.licences). A small file is sent several times over.",
         ],

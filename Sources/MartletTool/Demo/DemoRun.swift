@@ -6,7 +6,7 @@ import MartletWire
 
 /// One demonstration: a relay and a weak link in this process, a sender and a listener in two others.
 ///
-/// It owns the relay, the link, both children and a folder for what arrives, and gives all of them back however it ends.
+/// It owns the relay, the link, both children and a folder for what arrives, and gives them back however it ends.
 struct DemoRun: Sendable {
     private static let room = "demo"
     /// A child without a connection for so long gives up, so that none outlives this process for longer.

@@ -1,0 +1,71 @@
+import Testing
+
+@testable import MartletTool
+
+@Suite struct ChatControllerTests {
+    private func controller() -> ChatController {
+        ChatController(ChatModel(room: "lobby", account: "alice"), size: ScreenSize(columns: 60, rows: 10))
+    }
+
+    private func type(_ text: String, _ controller: inout ChatController, at now: Duration = .zero) -> [ChatController
+        .Action]
+    {
+        text.flatMap { controller.press($0 == "\n" ? .enter : .character($0), clock: "12:00", now: now) }
+    }
+
+    @Test func `a line is said and shown with its mark`() {
+        var chat = controller()
+        #expect(type("hi\n", &chat) == [.typing(true), .typing(false), .say(key: 1, "hi")])
+        #expect(type("//me\n", &chat).last == .say(key: 2, "/me"))
+        chat.apply(.marked(key: 1, .delivered))
+        #expect(chat.image.rows.map(\.text).contains("12:00 you  hi ✓✓"))
+    }
+
+    @Test func `typing ends by itself`() {
+        var chat = controller()
+        #expect(type("h", &chat, at: .seconds(1)) == [.typing(true)])
+        #expect(type("i", &chat, at: .seconds(3)) == [])
+        #expect(chat.deadline == .seconds(8))
+        #expect(chat.timePassed(now: .seconds(7)) == [])
+        #expect(chat.timePassed(now: .seconds(8)) == [.typing(false)])
+        #expect(chat.deadline == nil)
+        #expect(chat.press(.control("u"), clock: "", now: .seconds(9)) == [])
+    }
+
+    @Test func `nobody is told of a command being typed`() {
+        var chat = controller()
+        chat.apply(.members(["alice", "bob"]))
+        #expect(type("/who\n", &chat) == [])
+        #expect(chat.image.rows.map(\.text).contains("  Here besides you: bob."))
+        #expect(type("/dance\n", &chat) == [])
+        #expect(chat.image.rows.map(\.text).contains { $0.contains("no command /dance") })
+        #expect(type("/help\n", &chat) == [])
+        #expect(type("/retry\n", &chat) == [.retry])
+        #expect(type("   \n", &chat).contains(.typing(true)))
+    }
+
+    @Test func `ways to leave`() {
+        var chat = controller()
+        #expect(type("/quit\n", &chat) == [.quit])
+        #expect(chat.press(.control("c"), clock: "", now: .zero) == [.quit])
+        #expect(chat.press(.control("d"), clock: "", now: .zero) == [.quit])
+        _ = type("x", &chat)
+        #expect(chat.press(.control("d"), clock: "", now: .zero) == [])
+    }
+
+    @Test func `scrolling stays within what there is`() {
+        var chat = controller()
+        for number in 0..<20 { chat.apply(.notice("line \(number)")) }
+        _ = chat.press(.pageUp, clock: "", now: .zero)
+        #expect(chat.model.scrolledRowCount == 6)
+        for _ in 0..<9 { _ = chat.press(.pageUp, clock: "", now: .zero) }
+        #expect(chat.model.scrolledRowCount == 14)
+        chat.resize(to: ScreenSize(columns: 60, rows: 20))
+        #expect(chat.model.scrolledRowCount == 4)
+        _ = chat.press(.pageDown, clock: "", now: .zero)
+        #expect(chat.model.scrolledRowCount == 0)
+        _ = chat.press(.pageUp, clock: "", now: .zero)
+        _ = chat.press(.escape, clock: "", now: .zero)
+        #expect(chat.model.scrolledRowCount == 0)
+    }
+}
