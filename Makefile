@@ -12,7 +12,7 @@ FILE ?=
 
 sources := Sources Tests Package.swift
 
-.PHONY: help deps build demo test lint format docs coverage tsan asan
+.PHONY: help deps build demo test lint format docs coverage tsan asan model
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -51,3 +51,7 @@ tsan: deps ## run every test under the thread sanitizer
 asan: deps ## run every test under the address and leak sanitizers
 	@LSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/leaks.supp:print_suppressions=0 \
 		$(SWIFT) test --quiet --disable-xctest --sanitize address --scratch-path .build/asan
+
+model: ## check the link's model exhaustively and that its mutants are caught (spin)
+	@Scripts/install-dependencies spin gcc
+	@Specs/model/check
