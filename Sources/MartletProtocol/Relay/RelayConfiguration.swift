@@ -3,7 +3,7 @@ public import MartletWire
 /// The bounds of a relay; every one has a default.
 public struct RelayConfiguration: Sendable {
     /// What is offered to clients; the lower of both sides' limits holds.
-    public var limits = Limits()
+    public var limits = Limits(maxSessions: Link.maxSessions)
     /// What is offered to clients; what both sides have holds.
     public var features = Features.supported
     /// From the connection to a whole hello (Specs/hostile.md row 5).

@@ -18,8 +18,9 @@ struct RelayConnection {
         case closing
     }
 
-    /// Bytes kept behind a hello at the most, beyond which the peer sends more than an early limit allows.
-    static let maxHeldByteCount = 256 * 1024
+    /// Bytes kept behind a hello at the most, while nobody knows who it is; a client may send half of them early
+    /// (`Specs/wire.md` W-35).
+    static let maxHeldByteCount = 2 * Link.earlyByteCount
 
     let generation: UInt32
     let carrier: Carrier

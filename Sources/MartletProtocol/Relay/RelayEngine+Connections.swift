@@ -84,7 +84,7 @@ extension RelayEngine {
 
     private mutating func hold(_ bytes: RawSpan, on slot: Int, now: Instant) {
         guard connections[slot]!.held.count + bytes.byteCount <= RelayConnection.maxHeldByteCount else {
-            return fail(slot, .peer(.outOfWindow), now: now)
+            return fail(slot, .peer(.protocolViolation), now: now)
         }
         connections[slot]!.held.append(bytes: bytes)
     }
@@ -108,8 +108,7 @@ extension RelayEngine {
             switch connections[slot]?.phase {
             case nil, .closing: return
             case .authenticating: return hold(bytes.extracting(droppingFirst: consumed), on: slot, now: now)
-            case .awaitingHello: break
-            case .attached: box.framer.maxBodyByteCount = configuration.limits.maxBodyByteCount
+            case .awaitingHello, .attached: break
             }
         }
         checkPartial(slot, hadFrames: frames > 0, now: now)
@@ -159,6 +158,7 @@ extension RelayEngine {
         _ header: FrameHeader, _ body: RawSpan, on slot: Int, now: Instant
     ) throws(LinkError) {
         guard header.compression == .none else { throw .peer(.compressionNotAllowed) }
+        guard header.type.rule?.allows(header) == true else { throw .peer(.protocolViolation) }
         let hello: Hello
         do { hello = try Hello(parsing: body) } catch {
             throw .peer(error.scope == .frame ? .invalidHello : error.code)
@@ -193,7 +193,10 @@ extension RelayEngine {
         if let point = hello.resume {
             guard let found = resumable(point, by: who, presented) else { return refuseResume(slot, who, now: now) }
             link = found
-            if let older = links[link]!.connection { say(.goaway, Notice(code: .staleEpoch), on: older, now: now) }
+            if let older = links[link]!.connection {
+                links[link]!.connection = nil
+                say(.goaway, Notice(code: .staleEpoch), on: older, now: now)
+            }
             links[link]!.epoch = Epoch(rawValue: links[link]!.epoch.rawValue &+ 1)
             links[link]!.token = grant.digest
             links[link]!.link.adopt(limits, features: features)

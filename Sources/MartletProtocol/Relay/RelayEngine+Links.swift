@@ -34,6 +34,7 @@ extension RelayEngine {
         links[link]!.connection = connection
         links[link]!.link.attach(connections[connection]!.carrier, isEarly: false, now: now)
         connections[connection]!.phase = .attached(link: link)
+        connections[connection]!.framer.framer.maxBodyByteCount = links[link]!.link.limits.maxBodyByteCount
         for handle in links[link]!.handles { rooms.setAway(false, handle) }
     }
 
@@ -149,6 +150,7 @@ extension RelayEngine {
     private mutating func takeMembership(_ session: SessionID, of slot: Int) -> RelayLink.Membership? {
         guard let membership = links[slot]!.sessions.removeValue(forKey: session) else { return nil }
         for frame in membership.held { links[slot]!.link.release(frame.creditByteCount, on: session) }
+        links[slot]!.heldByteCount -= membership.uncreditedByteCount
         return membership
     }
 
@@ -162,13 +164,7 @@ extension RelayEngine {
         }
         guard let handle = membership.handle else {
             guard type != .transient else { return }
-            guard membership.held.count < RelayLink.maxHeldFrames else {
-                links[slot]!.link.release(credit, on: session)
-                return drop(session, .serverBusy, of: slot)
-            }
-            let frame = OrderedFrame(type: type, body: [UInt8](copying: body), creditByteCount: credit)
-            links[slot]!.sessions[session]!.held.append(frame)
-            return
+            return hold(OrderedFrame(type: type, body: [UInt8](copying: body), creditByteCount: credit), session, slot)
         }
         if type == .data { return try post(body, handle, session, credit, of: slot) }
         links[slot]!.link.release(credit, on: session)
@@ -180,7 +176,7 @@ extension RelayEngine {
             let transient = try Link.parse(Transient.self, body)
             if links[slot]!.transients.take(now: now) { rooms.whisper(handle, transient) }
         case .request:
-            rooms.request(handle, try Link.parse(Request.self, body), now: now)
+            try ask(body, handle, session, of: slot, now: now)
         case .response:
             rooms.respond(handle, try Link.parse(Response.self, body))
         case .cancel:
@@ -210,6 +206,34 @@ extension RelayEngine {
         guard let counter = MessageView.counter(in: body) else { return drop(session, refusal, of: slot) }
         let receipt = Receipt.refused(Receipt.Refusal(counter: counter, code: refusal))
         _ = links[slot]!.link.send(.receipt, EncodedBody(receipt.encode()), on: session)
+    }
+
+    /// A request: a value that is wrong is answered, a structure that is wrong ends the connection.
+    private mutating func ask(
+        _ body: RawSpan, _ handle: MemberHandle, _ session: SessionID, of slot: Int, now: Instant
+    ) throws(LinkError) {
+        do throws(WireError) {
+            rooms.request(handle, try Request(parsing: body), now: now)
+        } catch {
+            guard error.scope == .frame, let correlation = Request.correlation(in: body) else {
+                throw .peer(error.code)
+            }
+            let refusal = Response(correlation: correlation, status: error.code)
+            _ = links[slot]!.link.send(.response, EncodedBody(refusal.encode()), on: session)
+        }
+    }
+
+    /// Keeps what a session says before its room is loaded. Credit bounds messages and requests; receipts have none.
+    private mutating func hold(_ frame: OrderedFrame, _ session: SessionID, _ slot: Int) {
+        let uncredited = frame.creditByteCount == 0 ? frame.body.count : 0
+        guard links[slot]!.sessions[session]!.held.count < RelayLink.maxHeldFrames,
+            links[slot]!.heldByteCount + uncredited <= RelayLink.maxHeldByteCount
+        else {
+            links[slot]!.link.release(frame.creditByteCount, on: session)
+            return drop(session, .serverBusy, of: slot)
+        }
+        links[slot]!.heldByteCount += uncredited
+        links[slot]!.sessions[session]!.held.append(frame)
     }
 
     private mutating func drop(_ session: SessionID, _ code: ErrorCode, of slot: Int) {
@@ -255,6 +279,7 @@ extension RelayEngine {
         links[slot]!.link.accept(key.session, opened)
         links[slot]!.sessions[key.session]!.handle = handle
         let held = links[slot]!.sessions[key.session]!.held
+        links[slot]!.heldByteCount -= links[slot]!.sessions[key.session]!.uncreditedByteCount
         links[slot]!.sessions[key.session]!.held = []
         for frame in held {
             do throws(LinkError) {

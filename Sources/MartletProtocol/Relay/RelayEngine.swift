@@ -177,22 +177,24 @@ public struct RelayEngine: ~Copyable {
     }
 
     /// The goaway's or reject's bytes go into the connection's outbox, and the connection ends behind them.
+    ///
+    /// Before authentication never more than three times what was received, so that nobody can be made to flood another
+    /// (HOSTILE row 32): what is too long is said in fewer words, or not at all.
     mutating func say(_ type: FrameType, _ notice: Notice, on slot: Int, now: Instant) {
-        enqueue(type, type == .reject ? Reject(notice).encode() : GoAway(notice).encode(), on: slot, now: now)
+        for words in [notice, notice.withoutReason, Notice(code: notice.code)] {
+            let body = type == .reject ? Reject(words).encode() : GoAway(words).encode()
+            let byteCount = connections[slot]!.sentByteCount + FrameHeader.byteCount + body.count
+            guard connections[slot]!.linkSlot != nil || byteCount <= 3 * connections[slot]!.receivedByteCount else {
+                continue
+            }
+            enqueue(type, body, on: slot, now: now)
+            break
+        }
         end(slot, afterFlush: true, now: now)
     }
 
     /// Appends a handshake frame to the connection's outbox.
-    ///
-    /// Before authentication never more than three times what was received: nobody can be made to flood another (row
-    /// 32).
     mutating func enqueue(_ type: FrameType, _ body: [UInt8], on slot: Int, now: Instant) {
-        let byteCount = FrameHeader.byteCount + body.count
-        if connections[slot]!.linkSlot == nil, type == .goaway,
-            connections[slot]!.sentByteCount + byteCount > 3 * connections[slot]!.receivedByteCount
-        {
-            return
-        }
         connections[slot]!.sentByteCount += connections[slot]!.outbox.append(type, body)
         askToTransmit(slot, now: now)
     }
@@ -202,5 +204,11 @@ public struct RelayEngine: ~Copyable {
         connections[slot]!.transmitAskedAt = now
         if connections[slot]!.linkSlot != nil { armConnection(slot) }
         outputs.append(.transmit(key(slot)))
+    }
+}
+
+extension Notice {
+    fileprivate var withoutReason: Notice {
+        Notice(code: code, retryAfter: retryAfter, redirect: redirect, spokenVersions: spokenVersions)
     }
 }

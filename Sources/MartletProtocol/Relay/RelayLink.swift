@@ -4,6 +4,8 @@ import MartletWire
 struct RelayLink: Sendable {
     /// Frames that a session may send before its room has been loaded.
     static let maxHeldFrames = 1024
+    /// Bytes that all sessions of a link may send before their rooms have been loaded, beside what has credit.
+    static let maxHeldByteCount = 64 * 1024
     /// Transient frames that a link may send a minute before further ones are dropped.
     static let transientsPerMinute = 600
 
@@ -17,6 +19,8 @@ struct RelayLink: Sendable {
     var suspendedAt: Instant?
     var sessions: [SessionID: Membership] = [:]
     var transients = TokenBucket(burst: 100, perMinute: RelayLink.transientsPerMinute)
+    /// Bytes without credit that all sessions hold.
+    var heldByteCount = 0
     var isTouched = false
 
     /// A session's place in its room.
@@ -26,6 +30,10 @@ struct RelayLink: Sendable {
         var handle: MemberHandle?
         /// What came before that.
         var held: [OrderedFrame] = []
+
+        var uncreditedByteCount: Int {
+            held.reduce(0) { $0 + ($1.creditByteCount == 0 ? $1.body.count : 0) }
+        }
     }
 
     /// The handles of all memberships in the order of their sessions.

@@ -60,6 +60,17 @@ public struct Request: FrameBody {
         self.content = content
     }
 
+    /// The number of a body whose structure is right, even if a value in it is not; nil when it has none.
+    ///
+    /// A response that refuses names the request by it.
+    public static func correlation(in body: RawSpan) -> UInt64? {
+        var reader = TLVReader(body)
+        while let field = try? reader.next() {
+            if field.tag == .correlation { return try? field.uint64() }
+        }
+        return nil
+    }
+
     /// Appends the body's fields.
     public func encode(into writer: inout TLVWriter) {
         writer.append(.correlation, uint64: correlation)

@@ -22,7 +22,7 @@ struct ConversationTests {
             #expect(members.map(\.text) == ["alice", "bob"])
 
             await alice.say { $0.text("hi", counter: 1, on: .first) }
-            let accepted: Accepted = try await alice.await()
+            let accepted: Accepted = try await alice.next()
             #expect(accepted.runs == [AcceptedRun(firstCounter: 1, count: 1, firstOffset: 1)])
             let message: Message = try await bob.expect()
             #expect(message.text == "hi")

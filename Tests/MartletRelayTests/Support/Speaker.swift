@@ -29,6 +29,17 @@ struct Speaker {
         return header.frame(body: body.rawBytes)
     }
 
+    /// What a peer that keeps the rules answers at once: an acknowledgement, with credit without end, or a pong.
+    mutating func reply(to frame: ReceivedFrame) -> [UInt8] {
+        if frame.header.flags.contains(.reliable) {
+            let part = SessionAck(
+                session: frame.header.session, cumulative: UInt64(frame.header.sequence), creditLimit: 1 << 40)
+            return self.frame(Ack(linkCredit: 1 << 40, sessions: [part]))
+        }
+        guard let ping: Ping = try? frame.parsed() else { return [] }
+        return self.frame(Pong(nonce: ping.nonce, echo: Echo(timestamp: frame.header.timestamp, delay: .zero)))
+    }
+
     /// A text message.
     mutating func text(
         _ text: String, counter: UInt64, on session: SessionID, flags: FrameFlags = []
@@ -82,12 +93,4 @@ struct FrameCutter: ~Copyable {
         }
         return frames
     }
-}
-
-/// Something came that the test did not expect.
-enum Surprise: Error {
-    case frame(FrameType, Notice?)
-    case closed
-    case stillOpen
-    case nothing
 }

@@ -6,24 +6,19 @@ import MartletWire
 ///
 /// Lives on the shared loop. Waiting ends with `Surprise.nothing` when `patience` is over: a bound for a test that
 /// fails, not a measure.
-final class WirePeer: TransportHandler, @unchecked Sendable {
-    static let patience = Duration.seconds(30)
-
-    enum Arrival: Sendable {
-        case frame(ReceivedFrame)
-        case closed(CloseReason)
-    }
+final class WirePeer: Peer, TransportHandler, @unchecked Sendable {
+    static let patience = Duration.seconds(300)
 
     private let loop: EventLoop
     private let connection: TCPConnection
     private var outgoing: [UInt8] = []
     private var written = 0
     private var cutter = FrameCutter()
-    private var arrivals = Deque<Arrival>()
-    private var waiter: CheckedContinuation<Arrival, any Error>?
+    private var arrivals = Deque<PeerArrival>()
+    private var waiter: CheckedContinuation<PeerArrival, any Error>?
     private var timer: LoopTimer?
-    private var isFinishing = false
-    private(set) var speaker = Speaker()
+    private var speaker = Speaker()
+    private var isPolite = true
 
     private init(_ connection: TCPConnection) {
         self.connection = connection
@@ -43,7 +38,6 @@ final class WirePeer: TransportHandler, @unchecked Sendable {
 
     // MARK: Speaking
 
-    /// Sends bytes as they are.
     func send(_ bytes: [UInt8]) async {
         await onLoop { [self] in
             outgoing += bytes
@@ -51,7 +45,6 @@ final class WirePeer: TransportHandler, @unchecked Sendable {
         }
     }
 
-    /// Sends what the speaker is told to say.
     func say(_ words: @escaping @Sendable (inout Speaker) -> [UInt8]) async {
         await onLoop { [self] in
             outgoing += words(&speaker)
@@ -59,33 +52,16 @@ final class WirePeer: TransportHandler, @unchecked Sendable {
         }
     }
 
-    func send<Body: FrameBody>(_ body: Body, on session: SessionID = .control) async {
-        await say { $0.frame(body, on: session) }
-    }
-
-    /// Says hello and waits for the answer.
-    func hello(_ hello: Hello = Speaker.hello()) async throws -> Welcome {
-        await send(hello)
-        return try await expect()
-    }
-
-    /// Opens a room and waits until it is.
-    func open(
-        _ room: String, on session: SessionID = SessionID(rawValue: 1), cursor: UInt64 = 0, tail: UInt32? = nil,
-        noLocal: Bool = false
-    ) async throws -> Opened {
-        await send(Open(room: RoomName(room)!, cursor: cursor, tail: tail, noLocal: noLocal), on: session)
-        return try await expect()
-    }
-
-    /// Ends the stream in order.
     func finish() async {
         await onLoop { [self] in connection.close(afterFlush: true) }
     }
 
-    /// Cuts the connection, as a network would.
     func cut() async {
         await onLoop { [self] in connection.abort() }
+    }
+
+    func setPolite(_ isPolite: Bool) async {
+        await onLoop { [self] in self.isPolite = isPolite }
     }
 
     func pauseReading() async {
@@ -98,42 +74,13 @@ final class WirePeer: TransportHandler, @unchecked Sendable {
 
     // MARK: Listening
 
-    /// The next frame that is not an acknowledgement, a ping or somebody's presence, as the type it has to be.
-    func expect<Body: FrameBody>(_: Body.Type = Body.self) async throws -> Body {
-        try await frame(skipping: [.ack, .ping, .transient]).parsed()
-    }
-
-    /// The next frame of a type, whatever comes before it.
-    func await<Body: FrameBody>(_: Body.Type = Body.self) async throws -> Body {
-        while true {
-            let frame = try await frame()
-            if frame.header.type == Body.type { return try frame.parsed() }
-        }
-    }
-
-    /// The next frame; throws when the connection ends instead.
-    func frame(skipping skipped: Set<FrameType> = []) async throws -> ReceivedFrame {
-        while true {
-            guard case .frame(let frame) = try await arrival() else { throw Surprise.closed }
-            if !skipped.contains(frame.header.type) { return frame }
-        }
-    }
-
-    /// What the relay says last; nil when it closes without a word. Returns when the connection is over.
-    func farewell() async throws -> Notice? {
-        var last: Notice?
-        while case .frame(let frame) = try await arrival() { last = frame.notice ?? last }
-        return last
-    }
-
-    /// The next frame, or the end.
-    func arrival() async throws -> Arrival {
+    func arrival() async throws -> PeerArrival {
         try await withCheckedThrowingContinuation { continuation in
             loop.execute { [self] in wait(continuation) }
         }
     }
 
-    private func wait(_ continuation: CheckedContinuation<Arrival, any Error>) {
+    private func wait(_ continuation: CheckedContinuation<PeerArrival, any Error>) {
         precondition(waiter == nil, "one at a time")
         if let arrival = arrivals.popFirst() {
             // The end is for whoever asks again, too.
@@ -149,7 +96,7 @@ final class WirePeer: TransportHandler, @unchecked Sendable {
         timer.set(deadline: loop.deadline(after: Self.patience))
     }
 
-    private func arrived(_ arrival: Arrival) {
+    private func arrived(_ arrival: PeerArrival) {
         guard waiter != nil else { return arrivals.append(arrival) }
         timer?.set(deadline: nil)
         if case .closed = arrival { arrivals.append(arrival) }
@@ -172,7 +119,11 @@ final class WirePeer: TransportHandler, @unchecked Sendable {
 
     func transport(_ transport: any Transport, didReceive bytes: RawSpan) {
         guard let frames = try? cutter.frames(in: bytes) else { return connection.abort() }
-        for frame in frames { arrived(.frame(frame)) }
+        for frame in frames {
+            if isPolite { outgoing += speaker.reply(to: frame) }
+            arrived(.frame(frame))
+        }
+        if !outgoing.isEmpty { connection.setNeedsWrite() }
     }
 
     func transport(_ transport: any Transport, fill buffer: inout OutputRawSpan) {
@@ -185,6 +136,6 @@ final class WirePeer: TransportHandler, @unchecked Sendable {
     }
 
     func transport(_ transport: any Transport, didClose reason: CloseReason) {
-        arrived(.closed(reason))
+        arrived(.closed)
     }
 }

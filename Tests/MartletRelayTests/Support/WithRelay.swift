@@ -3,6 +3,18 @@ import MartletRelay
 import MartletTransport
 import MartletWire
 
+extension RelayConfiguration {
+    /// Without deadlines that a test may miss because the machine is busy.
+    static var patient: RelayConfiguration {
+        var configuration = RelayConfiguration()
+        configuration.handshakeTimeout = .seconds(3600)
+        configuration.authTimeout = .seconds(3600)
+        configuration.frameTimeout = .seconds(3600)
+        configuration.slowConsumerTimeout = .seconds(3600)
+        return configuration
+    }
+}
+
 /// Runs a relay on a port of its own for as long as `body` takes.
 func withRelay(
     _ engine: RelayConfiguration = .patient, store: any RoomStore = InMemoryStore(),
@@ -23,20 +35,4 @@ func withRelay(
         throw error
     }
     await relay.shutdown()
-}
-
-extension RelayConfiguration {
-    /// For tests that are not about deadlines: a machine that is busy with all other tests lets no peer down.
-    static var patient: RelayConfiguration {
-        var configuration = RelayConfiguration()
-        configuration.handshakeTimeout = .seconds(600)
-        configuration.authTimeout = .seconds(600)
-        configuration.slowConsumerTimeout = .seconds(600)
-        return configuration
-    }
-}
-
-extension SessionID {
-    static let first = SessionID(rawValue: 1)
-    static let second = SessionID(rawValue: 3)
 }
