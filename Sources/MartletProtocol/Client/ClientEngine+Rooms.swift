@@ -111,6 +111,13 @@ extension ClientEngine {
         link.sendTransient(EncodedBody(Transient(.message(kind, content)).encode()), on: session)
     }
 
+    /// Whether the server has all that was given to the client: messages, receipts, answers, and what opened the rooms.
+    public var isSettled: Bool {
+        guard !link.hasUnacknowledged, rooms.values.allSatisfy({ $0.pendingCount == 0 }) else { return false }
+        guard link.features.contains(.receipts) else { return true }
+        return rooms.values.allSatisfy { $0.delivered <= $0.reportedDelivered && $0.read <= $0.reportedRead }
+    }
+
     // MARK: Inside
 
     /// What a message's fields other than its content take on the wire, relay's fields included, in bytes.

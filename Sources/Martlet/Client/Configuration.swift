@@ -1,0 +1,42 @@
+public import MartletProtocol
+public import MartletWire
+
+extension Client {
+    /// The bounds and the manners of a client.
+    public struct Configuration: Sendable {
+        /// The software's name, for the relay's log; at most 128 bytes.
+        public var agent: String?
+        /// What is offered to the relay; the lower of both sides' limits holds.
+        public var limits = Limits()
+        /// Whether messages are deflated where that makes them smaller. A message that holds a secret beside text of another's
+        /// choosing should not be.
+        public var compressesMessages = false
+        /// How eagerly a silent relay is asked whether it is there.
+        public var heartbeat = HeartbeatStrategy.balanced
+        /// When to connect again.
+        public var reconnect = ReconnectPolicy.Configuration()
+        /// How long `stop` waits for messages to be accepted, and then for the outbox.
+        public var flushTimeout: Duration = .seconds(5)
+        /// How long one attempt to connect may take, the name's resolution included.
+        public var connectTimeout: Duration = .seconds(15)
+        /// Whether the machine's network is watched, so that a change is answered at once. Not done for a relay on this machine.
+        public var watchesPath = true
+        /// Rooms open at a time, at the most.
+        public var maxRooms = 255
+        /// Messages of one room that wait to be accepted, at the most; `send` waits beyond it.
+        public var maxPendingMessages = 4096
+        /// Bytes of content of one room's messages that wait to be accepted, at the most; `send` waits beyond it.
+        public var maxPendingByteCount = 4 * 1024 * 1024
+        /// Requests that wait for answers, at the most.
+        public var maxRequests = 1024
+
+        /// The defaults.
+        public init() {}
+
+        /// What a message's fields other than its content take, in bytes.
+        static let maxMessageOverhead = 512
+
+        /// The most bytes of content in one message.
+        var maxContentByteCount: Int { limits.maxMessageByteCount - Self.maxMessageOverhead }
+    }
+}

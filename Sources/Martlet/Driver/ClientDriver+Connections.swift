@@ -1,0 +1,139 @@
+import MartletProtocol
+import MartletTransport
+import MartletWire
+
+extension ClientDriver {
+    /// A dial under way.
+    struct Dial {
+        let id: ConnectionID
+        let connector: TCPConnector
+    }
+
+    /// A credential being got for an attempt.
+    struct CredentialTask {
+        let id: ConnectionID
+        let task: Task<Void, Never>
+    }
+
+    // MARK: What the engine wants
+
+    func connect(_ id: ConnectionID, redirect: String?) {
+        dial?.connector.cancel()
+        dial = nil
+        guard let endpoints = endpoints(redirect) else { return connectFailed(id, "no way to \(redirect ?? "nowhere")") }
+        var options = TCPConnector.Options()
+        options.timeout = configuration.connectTimeout
+        let connector = TCPConnector(to: endpoints, on: loop, options: options)
+        dial = Dial(id: id, connector: connector)
+        connector.start { [weak self] result in self?.dialled(id, result) }
+    }
+
+    /// Where to dial. A redirect is followed only to where this version can go.
+    private func endpoints(_ redirect: String?) -> [Endpoint]? {
+        guard let redirect else { return life.identity.endpoints }
+        guard let endpoint = try? Endpoint(parsing: redirect, defaultSecurity: .plain), endpoint.security == .plain else {
+            return nil
+        }
+        return [endpoint]
+    }
+
+    func fetchCredential(_ id: ConnectionID) {
+        credentialTask?.task.cancel()
+        credentialTask = nil
+        guard let provider = life.identity.provider else { return engine.credential(nil, for: id, now: now) }
+        let task = Task { [mailbox] in
+            let outcome: CredentialOutcome
+            do { outcome = .credential(try await provider()) } catch { outcome = .failed("\(error)") }
+            mailbox.post(.credential(id, outcome))
+        }
+        credentialTask = CredentialTask(id: id, task: task)
+    }
+
+    func close(_ id: ConnectionID, afterFlush: Bool) {
+        if let dial, dial.id == id {
+            self.dial = nil
+            dial.connector.cancel()
+        }
+        cancelCredential(for: id)
+        transports[id]?.close(afterFlush: afterFlush)
+    }
+
+    private func cancelCredential(for id: ConnectionID) {
+        guard let credentialTask, credentialTask.id == id else { return }
+        self.credentialTask = nil
+        credentialTask.task.cancel()
+    }
+
+    /// Nothing of the network is left behind.
+    func endConnections() {
+        dial?.connector.cancel()
+        dial = nil
+        credentialTask?.task.cancel()
+        credentialTask = nil
+        for transport in transports.values { transport.abort() }
+    }
+
+    // MARK: What happens
+
+    func take(_ outcome: CredentialOutcome, for id: ConnectionID) {
+        guard let credentialTask, credentialTask.id == id else { return }
+        self.credentialTask = nil
+        switch outcome {
+        case .credential(let credential): engine.credential(credential, for: id, now: now)
+        case .failed(let text):
+            detail = "no credential: \(text)"
+            engine.credentialFailed(id, now: now)
+        }
+    }
+
+    private func dialled(_ id: ConnectionID, _ result: Result<TCPConnection, TransportError>) {
+        guard let dial, dial.id == id else { return }
+        self.dial = nil
+        switch result {
+        case .success(let connection):
+            transports[id] = connection
+            connection.start(ConnectionHandler(id, self))
+        case .failure(let error):
+            connectFailed(id, "\(error)")
+            settle()
+        }
+    }
+
+    private func connectFailed(_ id: ConnectionID, _ detail: String) {
+        self.detail = detail
+        cancelCredential(for: id)
+        engine.connectFailed(id, now: now)
+    }
+
+    func connected(_ id: ConnectionID, _ transport: any Transport) {
+        // An address of this machine alone is in no path's list, and goes with none.
+        let local = transport.localAddress.flatMap { $0.ip.isLoopback || $0.ip.isLinkLocal ? nil : $0.ip.description }
+        engine.connected(id, localAddress: local, now: now)
+        settle()
+    }
+
+    func received(_ bytes: RawSpan, on id: ConnectionID) {
+        engine.receive(bytes, on: id, now: now)
+        settle()
+    }
+
+    func fill(_ buffer: inout OutputRawSpan, for id: ConnectionID) {
+        engine.transmit(on: id, into: &buffer, now: now)
+        settle()
+    }
+
+    func closed(_ id: ConnectionID, byPeer: Bool) {
+        guard transports[id] != nil else { return }
+        engine.closed(id, byPeer: byPeer, now: now)
+        settle()
+    }
+
+    /// The connection's last event.
+    func forget(_ id: ConnectionID, _ reason: CloseReason) {
+        guard transports[id] != nil else { return }
+        if case .error(let error) = reason { detail = "\(error)" }
+        engine.closed(id, byPeer: reason == .endOfStream || reason == .reset, now: now)
+        transports[id] = nil
+        settle()
+    }
+}

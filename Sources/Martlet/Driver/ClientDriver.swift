@@ -1,0 +1,292 @@
+import MartletProtocol
+import MartletTransport
+import MartletWire
+
+/// Runs a client's engine on a loop: events of the application, of the connection and of time go in, and whatever comes out is
+/// done. It decides nothing.
+///
+/// Every event ends with `settle`, which does what the engine wants until it wants nothing more, hands the rooms their batches,
+/// and sets the timer.
+///
+/// | phase | left by |
+/// |---|---|
+/// | running | stop, abandon |
+/// | flushing | everything has reached the relay, or `flushTimeout` |
+/// | stopping | the engine has said goodbye, within its deadlines |
+/// | draining | the outbox has done its work, or `flushTimeout` again |
+/// | over | nothing |
+final class ClientDriver: @unchecked Sendable {  // all state is touched on its loop only
+    enum Phase {
+        case running
+        case flushing
+        case stopping
+        case draining
+        case over
+    }
+
+    /// A timer that is so much too late tells that the process was frozen.
+    static let wakeLateness: Duration = .seconds(5)
+
+    let life: ClientLife
+    let loop: EventLoop
+    let mailbox: Mailbox
+    let device: DeviceID
+    var engine: ClientEngine
+    var phase = Phase.running
+
+    var configuration: Client.Configuration { life.identity.configuration }
+
+    // Rooms: ClientDriver+Rooms
+    var rooms: [RoomID: RoomEntry] = [:]
+    var roomOfName: [RoomName: RoomID] = [:]
+    var deferredOpens: [RoomName: DeferredOpen] = [:]
+    var backlog: [String: [OutboxEntry]]
+    var cursors: [String: UInt64]
+    var withArrivals: [RoomID] = []
+    var freed: [RoomID] = []
+    let counters: CounterSource
+    let outbox: OutboxPort
+    var outboxFailures: UInt64 = 0
+    var requests: [UInt64: PendingRequest] = [:]
+
+    // Connections: ClientDriver+Connections
+    var transports: [ConnectionID: any Transport] = [:]
+    var dial: Dial?
+    var credentialTask: CredentialTask?
+    var detail: String?
+
+    private var timer: LoopTimer?
+    private var flushTimer: LoopTimer?
+    private var stopShots: [OneShot<Void>] = []
+    private var commands: [Mailbox.Command] = []
+    private var isSettling = false
+
+    init(_ life: ClientLife, _ opened: OutboxState) {
+        self.life = life
+        loop = life.loop
+        mailbox = life.mailbox
+        device = opened.device
+        engine = ClientEngine(
+            configuration: ClientConfiguration(life.identity, device: opened.device), seed: .random(in: 0 ... .max),
+            now: Instant(nanoseconds: EventLoop.clock))
+        backlog = Dictionary(grouping: opened.pending) { $0.room }
+        cursors = opened.cursors
+        let highest = opened.pending.lazy.map(\.id.counter).max() ?? 0
+        counters = CounterSource(first: max(opened.nextCounter, highest + 1))
+        if let outbox = life.outbox as? any ImmediateOutbox {
+            self.outbox = .immediate(outbox)
+        } else {
+            outbox = .queued(OutboxWriter(life.outbox, mailbox: life.mailbox))
+        }
+    }
+
+    /// The time at which this turn began.
+    var now: Instant { Instant(nanoseconds: loop.now) }
+
+    // MARK: The beginning
+
+    func start() {
+        loop.preconditionOnLoop()
+        timer = LoopTimer(on: loop) { [weak self] in self?.timerFired() }
+        flushTimer = LoopTimer(on: loop) { [weak self] in self?.flushTimeoutPassed() }
+        if configuration.watchesPath, !life.identity.isOnThisMachine {
+            PathWatch.add(self, on: loop) { [weak self] in self?.pathChanged($0) }
+        }
+        openBacklog()
+        engine.start(now: now)
+        settle()
+    }
+
+    private func pathChanged(_ status: PathStatus) {
+        guard phase != .over else { return }
+        engine.pathChanged(to: status, now: now)
+        settle()
+    }
+
+    // MARK: Time
+
+    private func timerFired() {
+        guard phase != .over, let deadline = engine.deadline else { return }
+        if now - deadline > Self.wakeLateness { engine.wake(now: now) }
+        engine.deadlinePassed(now: now)
+        settle()
+    }
+
+    /// Does what the engine wants, until it wants nothing more.
+    func settle() {
+        guard !isSettling, phase != .over else { return }
+        isSettling = true
+        repeat {
+            while let output = engine.nextOutput(now: now) { perform(output) }
+            deliverArrivals()
+        } while takeNewsOfFreed()
+        isSettling = false
+        timer?.set(deadline: engine.deadline?.nanoseconds)
+        if phase == .flushing || phase == .draining { proceedWithEnd() }
+    }
+
+    private func perform(_ output: ClientOutput) {
+        switch output {
+        case .connect(let id, let redirect): connect(id, redirect: redirect)
+        case .fetchCredential(let id): fetchCredential(id)
+        case .close(let id, let graceful): close(id, afterFlush: graceful)
+        case .transmit(let id): transports[id]?.setNeedsWrite()
+        case .status(let status): tell(status)
+        case .room(let id, let event): handle(event, in: id)
+        case .response(let request, let outcome): finish(request, outcome)
+        case .stopped: phase = .draining
+        }
+    }
+
+    // MARK: Commands
+
+    func drainMailbox() {
+        guard phase != .over else { return }
+        let wishes = mailbox.take(leaving: &commands)
+        if let mode = wishes.mode {
+            if mode == .foreground { engine.enterForeground(now: now) } else { engine.enterBackground(now: now) }
+        }
+        if wishes.retriesNow { engine.retryNow(now: now) }
+        for command in commands where phase != .over { perform(command) }
+        commands.removeAll(keepingCapacity: true)
+        settle()
+    }
+
+    private func perform(_ command: Mailbox.Command) {
+        switch command {
+        case .changed(let room): takeNews(of: room)
+        case .open(let name, let options, let shot): open(name, options, shot)
+        case .abandonOpen(let shot): abandonOpen(shot)
+        case .close(let room, let shot): close(room, shot)
+        case .cancel(let room, let counter, let shot):
+            shot.resolve(.success(engine.cancel(counter: counter, in: room.id, now: now)))
+        case .request(let room, let call): request(call, in: room)
+        case .abandonRequest(let shot): abandonRequest(shot)
+        case .respond(let id, let response):
+            engine.respond(
+                in: id, correlation: response.correlation, status: response.status, reason: response.reason,
+                content: response.content, now: now)
+        case .credential(let id, let outcome): take(outcome, for: id)
+        case .outbox(let outcome): take(outcome)
+        case .statistics(let shot): shot.resolve(.success(statistics))
+        case .stop(let shot):
+            stopShots.append(shot)
+            beginEnd(flushes: true)
+        case .abandon: beginEnd(flushes: false)
+        }
+    }
+
+    var statistics: Client.Statistics {
+        let counters = engine.counters
+        var statistics = Client.Statistics()
+        statistics.framesSent = counters.framesSent
+        statistics.framesReceived = counters.framesReceived
+        statistics.bytesSent = counters.bytesSent
+        statistics.bytesReceived = counters.bytesReceived
+        statistics.retransmissions = counters.retransmissions
+        statistics.duplicates = counters.duplicates
+        statistics.reconnects = engine.status.reconnects
+        statistics.resumes = engine.status.resumes
+        statistics.roundTripP50 = engine.roundTrips.p50
+        statistics.roundTripP99 = engine.roundTrips.p99
+        statistics.pendingMessages = rooms.values.reduce(0) { $0 + $1.core.pendingCount }
+        statistics.outboxFailures = outboxFailures
+        return statistics
+    }
+
+    private func tell(_ status: ClientStatus) {
+        if status.isOnline { detail = nil }
+        let before = life.status.value.phase.givenUp
+        let told = Client.Status(
+            status, now: now, wallClock: .now, roundTrip: engine.smoothedRTT, detail: detail)
+        life.status.set(told)
+        guard told.phase.givenUp != before, phase == .running else { return }
+        for entry in rooms.values { entry.core.gaveUp(told.phase.givenUp) }
+        if let reason = told.phase.givenUp { failOpeners(.gaveUp(reason)) }
+    }
+
+    // MARK: The end
+
+    private func beginEnd(flushes: Bool) {
+        guard phase == .running else { return }
+        for entry in rooms.values {
+            takeNews(of: entry.core)
+            entry.core.stopSending()
+        }
+        failOpeners(.stopped)
+        phase = .flushing
+        flushTimer?.set(deadline: flushes ? loop.deadline(after: configuration.flushTimeout) : loop.now)
+    }
+
+    private func flushTimeoutPassed() {
+        switch phase {
+        case .flushing: sayGoodbye()
+        case .draining: finish()
+        case .running, .stopping, .over: break
+        }
+    }
+
+    /// Called whenever something has settled during the end.
+    private func proceedWithEnd() {
+        switch phase {
+        case .flushing where isFlushed: sayGoodbye()
+        case .draining where outbox.isIdle: finish()
+        case .draining where flushTimer?.deadline == nil:
+            flushTimer?.set(deadline: loop.deadline(after: configuration.flushTimeout))
+        case .running, .flushing, .stopping, .draining, .over: break
+        }
+    }
+
+    /// Whether all that was given to the client has got where it belongs. Without a connection only messages are waited for.
+    private var isFlushed: Bool {
+        guard outbox.isIdle, rooms.values.allSatisfy({ $0.core.pendingCount == 0 }) else { return false }
+        return engine.isSettled || !engine.status.isOnline
+    }
+
+    private func sayGoodbye() {
+        phase = .stopping
+        flushTimer?.set(deadline: nil)
+        engine.stop(now: now)
+        settle()
+    }
+
+    private func finish() {
+        phase = .over
+        timer?.set(deadline: nil)
+        flushTimer?.set(deadline: nil)
+        PathWatch.remove(self, on: loop)
+        endConnections()
+        for shot in requests.values.map(\.shot) { shot.resolve(.failure(MartletError.stopped)) }
+        requests = [:]
+        for entry in rooms.values { entry.core.finish(.stopped) }
+        let last = statistics
+        rooms = [:]
+        life.ended(last)
+        for shot in stopShots { shot.resolve(.success(())) }
+        stopShots = []
+    }
+}
+
+extension ClientIdentity {
+    /// Whether the relay can be reached without a network.
+    var isOnThisMachine: Bool {
+        endpoints.allSatisfy { $0.host == "localhost" || IPAddress($0.host)?.isLoopback == true }
+    }
+}
+
+extension ClientConfiguration {
+    init(_ identity: ClientIdentity, device: DeviceID) {
+        let configuration = identity.configuration
+        self.init(account: identity.account, device: device, agent: configuration.agent)
+        limits = configuration.limits
+        compressesMessages = configuration.compressesMessages
+        heartbeat = configuration.heartbeat
+        reconnect = configuration.reconnect
+        deadlines = ConnectionMachine.Deadlines(connecting: configuration.connectTimeout)
+        maxRooms = configuration.maxRooms
+        maxRequests = configuration.maxRequests
+        // The rooms keep these bounds before anything comes to the engine.
+        maxPendingMessages = .max
+        maxPendingByteCount = .max
+    }
+}

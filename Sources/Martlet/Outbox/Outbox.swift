@@ -1,0 +1,76 @@
+public import MartletWire
+
+/// Where a client keeps what must not be forgotten: its device's ID, messages that the relay has not accepted, and how
+/// far each room has been read.
+///
+/// A message is *queued* once `append` has returned, and forgotten only by `remove`, when the relay has accepted it or it has
+/// failed for good. One client uses an outbox at a time, and calls one method at a time.
+public protocol Outbox: Sendable {
+    /// What there is from earlier. Called first, and again by the next client.
+    func open() async throws -> OutboxState
+
+    /// Keeps messages, in this order, all or none. Counters ascend within a room.
+    func append(_ entries: [OutboxEntry]) async throws
+
+    /// Forgets messages; some may be unknown.
+    func remove(_ ids: [MessageID], room: String) async throws
+
+    /// The application has dealt with the room's messages up to `offset`.
+    func saveCursor(_ offset: UInt64, room: String) async throws
+}
+
+/// An outbox that answers at once and cannot fail. Its methods are called on the client's loop and must not block; `send`
+/// returns as soon as the client has the message.
+public protocol ImmediateOutbox: Outbox {
+    /// As in ``Outbox``; may be called from any thread.
+    func open() -> OutboxState
+    /// As in ``Outbox``.
+    func append(_ entries: [OutboxEntry])
+    /// As in ``Outbox``.
+    func remove(_ ids: [MessageID], room: String)
+    /// As in ``Outbox``.
+    func saveCursor(_ offset: UInt64, room: String)
+}
+
+/// What an outbox knows from earlier.
+public struct OutboxState: Sendable {
+    /// The device whose messages these are; stays the same as long as the outbox exists.
+    public var device: DeviceID
+    /// Above all counters ever appended, at least 1.
+    public var nextCounter: UInt64
+    /// Messages that were not accepted, in ascending order of their counters within each room.
+    public var pending: [OutboxEntry]
+    /// By room: the highest offset that the application has dealt with.
+    public var cursors: [String: UInt64]
+
+    /// A state.
+    public init(device: DeviceID, nextCounter: UInt64, pending: [OutboxEntry] = [], cursors: [String: UInt64] = [:]) {
+        self.device = device
+        self.nextCounter = nextCounter
+        self.pending = pending
+        self.cursors = cursors
+    }
+}
+
+/// A message in an outbox.
+public struct OutboxEntry: Sendable, Equatable {
+    /// The message's ID, under which it is sent however often.
+    public var id: MessageID
+    /// Where it goes.
+    public var room: String
+    /// What the content is.
+    public var kind: ContentKind
+    /// The content's fields.
+    public var content: [UInt8]
+    /// How long it may wait, counted anew from each start of a client.
+    public var timeToLive: Duration?
+
+    /// An entry.
+    public init(id: MessageID, room: String, kind: ContentKind, content: [UInt8], timeToLive: Duration? = nil) {
+        self.id = id
+        self.room = room
+        self.kind = kind
+        self.content = content
+        self.timeToLive = timeToLive
+    }
+}

@@ -1,0 +1,33 @@
+public import MartletWire
+
+extension Room {
+    /// Whether a member is there.
+    public enum Presence: Sendable, Equatable {
+        /// Left the room.
+        case left
+        /// There.
+        case online
+        /// A member without a connection, for now.
+        case away
+    }
+
+    /// What happens in a room beside its messages.
+    public enum Event: Sendable, Equatable {
+        /// The relay let us in, again after each new link: the offset of the room's last message, and of the first it keeps.
+        case opened(head: UInt64, first: UInt64)
+        /// A member came, went, or lost its connection.
+        case presence(AccountName, Presence)
+        /// A member types, or no longer.
+        case typing(AccountName, Bool)
+        /// A member's device has all messages up to the offset.
+        case delivered(to: AccountName, upTo: UInt64)
+        /// A member has read all messages up to the offset.
+        case read(by: AccountName, upTo: UInt64)
+        /// These messages will not come.
+        case gap(ClosedRange<UInt64>)
+        /// What a member said with `sendTransient`.
+        case transient(AccountName, ContentKind, [UInt8])
+        /// So many events were dropped, because they were not taken in time.
+        case missed(Int)
+    }
+}

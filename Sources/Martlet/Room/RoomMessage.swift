@@ -1,0 +1,42 @@
+public import MartletWire
+
+/// A message of a room, as the relay gave it to its members.
+public struct RoomMessage: Sendable, Equatable, Identifiable {
+    private let message: Message
+    private let stamp: RelayStamp
+
+    /// Nil for a message without the relay's stamp.
+    init?(_ message: Message) {
+        guard let stamp = message.relay else { return nil }
+        self.message = message
+        self.stamp = stamp
+    }
+
+    /// The sender's ID of it; a message has one ID however often it is sent.
+    public var id: MessageID { MessageID(device: stamp.device, counter: message.counter) }
+    /// Its place in the room, from 1.
+    public var offset: UInt64 { stamp.offset }
+    /// Who sent it.
+    public var sender: AccountName { stamp.sender }
+    /// What the content is.
+    public var kind: ContentKind { message.kind }
+    /// The content's fields.
+    public var content: [UInt8] { message.content }
+    /// The text, when the kind is text.
+    public var text: String? { message.text }
+    /// When the relay accepted it, in milliseconds since 1970 by the relay's clock.
+    public var acceptedAt: UInt64 { stamp.acceptedAt }
+    /// How long after sending it is worth showing.
+    public var timeToLive: Duration? { message.timeToLive }
+
+    /// What its content counts for against the room's credit.
+    var contentByteCount: Int { message.content.count }
+}
+
+/// What comes in a room, in the order of offsets.
+public enum RoomItem: Sendable, Equatable {
+    /// A message.
+    case message(RoomMessage)
+    /// The relay does not have these offsets any more, or left them out because this side was too slow.
+    case gap(ClosedRange<UInt64>)
+}

@@ -1,0 +1,38 @@
+public import MartletWire
+
+extension Room {
+    /// How a room is opened.
+    public struct Options: Sendable, Equatable {
+        /// Where its messages begin.
+        public enum From: Sendable, Equatable {
+            /// After the last message that was dealt with, as the outbox has it; without one, at the first that is kept.
+            case stored
+            /// At the first message that is kept.
+            case start
+            /// So many messages before the room's end; 0 is only what is new.
+            case latest(count: Int)
+            /// After that offset.
+            case cursor(UInt64)
+        }
+
+        /// The preset of priority, window and fragment size.
+        public var kind: SessionKind
+        /// Where its messages begin.
+        public var from: From
+        /// Whether this device's own messages come back to it in the room's order.
+        public var echo: Bool
+        /// Whether `open` waits until the relay has let us in. Otherwise it returns at once, also offline, and messages can be
+        /// queued already; if the relay does not let us in, they fail and the room is closed.
+        public var waitsForRelay: Bool
+
+        /// From the stored cursor on, without the device's own messages.
+        public init(
+            kind: SessionKind = .chat, from: From = .stored, echo: Bool = false, waitsForRelay: Bool = true
+        ) {
+            self.kind = kind
+            self.from = from
+            self.echo = echo
+            self.waitsForRelay = waitsForRelay
+        }
+    }
+}

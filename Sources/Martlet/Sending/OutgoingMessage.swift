@@ -1,0 +1,43 @@
+public import MartletWire
+
+/// A message to be sent.
+public struct OutgoingMessage: Sendable, Equatable {
+    /// What the content is.
+    public let kind: ContentKind
+    /// The content's fields.
+    public let content: [UInt8]
+    /// How long the message may wait to be handed to a connection; nil is for ever.
+    public let timeToLive: Duration?
+
+    /// A text.
+    ///
+    /// - Throws: `invalidContent` when the text is empty.
+    public init(text: String, timeToLive: Duration? = nil) throws(MartletError) {
+        guard !text.isEmpty else { throw .invalidContent("a text message has a text") }
+        kind = .text
+        content = Message.textContent(text)
+        self.timeToLive = timeToLive
+    }
+
+    /// A content of another kind: TLVs, as Specs/wire.md §4 has them.
+    ///
+    /// - Throws: `invalidContent` when `content` is not well-formed, or not what its kind asks for.
+    public init(kind: ContentKind, content: [UInt8], timeToLive: Duration? = nil) throws(MartletError) {
+        try check(content, of: kind)
+        self.kind = kind
+        self.content = content
+        self.timeToLive = timeToLive
+    }
+
+    init(checked kind: ContentKind, _ content: [UInt8], timeToLive: Duration?) {
+        self.kind = kind
+        self.content = content
+        self.timeToLive = timeToLive
+    }
+}
+
+func check(_ content: [UInt8], of kind: ContentKind? = nil) throws(MartletError) {
+    do throws(WireError) { try ContentRules.check(content.rawBytes, of: kind) } catch {
+        throw .invalidContent("\(error)")
+    }
+}

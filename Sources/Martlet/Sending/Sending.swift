@@ -1,0 +1,138 @@
+public import MartletProtocol
+public import MartletWire
+import Synchronization
+
+/// A message on its way. It costs nothing unless it is asked.
+///
+/// | state | means |
+/// |---|---|
+/// | queued | it is in the outbox |
+/// | sent | it was handed to a connection; it may have to be again |
+/// | accepted | the relay has it durably, at that offset of the room |
+/// | delivered, read | a member's device has it, a member has read it |
+/// | failed | it will not be accepted |
+///
+/// The latest 4096 accepted messages of a room are remembered.
+public struct Sending: Sendable, Identifiable {
+    /// Where a message stands.
+    public enum State: Sendable, Equatable {
+        /// In the outbox.
+        case queued
+        /// Handed to a connection.
+        case sent
+        /// The relay has it durably, at that offset of the room.
+        case accepted(offset: UInt64)
+        /// A device of that member has it.
+        case delivered(to: AccountName)
+        /// That member has read it.
+        case read(by: AccountName)
+        /// It will not be accepted.
+        case failed(SendFailure)
+    }
+
+    let room: RoomCore
+    let counter: UInt64
+
+    /// The message's ID, which its receivers see, too.
+    public var id: MessageID { MessageID(device: room.device, counter: counter) }
+
+    /// The furthest that it got as far as is known; nil when it is forgotten.
+    public var state: State? {
+        room.state.withLock { Standing.furthest(counter, in: $0.ledger) }
+    }
+
+    /// Where it stands: first the present state, then whatever is later when it is looked at, and of each member the furthest.
+    ///
+    /// Ends after `failed`, when room or client are over, when the message is forgotten, and when the task is cancelled.
+    public var states: States { States(room: room, counter: counter) }
+
+    /// Waits until the relay has it; answers the offset.
+    ///
+    /// Cancelled, the message stays queued.
+    ///
+    /// - Throws: `notAccepted`, and `stopped` when the client stopped first: then the outbox still has it. When it was
+    ///   accepted so long ago that it is forgotten, the offset is 0.
+    nonisolated(nonsending) public func accepted() async throws -> UInt64 {
+        while true {
+            let look = room.state.withLock { state in
+                (state.ledger.record(of: counter), state.ledger.failure(of: counter), state.ledger.version, state.end)
+            }
+            guard let record = look.0 else { return 0 }
+            switch record.phase {
+            case .accepted: return record.offset
+            case .failed: throw MartletError.notAccepted(look.1 ?? .closed)
+            case .queued, .sent: break
+            }
+            if let end = look.3 { throw end.error }
+            try Task.checkCancellation()
+            await room.wait(for: .message(counter: counter, version: look.2))
+        }
+    }
+
+    /// Takes the message back while it is queued; afterwards it has failed with `cancelled`.
+    ///
+    /// Always soon over. False when it had been handed to a connection: then only the relay decides about it.
+    @discardableResult
+    nonisolated(nonsending) public func cancel() async -> Bool {
+        let shot = OneShot<Bool>()
+        guard room.mailbox.post(.cancel(room, counter: counter, shot)) == .posted else { return false }
+        return (try? await shot.value()) ?? false
+    }
+}
+
+/// Where a message stands, from now on; see ``Sending/states``.
+public struct States: AsyncSequence, Sendable {
+    /// Where the message stands.
+    public typealias Element = Sending.State
+    /// It does not fail.
+    public typealias Failure = Never
+
+    let room: RoomCore
+    let counter: UInt64
+
+    /// Begins with the present state.
+    public func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(room: room, counter: counter)
+    }
+
+    /// Remembers what it has told.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        let room: RoomCore
+        let counter: UInt64
+        private var standing = Standing()
+        private var isOver = false
+
+        init(room: RoomCore, counter: UInt64) {
+            self.room = room
+            self.counter = counter
+        }
+
+        /// The next state; nil when there will be none.
+        public mutating func next() async -> Sending.State? {
+            await next(isolation: nil)
+        }
+
+        /// The next state; nil when there will be none.
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> Sending.State? {
+            while !isOver {
+                let (next, isKnown, version, isEnded) = look()
+                if let next {
+                    if case .failed = next { isOver = true }
+                    return next
+                }
+                guard isKnown, !isEnded, !Task.isCancelled else { break }
+                await room.wait(for: .message(counter: counter, version: version))
+            }
+            isOver = true
+            return nil
+        }
+
+        private mutating func look() -> (Sending.State?, isKnown: Bool, version: UInt64, isEnded: Bool) {
+            room.state.withLock { state in
+                let next = standing.next(counter, in: state.ledger)
+                let isKnown = state.ledger.record(of: counter) != nil
+                return (next, isKnown, state.ledger.version, state.end != nil)
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+import MartletProtocol
+import MartletTransport
+import MartletWire
+import Synchronization
+
+/// What others have for a client's loop to do. The loop is woken only when the mailbox was empty and takes all of it at once.
+///
+/// It needs no bound of its own: a room is in it once, wishes are flags, and every other command has a caller that waits for
+/// its outcome or is one of a bounded number.
+final class Mailbox: Sendable {
+    enum Command: Sendable {
+        /// The room's application said something.
+        case changed(RoomCore)
+        case open(RoomName, Room.Options, OneShot<RoomCore>)
+        case abandonOpen(OneShot<RoomCore>)
+        case close(RoomCore, OneShot<Void>)
+        case cancel(RoomCore, counter: UInt64, OneShot<Bool>)
+        case request(RoomCore, RequestCall)
+        case abandonRequest(OneShot<Answer>)
+        case respond(RoomID, Response)
+        case credential(ConnectionID, CredentialOutcome)
+        case outbox(OutboxWriter.Outcome)
+        case statistics(OneShot<Client.Statistics>)
+        case stop(OneShot<Void>)
+        /// Nobody is left who could use the client.
+        case abandon
+    }
+
+    /// What counts only as it was last said.
+    struct Wishes: Sendable {
+        var mode: HeartbeatMode?
+        var retriesNow = false
+    }
+
+    enum AfterPost: Sendable {
+        case posted
+        case notStarted
+        case stopped
+    }
+
+    private enum Owner: Sendable {
+        case none
+        case driver(ClientDriver)
+        case gone
+    }
+
+    private struct State: Sendable {
+        var owner = Owner.none
+        var commands: [Command] = []
+        var wishes = Wishes()
+        var isPosted = false
+    }
+
+    private let loop: EventLoop
+    private let state = Mutex(State())
+
+    init(loop: EventLoop) {
+        self.loop = loop
+    }
+
+    @discardableResult
+    func post(_ command: Command) -> AfterPost {
+        change { $0.commands.append(command) }
+    }
+
+    func wish(_ body: (inout Wishes) -> Void) {
+        _ = change { body(&$0.wishes) }
+    }
+
+    private func change(_ body: (inout State) -> Void) -> AfterPost {
+        let (answer, woken) = state.withLock { state -> (AfterPost, ClientDriver?) in
+            switch state.owner {
+            case .none: return (.notStarted, nil)
+            case .gone: return (.stopped, nil)
+            case .driver(let driver):
+                body(&state)
+                defer { state.isPosted = true }
+                return (.posted, state.isPosted ? nil : driver)
+            }
+        }
+        if let woken { loop.execute { woken.drainMailbox() } }
+        return answer
+    }
+
+    /// From now on commands are taken.
+    func open(for driver: ClientDriver) {
+        state.withLock { $0.owner = .driver(driver) }
+    }
+
+    /// No command is taken any more; the answer is what was left.
+    func close() -> [Command] {
+        state.withLock { state in
+            state.owner = .gone
+            defer { state.commands = [] }
+            return state.commands
+        }
+    }
+
+    /// All commands, in exchange for an empty array whose storage is used again.
+    func take(leaving spare: inout [Command]) -> Wishes {
+        state.withLock { state in
+            swap(&state.commands, &spare)
+            state.isPosted = false
+            defer { state.wishes = Wishes() }
+            return state.wishes
+        }
+    }
+}
+
+extension Mailbox.Command {
+    /// The client has stopped: whoever waits is told.
+    func refuse(_ statistics: Client.Statistics) {
+        switch self {
+        case .open(_, _, let shot): shot.resolve(.failure(MartletError.stopped))
+        case .close(_, let shot), .stop(let shot): shot.resolve(.success(()))
+        case .cancel(_, _, let shot): shot.resolve(.success(false))
+        case .request(_, let call): call.shot.resolve(.failure(MartletError.stopped))
+        case .statistics(let shot): shot.resolve(.success(statistics))
+        case .changed, .abandonOpen, .abandonRequest, .respond, .credential, .outbox, .abandon: break
+        }
+    }
+}
+
+/// A request that the application makes.
+struct RequestCall: Sendable {
+    let method: MethodName
+    let content: [UInt8]?
+    let recipient: AccountName?
+    let deadline: Duration
+    let shot: OneShot<Answer>
+}
+
+/// What became of asking for a credential.
+enum CredentialOutcome: Sendable {
+    case credential(Credential?)
+    /// What the provider's error says.
+    case failed(String)
+}

@@ -1,0 +1,115 @@
+import MartletProtocol
+import MartletWire
+import Synchronization
+
+/// What the application does with a room.
+extension RoomCore {
+    // MARK: Sending
+
+    private enum Step: Sendable {
+        case queued(counter: UInt64)
+        case wait(OneShot<Sending>)
+    }
+
+    /// Queues a message, after all that wait already.
+    nonisolated(nonsending) func send(_ message: OutgoingMessage) async throws -> Sending {
+        guard message.content.count <= maxContentByteCount else {
+            throw MartletError.messageTooLarge(byteCount: message.content.count, limit: maxContentByteCount)
+        }
+        try Task.checkCancellation()
+        let step = try change { (state) throws(MartletError) -> Step in
+            guard !state.isStopping else { throw .stopped }
+            let isFree = state.outgoing.hasRoom(for: message)
+            if isFree, !waitsForOutbox { return .queued(counter: queue(message, nil, &state)) }
+            let shot = OneShot<Sending>()
+            if isFree { _ = queue(message, shot, &state) } else { state.outgoing.wait(message, shot) }
+            return .wait(shot)
+        }
+        switch step {
+        case .queued(let counter): return Sending(room: self, counter: counter)
+        case .wait(let shot): return try await shot.value { self.withdraw(shot) }
+        }
+    }
+
+    private func queue(_ message: OutgoingMessage, _ shot: OneShot<Sending>?, _ state: inout State) -> UInt64 {
+        let counter = state.outgoing.append(message, shot)
+        state.ledger.queue(counter, byteCount: message.content.count)
+        return counter
+    }
+
+    /// The caller is cancelled: unless the message is the outbox's or the engine's already it is as if it had never been.
+    private func withdraw(_ shot: OneShot<Sending>) {
+        let isWithdrawn = state.withLock { state -> Bool in
+            switch state.outgoing.withdraw(shot) {
+            case .tooLate: return false
+            case .waiting: return true
+            case .arriving(let counter):
+                state.ledger.withdraw(counter)
+                return true
+            }
+        }
+        guard isWithdrawn else { return }
+        shot.resolve(.failure(CancellationError()))
+        // Those behind it may fit where it did not.
+        note { _ in }
+    }
+
+    /// Lets those in who have room now. The loop calls it, so that the order of the calls is the order of the counters.
+    func admit(_ state: inout State) -> [(OneShot<Sending>, Sending)] {
+        var admitted: [(OneShot<Sending>, Sending)] = []
+        while let next = state.outgoing.popAdmissible() {
+            let counter = queue(next.message, waitsForOutbox ? next.shot : nil, &state)
+            if !waitsForOutbox { admitted.append((next.shot, Sending(room: self, counter: counter))) }
+        }
+        return admitted
+    }
+
+    // MARK: Receiving
+
+    enum Taking: Sendable {
+        case taken
+        case nothing
+        case over(MartletError?)
+    }
+
+    /// Takes all that waits. What was handed out before, up to `offset`, has been dealt with.
+    func take(into items: inout [Inbox.Item], dealtWithUpTo offset: UInt64) -> Taking {
+        items.removeAll(keepingCapacity: true)
+        if offset > 0 {
+            note { $0.news.dealtWithUpTo = max($0.news.dealtWithUpTo, offset) }
+        }
+        var taken: [Inbox.Item] = []
+        swap(&taken, &items)
+        defer { swap(&taken, &items) }
+        return state.withLock { state -> Taking in
+            switch state.end {
+            case .closed?, .stopped?: return .over(nil)
+            case .closedByRelay?, nil: break
+            }
+            state.inbox.take(leaving: &taken)
+            if !taken.isEmpty { return .taken }
+            if let end = state.end { return .over(end.error) }
+            return state.gaveUp.map { .over(.gaveUp($0)) } ?? .nothing
+        }
+    }
+
+    /// Items were handed out: their credit may go back, and their senders may hear of it.
+    func handedOut(creditByteCount: Int, upTo offset: UInt64) {
+        note { state in
+            state.news.takenByteCount += creditByteCount
+            state.news.takenUpTo = max(state.news.takenUpTo, offset)
+        }
+    }
+
+    /// An iteration ended early: the rest is for the next.
+    func giveBack(_ rest: ArraySlice<Inbox.Item>, dealtWithUpTo offset: UInt64) {
+        note { state in
+            state.inbox.giveBack(rest)
+            state.news.dealtWithUpTo = max(state.news.dealtWithUpTo, offset)
+        }
+    }
+
+    func takeRequest() -> Request? {
+        state.withLock { $0.requests.popFirst(now: .now) }
+    }
+}

@@ -1,0 +1,30 @@
+import MartletProtocol
+import MartletWire
+
+/// What the application has said to a room since the loop last looked. Everything in it is bounded: marks are cumulative, of
+/// wishes the latest counts, of passing words the oldest are dropped.
+struct RoomNews: Sendable {
+    /// Passing words that wait for the loop, at the most.
+    static let maxTransients = 64
+
+    var arriving: [OutgoingQueue.Arriving] = []
+    /// Credit of messages that the application has taken, and how far it has.
+    var takenByteCount = 0
+    var takenUpTo: UInt64 = 0
+    /// Messages up to here have been dealt with.
+    var dealtWithUpTo: UInt64 = 0
+    var readUpTo: UInt64 = 0
+    var isTyping: Bool?
+    var isSuspended: Bool?
+    var transients = Deque<Transient>()
+
+    struct Transient: Sendable {
+        let kind: ContentKind
+        let content: [UInt8]
+    }
+
+    mutating func append(_ transient: Transient) {
+        if transients.count >= Self.maxTransients { _ = transients.popFirst() }
+        transients.append(transient)
+    }
+}

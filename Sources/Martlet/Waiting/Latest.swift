@@ -1,0 +1,70 @@
+import Synchronization
+
+/// A value that changes, for any number of observers who want to know the latest and may miss what was between.
+final class Latest<Value: Sendable & Equatable>: Waitable {
+    private struct State {
+        var value: Value
+        var version: UInt64 = 1
+        var isOver = false
+        var waiters: [Waiter] = []
+    }
+
+    private let state: Mutex<State>
+
+    init(_ value: Value) {
+        state = Mutex(State(value: value))
+    }
+
+    var value: Value { state.withLock { $0.value } }
+
+    /// What a new observer sees first; 0 has seen nothing.
+    func next(after version: inout UInt64) -> Value? {
+        state.withLock { state in
+            guard state.version != version else { return nil }
+            version = state.version
+            return state.value
+        }
+    }
+
+    var isOver: Bool { state.withLock { $0.isOver } }
+
+    func set(_ value: Value) {
+        change { state in
+            guard state.value != value else { return false }
+            state.value = value
+            state.version += 1
+            return true
+        }
+    }
+
+    /// No value comes after the present one.
+    func finish() {
+        change { state in
+            state.isOver = true
+            return true
+        }
+    }
+
+    private func change(_ change: (inout State) -> Bool) {
+        let woken = state.withLock { state -> [Waiter] in
+            guard change(&state) else { return [] }
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in woken { waiter.wake() }
+    }
+
+    func add(_ waiter: Waiter, for seen: UInt64) -> Bool {
+        state.withLock { state in
+            guard state.version == seen, !state.isOver else { return false }
+            state.waiters.append(waiter)
+            return true
+        }
+    }
+
+    func remove(_ waiter: UInt64) -> Waiter? {
+        state.withLock { state in
+            state.waiters.firstIndex { $0.id == waiter }.map { state.waiters.remove(at: $0) }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import Synchronization
+
+/// The outcome of one call: resolved once, by whoever is first, and awaited once.
+final class OneShot<Value: Sendable>: Sendable {
+    private enum State {
+        case open
+        case awaited(CheckedContinuation<Value, any Error>)
+        case resolved(Result<Value, any Error>)
+        case over
+    }
+
+    private let state = Mutex(State.open)
+
+    /// False when there is an outcome already.
+    @discardableResult
+    func resolve(_ result: Result<Value, any Error>) -> Bool {
+        let (isFirst, waiting) = state.withLock { state -> (Bool, CheckedContinuation<Value, any Error>?) in
+            switch state {
+            case .open:
+                state = .resolved(result)
+                return (true, nil)
+            case .awaited(let continuation):
+                state = .over
+                return (true, continuation)
+            case .resolved, .over:
+                return (false, nil)
+            }
+        }
+        waiting?.resume(with: result)
+        return isFirst
+    }
+
+    /// Waits for the outcome. `onCancel` is called when the task is cancelled first; it may resolve.
+    nonisolated(nonsending) func value(onCancel: @escaping @Sendable () -> Void) async throws -> Value {
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                let outcome = state.withLock { state -> Result<Value, any Error>? in
+                    guard case .resolved(let outcome) = state else {
+                        state = .awaited(continuation)
+                        return nil
+                    }
+                    state = .over
+                    return outcome
+                }
+                if let outcome { continuation.resume(with: outcome) }
+            }
+        } onCancel: {
+            onCancel()
+        }
+    }
+
+    /// Waits for the outcome, cancelled or not: it must be certain to come soon.
+    nonisolated(nonsending) func value() async throws -> Value {
+        try await value(onCancel: {})
+    }
+}
