@@ -10,7 +10,8 @@ public struct Credentials: Sendable {
 
     /// An account with a token, such as a bearer token, of at most 4096 bytes.
     ///
-    /// - Parameter token: called for every attempt to connect, so that a token is never stale; its task is cancelled when the
+    /// - Parameter token: called for every attempt to connect, so that a token is never stale; its task is cancelled
+    ///   when the
     ///   attempt is over. When it throws, or the token is too long, the attempt fails and the next one asks again.
     public static func account(
         _ account: String, token: @escaping @Sendable () async throws -> String

@@ -1,19 +1,19 @@
-// What the API speaks of comes along with it: an application imports Martlet and nothing else.
-@_exported public import struct MartletProtocol.ReconnectPolicy
 @_exported public import enum MartletProtocol.ConnectionFailure
 @_exported public import enum MartletProtocol.HeartbeatStrategy
 @_exported public import enum MartletProtocol.LinkQuality
 @_exported public import enum MartletProtocol.PathKind
 @_exported public import enum MartletProtocol.PauseReason
+// What the API speaks of comes along with it: an application imports Martlet and nothing else.
+@_exported public import struct MartletProtocol.ReconnectPolicy
 @_exported public import enum MartletProtocol.RetryReason
 @_exported public import enum MartletProtocol.SendFailure
 @_exported public import enum MartletProtocol.StopReason
 @_exported public import class MartletTransport.EventLoop
-@_exported public import protocol MartletWire.WireName
-@_exported public import enum MartletWire.SessionKind
 @_exported public import struct MartletWire.AccountName
 @_exported public import struct MartletWire.ContentKind
 @_exported public import struct MartletWire.DeviceID
 @_exported public import struct MartletWire.ErrorCode
 @_exported public import struct MartletWire.Limits
 @_exported public import struct MartletWire.MessageID
+@_exported public import enum MartletWire.SessionKind
+@_exported public import protocol MartletWire.WireName

@@ -4,12 +4,12 @@ public import MartletWire
 
 /// A client of a relay: one account on one device, with any number of rooms, over one connection at a time.
 ///
-/// It connects by itself as often as it takes, and what is sent waits until it can go. A client runs on one loop, which many can
-/// share; it can be used from any task. It has one life: started, stopped, and not started again. One that nobody refers to any
-/// more is stopped without waiting for anything, so keep it as long as its rooms are used.
+/// It connects by itself as often as it takes, and what is sent waits until it can go. A client runs on one loop, which
+/// many can share; it can be used from any task. It has one life: started, stopped, and not started again. One that
+/// nobody refers to any more is stopped without waiting for anything, so keep it as long as its rooms are used.
 ///
-/// Methods that wait throw ``MartletError``, or `CancellationError` when their task is cancelled; each says what has then
-/// happened.
+/// Methods that wait throw ``MartletError``, or `CancellationError` when their task is cancelled; each says what has
+/// then happened.
 public final class Client: Sendable {
     let life: ClientLife
 
@@ -18,7 +18,8 @@ public final class Client: Sendable {
     /// - Parameters:
     ///   - outbox: where unaccepted messages and cursors are kept.
     ///   - loop: where the client runs.
-    /// - Throws: `invalidEndpoint`, `invalidName`; `tlsUnavailable` for `martlets://` and for an address without a scheme, since TLS
+    /// - Throws: `invalidEndpoint`, `invalidName`; `tlsUnavailable` for `martlets://` and for an address without a
+    ///   scheme, since TLS
     ///   is what is meant by it and is not there yet.
     public convenience init(
         to endpoint: String, as credentials: Credentials, outbox: some Outbox = .memory,
@@ -62,8 +63,8 @@ public final class Client: Sendable {
         try await life.start()
     }
 
-    /// Waits for queued messages to be accepted, up to `flushTimeout`, says goodbye, and ends all that waits or iterates.
-    /// What was not accepted stays in the outbox.
+    /// Waits for queued messages to be accepted, up to `flushTimeout`, says goodbye, and ends all that waits or
+    /// iterates. What was not accepted stays in the outbox.
     ///
     /// Cancellation does not shorten it.
     nonisolated(nonsending) public func stop() async {
@@ -75,7 +76,8 @@ public final class Client: Sendable {
     ///
     /// Cancelled, the room is closed again.
     ///
-    /// - Throws: `invalidName`, `roomAlreadyOpen`, `tooManyRooms`; `roomClosed` when the relay refuses for good; `gaveUp` when
+    /// - Throws: `invalidName`, `roomAlreadyOpen`, `tooManyRooms`; `roomClosed` when the relay refuses for good;
+    ///   `gaveUp` when
     ///   the client does not try to connect any more; `notStarted`, `stopped`.
     nonisolated(nonsending) public func open(room: String, options: Room.Options = Room.Options()) async throws -> Room
     {
@@ -95,8 +97,8 @@ public final class Client: Sendable {
 
     // MARK: Connection
 
-    /// Where the client stands and why: first the present status, then the latest whenever it has changed. For any number of
-    /// iterations; each ends when the client has stopped or its task is cancelled.
+    /// Where the client stands and why: first the present status, then the latest whenever it has changed. For any
+    /// number of iterations; each ends when the client has stopped or its task is cancelled.
     public var status: StatusUpdates { StatusUpdates(latest: life.status) }
 
     /// Where the client stands and why, now.

@@ -8,8 +8,8 @@ extension Client {
         public var agent: String?
         /// What is offered to the relay; the lower of both sides' limits holds.
         public var limits = Limits()
-        /// Whether messages are deflated where that makes them smaller. A message that holds a secret beside text of another's
-        /// choosing should not be.
+        /// Whether messages are deflated where that makes them smaller. A message that holds a secret beside text of
+        /// another's choosing should not be.
         public var compressesMessages = false
         /// How eagerly a silent relay is asked whether it is there.
         public var heartbeat = HeartbeatStrategy.balanced
@@ -19,7 +19,8 @@ extension Client {
         public var flushTimeout: Duration = .seconds(5)
         /// How long one attempt to connect may take, the name's resolution included.
         public var connectTimeout: Duration = .seconds(15)
-        /// Whether the machine's network is watched, so that a change is answered at once. Not done for a relay on this machine.
+        /// Whether the machine's network is watched, so that a change is answered at once. Not done for a relay on this
+        /// machine.
         public var watchesPath = true
         /// Rooms open at a time, at the most.
         public var maxRooms = 255

@@ -23,7 +23,8 @@ extension Client {
         public internal(set) var roundTripP99: Duration?
         /// Messages that wait to be accepted.
         public internal(set) var pendingMessages = 0
-        /// Times that the outbox failed to forget a message or to save a cursor; the relay takes a message once all the same.
+        /// Times that the outbox failed to forget a message or to save a cursor; the relay takes a message once all the
+        /// same.
         public internal(set) var outboxFailures: UInt64 = 0
     }
 }

@@ -20,7 +20,9 @@ extension ClientDriver {
     func connect(_ id: ConnectionID, redirect: String?) {
         dial?.connector.cancel()
         dial = nil
-        guard let endpoints = endpoints(redirect) else { return connectFailed(id, "no way to \(redirect ?? "nowhere")") }
+        guard let endpoints = endpoints(redirect) else {
+            return connectFailed(id, "no way to \(redirect ?? "nowhere")")
+        }
         var options = TCPConnector.Options()
         options.timeout = configuration.connectTimeout
         let connector = TCPConnector(to: endpoints, on: loop, options: options)
@@ -31,7 +33,8 @@ extension ClientDriver {
     /// Where to dial. A redirect is followed only to where this version can go.
     private func endpoints(_ redirect: String?) -> [Endpoint]? {
         guard let redirect else { return life.identity.endpoints }
-        guard let endpoint = try? Endpoint(parsing: redirect, defaultSecurity: .plain), endpoint.security == .plain else {
+        guard let endpoint = try? Endpoint(parsing: redirect, defaultSecurity: .plain), endpoint.security == .plain
+        else {
             return nil
         }
         return [endpoint]

@@ -2,11 +2,11 @@ import MartletProtocol
 import MartletTransport
 import MartletWire
 
-/// Runs a client's engine on a loop: events of the application, of the connection and of time go in, and whatever comes out is
-/// done. It decides nothing.
+/// Runs a client's engine on a loop: events of the application, of the connection and of time go in, and whatever comes
+/// out is done. It decides nothing.
 ///
-/// Every event ends with `settle`, which does what the engine wants until it wants nothing more, hands the rooms their batches,
-/// and sets the timer.
+/// Every event ends with `settle`, which does what the engine wants until it wants nothing more, hands the rooms their
+/// batches, and sets the timer.
 ///
 /// | phase | left by |
 /// |---|---|
@@ -237,7 +237,8 @@ final class ClientDriver: @unchecked Sendable {  // all state is touched on its 
         }
     }
 
-    /// Whether all that was given to the client has got where it belongs. Without a connection only messages are waited for.
+    /// Whether all that was given to the client has got where it belongs. Without a connection only messages are waited
+    /// for.
     private var isFlushed: Bool {
         guard outbox.isIdle, rooms.values.allSatisfy({ $0.core.pendingCount == 0 }) else { return false }
         return engine.isSettled || !engine.status.isOnline

@@ -3,8 +3,8 @@ public import MartletWire
 /// Where a client keeps what must not be forgotten: its device's ID, messages that the relay has not accepted, and how
 /// far each room has been read.
 ///
-/// A message is *queued* once `append` has returned, and forgotten only by `remove`, when the relay has accepted it or it has
-/// failed for good. One client uses an outbox at a time, and calls one method at a time.
+/// A message is *queued* once `append` has returned, and forgotten only by `remove`, when the relay has accepted it or
+/// it has failed for good. One client uses an outbox at a time, and calls one method at a time.
 public protocol Outbox: Sendable {
     /// What there is from earlier. Called first, and again by the next client.
     func open() async throws -> OutboxState
@@ -19,8 +19,8 @@ public protocol Outbox: Sendable {
     func saveCursor(_ offset: UInt64, room: String) async throws
 }
 
-/// An outbox that answers at once and cannot fail. Its methods are called on the client's loop and must not block; `send`
-/// returns as soon as the client has the message.
+/// An outbox that answers at once and cannot fail. Its methods are called on the client's loop and must not block;
+/// `send` returns as soon as the client has the message.
 public protocol ImmediateOutbox: Outbox {
     /// As in ``Outbox``; may be called from any thread.
     func open() -> OutboxState

@@ -1,7 +1,8 @@
 import MartletProtocol
 import MartletWire
 
-/// Gives an outbox its work, one call after the other, each with all that has come together meanwhile. On the loop only.
+/// Gives an outbox its work, one call after the other, each with all that has come together meanwhile. On the loop
+/// only.
 ///
 /// What waits is bounded: messages by their rooms' bounds, removals by the messages, cursors by the rooms.
 final class OutboxWriter {

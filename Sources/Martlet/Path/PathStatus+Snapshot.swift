@@ -4,8 +4,9 @@ import MartletTransport
 extension PathStatus {
     /// What the machine reports, in the protocol's terms.
     ///
-    /// A network is told from another by the interface of the default route and by the prefixes of the machine's addresses, 24
-    /// bits of IPv4 and 64 of IPv6: what a host has from its network, and keeps from one visit to the next.
+    /// A network is told from another by the interface of the default route and by the prefixes of the machine's
+    /// addresses, 24 bits of IPv4 and 64 of IPv6: what a host has from its network, and keeps from one visit to the
+    /// next.
     init(_ snapshot: PathSnapshot) {
         var hash = FNV1a()
         hash.add(snapshot.defaultInterface ?? "")

@@ -17,7 +17,8 @@ final class PathWatch: @unchecked Sendable {  // touched on its loop only
         self.loop = loop
     }
 
-    /// Calls `observe` with the present path, soon, and with every other. Where the system does not tell, never. On the loop.
+    /// Calls `observe` with the present path, soon, and with every other. Where the system does not tell, never. On the
+    /// loop.
     static func add(_ client: ClientDriver, on loop: EventLoop, _ observe: @escaping (PathStatus) -> Void) {
         loop.preconditionOnLoop()
         let watch = watches.withLock { watches in

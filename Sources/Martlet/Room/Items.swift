@@ -59,8 +59,8 @@ public struct Messages: AsyncSequence, Sendable {
     }
 }
 
-/// One iteration over a room's items. It takes all that there is at once and hands it out one by one; when it goes away, what it
-/// has not handed out goes back.
+/// One iteration over a room's items. It takes all that there is at once and hands it out one by one; when it goes
+/// away, what it has not handed out goes back.
 final class ItemReader {
     private let core: RoomCore
     private var items: [Inbox.Item] = []

@@ -1,11 +1,11 @@
 public import MartletWire
 import Synchronization
 
-/// A room that a client has opened. It stays open over all connections, until it is closed, the client is stopped, or the relay
-/// closes it for good.
+/// A room that a client has opened. It stays open over all connections, until it is closed, the client is stopped, or
+/// the relay closes it for good.
 ///
-/// Methods that wait throw ``MartletError``, or `CancellationError` when their task is cancelled; each says what has then
-/// happened. A room can be used from any task; dropping it does not close it.
+/// Methods that wait throw ``MartletError``, or `CancellationError` when their task is cancelled; each says what has
+/// then happened. A room can be used from any task; dropping it does not close it.
 public final class Room: Sendable {
     let core: RoomCore
 
@@ -26,8 +26,9 @@ public final class Room: Sendable {
 
     /// Queues a message and returns when it is in the outbox.
     ///
-    /// When `maxPendingMessages` or `maxPendingByteCount` of this room wait to be accepted, this waits until some are, in the order
-    /// of the calls. Cancelled while it waits, the message is not queued; once the outbox is at work on it, it is.
+    /// When `maxPendingMessages` or `maxPendingByteCount` of this room wait to be accepted, this waits until some are,
+    /// in the order of the calls. Cancelled while it waits, the message is not queued; once the outbox is at work on
+    /// it, it is.
     ///
     /// - Throws: `invalidContent`, `messageTooLarge`, `roomClosed`, `stopped`, `outboxFailed`; then it is not queued.
     @discardableResult
@@ -58,21 +59,24 @@ public final class Room: Sendable {
 
     /// The room's messages, in order and once. One iteration at a time; the next goes on where the last ended.
     ///
-    /// A message counts as dealt with when the one after it is asked for or the iteration ends; from there a later client goes on.
-    /// What nobody iterates waits within the session's credit, then at the relay.
+    /// A message counts as dealt with when the one after it is asked for or the iteration ends; from there a later
+    /// client goes on. What nobody iterates waits within the session's credit, then at the relay.
     ///
-    /// Ends when the room is closed by this side or the client is stopped. Throws `roomClosed` when the relay closed the room for
-    /// good, `gaveUp` while the client has given up, and `CancellationError`; a later iteration misses nothing.
+    /// Ends when the room is closed by this side or the client is stopped. Throws `roomClosed` when the relay closed
+    /// the room for good, `gaveUp` while the client has given up, and `CancellationError`; a later iteration misses
+    /// nothing.
     public var messages: Messages { Messages(core: core) }
 
-    /// The same with its gaps: offsets that the relay does not have any more or left out because this side was too slow.
+    /// The same with its gaps: offsets that the relay does not have any more or left out because this side was too
+    /// slow.
     public var items: Items { Items(core: core) }
 
     /// Messages that were in gaps so far.
     public var skippedMessages: UInt64 { core.state.withLock { $0.inbox.skippedMessages } }
 
-    /// What happens beside the messages, from when the iteration begins, for any number of iterations. An iteration that is too
-    /// slow misses the oldest of 256 and is told how many. Ends with the room and when its task is cancelled.
+    /// What happens beside the messages, from when the iteration begins, for any number of iterations. An iteration
+    /// that is too slow misses the oldest of 256 and is told how many. Ends with the room and when its task is
+    /// cancelled.
     public var events: Events { Events(broadcast: core.events) }
 
     /// Who is in the room as far as the relay told, at most 4096; sorted by name.
@@ -117,7 +121,8 @@ public final class Room: Sendable {
     /// Cancelled, it is withdrawn; it may have been carried out.
     ///
     /// - Parameter deadline: how long to wait.
-    /// - Throws: `answeredWithFailure`, `deadlineExceeded`, `connectionLost` when the link ended meanwhile, `tooManyRequests`,
+    /// - Throws: `answeredWithFailure`, `deadlineExceeded`, `connectionLost` when the link ended meanwhile,
+    ///   `tooManyRequests`,
     ///   `invalidName`, `invalidContent`, `messageTooLarge` beyond 16 KiB, `roomClosed`, `stopped`.
     nonisolated(nonsending) public func request(
         _ method: String, text: String? = nil, to recipient: String? = nil, deadline: Duration = .seconds(10)
@@ -150,8 +155,8 @@ public final class Room: Sendable {
     /// Bytes of content in a request or its answer, at the most.
     public static let maxRequestByteCount = 16 * 1024
 
-    /// What other members ask of this one, to be answered. One that is not taken for too long is not asked any more; beyond 64
-    /// that wait more are answered with `tooManyRequests`. Ends with the room and when its task is cancelled.
+    /// What other members ask of this one, to be answered. One that is not taken for too long is not asked any more;
+    /// beyond 64 that wait more are answered with `tooManyRequests`. Ends with the room and when its task is cancelled.
     public var requests: Requests { Requests(core: core) }
 }
 

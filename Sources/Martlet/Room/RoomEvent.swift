@@ -13,7 +13,8 @@ extension Room {
 
     /// What happens in a room beside its messages.
     public enum Event: Sendable, Equatable {
-        /// The relay let us in, again after each new link: the offset of the room's last message, and of the first it keeps.
+        /// The relay let us in, again after each new link: the offset of the room's last message, and of the first it
+        /// keeps.
         case opened(head: UInt64, first: UInt64)
         /// A member came, went, or lost its connection.
         case presence(AccountName, Presence)

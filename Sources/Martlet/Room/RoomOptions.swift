@@ -5,7 +5,8 @@ extension Room {
     public struct Options: Sendable, Equatable {
         /// Where its messages begin.
         public enum From: Sendable, Equatable {
-            /// After the last message that was dealt with, as the outbox has it; without one, at the first that is kept.
+            /// After the last message that was dealt with, as the outbox has it; without one, at the first that is
+            /// kept.
             case stored
             /// At the first message that is kept.
             case start
@@ -21,8 +22,8 @@ extension Room {
         public var from: From
         /// Whether this device's own messages come back to it in the room's order.
         public var echo: Bool
-        /// Whether `open` waits until the relay has let us in. Otherwise it returns at once, also offline, and messages can be
-        /// queued already; if the relay does not let us in, they fail and the room is closed.
+        /// Whether `open` waits until the relay has let us in. Otherwise it returns at once, also offline, and messages
+        /// can be queued already; if the relay does not let us in, they fail and the room is closed.
         public var waitsForRelay: Bool
 
         /// From the stored cursor on, without the device's own messages.

@@ -3,8 +3,8 @@ import MartletWire
 
 /// What became of a room's own messages, the latest of them: one small record each, in the order of their counters.
 ///
-/// Delivered and read are not kept by message: a member's marks are cumulative, so how far each member is tells it of every
-/// message whose offset is known. The oldest accepted messages are forgotten when there are more than
+/// Delivered and read are not kept by message: a member's marks are cumulative, so how far each member is tells it of
+/// every message whose offset is known. The oldest accepted messages are forgotten when there are more than
 /// `maxRememberedMessages`.
 struct SendLedger: Sendable {
     /// Messages remembered after they were accepted or failed.

@@ -41,9 +41,11 @@ public struct Sending: Sendable, Identifiable {
         room.state.withLock { Standing.furthest(counter, in: $0.ledger) }
     }
 
-    /// Where it stands: first the present state, then whatever is later when it is looked at, and of each member the furthest.
+    /// Where it stands: first the present state, then whatever is later when it is looked at, and of each member the
+    /// furthest.
     ///
-    /// Ends after `failed`, when room or client are over, when the message is forgotten, and when the task is cancelled.
+    /// Ends after `failed`, when room or client are over, when the message is forgotten, and when the task is
+    /// cancelled.
     public var states: States { States(room: room, counter: counter) }
 
     /// Waits until the relay has it; answers the offset.

@@ -6,8 +6,8 @@ struct Standing: Sendable {
     private var phase: SendLedger.Phase?
     private var marks: [AccountName: Receipt.Mark] = [:]
 
-    /// Where the message stands as far as that has not been told; nil when all has. Phases that passed between are left out,
-    /// and *delivered* is where *read* is known.
+    /// Where the message stands as far as that has not been told; nil when all has. Phases that passed between are left
+    /// out, and *delivered* is where *read* is known.
     mutating func next(_ counter: UInt64, in ledger: SendLedger) -> Sending.State? {
         guard let record = ledger.record(of: counter) else { return nil }
         if record.phase != phase {

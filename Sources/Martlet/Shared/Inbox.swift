@@ -2,8 +2,8 @@ import MartletWire
 
 /// What a room has received and the application has not taken.
 ///
-/// Messages are bounded by the session's credit, which goes back when they are taken; gaps cost no credit and are therefore
-/// merged when more than `maxWaitingGaps` wait.
+/// Messages are bounded by the session's credit, which goes back when they are taken; gaps cost no credit and are
+/// therefore merged when more than `maxWaitingGaps` wait.
 struct Inbox: Sendable {
     /// Gaps that wait, at the most.
     static let maxWaitingGaps = 256

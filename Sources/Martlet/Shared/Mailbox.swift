@@ -3,10 +3,11 @@ import MartletTransport
 import MartletWire
 import Synchronization
 
-/// What others have for a client's loop to do. The loop is woken only when the mailbox was empty and takes all of it at once.
+/// What others have for a client's loop to do. The loop is woken only when the mailbox was empty and takes all of it at
+/// once.
 ///
-/// It needs no bound of its own: a room is in it once, wishes are flags, and every other command has a caller that waits for
-/// its outcome or is one of a bounded number.
+/// It needs no bound of its own: a room is in it once, wishes are flags, and every other command has a caller that
+/// waits for its outcome or is one of a bounded number.
 final class Mailbox: Sendable {
     enum Command: Sendable {
         /// The room's application said something.

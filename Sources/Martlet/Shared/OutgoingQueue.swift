@@ -3,9 +3,9 @@ import MartletWire
 
 /// The sending end of a room, between those who send and the loop.
 ///
-/// A message is *waiting* while the room's bound is met, in the order of the calls; then it gets its counter and is *arriving*
-/// until the loop takes it; then it is the engine's, and *pending* until it is accepted or has failed. Arriving and pending
-/// messages count against the bound.
+/// A message is *waiting* while the room's bound is met, in the order of the calls; then it gets its counter and is
+/// *arriving* until the loop takes it; then it is the engine's, and *pending* until it is accepted or has failed.
+/// Arriving and pending messages count against the bound.
 struct OutgoingQueue: Sendable {
     struct Waiting: Sendable {
         let message: OutgoingMessage

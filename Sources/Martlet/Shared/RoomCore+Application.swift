@@ -37,7 +37,8 @@ extension RoomCore {
         return counter
     }
 
-    /// The caller is cancelled: unless the message is the outbox's or the engine's already it is as if it had never been.
+    /// The caller is cancelled: unless the message is the outbox's or the engine's already it is as if it had never
+    /// been.
     private func withdraw(_ shot: OneShot<Sending>) {
         let isWithdrawn = state.withLock { state -> Bool in
             switch state.outgoing.withdraw(shot) {

@@ -138,7 +138,8 @@ extension RoomCore {
         for shot in left { shot.resolve(.failure(MartletError.stopped)) }
     }
 
-    /// Nothing happens in the room any more. Messages that were not settled keep their state; those that had not arrived fail.
+    /// Nothing happens in the room any more. Messages that were not settled keep their state; those that had not
+    /// arrived fail.
     func finish(_ end: End) {
         var left: [OneShot<Sending>] = []
         var requests = Deque<Request>()

@@ -4,8 +4,8 @@ import Synchronization
 
 /// A room between its application and its loop: all that both sides touch, under one lock that is held for moments.
 ///
-/// The application's side appends and marks the room as changed, which posts it once; the loop takes all changes at once. What
-/// the loop has for the application it appends in batches and wakes who waits.
+/// The application's side appends and marks the room as changed, which posts it once; the loop takes all changes at
+/// once. What the loop has for the application it appends in batches and wakes who waits.
 final class RoomCore: Waitable {
     /// How a room ends.
     enum End: Sendable, Equatable {

@@ -1,8 +1,8 @@
 import MartletProtocol
 import MartletWire
 
-/// What the application has said to a room since the loop last looked. Everything in it is bounded: marks are cumulative, of
-/// wishes the latest counts, of passing words the oldest are dropped.
+/// What the application has said to a room since the loop last looked. Everything in it is bounded: marks are
+/// cumulative, of wishes the latest counts, of passing words the oldest are dropped.
 struct RoomNews: Sendable {
     /// Passing words that wait for the loop, at the most.
     static let maxTransients = 64

@@ -1,8 +1,8 @@
 import MartletProtocol
 import Synchronization
 
-/// Elements for any number of subscribers, each with a buffer of its own: what is too much for it is dropped, oldest first,
-/// and counted. Without subscribers nothing is kept.
+/// Elements for any number of subscribers, each with a buffer of its own: what is too much for it is dropped, oldest
+/// first, and counted. Without subscribers nothing is kept.
 final class Broadcast<Element: Sendable>: Waitable {
     /// Elements that wait for one subscriber, at the most.
     static var maxBufferedElements: Int { 256 }

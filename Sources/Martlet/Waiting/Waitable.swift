@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Something that tasks wait for by looking at it again: whoever changes it wakes them, they look, and wait again if need be.
+/// Something that tasks wait for by looking at it again: whoever changes it wakes them, they look, and wait again if
+/// need be.
 ///
 /// A continuation has one owner, the object it was given to, which takes it out under its lock and resumes it after.
 protocol Waitable: AnyObject, Sendable {

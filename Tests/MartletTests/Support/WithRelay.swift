@@ -1,0 +1,38 @@
+import Martlet
+import MartletProtocol
+import MartletRelay
+import MartletTransport
+import MartletWire
+
+extension RelayConfiguration {
+    /// Without deadlines that a test may miss because the machine is busy.
+    static var patient: RelayConfiguration {
+        var configuration = RelayConfiguration()
+        configuration.handshakeTimeout = .seconds(3600)
+        configuration.authTimeout = .seconds(3600)
+        configuration.frameTimeout = .seconds(3600)
+        configuration.slowConsumerTimeout = .seconds(3600)
+        return configuration
+    }
+}
+
+/// Runs a relay on a port of its own for as long as `body` takes; `body` gets its endpoint.
+func withRelay(
+    _ engine: RelayConfiguration = .patient, port: UInt16 = 0, store: any RoomStore = InMemoryStore(),
+    authenticator: any Authenticator = .allowAll, requestHandler: (any RequestHandler)? = nil,
+    onEvent: @escaping @Sendable (RelayEvent) -> Void = { _ in }, _ body: (String) async throws -> Void
+) async throws {
+    var configuration = try Relay.Configuration(port: port)
+    configuration.engine = engine
+    let relay = Relay(
+        configuration: configuration, store: store, authenticator: authenticator, requestHandler: requestHandler,
+        onEvent: onEvent)
+    let address = try relay.start()[0]
+    do {
+        try await body("martlet://\(address)")
+    } catch {
+        await relay.shutdown()
+        throw error
+    }
+    await relay.shutdown()
+}
