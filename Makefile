@@ -12,7 +12,7 @@ FILE ?=
 
 sources := Sources Tests Package.swift
 
-.PHONY: help deps build demo test lint format docs coverage tsan asan model
+.PHONY: help deps build demo scenarios test lint format docs coverage tsan asan model
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -26,6 +26,10 @@ build: deps ## build everything for release
 demo: deps ## build the tool and show a conversation: make demo FILE=picture.png
 	@$(SWIFT) build --configuration release --quiet --product martlet
 	@.build/release/martlet demo $(if $(FILE),"$(FILE)")
+
+scenarios: deps ## run the conversations between real processes over bad networks, and compare the files
+	@$(SWIFT) build --configuration release --quiet --product martlet
+	@Scripts/scenarios
 
 test: deps lint ## lint, build with warnings as errors and run every test
 	@$(SWIFT) test --quiet --disable-xctest

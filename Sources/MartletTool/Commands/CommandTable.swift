@@ -1,7 +1,8 @@
 /// All subcommands, in the order in which help lists them.
 enum CommandTable {
     static let commands: [CommandSpec] = [
-        ServeCommand.spec, WeaknetCommand.spec, DemoCommand.spec,
+        ServeCommand.spec, ChatCommandLine.spec, SendCommand.spec, ListenCommand.spec, BotCommand.spec,
+        WeaknetCommand.spec, DemoCommand.spec,
     ]
 
     /// The command of that name.

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import Synchronization
 
 /// Signals as events: from the first use on, those asked for no longer end the process by themselves.
 enum Interruptions {
@@ -30,22 +31,27 @@ enum Interruptions {
     /// The exit code that shells give a process that a signal ended.
     static func exitCode(for signal: Int32) -> ExitCode { signal == SIGTERM ? .terminated : .interrupted }
 
-    /// Runs `body`, which is cancelled by the interrupt key or a request to terminate; those decide the code then.
+    /// Runs `body`, which is cancelled by the interrupt key or a request to terminate; those decide the code then. A
+    /// second one ends the process at once.
     static func cancel(_ body: @escaping @Sendable () async throws -> ExitCode) async throws -> ExitCode {
-        try await withThrowingTaskGroup(of: (isSignal: Bool, code: ExitCode?).self) { group in
-            group.addTask { (false, try await body()) }
-            group.addTask { (true, await wait()) }
-            var signalled: ExitCode?
-            while let result = try await group.next() {
-                if result.isSignal {
-                    signalled = result.code
-                    group.cancelAll()
-                } else {
-                    group.cancelAll()
-                    return signalled ?? result.code ?? .success
+        let work = Task { try await body() }
+        let first = Mutex<ExitCode?>(nil)
+        let watch = Task {
+            for await number in stream(of: [SIGINT, SIGTERM]) {
+                let isFirst = first.withLock { code in
+                    defer { code = code ?? exitCode(for: number) }
+                    return code == nil
                 }
+                if !isFirst { exit(exitCode(for: number).rawValue) }
+                work.cancel()
             }
-            return signalled ?? .success
+        }
+        defer { watch.cancel() }
+        do {
+            let code = try await work.value
+            return first.withLock { $0 } ?? code
+        } catch let error as CommandError {
+            throw CommandError(first.withLock { $0 } ?? error.code, error.message)
         }
     }
 }

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import Synchronization
 
 /// A file descriptor's bytes as they come, read on a thread of their own and only as fast as they are taken.
 struct StandardInput: Sendable {
@@ -13,12 +14,17 @@ struct StandardInput: Sendable {
         self.descriptor = descriptor
     }
 
-    /// The next bytes; none at the end.
-    func next() async throws(CommandError) -> [UInt8] {
-        let result: Result<[UInt8], CommandError> = await withCheckedContinuation { continuation in
-            queue.async { [descriptor] in continuation.resume(returning: Self.read(descriptor)) }
+    /// The next bytes; none at the end. Cancelled, it throws at once, and what is read then is lost.
+    func next() async throws -> [UInt8] {
+        let answer = InputAnswer()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                answer.wait(continuation)
+                queue.async { [descriptor] in answer.resolve(Self.read(descriptor)) }
+            }
+        } onCancel: {
+            answer.resolve(.failure(CancellationError()))
         }
-        return try result.get()
     }
 
     /// How many bytes there are in all, when the descriptor is a file.
@@ -28,7 +34,7 @@ struct StandardInput: Sendable {
         return max(Int(status.st_size) - Int(lseek(descriptor, 0, SEEK_CUR)), 0)
     }
 
-    private static func read(_ descriptor: Int32) -> Result<[UInt8], CommandError> {
+    private static func read(_ descriptor: Int32) -> Result<[UInt8], any Error> {
         while true {
             var count = 0
             let bytes = unsafe [UInt8](unsafeUninitializedCapacity: maxReadByteCount) { buffer, initialized in
@@ -44,5 +50,40 @@ struct StandardInput: Sendable {
                 return .failure(CommandError(.inputOutput, "cannot read: \(reason)"))
             }
         }
+    }
+}
+
+/// One answer for one who waits: the first counts.
+private final class InputAnswer: Sendable {
+    private enum State {
+        case open
+        case waiting(CheckedContinuation<[UInt8], any Error>)
+        case resolved(Result<[UInt8], any Error>)
+    }
+
+    private let state = Mutex(State.open)
+
+    func wait(_ continuation: CheckedContinuation<[UInt8], any Error>) {
+        let early = state.withLock { state -> Result<[UInt8], any Error>? in
+            if case .resolved(let result) = state { return result }
+            state = .waiting(continuation)
+            return nil
+        }
+        if let early { continuation.resume(with: early) }
+    }
+
+    func resolve(_ result: Result<[UInt8], any Error>) {
+        let waiting = state.withLock { state -> CheckedContinuation<[UInt8], any Error>? in
+            switch state {
+            case .resolved: return nil
+            case .open:
+                state = .resolved(result)
+                return nil
+            case .waiting(let continuation):
+                state = .resolved(result)
+                return continuation
+            }
+        }
+        waiting?.resume(with: result)
     }
 }

@@ -1,0 +1,43 @@
+import Foundation
+import Martlet
+
+/// A chat without a terminal: each line of input is sent, each message is printed as `sender: text`.
+enum ChatPipe {
+    /// Runs until the input ends and everything is accepted, or the room is over.
+    static func run(_ client: Client, _ room: Room) async throws -> ExitCode {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await ChatSession(client: client, room: room, show: print).run() }
+            group.addTask { try await send(to: room) }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+        return .success
+    }
+
+    private static func send(to room: Room) async throws {
+        let input = StandardInput()
+        var splitter = LineSplitter(maxPieceByteCount: LineContent.maxPieceByteCount)
+        var last: Sending?
+        while true {
+            let bytes = try await input.next()
+            let pieces = bytes.isEmpty ? splitter.finish().map { [$0] } ?? [] : splitter.split(bytes)
+            for piece in pieces {
+                let line = String(decoding: piece, as: UTF8.self).trimmingCharacters(in: .newlines)
+                if case .say(let text) = ChatCommand(line) { last = try await room.send(text) }
+            }
+            if bytes.isEmpty { break }
+        }
+        _ = try await last?.accepted()
+    }
+
+    private static func print(_ event: ChatModel.Event) {
+        let isTerminal = Terminal.isTerminal(STDOUT_FILENO)
+        switch event {
+        case .received(let sender, let text, _):
+            let lines = isTerminal ? SafeText.lines(text) : [text]
+            try? Output.print("\(SafeText.line(sender)): \(lines.joined(separator: "\n"))")
+        case .notice(let text): Output.report(SafeText.line(text))
+        case .wrote, .marked, .members, .presence, .typing, .connection: break
+        }
+    }
+}

@@ -1,0 +1,121 @@
+import Martlet
+import Synchronization
+
+/// What a chat needs of a room: events in, actions out. The terminal, or a pipe, is on the other side.
+struct ChatSession: Sendable {
+    let client: Client
+    let room: Room
+    /// Told everything that is to be shown.
+    let show: @Sendable (ChatModel.Event) -> Void
+
+    /// Reports messages, members, typing and the connection until it is cancelled or the room is over.
+    func run() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await reportMessages() }
+            group.addTask { await reportEvents() }
+            group.addTask { await reportConnection() }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+
+    /// Sends texts one after the other, and reports under their keys what becomes of them.
+    func say(_ texts: AsyncStream<(key: Int, text: String)>) async {
+        await withDiscardingTaskGroup { group in
+            for await (key, text) in texts {
+                do {
+                    let sending = try await room.send(text)
+                    group.addTask { await follow(sending, key: key) }
+                } catch {
+                    show(.marked(key: key, .failed("\(error)")))
+                }
+            }
+            group.cancelAll()
+        }
+    }
+
+    private func follow(_ sending: Sending, key: Int) async {
+        for await state in sending.states {
+            show(.marked(key: key, DeliveryMark(state)))
+            if case .read = state { return }
+        }
+    }
+
+    private func reportMessages() async throws {
+        for try await item in room.items {
+            switch item {
+            case .message(let message):
+                show(
+                    .received(
+                        sender: message.sender.text, text: Self.text(of: message),
+                        clock: ClockText.minutes(message.acceptedAt)))
+                room.markRead(upTo: message.offset)
+            case .gap(let gap):
+                show(.notice("Messages \(gap.lowerBound) to \(gap.upperBound) are no longer there."))
+            }
+        }
+    }
+
+    /// A message's text; of what is none, at least that there is something.
+    private static func text(of message: RoomMessage) -> String {
+        switch LineContent(kind: message.kind, content: message.content) {
+        case .text(let text)?: text
+        case .bytes(let bytes)?:
+            String(validating: bytes, as: UTF8.self) ?? "[\(Quantity.text(byteCount: bytes.count)) that are no text]"
+        case nil: "[\(Quantity.text(byteCount: message.content.count)) that are no text]"
+        }
+    }
+
+    private func reportEvents() async {
+        show(.members(room.members.map(\.text)))
+        for await event in room.events {
+            switch event {
+            case .opened: show(.members(room.members.map(\.text)))
+            case .presence(let name, .left): show(.presence(name.text, nil))
+            case .presence(let name, .online): show(.presence(name.text, .online))
+            case .presence(let name, .away): show(.presence(name.text, .away))
+            case .typing(let name, let isTyping): show(.typing(name.text, isTyping))
+            case .missed: show(.members(room.members.map(\.text)))
+            case .delivered, .read, .gap, .transient: break
+            }
+        }
+    }
+
+    private func reportConnection() async {
+        for await status in client.status {
+            show(.connection(ChatModel.Health(status.phase), Self.text(of: status)))
+        }
+    }
+
+    private static func text(of status: Client.Status) -> String {
+        guard status.isOnline, let roundTrip = status.roundTrip else { return status.explanation }
+        return "\(status.explanation), \(Quantity.text(roundTrip))"
+    }
+}
+
+extension ChatModel.Health {
+    /// How a connection in that phase is doing.
+    init(_ phase: Client.Status.Phase) {
+        self =
+            switch phase {
+            case .online: .good
+            case .idle, .connecting, .signingIn: .waiting
+            case .waiting, .paused, .stopping, .stopped: .broken
+            }
+    }
+}
+
+extension DeliveryMark {
+    /// A message's state as its mark.
+    init(_ state: Sending.State) {
+        self =
+            switch state {
+            case .queued: .queued
+            case .sent: .sent
+            case .accepted: .accepted
+            case .delivered: .delivered
+            case .read: .read
+            case .failed(let failure): .failed("\(MartletError.notAccepted(failure))")
+            }
+    }
+}

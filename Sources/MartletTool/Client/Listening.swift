@@ -1,0 +1,100 @@
+import Foundation
+import Martlet
+import Synchronization
+
+/// Receives a room's messages and has them written, until enough came or somebody ends it.
+///
+/// Receiving and writing run side by side with a ``LineBuffer`` between them. However it ends, what was received is
+/// written before it returns.
+struct Listening: Sendable {
+    /// Where the messages begin.
+    var begin: Room.Options.From
+    /// How many are enough.
+    var count: Int?
+    /// How long nothing may come while there is a connection.
+    var idleTime: Duration?
+    /// Whether the end of standard input ends it.
+    var endsWithInput = false
+    /// Whether messages are written as JSON.
+    var isJSON = false
+
+    /// Runs it. Throws what receiving or writing throws; what was received until then is written.
+    func run(_ client: Client, _ room: String, _ output: LineOutput, _ monitor: TransferMonitor) async throws {
+        let buffer = LineBuffer()
+        let activity = Activity()
+        let room = try await client.open(room: room, options: Room.Options(from: begin))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await receive(room, buffer, activity, monitor) }
+            group.addTask { try await write(buffer, output) }
+            if let idleTime { group.addTask { try await waitForIdle(client, idleTime, activity) } }
+            if endsWithInput { group.addTask { try await waitForEndOfInput() } }
+            // Whoever ends first ends it for all; the writer still writes what is there.
+            var failure: (any Error)?
+            var isFirst = true
+            while let result = await group.nextResult() {
+                if case .failure(let error) = result, isFirst || !(error is CancellationError) {
+                    failure = failure ?? error
+                }
+                isFirst = false
+                group.cancelAll()
+            }
+            if let failure { throw failure }
+        }
+    }
+
+    private func receive(
+        _ room: Room, _ buffer: LineBuffer, _ activity: Activity, _ monitor: TransferMonitor
+    ) async throws {
+        defer { buffer.finish() }
+        let isTerminal = Terminal.isTerminal(STDOUT_FILENO)
+        var received = 0
+        for try await item in room.items {
+            activity.note()
+            switch item {
+            case .message(let message):
+                let bytes = isJSON ? ReceivedLine.json(message) : ReceivedLine.text(message, isTerminal: isTerminal)
+                await buffer.add(bytes, offset: message.offset)
+                received += 1
+                monitor.counts.withLock { $0.received += 1 }
+            case .gap(let gap):
+                monitor.counts.withLock { $0.missed += gap.upperBound - gap.lowerBound + 1 }
+                Output.report("martlet: messages \(gap.lowerBound) to \(gap.upperBound) are no longer there")
+                await buffer.add(isJSON ? ReceivedLine.json(gap: gap) : [], offset: gap.upperBound)
+            }
+            if let count, received >= count { return }
+        }
+        try Task.checkCancellation()
+    }
+
+    private func write(_ buffer: LineBuffer, _ output: LineOutput) async throws {
+        // Nobody waits for room in a buffer that nobody empties.
+        defer { buffer.finish() }
+        var output = output
+        while let batch = await buffer.take() {
+            try await output.write(batch.bytes, upTo: batch.offset ?? 0)
+        }
+    }
+
+    private func waitForIdle(_ client: Client, _ limit: Duration, _ activity: Activity) async throws {
+        while true {
+            if !client.currentStatus.isOnline { activity.note() }
+            let rest = limit - activity.silence
+            if rest <= .zero { return }
+            try await Task.sleep(for: min(rest, .milliseconds(100)))
+        }
+    }
+
+    private func waitForEndOfInput() async throws {
+        let input = StandardInput()
+        while try await !input.next().isEmpty {}
+    }
+}
+
+/// When something last happened.
+private final class Activity: Sendable {
+    private let last = Mutex(ContinuousClock.now)
+
+    func note() { last.withLock { $0 = .now } }
+
+    var silence: Duration { last.withLock { $0.duration(to: .now) } }
+}

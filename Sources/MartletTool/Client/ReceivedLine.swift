@@ -1,0 +1,35 @@
+import Martlet
+
+/// How a received message is written.
+enum ReceivedLine {
+    /// Byte for byte, as it was sent; messages that are no lines give nothing. On a terminal what would command it is
+    /// shown instead.
+    static func text(_ message: RoomMessage, isTerminal: Bool) -> [UInt8] {
+        guard let content = LineContent(kind: message.kind, content: message.content) else { return [] }
+        if !isTerminal { return content.output }
+        let lines = SafeText.lines(String(decoding: content.output, as: UTF8.self))
+        return Array(lines.joined(separator: "\n").utf8)
+    }
+
+    /// As a JSON object in a line.
+    static func json(_ message: RoomMessage) -> [UInt8] {
+        var members: [JSONLine.Member] = [
+            .init("offset", .count(message.offset)), .init("sender", .string(message.sender.text)),
+            .init("time", .count(message.acceptedAt)),
+            .init("device", .string(String(message.id.device.rawValue, radix: 16))),
+            .init("counter", .count(message.id.counter)), .init("kind", .count(message.kind.rawValue)),
+        ]
+        switch LineContent(kind: message.kind, content: message.content) {
+        case .text(let text)?: members.append(.init("text", .string(text)))
+        case .bytes(let bytes)?: members.append(.init("data", .string(base64(bytes))))
+        case nil: members.append(.init("content", .string(base64(message.content))))
+        }
+        return Array((JSONLine.object(members).text + "\n").utf8)
+    }
+
+    /// Messages that will not come, as a JSON object in a line.
+    static func json(gap: ClosedRange<UInt64>) -> [UInt8] {
+        let range: [JSONLine] = [.count(gap.lowerBound), .count(gap.upperBound)]
+        return Array((JSONLine.object([.init("gap", .array(range))]).text + "\n").utf8)
+    }
+}

@@ -1,0 +1,74 @@
+import Foundation
+import Martlet
+
+/// `martlet bot`: answers commands in a room, and the same as requests.
+enum BotCommand {
+    private static let specs = ClientOptions.specs + [ClientOptions.timeout.spec]
+
+    static let spec = CommandSpec(
+        name: "bot",
+        summary: "A bot in a room: answers /echo, /roll, /time and /help.",
+        options: specs,
+        notes: [
+            "It answers the same as requests, whose methods are the commands without their slash. Only what is said "
+                + "after it came is answered."
+        ],
+        exitCodes: ClientOptions.exitCodes + [ExitMeaning(.terminated, "asked to terminate")]
+    ) { arguments in try await Interruptions.cancel { try await run(arguments) } }
+
+    private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
+        let client = try ClientOptions.client(arguments, agent: "bot")
+        let monitor = TransferMonitor(.none)
+        do {
+            try await withClient(client) { client in
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { try await monitor.watch(client, timeout: arguments[ClientOptions.timeout]) }
+                    group.addTask { try await serve(client, arguments[ClientOptions.room] ?? "") }
+                    defer { group.cancelAll() }
+                    try await group.next()
+                }
+            }
+        } catch is CancellationError {
+            return .interrupted
+        } catch let error as MartletError {
+            throw CommandError(error)
+        }
+        return .success
+    }
+
+    private static func serve(_ client: Client, _ name: String) async throws {
+        let room = try await client.open(room: name, options: Room.Options(from: .latest(count: 0)))
+        Output.report("bot: \(client.account) answers in \(SafeText.line(room.name))")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await answerCommands(in: room, as: client.account) }
+            group.addTask { try await answerRequests(in: room) }
+            defer { group.cancelAll() }
+            try await group.next()
+        }
+    }
+
+    private static func answerCommands(in room: Room, as account: AccountName) async throws {
+        var random = SystemRandomNumberGenerator()
+        for try await message in room.messages where message.sender != account {
+            room.markRead(upTo: message.offset)
+            guard let text = message.text,
+                let answer = BotReply.answer(to: text, time: ClockText.now(), using: &random)
+            else { continue }
+            try await room.send(answer)
+        }
+    }
+
+    private static func answerRequests(in room: Room) async throws {
+        var random = SystemRandomNumberGenerator()
+        for await request in room.requests {
+            let answer = BotReply.answer(
+                to: request.method, argument: request.text ?? "", time: ClockText.now(), using: &random)
+            if let answer {
+                try request.respond(text: answer)
+            } else {
+                request.fail(.unknownMethod)
+            }
+        }
+        try Task.checkCancellation()
+    }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import Martlet
+
+/// `martlet send`: lines in, messages out.
+enum SendCommand {
+    private static let json = Option.flag("json", help: "print a summary as a JSON object at the end")
+
+    static let spec = CommandSpec(
+        name: "send",
+        summary: "Send each line of standard input as a message.",
+        options: ClientOptions.specs + [ClientOptions.timeout.spec, ProgressStyle.option.spec, json.spec],
+        notes: [
+            """
+            Lines arrive at 'martlet listen' byte for byte, whatever is in them. It ends when the relay has accepted every \
+            line, however often the connection breaks meanwhile; each is accepted once. On a terminal it shows how far \
+            it is.
+            """
+        ],
+        exitCodes: [
+            ExitMeaning(.success, "every line was accepted"),
+            ExitMeaning(.failure, "some were refused"),
+            ExitMeaning(.inputOutput, "reading failed"),
+        ] + ClientOptions.exitCodes
+    ) { arguments in try await Interruptions.cancel { try await run(arguments) } }
+
+    private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
+        let client = try ClientOptions.client(arguments, agent: "send")
+        let input = StandardInput()
+        let monitor = TransferMonitor(
+            arguments[ProgressStyle.option] ?? .auto, totalByteCount: input.fileByteCount)
+        let isSummaryWanted = arguments.has(json)
+        var failure: (any Error)?
+        var report = TransferReport()
+        do {
+            try await withClient(client) { client in
+                do {
+                    try await withThrowingTaskGroup(of: Void.self) { group in
+                        group.addTask { try await monitor.watch(client, timeout: arguments[ClientOptions.timeout]) }
+                        group.addTask { try await send(input, client, arguments, monitor) }
+                        defer { group.cancelAll() }
+                        try await group.next()
+                    }
+                } catch { failure = error }
+                report = await monitor.finish(client)
+            }
+        } catch { failure = failure ?? error }
+        if isSummaryWanted { try Output.print(report.json.text) }
+        return try verdict(report, failure)
+    }
+
+    private static func verdict(_ report: TransferReport, _ failure: (any Error)?) throws -> ExitCode {
+        let standing = "\(report.accepted) of \(report.sent) lines accepted"
+        switch failure {
+        case nil: break
+        case is CancellationError: throw CommandError(.interrupted, "interrupted; \(standing)")
+        case let error as MartletError:
+            let error = CommandError(error)
+            throw CommandError(error.code, "\(error.message); \(standing)")
+        case let error as CommandError: throw CommandError(error.code, "\(error.message); \(standing)")
+        case let error?: throw error
+        }
+        if report.failed > 0 { throw CommandError(.failure, standing) }
+        return .success
+    }
+
+    /// Queues every line and waits until each is accepted or refused.
+    private static func send(
+        _ input: StandardInput, _ client: Client, _ arguments: ParsedArguments, _ monitor: TransferMonitor
+    ) async throws {
+        let room = try await client.open(
+            room: arguments[ClientOptions.room] ?? "", options: Room.Options(from: .latest(count: 0)))
+        let (sendings, queued) = AsyncStream.makeStream(of: (Sending, Int).self)
+        // What others say meanwhile is none of our business, but must not pile up.
+        let ignoring = Task { for try await _ in room.items {} }
+        defer { ignoring.cancel() }
+        async let reading: Void = queue(input, room, queued, monitor)
+        for await (sending, byteCount) in sendings { try await settle(sending, byteCount, monitor) }
+        try await reading
+    }
+
+    private static func queue(
+        _ input: StandardInput, _ room: Room, _ queued: AsyncStream<(Sending, Int)>.Continuation,
+        _ monitor: TransferMonitor
+    ) async throws {
+        defer { queued.finish() }
+        var splitter = LineSplitter(maxPieceByteCount: LineContent.maxPieceByteCount)
+        while true {
+            let bytes = try await input.next()
+            let pieces = bytes.isEmpty ? splitter.finish().map { [$0] } ?? [] : splitter.split(bytes)
+            for piece in pieces {
+                let content = LineContent(piece: piece)
+                let message = try OutgoingMessage(kind: content.kind, content: content.encoded)
+                queued.yield((try await room.send(message), piece.count))
+                monitor.counts.withLock { $0.sent += 1 }
+            }
+            if bytes.isEmpty { return }
+        }
+    }
+
+    private static func settle(_ sending: Sending, _ byteCount: Int, _ monitor: TransferMonitor) async throws {
+        do {
+            _ = try await sending.accepted()
+            monitor.counts.withLock {
+                $0.accepted += 1
+                $0.acceptedByteCount += byteCount
+            }
+        } catch MartletError.notAccepted {
+            monitor.counts.withLock { $0.failed += 1 }
+        }
+    }
+}
