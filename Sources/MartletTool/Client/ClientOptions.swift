@@ -29,8 +29,8 @@ enum ClientOptions {
         configuration.agent = "\(CommandTable.version) \(agent)"
         // Somebody waits in front of a terminal, and a relay has few such clients: no need to be shy.
         configuration.reconnect.base = .milliseconds(250)
-        configuration.reconnect.cap = .seconds(5)
-        configuration.reconnect.healthyAfter = .seconds(2)
+        configuration.reconnect.cap = .seconds(2)
+        configuration.reconnect.healthyAfter = .seconds(1)
         do {
             return try Client(
                 to: arguments[target] ?? "", as: credentials(arguments), configuration: configuration)

@@ -55,9 +55,9 @@ struct Listening: Sendable {
                 let bytes = isJSON ? ReceivedLine.json(message) : ReceivedLine.text(message, isTerminal: isTerminal)
                 await buffer.add(bytes, offset: message.offset)
                 received += 1
-                monitor.counts.withLock { $0.received += 1 }
+                monitor.count { $0.received += 1 }
             case .gap(let gap):
-                monitor.counts.withLock { $0.missed += gap.upperBound - gap.lowerBound + 1 }
+                monitor.count { $0.missed += gap.upperBound - gap.lowerBound + 1 }
                 Output.report("martlet: messages \(gap.lowerBound) to \(gap.upperBound) are no longer there")
                 await buffer.add(isJSON ? ReceivedLine.json(gap: gap) : [], offset: gap.upperBound)
             }
@@ -71,7 +71,7 @@ struct Listening: Sendable {
         defer { buffer.finish() }
         var output = output
         while let batch = await buffer.take() {
-            try await output.write(batch.bytes, upTo: batch.offset ?? 0)
+            try output.write(batch.bytes, upTo: batch.offset ?? 0)
         }
     }
 

@@ -18,7 +18,7 @@ enum ProgressStyle: String, CaseIterable, Sendable {
 
 /// Watches a command that carries lines: shows how far it is, and ends it when there is no connection for too long.
 ///
-/// The command adds to ``counts``; ``watch(_:timeout:)`` runs beside it until it is cancelled or throws.
+/// The command adds to its ``Counts``; ``watch(_:timeout:)`` runs beside it until it is cancelled or throws.
 final class TransferMonitor: Sendable {
     /// How often there is something new to see.
     private static let interval = Duration.milliseconds(200)
@@ -34,8 +34,7 @@ final class TransferMonitor: Sendable {
         var acceptedByteCount = 0
     }
 
-    /// What the command has done so far.
-    let counts = Mutex(Counts())
+    private let counts = Mutex(Counts())
     private let style: ProgressStyle
     private let totalByteCount: Int?
     private let totalCount: Int?
@@ -49,6 +48,9 @@ final class TransferMonitor: Sendable {
         self.totalByteCount = totalByteCount
         self.totalCount = totalCount
     }
+
+    /// The command has come a step further.
+    func count(_ step: (inout Counts) -> Void) { counts.withLock { step(&$0) } }
 
     /// Shows progress, and throws when the client gave up or was without a connection for longer than `timeout`.
     func watch(_ client: Client, timeout: Duration?) async throws {

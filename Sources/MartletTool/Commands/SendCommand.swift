@@ -91,7 +91,7 @@ enum SendCommand {
                 let content = LineContent(piece: piece)
                 let message = try OutgoingMessage(kind: content.kind, content: content.encoded)
                 queued.yield((try await room.send(message), piece.count))
-                monitor.counts.withLock { $0.sent += 1 }
+                monitor.count { $0.sent += 1 }
             }
             if bytes.isEmpty { return }
         }
@@ -100,12 +100,12 @@ enum SendCommand {
     private static func settle(_ sending: Sending, _ byteCount: Int, _ monitor: TransferMonitor) async throws {
         do {
             _ = try await sending.accepted()
-            monitor.counts.withLock {
+            monitor.count {
                 $0.accepted += 1
                 $0.acceptedByteCount += byteCount
             }
         } catch MartletError.notAccepted {
-            monitor.counts.withLock { $0.failed += 1 }
+            monitor.count { $0.failed += 1 }
         }
     }
 }

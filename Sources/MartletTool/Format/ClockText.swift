@@ -9,10 +9,9 @@ enum ClockText {
     static func minutes(_ milliseconds: UInt64) -> String { text(Double(milliseconds) / 1000, hasSeconds: false) }
 
     private static func text(_ seconds: Double, hasSeconds: Bool) -> String {
-        var time = time_t(min(max(seconds, 0), 1e11))
-        var parts = tm()
-        unsafe localtime_r(&time, &parts)
-        let fields = hasSeconds ? [parts.tm_hour, parts.tm_min, parts.tm_sec] : [parts.tm_hour, parts.tm_min]
-        return fields.map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: ":")
+        let date = Date(timeIntervalSince1970: min(max(seconds, 0), 1e11))
+        let parts = Calendar(identifier: .gregorian).dateComponents([.hour, .minute, .second], from: date)
+        let fields = [parts.hour, parts.minute] + (hasSeconds ? [parts.second] : [])
+        return fields.compactMap { $0 }.map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: ":")
     }
 }
