@@ -20,7 +20,7 @@ enum ClientOptions {
     static let exitCodes = [
         ExitMeaning(.unavailable, "no connection for longer than --timeout, or the relay wants no more of them"),
         ExitMeaning(.noPermission, "the relay refuses the account, its token or the room"),
-        ExitMeaning(.interrupted, "interrupted"),
+        ExitMeaning(.interrupted, "interrupted"), ExitMeaning(.terminated, "asked to terminate"),
     ]
 
     /// The client that the options ask for.

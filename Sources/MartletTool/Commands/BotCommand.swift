@@ -13,7 +13,7 @@ enum BotCommand {
             "It answers the same as requests, whose methods are the commands without their slash. Only what is said "
                 + "after it came is answered."
         ],
-        exitCodes: ClientOptions.exitCodes + [ExitMeaning(.terminated, "asked to terminate")]
+        exitCodes: [ExitMeaning(.success, "the room is over")] + ClientOptions.exitCodes
     ) { arguments in try await Interruptions.cancel { try await run(arguments) } }
 
     private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {

@@ -11,9 +11,9 @@ enum SendCommand {
         options: ClientOptions.specs + [ClientOptions.timeout.spec, ProgressStyle.option.spec, json.spec],
         notes: [
             """
-            Lines arrive at 'martlet listen' byte for byte, whatever is in them. It ends when the relay has accepted every \
-            line, however often the connection breaks meanwhile; each is accepted once. On a terminal it shows how far \
-            it is.
+            Lines arrive at 'martlet listen' byte for byte, whatever is in them. It ends when the relay has accepted \
+            every line, however often the connection breaks meanwhile; each is accepted once. On a terminal it shows \
+            how far it is.
             """
         ],
         exitCodes: [
