@@ -197,7 +197,7 @@ extension ClientDriver {
         case .typing(let account, let isTyping): core.events.publish(.typing(account, isTyping))
         case .transient(let account, let kind, let content):
             core.events.publish(.transient(account, kind, content))
-        case .request(let incoming): core.received(Request(incoming, in: core, now: .now))
+        case .request(let incoming): core.received(RoomRequest(incoming, in: core, now: .now))
         case .requestCancelled(let correlation): core.cancelled(correlation)
         case .closed(let code): closed(id, code)
         }

@@ -210,8 +210,8 @@ final class ClientDriver: @unchecked Sendable {  // all state is touched on its 
     private func beginEnd(flushes: Bool) {
         guard phase == .running else { return }
         for entry in rooms.values {
-            takeNews(of: entry.core)
             entry.core.stopSending()
+            takeNews(of: entry.core)
         }
         failOpeners(.stopped)
         phase = .flushing
@@ -238,9 +238,11 @@ final class ClientDriver: @unchecked Sendable {  // all state is touched on its 
     }
 
     /// Whether all that was given to the client has got where it belongs. Without a connection only messages are waited
-    /// for.
+    /// for; when the client has given up, nothing is.
     private var isFlushed: Bool {
-        guard outbox.isIdle, rooms.values.allSatisfy({ $0.core.pendingCount == 0 }) else { return false }
+        guard outbox.isIdle else { return false }
+        if case .stopped = engine.status.state { return true }
+        guard rooms.values.allSatisfy({ $0.core.pendingCount == 0 }) else { return false }
         return engine.isSettled || !engine.status.isOnline
     }
 

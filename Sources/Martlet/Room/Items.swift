@@ -1,60 +1,64 @@
 import Synchronization
 
-/// A room's messages and gaps; see ``Room/items``.
-public struct Items: AsyncSequence, Sendable {
-    /// A message or a gap.
-    public typealias Element = RoomItem
+extension Room {
+    /// A room's messages and gaps; see ``Room/items``.
+    public struct Items: AsyncSequence, Sendable {
+        /// A message or a gap.
+        public typealias Element = RoomItem
 
-    let core: RoomCore
+        let core: RoomCore
 
-    /// Begins with what has not been handed out yet.
-    public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(reader: ItemReader(core))
-    }
-
-    /// Hands out what is there without suspending.
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        let reader: ItemReader
-
-        /// The next item, as soon as there is one.
-        public mutating func next() async throws -> RoomItem? {
-            try await next(isolation: nil)
+        /// Begins with what has not been handed out yet.
+        public func makeAsyncIterator() -> AsyncIterator {
+            AsyncIterator(reader: ItemReader(core))
         }
 
-        /// The next item, as soon as there is one.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> RoomItem? {
-            try await reader.next(isolation: actor)
+        /// Hands out what is there without suspending.
+        public struct AsyncIterator: AsyncIteratorProtocol {
+            let reader: ItemReader
+
+            /// The next item, as soon as there is one.
+            public mutating func next() async throws -> RoomItem? {
+                try await next(isolation: nil)
+            }
+
+            /// The next item, as soon as there is one.
+            public mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> RoomItem? {
+                try await reader.next(isolation: actor)
+            }
         }
     }
 }
 
-/// A room's messages; see ``Room/messages``.
-public struct Messages: AsyncSequence, Sendable {
-    /// A message.
-    public typealias Element = RoomMessage
+extension Room {
+    /// A room's messages; see ``Room/messages``.
+    public struct Messages: AsyncSequence, Sendable {
+        /// A message.
+        public typealias Element = RoomMessage
 
-    let core: RoomCore
+        let core: RoomCore
 
-    /// Begins with what has not been handed out yet.
-    public func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(reader: ItemReader(core))
-    }
-
-    /// Hands out what is there without suspending.
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        let reader: ItemReader
-
-        /// The next message, as soon as there is one.
-        public mutating func next() async throws -> RoomMessage? {
-            try await next(isolation: nil)
+        /// Begins with what has not been handed out yet.
+        public func makeAsyncIterator() -> AsyncIterator {
+            AsyncIterator(reader: ItemReader(core))
         }
 
-        /// The next message, as soon as there is one.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> RoomMessage? {
-            while let item = try await reader.next(isolation: actor) {
-                if case .message(let message) = item { return message }
+        /// Hands out what is there without suspending.
+        public struct AsyncIterator: AsyncIteratorProtocol {
+            let reader: ItemReader
+
+            /// The next message, as soon as there is one.
+            public mutating func next() async throws -> RoomMessage? {
+                try await next(isolation: nil)
             }
-            return nil
+
+            /// The next message, as soon as there is one.
+            public mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> RoomMessage? {
+                while let item = try await reader.next(isolation: actor) {
+                    if case .message(let message) = item { return message }
+                }
+                return nil
+            }
         }
     }
 }

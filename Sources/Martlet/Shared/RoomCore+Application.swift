@@ -110,7 +110,7 @@ extension RoomCore {
         }
     }
 
-    func takeRequest() -> Request? {
+    func takeRequest() -> RoomRequest? {
         state.withLock { $0.requests.popFirst(now: .now) }
     }
 }

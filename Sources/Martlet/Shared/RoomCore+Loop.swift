@@ -86,8 +86,8 @@ extension RoomCore {
         }
     }
 
-    func received(_ request: Request) {
-        var surplus: Request?
+    func received(_ request: RoomRequest) {
+        var surplus: RoomRequest?
         wake { state in
             surplus = state.requests.append(request, now: .now)
             return state.takeRequestTakers()
@@ -142,7 +142,7 @@ extension RoomCore {
     /// arrived fail.
     func finish(_ end: End) {
         var left: [OneShot<Sending>] = []
-        var requests = Deque<Request>()
+        var requests = Deque<RoomRequest>()
         wake { state in
             guard state.end == nil else { return [] }
             state.end = end

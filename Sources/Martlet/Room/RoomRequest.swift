@@ -12,7 +12,7 @@ public struct Answer: Sendable, Equatable {
 }
 
 /// A member's request, to be answered. One that is dropped without an answer is answered with `refused`.
-public struct Request: Sendable {
+public struct RoomRequest: Sendable {
     /// What is asked.
     public let method: String
     /// Who asks.

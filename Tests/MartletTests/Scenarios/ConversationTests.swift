@@ -1,0 +1,129 @@
+import Martlet
+import MartletRelay
+import MartletWire
+import Testing
+
+@Suite("A conversation over sockets", .timeLimit(.minutes(1)))
+struct ConversationTests {
+    @Test func `messages arrive in order, once, with who, where and what`() async throws {
+        try await withRelay { relay in
+            try await withClient("alice", at: relay) { alice in
+                let hers = try await alice.open(room: "lobby")
+                try await withClient("bob", at: relay) { bob in
+                    let his = try await bob.open(room: "lobby")
+                    var ids: [MessageID] = []
+                    for number in 1...500 { ids.append(try await hers.send("message \(number)").id) }
+                    let received = try await his.messages.first(500)
+                    #expect(received.map(\.text) == (1...500).map { "message \($0)" })
+                    #expect(received.map(\.offset) == Array(1...500))
+                    #expect(received.map(\.id) == ids)
+                    #expect(received.allSatisfy { $0.sender == alice.account && $0.kind == .text })
+                    #expect(received.allSatisfy { $0.acceptedAt > 1_700_000_000_000 })
+                }
+            }
+        }
+    }
+
+    @Test func `a sender sees its message accepted with its offset, delivered to and read by a member`() async throws {
+        try await withRelay { relay in
+            try await withClient("alice", at: relay) { alice in
+                let hers = try await alice.open(room: "lobby")
+                try await withClient("bob", at: relay) { bob in
+                    let his = try await bob.open(room: "lobby")
+                    let sending = try await hers.send("hello")
+                    var states: [Sending.State] = []
+                    for await state in sending.states {
+                        states.append(state)
+                        if case .accepted = state {
+                            let message = try #require(try await his.messages.first(1).first)
+                            #expect(message.id == sending.id)
+                        }
+                        if case .delivered = state { his.markRead(upTo: 1) }
+                        if case .read = state { break }
+                    }
+                    let ofRelay = states.drop { $0 == .queued || $0 == .sent }
+                    #expect(ofRelay == [.accepted(offset: 1), .delivered(to: bob.account), .read(by: bob.account)])
+                    #expect(sending.state == .read(by: bob.account))
+                    #expect(try await sending.accepted() == 1)
+                }
+            }
+        }
+    }
+
+    @Test func `who comes, types, says something in passing and leaves is told as it happens`() async throws {
+        try await withRelay { relay in
+            try await withClient("alice", at: relay) { alice in
+                let hers = try await alice.open(room: "lobby")
+                let events = hers.events.makeAsyncIterator()
+                let bob = try Client(to: relay, as: .anonymous("bob"))
+                try await bob.start()
+                let his = try await bob.open(room: "lobby")
+                let name = bob.account
+                let came = await next(events) { if case .presence = $0 { true } else { false } }
+                #expect(came == .presence(name, .online))
+                #expect(hers.members == [alice.account, name])
+                his.setTyping(true)
+                let typed = await next(events) { if case .typing = $0 { true } else { false } }
+                #expect(typed == .typing(name, true))
+                let content = OutgoingMessage.waving.content
+                try his.sendTransient(kind: OutgoingMessage.waving.kind, content: content)
+                let waved = await next(events) { if case .transient = $0 { true } else { false } }
+                #expect(waved == .transient(name, OutgoingMessage.waving.kind, content))
+                await his.close()
+                let left = await next(events) { if case .presence = $0 { true } else { false } }
+                #expect(left == .presence(name, .left))
+                #expect(hers.members == [alice.account])
+                await bob.stop()
+            }
+        }
+    }
+
+    private func next(
+        _ events: Room.Events.AsyncIterator, _ isMeant: (Room.Event) -> Bool
+    ) async -> Room.Event? {
+        var events = events
+        while let event = await events.next() {
+            if isMeant(event) { return event }
+        }
+        return nil
+    }
+
+    @Test func `with echo a device sees its own messages at their place`() async throws {
+        try await withRelay { relay in
+            try await withClient("alice", at: relay) { alice in
+                let lobby = try await alice.open(room: "lobby", options: Room.Options(echo: true))
+                for number in 1...3 { try await lobby.send("\(number)") }
+                let echoed = try await lobby.messages.first(3)
+                #expect(echoed.map(\.text) == ["1", "2", "3"])
+                #expect(echoed.map(\.offset) == [1, 2, 3])
+            }
+        }
+    }
+
+    @Test func `a message of several fragments arrives whole, one that is too large is refused`() async throws {
+        try await withRelay { relay in
+            try await withClient("alice", at: relay) { alice in
+                let hers = try await alice.open(room: "lobby")
+                try await withClient("bob", at: relay) { bob in
+                    let his = try await bob.open(room: "lobby")
+                    let text = String(repeating: "long ", count: 100_000)
+                    try await hers.send(text)
+                    #expect(try await his.messages.first(1).first?.text == text)
+                }
+                let tooLong = String(repeating: "x", count: 1 << 20)
+                await #expect(throws: MartletError.messageTooLarge(byteCount: (1 << 20) + 6, limit: (1 << 20) - 512)) {
+                    try await hers.send(tooLong)
+                }
+                await #expect(throws: MartletError.invalidContent("a text message has a text")) {
+                    try await hers.send("")
+                }
+            }
+        }
+    }
+}
+
+extension OutgoingMessage {
+    /// An application's own kind, with one field of its own.
+    static let waving = try! OutgoingMessage(
+        kind: ContentKind(rawValue: 0xF001), content: [0x7F, 0x01, 0, 0, 0, 2, 0x77, 0x76])
+}

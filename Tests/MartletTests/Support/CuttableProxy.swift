@@ -1,0 +1,120 @@
+import MartletTransport
+import MartletWire
+
+/// Stands between clients and a relay, on a loop of its own: lets everything through until it is told to cut or to refuse.
+final class CuttableProxy: @unchecked Sendable {
+    private let loop = EventLoop(name: "proxy")
+    private let target: Endpoint
+    private var listener: TCPListener?
+    // On the loop:
+    private var pipes: [ObjectIdentifier: Pipe] = [:]
+    private var isRefusing = false
+    private var accepted = 0
+
+    init(to relay: String) throws {
+        target = try Endpoint(parsing: relay)
+        let address = SocketAddress(.loopbackV4, port: 0)
+        listener = try TCPListener.bind(to: address, on: loop) { [unowned self] in self.accept($0) }
+    }
+
+    /// Where clients connect to.
+    var endpoint: String { "martlet://127.0.0.1:\(listener!.port)" }
+
+    /// Connections so far.
+    var acceptedCount: Int {
+        get async { await onLoop { $0.accepted } }
+    }
+
+    /// Resets every connection; new ones are let through.
+    func cut() async {
+        await onLoop { $0.cutAll() }
+    }
+
+    /// Resets every connection, and every new one at once.
+    func refuse() async {
+        await onLoop { proxy in
+            proxy.isRefusing = true
+            proxy.cutAll()
+        }
+    }
+
+    /// Lets new connections through again.
+    func admit() async {
+        await onLoop { $0.isRefusing = false }
+    }
+
+    func shutdown() async {
+        listener?.close()
+        await loop.shutdown()
+    }
+
+    private func onLoop<Answer: Sendable>(_ work: @escaping @Sendable (CuttableProxy) -> Answer) async -> Answer {
+        await withCheckedContinuation { continuation in
+            loop.execute { continuation.resume(returning: work(self)) }
+        }
+    }
+
+    private func cutAll() {
+        for pipe in pipes.values { pipe.transport?.abort() }
+    }
+
+    private func accept(_ connection: TCPConnection) {
+        accepted += 1
+        guard !isRefusing else { return connection.abort() }
+        let near = Pipe()
+        let connector = TCPConnector(to: [target], on: loop)
+        connector.start { [self] result in
+            guard case .success(let far) = result, !isRefusing else { return connection.abort() }
+            let other = Pipe()
+            near.begin(connection, other: other, self.forget)
+            other.begin(far, other: near, self.forget)
+            pipes[ObjectIdentifier(near)] = near
+            pipes[ObjectIdentifier(other)] = other
+        }
+    }
+
+    private func forget(_ pipe: Pipe) {
+        pipes[ObjectIdentifier(pipe)] = nil
+    }
+}
+
+/// One end of a connection through the proxy: what it receives, the other end sends.
+private final class Pipe: TransportHandler {
+    private(set) var transport: (any Transport)?
+    private weak var other: Pipe?
+    private var unsent: [UInt8] = []
+    private var didEnd: ((Pipe) -> Void)?
+
+    func begin(_ transport: any Transport, other: Pipe, _ didEnd: @escaping (Pipe) -> Void) {
+        self.transport = transport
+        self.other = other
+        self.didEnd = didEnd
+        transport.start(self)
+    }
+
+    func transportDidConnect(_ transport: any Transport) {
+        if !unsent.isEmpty { transport.setNeedsWrite() }
+    }
+
+    func transport(_ transport: any Transport, didReceive bytes: RawSpan) {
+        other?.send(bytes)
+    }
+
+    private func send(_ bytes: RawSpan) {
+        unsent.append(bytes: bytes)
+        transport?.setNeedsWrite()
+    }
+
+    func transport(_ transport: any Transport, fill buffer: inout OutputRawSpan) {
+        let count = min(unsent.count, buffer.freeCapacity)
+        for byte in unsent[..<count] { buffer.append(byte) }
+        unsent.removeFirst(count)
+    }
+
+    func transport(_ transport: any Transport, didClose reason: CloseReason) {
+        self.transport = nil
+        other?.transport?.close(afterFlush: reason == .endOfStream)
+        didEnd?(self)
+        didEnd = nil
+    }
+}

@@ -1,0 +1,42 @@
+import Martlet
+
+extension AsyncSequence where Self: Sendable {
+    /// The first elements, in order; what comes later is left.
+    func first(_ count: Int) async throws -> [Element] {
+        var elements: [Element] = []
+        guard count > 0 else { return [] }
+        for try await element in self {
+            elements.append(element)
+            if elements.count == count { break }
+        }
+        return elements
+    }
+
+    /// The first element for which `isMeant` holds.
+    @discardableResult
+    func first(until isMeant: (Element) -> Bool) async throws -> Element? {
+        for try await element in self where isMeant(element) { return element }
+        return nil
+    }
+}
+
+/// Runs a client for as long as `body` takes.
+func withClient<Result>(
+    _ account: String, at relay: String, outbox: some Outbox = .memory,
+    configuration: Client.Configuration = Client.Configuration(),
+    _ body: (Client) async throws -> Result
+) async throws -> Result {
+    let client = try Client(to: relay, as: .anonymous(account), outbox: outbox, configuration: configuration)
+    return try await withClient(client, body)
+}
+
+extension Client.Configuration {
+    /// Connects again without waiting: whoever draws below a nanosecond waits no time.
+    static var hasty: Client.Configuration {
+        var configuration = Client.Configuration()
+        configuration.reconnect.base = .milliseconds(1)
+        configuration.reconnect.cap = .milliseconds(10)
+        configuration.reconnect.peerClosedBase = .milliseconds(1)
+        return configuration
+    }
+}
