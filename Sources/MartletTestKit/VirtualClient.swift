@@ -3,17 +3,32 @@ public import MartletWire
 
 /// A client engine in a virtual world, with an application that takes every message at once and remembers what it saw.
 public final class VirtualClient {
+    /// What the client's shell answers when it is asked for a credential.
+    public enum CredentialSource: Sendable {
+        /// The credential, or nil when none is needed, after a while.
+        case gives(Credential?, after: Duration = .zero)
+        /// None, after a while.
+        case fails(after: Duration = .zero)
+        /// Nothing ever.
+        case hangs
+    }
+
     /// The engine; call its events through `VirtualWorld.act`.
     public internal(set) var engine: ClientEngine
     /// The path to the relay.
     public var conditions: PathConditions
-    /// Whether bytes get through; when not, they wait as they would in a stream that sends again.
-    public var isReachable = true
+    /// Whether bytes get through; when not, they wait as they would in a stream that sends again. `VirtualWorld.restore`
+    /// lets them through.
+    public internal(set) var isReachable = true
+    /// Whether the client's host reads what arrives; when not, the stream's window fills.
+    public internal(set) var isReading = true
     /// What the carrier promises.
     public let carrier: Carrier
+    /// Where credentials come from.
+    public var credentials = CredentialSource.gives(nil)
     /// Everything the engine put out, with its time, but for `.transmit`.
     public internal(set) var outputs: [(at: Instant, output: ClientOutput)] = []
-    /// Texts received by room, in order.
+    /// Messages received by room, in order.
     public internal(set) var received: [RoomID: [(at: Instant, message: Message)]] = [:]
     /// Counters accepted by room.
     public internal(set) var accepted: [RoomID: Set<UInt64>] = [:]
@@ -33,14 +48,37 @@ public final class VirtualClient {
         (received[room] ?? []).compactMap(\.message.text)
     }
 
-    /// Carries out what the engine wants and returns what concerns connections.
+    /// What happened in a room but for the messages received, in order.
+    public func events(in room: RoomID) -> [RoomEvent] {
+        outputs.compactMap { entry in
+            guard case .room(room, let event) = entry.output else { return nil }
+            if case .message = event { return nil }
+            return event
+        }
+    }
+
+    /// Where the client stood, in order.
+    public var states: [ClientStatus.State] {
+        outputs.compactMap { entry in
+            if case .status(let status) = entry.output { status.state } else { nil }
+        }
+    }
+
+    /// The outcome of a request, when there is one.
+    public func outcome(of request: UInt64) -> RequestOutcome? {
+        for entry in outputs {
+            if case .response(request, let outcome) = entry.output { return outcome }
+        }
+        return nil
+    }
+
+    /// Takes note of what the engine wants and returns what others have to do.
     func drain(now: Instant) -> [ClientOutput] {
-        var forNetwork: [ClientOutput] = []
+        var forWorld: [ClientOutput] = []
         while let output = engine.nextOutput(now: now) {
-            if case .transmit = output { forNetwork.append(output) } else { outputs.append((now, output)) }
+            if case .transmit = output { forWorld.append(output) } else { outputs.append((now, output)) }
             switch output {
-            case .fetchCredential(let id): engine.credential(nil, for: id, now: now)
-            case .connect, .close: forNetwork.append(output)
+            case .connect, .close, .fetchCredential: forWorld.append(output)
             case .room(let room, .message(let message, let byteCount)):
                 received[room, default: []].append((now, message))
                 untaken.append((room, byteCount, message.relay?.offset ?? 0))
@@ -50,7 +88,7 @@ public final class VirtualClient {
             case .transmit, .status, .room, .response, .stopped: break
             }
         }
-        return forNetwork
+        return forWorld
     }
 
     func takeAll(now: Instant) {

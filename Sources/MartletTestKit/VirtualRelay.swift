@@ -1,64 +1,130 @@
 public import MartletProtocol
 public import MartletWire
 
-/// A relay engine in a virtual world, with a store in memory that can be made to fail.
+/// A relay engine in a virtual world, with a store in memory that can be slow and can be made to fail.
 public final class VirtualRelay {
-    /// The engine; look, do not touch.
+    /// The engine; call its events through `VirtualWorld.act`.
     public internal(set) var engine: RelayEngine
-    /// Every message of every room, as the store has it.
+    /// Every message of every room that the store keeps.
     public internal(set) var log: [RoomName: [LogEntry]] = [:]
+    /// How long the store takes for anything; what is on its way to it when the relay dies is lost.
+    public var storeDelay = Duration.zero
     /// Whether the store refuses to append.
     public var refusesAppends = false
-    /// Accounts that are not let in.
-    public var unwelcome: Set<AccountName> = []
+    /// Whether the store refuses to load rooms.
+    public var refusesLoads = false
+    /// Whether the store refuses to read messages.
+    public var refusesReads = false
+    /// How long it takes to check who somebody is.
+    public var authenticationDelay = Duration.zero
+    /// Accounts that are not let in, and what they are told.
+    public var refusals: [AccountName: Notice] = [:]
+    /// Requests that name no recipient, in the order in which they came.
+    public internal(set) var requests: [(at: MemberHandle, request: Request)] = []
+    /// Whether requests that name no recipient are answered at once, that there is no such method.
+    public var answersRequests = true
     /// What the engine noted.
     public internal(set) var notes: [RelayNote] = []
+    private var watermarks: [RoomName: [DeviceKey: UInt64]] = [:]
+    private var heads: [RoomName: UInt64] = [:]
     private var random: VirtualRandom
+
+    /// Work that takes the relay's shell a while.
+    enum Work {
+        case authenticate(ConnectionKey, AuthenticationRequest)
+        case load(RoomName)
+        case append(RoomName, [LogEntry])
+        case read(RoomName, MemberHandle, ReadRange)
+    }
 
     init(_ configuration: RelayConfiguration, seed: UInt64) {
         engine = RelayEngine(configuration: configuration, seed: seed)
         random = VirtualRandom(seed: seed)
     }
 
-    /// Carries out what the engine wants and returns what concerns connections.
-    func drain(now: Instant) -> [RelayOutput] {
-        var forNetwork: [RelayOutput] = []
+    /// A relay in another's place: it has the store and the operator's wishes, and nothing of what was in memory.
+    init(_ configuration: RelayConfiguration, after other: VirtualRelay, seed: UInt64) {
+        engine = RelayEngine(configuration: configuration, seed: seed)
+        random = VirtualRandom(seed: seed)
+        log = other.log
+        watermarks = other.watermarks
+        heads = other.heads
+        storeDelay = other.storeDelay
+        refusesAppends = other.refusesAppends
+        refusesLoads = other.refusesLoads
+        refusesReads = other.refusesReads
+        authenticationDelay = other.authenticationDelay
+        refusals = other.refusals
+        answersRequests = other.answersRequests
+        requests = other.requests
+        notes = other.notes
+    }
+
+    /// The store lets go of a room's messages before `offset`.
+    public func trim(_ room: RoomName, before offset: UInt64) {
+        log[room]?.removeAll { $0.offset < offset }
+    }
+
+    /// Takes note of what the engine wants and returns what others have to do: the network's, and what takes a while.
+    func drain(now: Instant) -> (network: [RelayOutput], work: [(Work, Duration)]) {
+        var network: [RelayOutput] = []
+        var work: [(Work, Duration)] = []
         while let output = engine.nextOutput(now: now) {
             switch output {
             case .authenticate(let key, let request):
-                engine.authenticated(key, answer(request), now: now)
-            case .load(let room):
-                let entries = log[room] ?? []
-                var watermarks: [DeviceKey: UInt64] = [:]
-                for entry in entries {
-                    let key = DeviceKey(account: entry.sender, device: entry.device)
-                    watermarks[key] = max(watermarks[key] ?? 0, entry.counter)
-                }
-                engine.loaded(
-                    room,
-                    RoomSnapshot(
-                        head: entries.last?.offset ?? 0, first: entries.first?.offset ?? 1, watermarks: watermarks))
-            case .append(let room, let entries):
-                if !refusesAppends { log[room, default: []] += entries }
-                engine.stored(room, upTo: refusesAppends ? nil : entries.last?.offset, messageCount: entries.count)
-            case .read(let room, let handle, let range):
-                let entries = (log[room] ?? []).filter { $0.offset >= range.from }.prefix(range.maxCount)
-                engine.read(handle, Array(entries), first: log[room]?.first?.offset ?? 1)
+                later(.authenticate(key, request), authenticationDelay, &work, now: now)
+            case .load(let room): later(.load(room), storeDelay, &work, now: now)
+            case .append(let room, let entries): later(.append(room, entries), storeDelay, &work, now: now)
+            case .read(let room, let handle, let range): later(.read(room, handle, range), storeDelay, &work, now: now)
             case .request(_, let handle, let request):
-                let response = Response(
-                    correlation: request.correlation, status: .unknownMethod, reason: nil, content: nil)
-                engine.respond(to: handle, response)
-            case .note(let note):
-                notes.append(note)
-            case .transmit, .close, .pauseReading, .resumeReading:
-                forNetwork.append(output)
+                requests.append((handle, request))
+                guard answersRequests else { break }
+                engine.respond(to: handle, Response(correlation: request.correlation, status: .unknownMethod))
+            case .note(let note): notes.append(note)
+            case .transmit, .close, .pauseReading, .resumeReading: network.append(output)
             }
         }
-        return forNetwork
+        return (network, work)
+    }
+
+    /// Does a piece of work and tells the engine.
+    func perform(_ work: Work, now: Instant) {
+        switch work {
+        case .authenticate(let key, let request):
+            engine.authenticated(key, answer(request), now: now)
+        case .load(let room):
+            let head = heads[room] ?? 0
+            let snapshot = RoomSnapshot(head: head, first: first(room), watermarks: watermarks[room] ?? [:])
+            engine.loaded(room, refusesLoads ? nil : snapshot)
+        case .append(let room, let entries):
+            if !refusesAppends { store(entries, in: room) }
+            engine.stored(room, upTo: refusesAppends ? nil : entries.last?.offset, messageCount: entries.count)
+        case .read(let room, let handle, let range):
+            let entries = (log[room] ?? []).filter { $0.offset >= range.from }.prefix(range.maxCount)
+            engine.read(handle, refusesReads ? nil : Array(entries), first: first(room))
+        }
+    }
+
+    /// Makes messages durable.
+    func store(_ entries: [LogEntry], in room: RoomName) {
+        for entry in entries {
+            log[room, default: []].append(entry)
+            heads[room] = entry.offset
+            let device = DeviceKey(account: entry.sender, device: entry.device)
+            watermarks[room, default: [:]][device] = max(watermarks[room]?[device] ?? 0, entry.counter)
+        }
+    }
+
+    private func first(_ room: RoomName) -> UInt64 {
+        log[room]?.first?.offset ?? (heads[room] ?? 0) + 1
+    }
+
+    private func later(_ work: Work, _ delay: Duration, _ list: inout [(Work, Duration)], now: Instant) {
+        if delay == .zero { perform(work, now: now) } else { list.append((work, delay)) }
     }
 
     private func answer(_ request: AuthenticationRequest) -> AuthenticationAnswer {
-        guard !unwelcome.contains(request.account) else { return .refused(Notice(code: .unauthenticated)) }
+        if let notice = refusals[request.account] { return .refused(notice) }
         let token = ResumeToken(random.next(), random.next(), random.next(), random.next())
         return .accepted(
             request.account, TokenGrant(token: token, digest: digest(token)),

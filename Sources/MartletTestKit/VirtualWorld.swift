@@ -7,42 +7,30 @@ import MartletWire
 /// from event to event; events at the same instant happen in the order in which they were caused. The same seed and the
 /// same calls give the same run.
 public final class VirtualWorld {
-    /// The time, in nanoseconds since the world began.
-    public private(set) var now = Instant.zero
-    /// The relay.
+    /// The time, in nanoseconds; a world begins at one second.
+    public internal(set) var now = Instant(nanoseconds: 1_000_000_000)
+    /// The relay; another after `restartRelay`.
     public private(set) var relay: VirtualRelay
     /// The clients in the order in which they were added.
     public private(set) var clients: [VirtualClient] = []
     /// Connections that were established since the world began.
-    public private(set) var connectionCount = 0
+    public internal(set) var connectionCount = 0
+    /// What happened to frames on carriers without order.
+    public internal(set) var trouble = PathTrouble()
 
-    private enum Event {
-        case established(client: Int, ConnectionID)
-        case failed(client: Int, ConnectionID)
-        case arrived([UInt8], connection: Int, atRelay: Bool)
-        case writable(connection: Int, atRelay: Bool)
-        case ended(connection: Int, atRelay: Bool, byPeer: Bool)
-    }
-
-    private struct Connection {
-        var client: Int
-        var id: ConnectionID
-        var key: ConnectionKey
-        var up = VirtualPipe()
-        var down = VirtualPipe()
-        var clientIsOpen = true
-        var relayIsOpen = true
-        var isWaitingUp = false
-        var isWaitingDown = false
-    }
-
-    private let relayConfiguration: RelayConfiguration
-    private var random: VirtualRandom
-    private var events = TimerQueue<Int>()
-    private var eventOfNumber: [Int: Event] = [:]
-    private var nextNumber = 0
-    private var connections: [Connection] = []
-    private var seed: UInt64
+    let relayConfiguration: RelayConfiguration
+    let seed: UInt64
+    var random: VirtualRandom
+    var events = TimerQueue<Int>()
+    var eventOfNumber: [Int: Event] = [:]
+    var nextNumber = 0
+    var connections: [VirtualConnection] = []
+    var heldBack: [Event] = []
+    var dials: [Int: ConnectionID] = [:]
+    /// Counts the relays; what was meant for an earlier one is not for this one.
+    var era = 0
+    private var relayIsDownUntil = Instant.zero
+    private var stepsAtThisInstant = 0
 
     /// A world with a relay and no clients.
     public init(relay configuration: RelayConfiguration = RelayConfiguration(), seed: UInt64 = 1) {
@@ -50,23 +38,28 @@ public final class VirtualWorld {
         relayConfiguration = configuration
         relay = VirtualRelay(configuration, seed: seed)
         self.seed = seed
-        now = Instant(nanoseconds: 1_000_000_000)
     }
 
     // MARK: Who is there
 
     /// Adds a client; it does nothing until it is told to start.
+    ///
+    /// - Parameters:
+    ///   - name: a valid account name.
+    ///   - device: the device's ID; by default another for each client.
+    ///   - adjust: changes the client's configuration.
     public func addClient(
-        _ name: String, conditions: PathConditions = PathConditions(), carrier: Carrier = .reliable,
-        _ adjust: (inout ClientConfiguration) -> Void = { _ in }
+        _ name: String, device: UInt64? = nil, conditions: PathConditions = PathConditions(),
+        carrier: Carrier = .reliable, _ adjust: (inout ClientConfiguration) -> Void = { _ in }
     ) -> VirtualClient {
         guard let account = AccountName(name) else { preconditionFailure("not an account name: \(name)") }
-        var configuration = ClientConfiguration(account: account, device: DeviceID(rawValue: UInt64(clients.count + 1)))
+        let number = UInt64(clients.count + 1)
+        var configuration = ClientConfiguration(account: account, device: DeviceID(rawValue: device ?? number))
         configuration.carrier = carrier
         // A cut ends one connection here, not a thousand at once.
         configuration.reconnect.peerClosedBase = configuration.reconnect.base
         adjust(&configuration)
-        let client = VirtualClient(configuration, conditions, seed: seed &+ UInt64(clients.count + 1) << 32, now: now)
+        let client = VirtualClient(configuration, conditions, seed: seed &+ number << 32, now: now)
         clients.append(client)
         return client
     }
@@ -88,13 +81,15 @@ public final class VirtualWorld {
 
     /// Sends a text under the client's next counter and returns the counter.
     @discardableResult
-    public func send(_ text: String, from client: VirtualClient, in room: RoomID) throws -> UInt64 {
+    public func send(
+        _ text: String, from client: VirtualClient, in room: RoomID, timeToLive: Duration? = nil
+    ) throws(ClientError) -> UInt64 {
         let counter = client.nextCounter
+        try client.engine.send(
+            counter: counter, kind: .text, content: Message.textContent(text), timeToLive: timeToLive, in: room,
+            now: now)
         client.nextCounter += 1
-        try act(client) { engine, now in
-            try engine.send(
-                counter: counter, kind: .text, content: Message.textContent(text), in: room, now: now)
-        }
+        settle(client)
         return counter
     }
 
@@ -105,22 +100,38 @@ public final class VirtualWorld {
         settle(client)
     }
 
-    /// Kills the relay: links and whatever is not in the store are gone; every connection breaks.
-    public func restartRelay() {
-        for index in connections.indices { cut(connection: index) }
-        let log = relay.log
-        relay = VirtualRelay(relayConfiguration, seed: random.next())
-        relay.log = log
-    }
-
     // MARK: Trouble
 
-    /// Breaks a client's connection; both sides notice half a round trip later.
-    public func cut(_ client: VirtualClient) {
-        guard let index = clients.firstIndex(where: { $0 === client }) else { return }
-        for connection in connections.indices where connections[connection].client == index {
-            cut(connection: connection)
+    /// Kills the relay and starts another: links, and what has not reached the store, are gone, every connection
+    /// breaks, and nobody can connect for a while.
+    ///
+    /// What was on its way to the store is there afterwards, or is not: that is left to chance.
+    public func restartRelay(downFor time: Duration = .zero) {
+        for index in connections.indices where connections[index].era == era {
+            connections[index].relayIsOpen = false
+            schedule(.ended(connection: index, atRelay: false, .reset), after: delay(of: connections[index]))
         }
+        for number in eventOfNumber.keys.sorted() {
+            guard case .work(.append(let room, let entries), era) = eventOfNumber[number] else { continue }
+            if !relay.refusesAppends, random.happens(perMille: 500) { relay.store(entries, in: room) }
+        }
+        relay = VirtualRelay(relayConfiguration, after: relay, seed: random.next())
+        era += 1
+        relayIsDownUntil = now + time
+    }
+
+    /// Breaks a client's connections; both sides notice half a round trip later.
+    public func cut(_ client: VirtualClient) {
+        for index in connections.indices where isOpen(connections[index], of: client) {
+            let delay = client.conditions.delay
+            schedule(.ended(connection: index, atRelay: true, .reset), after: delay)
+            schedule(.ended(connection: index, atRelay: false, .reset), after: delay)
+        }
+    }
+
+    /// Lets nothing through between a client and the relay, until `restore`; nobody is told.
+    public func blackHole(_ client: VirtualClient) {
+        client.isReachable = false
     }
 
     /// Lets bytes through again that waited while the client was not reachable.
@@ -128,24 +139,31 @@ public final class VirtualWorld {
         client.isReachable = true
         let waiting = heldBack
         heldBack = []
-        for held in waiting {
-            guard clients[connections[held.connection].client] === client else {
-                heldBack.append(held)
-                continue
-            }
-            schedule(
-                .arrived(held.bytes, connection: held.connection, atRelay: held.atRelay), after: client.conditions.delay
-            )
+        for event in waiting {
+            // An event whose client is still out of reach is held back again when it comes.
+            schedule(event, after: client.conditions.delay)
+        }
+        guard let index = index(of: client), let dial = dials[index] else { return }
+        schedule(.established(client: index, dial), after: client.conditions.delay * 2)
+    }
+
+    /// The address translator on a client's path forgets its connections: whatever is sent on them from now on, in
+    /// either direction, is gone, and nobody is told. New connections are not affected.
+    public func forgetTranslations(of client: VirtualClient) {
+        for index in connections.indices where isOpen(connections[index], of: client) {
+            connections[index].isForgotten = true
         }
     }
 
-    private var heldBack: [(bytes: [UInt8], connection: Int, atRelay: Bool)] = []
+    /// The client's host reads no more of what arrives; on a stream its window fills, and the relay cannot write.
+    public func stopReading(_ client: VirtualClient) {
+        client.isReading = false
+    }
 
-    private func cut(connection index: Int) {
-        guard connections[index].clientIsOpen || connections[index].relayIsOpen else { return }
-        let delay = clients[connections[index].client].conditions.delay
-        schedule(.ended(connection: index, atRelay: true, byPeer: true), after: delay)
-        schedule(.ended(connection: index, atRelay: false, byPeer: true), after: delay)
+    /// The client's host reads what has come, and goes on reading.
+    public func startReading(_ client: VirtualClient) {
+        client.isReading = true
+        for index in connections.indices where isOpen(connections[index], of: client) { readUnread(index) }
     }
 
     // MARK: Time
@@ -163,11 +181,16 @@ public final class VirtualWorld {
                 if limit != .distantFuture { now = max(now, limit) }
                 return condition()
             }
-            now = max(now, next)
+            if next > now {
+                now = next
+                stepsAtThisInstant = 0
+            }
             step()
         }
         return true
     }
+
+    var relayIsUp: Bool { now >= relayIsDownUntil }
 
     private var nextEventTime: Instant? {
         var earliest = events.earliest
@@ -178,6 +201,8 @@ public final class VirtualWorld {
     }
 
     private func step() {
+        stepsAtThisInstant += 1
+        precondition(stepsAtThisInstant < 1_000_000, "time stands still: an engine's deadline does not move on")
         if let number = events.popExpired(now: now), let event = eventOfNumber.removeValue(forKey: number) {
             return handle(event)
         }
@@ -190,203 +215,5 @@ public final class VirtualWorld {
             client.engine.deadlinePassed(now: now)
             settle(client)
         }
-    }
-
-    private func schedule(_ event: Event, after delay: Duration) {
-        schedule(event, at: now + delay)
-    }
-
-    private func schedule(_ event: Event, at instant: Instant) {
-        eventOfNumber[nextNumber] = event
-        // Numbers break ties, so that what was caused first happens first.
-        events.set(nextNumber, at: Instant(nanoseconds: max(instant, now).nanoseconds))
-        nextNumber += 1
-    }
-
-    private func handle(_ event: Event) {
-        switch event {
-        case .established(let index, let id):
-            establish(clients[index], index, id)
-        case .failed(let index, let id):
-            clients[index].engine.connectFailed(id, now: now)
-            settle(clients[index])
-        case .arrived(let bytes, let index, let atRelay):
-            arrive(bytes, index, atRelay)
-        case .writable(let index, let atRelay):
-            if atRelay { connections[index].isWaitingDown = false } else { connections[index].isWaitingUp = false }
-            fill(index, atRelay: atRelay)
-        case .ended(let index, let atRelay, let byPeer):
-            end(index, atRelay: atRelay, byPeer: byPeer)
-        }
-    }
-
-    // MARK: Connections
-
-    private func establish(_ client: VirtualClient, _ index: Int, _ id: ConnectionID) {
-        guard client.isReachable, let key = relay.engine.accepted(client.carrier, now: now) else {
-            return schedule(.failed(client: index, id), after: client.conditions.delay)
-        }
-        connectionCount += 1
-        connections.append(Connection(client: index, id: id, key: key))
-        client.engine.connected(id, localAddress: nil, now: now)
-        settle(client)
-        settleRelay()
-    }
-
-    private func arrive(_ bytes: [UInt8], _ index: Int, _ atRelay: Bool) {
-        let connection = connections[index]
-        let client = clients[connection.client]
-        guard client.isReachable else { return heldBack.append((bytes, index, atRelay)) }
-        if atRelay, connection.relayIsOpen {
-            relay.engine.wallClock = now.nanoseconds / 1_000_000
-            relay.engine.receive(bytes.rawBytes, on: connection.key, now: now)
-            settleRelay()
-        } else if !atRelay, connection.clientIsOpen {
-            client.engine.receive(bytes.rawBytes, on: connection.id, now: now)
-            settle(client)
-        }
-    }
-
-    private func end(_ index: Int, atRelay: Bool, byPeer: Bool) {
-        if atRelay {
-            guard connections[index].relayIsOpen else { return }
-            connections[index].relayIsOpen = false
-            relay.engine.closed(connections[index].key, now: now)
-            settleRelay()
-        } else {
-            guard connections[index].clientIsOpen else { return }
-            connections[index].clientIsOpen = false
-            let client = clients[connections[index].client]
-            client.engine.closed(connections[index].id, byPeer: byPeer, now: now)
-            settle(client)
-        }
-    }
-
-    private func settle(_ client: VirtualClient) {
-        guard let index = clients.firstIndex(where: { $0 === client }) else { return }
-        for output in client.drain(now: now) {
-            switch output {
-            case .connect(let id, _):
-                // A dial takes a round trip; one into nothing takes as long as the engine waits for it.
-                guard client.isReachable else { continue }
-                schedule(.established(client: index, id), after: client.conditions.delay * 2)
-            case .close(let id, let graceful):
-                guard let connection = connections.lastIndex(where: { $0.client == index && $0.id == id }) else {
-                    continue
-                }
-                if graceful { fill(connection, atRelay: false) }
-                connections[connection].clientIsOpen = false
-                schedule(
-                    .ended(connection: connection, atRelay: true, byPeer: true),
-                    at: connections[connection].up.takenAt + client.conditions.delay + client.conditions.jitter)
-                client.engine.closed(id, byPeer: false, now: now)
-                settle(client)
-            case .transmit(let id):
-                guard let connection = connections.lastIndex(where: { $0.client == index && $0.id == id }) else {
-                    continue
-                }
-                fill(connection, atRelay: false)
-            default: break
-            }
-        }
-    }
-
-    private func settleRelay() {
-        for output in relay.drain(now: now) {
-            switch output {
-            case .transmit(let key):
-                if let index = connections.firstIndex(where: { $0.key == key }) { fill(index, atRelay: true) }
-            case .close(let key, let afterFlush):
-                guard let index = connections.firstIndex(where: { $0.key == key }) else { continue }
-                if afterFlush { fill(index, atRelay: true) }
-                connections[index].relayIsOpen = false
-                relay.engine.closed(key, now: now)
-                let conditions = clients[connections[index].client].conditions
-                schedule(
-                    .ended(connection: index, atRelay: false, byPeer: true),
-                    at: connections[index].down.takenAt + conditions.delay + conditions.jitter)
-            default: break
-            }
-        }
-    }
-
-    /// Asks an engine for bytes as long as the path's buffer has room.
-    private func fill(_ index: Int, atRelay: Bool) {
-        let client = clients[connections[index].client]
-        guard atRelay ? connections[index].relayIsOpen : connections[index].clientIsOpen else { return }
-        guard !(atRelay ? connections[index].isWaitingDown : connections[index].isWaitingUp) else { return }
-        while true {
-            let pipe = atRelay ? connections[index].down : connections[index].up
-            let backlog = pipe.backlog(client.conditions, now: now)
-            guard backlog < VirtualPipe.bufferByteCount / 2 else {
-                if atRelay { connections[index].isWaitingDown = true } else { connections[index].isWaitingUp = true }
-                let drained = Int64(backlog - VirtualPipe.bufferByteCount / 4) * 1_000_000
-                let wait = Duration.microseconds(drained / Int64(client.conditions.bytesPerSecond ?? 1))
-                return schedule(.writable(connection: index, atRelay: atRelay), after: wait)
-            }
-            let bytes = transmit(index, atRelay: atRelay)
-            guard !bytes.isEmpty else { return }
-            send(bytes, index, atRelay: atRelay)
-        }
-    }
-
-    private func transmit(_ index: Int, atRelay: Bool) -> [UInt8] {
-        let connection = connections[index]
-        let capacity = VirtualPipe.bufferByteCount / 2 + FrameHeader.byteCount
-        return unsafe [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
-            var out = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
-            if atRelay {
-                relay.engine.transmit(on: connection.key, into: &out, now: now)
-            } else {
-                clients[connection.client].engine.transmit(on: connection.id, into: &out, now: now)
-            }
-            count = unsafe out.finalize(for: UnsafeMutableRawBufferPointer(buffer))
-        }
-    }
-
-    private func send(_ bytes: [UInt8], _ index: Int, atRelay: Bool) {
-        let client = clients[connections[index].client]
-        let conditions = client.conditions
-        let pieces = client.carrier == .reliable ? segments(bytes) : frames(bytes)
-        for piece in pieces {
-            let jitter = random.next()
-            let arrival =
-                atRelay
-                ? connections[index].down.send(piece.count, conditions, random: jitter, now: now)
-                : connections[index].up.send(piece.count, conditions, random: jitter, now: now)
-            let event = Event.arrived(piece, connection: index, atRelay: !atRelay)
-            guard client.carrier == .unreliable, !isHandshake(piece) else {
-                schedule(event, at: arrival)
-                continue
-            }
-            if random.happens(perMille: conditions.lostPerMille) { continue }
-            let late = random.happens(perMille: conditions.overtakenPerMille)
-            schedule(event, at: late ? arrival + conditions.delay : arrival)
-            if random.happens(perMille: conditions.doubledPerMille) {
-                schedule(event, at: arrival + conditions.delay / 2)
-            }
-        }
-    }
-
-    private func segments(_ bytes: [UInt8]) -> [[UInt8]] {
-        stride(from: 0, to: bytes.count, by: 1460).map { Array(bytes[$0..<min($0 + 1460, bytes.count)]) }
-    }
-
-    /// A datagram carries one frame.
-    private func frames(_ bytes: [UInt8]) -> [[UInt8]] {
-        var result: [[UInt8]] = []
-        var rest = bytes[...]
-        while rest.count >= FrameHeader.byteCount {
-            let header = Array(rest.prefix(FrameHeader.byteCount))
-            let body = header[20..<24].reduce(0) { $0 << 8 | Int($1) }
-            result.append(Array(rest.prefix(FrameHeader.byteCount + body)))
-            rest = rest.dropFirst(FrameHeader.byteCount + body)
-        }
-        return result
-    }
-
-    /// The handshake of a datagram carrier is a matter of its own; here it gets through.
-    private func isHandshake(_ frame: [UInt8]) -> Bool {
-        frame.count > 6 && frame[6] == 0x40
     }
 }

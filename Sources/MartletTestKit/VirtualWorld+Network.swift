@@ -1,0 +1,250 @@
+import MartletProtocol
+import MartletWire
+
+extension VirtualWorld {
+    /// How long a side that ends in good order may take to send what is left.
+    static let closeTimeout = Duration.seconds(1)
+
+    enum Ending {
+        /// The other side has said its last.
+        case finished
+        /// The connection broke.
+        case reset
+    }
+
+    enum Event {
+        case established(client: Int, ConnectionID)
+        case refused(client: Int, ConnectionID)
+        case arrived([UInt8], connection: Int, atRelay: Bool)
+        case writable(connection: Int, atRelay: Bool)
+        case ended(connection: Int, atRelay: Bool, Ending)
+        case closeTimeout(connection: Int, atRelay: Bool)
+        case credential(client: Int, ConnectionID, Result<Credential?, CredentialFailure>)
+        case work(VirtualRelay.Work, era: Int)
+    }
+
+    struct CredentialFailure: Error {}
+
+    func schedule(_ event: Event, after delay: Duration) {
+        schedule(event, at: now + delay)
+    }
+
+    func schedule(_ event: Event, at instant: Instant) {
+        eventOfNumber[nextNumber] = event
+        // The queue keeps the order of equal times, so that what was caused first happens first.
+        events.set(nextNumber, at: max(instant, now))
+        nextNumber += 1
+    }
+
+    func handle(_ event: Event) {
+        switch event {
+        case .established(let client, let id):
+            establish(clients[client], client, id)
+        case .refused(let client, let id):
+            clients[client].engine.connectFailed(id, now: now)
+            settle(clients[client])
+        case .arrived(let bytes, let index, let atRelay):
+            if !isHeldBack(event, on: index) { arrive(bytes, index, atRelay) }
+        case .writable(let index, let atRelay):
+            connections[index][pipeFromRelay: atRelay].isWaiting = false
+            fill(index, atRelay: atRelay)
+        case .ended(let index, let atRelay, let ending):
+            if ending == .reset || !isHeldBack(event, on: index) { end(index, atRelay, ending) }
+        case .closeTimeout(let index, let atRelay):
+            finishClose(index, atRelay: atRelay)
+        case .credential(let client, let id, let result):
+            switch result {
+            case .success(let credential): clients[client].engine.credential(credential, for: id, now: now)
+            case .failure: clients[client].engine.credentialFailed(id, now: now)
+            }
+            settle(clients[client])
+        case .work(let work, let era):
+            guard era == self.era else { return }
+            relay.perform(work, now: now)
+            settleRelay()
+        }
+    }
+
+    func index(of client: VirtualClient) -> Int? {
+        clients.firstIndex { $0 === client }
+    }
+
+    func isOpen(_ connection: VirtualConnection, of client: VirtualClient) -> Bool {
+        clients[connection.client] === client && (connection.clientSide.isOpen || connection.relaySide.isOpen)
+    }
+
+    func delay(of connection: VirtualConnection) -> Duration {
+        clients[connection.client].conditions.delay
+    }
+
+    // MARK: What engines want
+
+    func settle(_ client: VirtualClient) {
+        guard let index = index(of: client) else { return }
+        for output in client.drain(now: now) {
+            switch output {
+            case .connect(let id, _): dial(client, index, id)
+            case .fetchCredential(let id): fetchCredential(client, index, id)
+            case .close(let id, let graceful):
+                if dials[index] == id { dials[index] = nil }
+                if let connection = connections.lastIndex(where: { $0.client == index && $0.id == id }) {
+                    close(connection, atRelay: false, isGraceful: graceful)
+                }
+            case .transmit(let id):
+                guard let connection = connections.lastIndex(where: { $0.client == index && $0.id == id }) else {
+                    continue
+                }
+                fill(connection, atRelay: false)
+            default: break
+            }
+        }
+    }
+
+    func settleRelay() {
+        let (network, work) = relay.drain(now: now)
+        for (work, delay) in work { schedule(.work(work, era: era), after: delay) }
+        for output in network {
+            switch output {
+            case .transmit(let key):
+                if let index = connection(key) { fill(index, atRelay: true) }
+            case .close(let key, let afterFlush):
+                if let index = connection(key) { close(index, atRelay: true, isGraceful: afterFlush) }
+            case .pauseReading(let key):
+                if let index = connection(key) { connections[index].isPaused = true }
+            case .resumeReading(let key):
+                guard let index = connection(key) else { continue }
+                connections[index].isPaused = false
+                readUnread(index)
+            default: break
+            }
+        }
+    }
+
+    private func connection(_ key: ConnectionKey) -> Int? {
+        connections.lastIndex { $0.era == era && $0.key == key }
+    }
+
+    private func dial(_ client: VirtualClient, _ index: Int, _ id: ConnectionID) {
+        dials[index] = id
+        // A dial takes a round trip; one into nothing takes as long as the engine waits for it.
+        if client.isReachable { schedule(.established(client: index, id), after: client.conditions.delay * 2) }
+    }
+
+    private func fetchCredential(_ client: VirtualClient, _ index: Int, _ id: ConnectionID) {
+        switch client.credentials {
+        case .gives(let credential, .zero):
+            client.engine.credential(credential, for: id, now: now)
+            settle(client)
+        case .gives(let credential, let delay):
+            schedule(.credential(client: index, id, .success(credential)), after: delay)
+        case .fails(let delay):
+            schedule(.credential(client: index, id, .failure(CredentialFailure())), after: delay)
+        case .hangs: break
+        }
+    }
+
+    // MARK: Connections
+
+    private func establish(_ client: VirtualClient, _ index: Int, _ id: ConnectionID) {
+        guard dials[index] == id, client.isReachable else { return }
+        dials[index] = nil
+        guard relayIsUp, let key = relay.engine.accepted(client.carrier, now: now) else {
+            return schedule(.refused(client: index, id), after: .zero)
+        }
+        connectionCount += 1
+        connections.append(VirtualConnection(client: index, id: id, key: key, era: era))
+        client.engine.connected(id, localAddress: nil, now: now)
+        settle(client)
+        settleRelay()
+    }
+
+    /// What comes on a path that is out of order waits, or is gone.
+    private func isHeldBack(_ event: Event, on index: Int) -> Bool {
+        if connections[index].isForgotten { return true }
+        guard !clients[connections[index].client].isReachable else { return false }
+        heldBack.append(event)
+        return true
+    }
+
+    private func arrive(_ bytes: [UInt8], _ index: Int, _ atRelay: Bool) {
+        let side = connections[index][atRelay: atRelay]
+        guard side.isOpen, !side.isClosing else { return }
+        connections[index][atRelay: atRelay].unread.append(bytes)
+        readUnread(index)
+    }
+
+    func readUnread(_ index: Int) {
+        while isReading(index, atRelay: false), !connections[index].clientSide.unread.isEmpty {
+            let bytes = connections[index].clientSide.unread.removeFirst()
+            let client = clients[connections[index].client]
+            client.engine.receive(bytes.rawBytes, on: connections[index].id, now: now)
+            noteRead(bytes.count, index, atRelay: false)
+            settle(client)
+        }
+        while isReading(index, atRelay: true), !connections[index].relaySide.unread.isEmpty {
+            let bytes = connections[index].relaySide.unread.removeFirst()
+            relay.engine.wallClock = now.nanoseconds / 1_000_000
+            relay.engine.receive(bytes.rawBytes, on: connections[index].key, now: now)
+            noteRead(bytes.count, index, atRelay: true)
+            settleRelay()
+        }
+    }
+
+    private func isReading(_ index: Int, atRelay: Bool) -> Bool {
+        let side = connections[index][atRelay: atRelay]
+        guard side.isOpen, !side.isClosing else { return false }
+        return atRelay ? !connections[index].isPaused : clients[connections[index].client].isReading
+    }
+
+    private func noteRead(_ byteCount: Int, _ index: Int, atRelay: Bool) {
+        let wasFull = connections[index][pipeFromRelay: !atRelay].unreadByteCount >= VirtualPipe.windowByteCount
+        connections[index][pipeFromRelay: !atRelay].unreadByteCount -= byteCount
+        if wasFull { schedule(.writable(connection: index, atRelay: !atRelay), after: delay(of: connections[index])) }
+    }
+
+    private func end(_ index: Int, _ atRelay: Bool, _ ending: Ending) {
+        guard connections[index][atRelay: atRelay].isOpen else { return }
+        let connection = connections[index]
+        guard atRelay else {
+            connections[index].clientSide.isOpen = false
+            clients[connection.client].engine.closed(connection.id, byPeer: true, now: now)
+            return settle(clients[connection.client])
+        }
+        if ending == .finished {
+            relay.engine.endOfStream(connection.key, now: now)
+        } else {
+            connections[index].relaySide.isOpen = false
+            relay.engine.closed(connection.key, now: now)
+        }
+        settleRelay()
+    }
+
+    private func close(_ index: Int, atRelay: Bool, isGraceful: Bool) {
+        guard connections[index][atRelay: atRelay].isOpen, !connections[index][atRelay: atRelay].isClosing else {
+            return
+        }
+        guard isGraceful else { return finishClose(index, atRelay: atRelay) }
+        connections[index][atRelay: atRelay].isClosing = true
+        schedule(.closeTimeout(connection: index, atRelay: atRelay), after: VirtualWorld.closeTimeout)
+        fill(index, atRelay: atRelay)
+    }
+
+    private func finishClose(_ index: Int, atRelay: Bool) {
+        guard connections[index][atRelay: atRelay].isOpen else { return }
+        connections[index][atRelay: atRelay].isOpen = false
+        let connection = connections[index]
+        let client = clients[connection.client]
+        let sent = connection[pipeFromRelay: atRelay].takenAt
+        schedule(
+            .ended(connection: index, atRelay: !atRelay, .finished),
+            at: max(sent, now) + client.conditions.delay + client.conditions.jitter)
+        if atRelay {
+            guard connection.era == era else { return }
+            relay.engine.closed(connection.key, now: now)
+            settleRelay()
+        } else {
+            client.engine.closed(connection.id, byPeer: false, now: now)
+            settle(client)
+        }
+    }
+}
