@@ -27,14 +27,14 @@ extension ClientEngine {
 
     /// The credential for an attempt is there; nil when none is needed.
     public mutating func credential(_ credential: Credential?, for id: ConnectionID, now: Instant) {
-        guard id == machine.current, case .fetching = self.credential else { return }
+        guard id == machine.current, case .fetching = self.credential, !isStopping else { return }
         self.credential = .ready(credential)
         if isCarrierUp { sayHello(now: now) }
     }
 
     /// No credential could be had for an attempt; the next one asks again.
     public mutating func credentialFailed(_ id: ConnectionID, now: Instant) {
-        guard id == machine.current, case .fetching = credential else { return }
+        guard id == machine.current, case .fetching = credential, !isStopping else { return }
         lose(.unreachable, now: now)
     }
 
@@ -85,14 +85,11 @@ extension ClientEngine {
         lose(.lost, now: now)
     }
 
-    mutating func sayGoodbye(now: Instant) {
-        link.goAway(Notice(code: .none))
-    }
-
     private mutating func dial(_ id: ConnectionID) {
         credential = .fetching
         isCarrierUp = false
         isTransmitAsked = false
+        owesGoodbye = false
         flushesOnClose = false
         failure = nil
         handshake.removeAll()
@@ -107,6 +104,7 @@ extension ClientEngine {
         link.detach()
         framer = nil
         isCarrierUp = false
+        owesGoodbye = false
         credential = .none
         if !flushesOnClose { handshake.removeAll() }
         guard !isStopping else { return finishStop() }
@@ -139,7 +137,9 @@ extension ClientEngine {
         link = Link(
             role: .client, limits: ClientEngine.earlyLimits(configuration), features: [], began: now)
         roomOfSession.removeAll()
-        for request in requests.keys.sorted() { finishRequest(request, .failed(.resumeRejected), now: now) }
+        for number in requests.keys.sorted() where requests[number]?.isHanded == true {
+            finishRequest(number, .failed(.resumeRejected), now: now)
+        }
         for id in roomIDs {
             rooms[id]!.session = nil
             rooms[id]!.isOpen = false
@@ -171,7 +171,10 @@ extension ClientEngine {
             guard link.canResume(from: resumed) else { throw .peer(.protocolViolation) }
             current.resumes += 1
         }
-        link.adopt(welcome.limits, features: welcome.features)
+        // Whatever the server says: nothing beyond what was offered.
+        link.adopt(
+            welcome.limits.negotiated(with: configuration.limits),
+            features: welcome.features.intersection(configuration.features))
         link.confirm(welcome.resumed, now: now)
         ticket = Ticket(link: welcome.link, token: welcome.resumeToken)
         serverInterval = welcome.heartbeatInterval

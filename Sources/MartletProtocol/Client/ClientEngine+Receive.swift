@@ -3,6 +3,8 @@ import MartletWire
 extension ClientEngine {
     /// Takes bytes that arrived on a connection, in whatever pieces; they are borrowed.
     public mutating func receive(_ bytes: RawSpan, on id: ConnectionID, now: Instant) {
+        // After the goodbye nothing is heard any more; half a frame would be taken for a fault.
+        if case .disconnecting = machine.state { return }
         guard id == machine.current, var framer = framer.take() else { return }
         heartbeat.received(now: now)
         var consumed = 0
@@ -53,7 +55,9 @@ extension ClientEngine {
         case .welcome: try take(try Link.parse(Welcome.self, body), now: now)
         case .reject: take(try Link.parse(Reject.self, body), now: now)
         case .goaway: take(try Link.parse(GoAway.self, body), now: now)
-        default: throw .peer(.protocolViolation)
+        default:
+            // Datagrams may have overtaken the welcome; what was not acknowledged comes again.
+            guard configuration.carrier == .unreliable else { throw .peer(.protocolViolation) }
         }
     }
 
@@ -145,7 +149,7 @@ extension ClientEngine {
         guard !news.isEmpty else { return }
         reportSent(id)
         for counter in news { _ = rooms[id]!.finish(counter) }
-        tell(id, .accepted(run))
+        for part in run.parts(news) { tell(id, .accepted(part)) }
         handOver(id, now: now)
     }
 
@@ -170,5 +174,22 @@ extension ClientEngine {
 
     mutating func tell(_ id: RoomID, _ event: RoomEvent) {
         outputs.append(.room(id, event))
+    }
+}
+
+extension AcceptedRun {
+    /// The run without the counters that are not named, which are ascending and within it: a server may repeat what has
+    /// been told, and count what was never sent.
+    fileprivate func parts(_ counters: [UInt64]) -> [AcceptedRun] {
+        var parts: [AcceptedRun] = []
+        for counter in counters {
+            if let last = parts.last, last.counters.upperBound + 1 == counter {
+                parts[parts.count - 1] = AcceptedRun(
+                    firstCounter: last.firstCounter, count: last.count + 1, firstOffset: last.firstOffset)
+            } else {
+                parts.append(AcceptedRun(firstCounter: counter, count: 1, firstOffset: offset(of: counter) ?? 0))
+            }
+        }
+        return parts
     }
 }

@@ -26,9 +26,9 @@ extension ClientEngine {
 
     /// Leaves a room; what was not accepted fails with `closed`.
     public mutating func close(_ id: RoomID, now: Instant) {
-        guard let session = rooms[id]?.session else { return forget(id, code: nil) }
+        guard let session = rooms[id]?.session else { return forget(id, code: nil, now: now) }
         link.close(session)
-        forget(id, code: nil)
+        forget(id, code: nil, now: now)
     }
 
     /// Asks the server to hold this room's messages back until `resume`.
@@ -142,8 +142,9 @@ extension ClientEngine {
             roomOfSession[session] = id
             if room.isSuspended { link.suspend(session) }
             handOver(id, now: now)
+            handRequests(id, now: now)
         } catch {
-            forget(id, code: error.code)
+            forget(id, code: error.code, now: now)
         }
     }
 
@@ -228,15 +229,22 @@ extension ClientEngine {
         guard let room = rooms[id], room.isOpen, let session = room.session else { return }
         if room.delivered > room.reportedDelivered, room.delivered > room.read {
             let receipt = Receipt.progress(Receipt.Progress(.delivered, upTo: room.delivered))
-            guard link.send(.receipt, EncodedBody(receipt.encode()), on: session) == .queued else { return }
+            guard sendReceipt(receipt, id, on: session, now: now) else { return }
             rooms[id]!.reportedDelivered = room.delivered
         }
         if room.read > room.reportedRead {
             let receipt = Receipt.progress(Receipt.Progress(.read, upTo: room.read))
-            guard link.send(.receipt, EncodedBody(receipt.encode()), on: session) == .queued else { return }
+            guard sendReceipt(receipt, id, on: session, now: now) else { return }
             rooms[id]!.reportedRead = room.read
             rooms[id]!.reportedDelivered = max(room.reportedDelivered, room.read)
         }
+    }
+
+    /// A session that is full has room again some time; the mark is then what it is by then.
+    private mutating func sendReceipt(_ receipt: Receipt, _ id: RoomID, on session: SessionID, now: Instant) -> Bool {
+        if link.send(.receipt, EncodedBody(receipt.encode()), on: session) == .queued { return true }
+        timers.set(.receipts(id), at: now + .seconds(1))
+        return false
     }
 
     /// The server ended the room's session: for good, or the room is opened again after a while and all is sent again.
@@ -245,7 +253,8 @@ extension ClientEngine {
         if let session = room.session { leave(session) }
         rooms[id]!.session = nil
         rooms[id]!.isOpen = false
-        guard !ClientEngine.finalCodes.contains(code) else { return forget(id, code: code) }
+        guard !ClientEngine.finalCodes.contains(code) else { return forget(id, code: code, now: now) }
+        failRequests(of: id, code, onlyHanded: true, now: now)
         rooms[id]!.handed = 0
         rooms[id]!.reopenAttempts += 1
         let ceiling = Duration.seconds(1 << min(room.reopenAttempts, 5))
@@ -263,7 +272,8 @@ extension ClientEngine {
         link.releaseAll(on: session)
     }
 
-    private mutating func forget(_ id: RoomID, code: ErrorCode?) {
+    private mutating func forget(_ id: RoomID, code: ErrorCode?, now: Instant) {
+        failRequests(of: id, code ?? .cancelled, onlyHanded: false, now: now)
         guard let room = rooms.removeValue(forKey: id) else { return }
         roomOfName[room.name] = nil
         if let session = room.session { leave(session) }

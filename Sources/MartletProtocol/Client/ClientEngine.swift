@@ -49,13 +49,15 @@ public struct ClientEngine: ~Copyable {
     var redirect: String?
     var failure: ConnectionFailure?
     var isStopping = false
+    /// The goodbye follows on what the link still has to send.
+    var owesGoodbye = false
     var flushesOnClose = false
 
     var rooms: [RoomID: ClientRoom] = [:]
     var roomOfName: [RoomName: RoomID] = [:]
     var roomOfSession: [SessionID: RoomID] = [:]
     var nextRoom: UInt32 = 1
-    var requests: [UInt64: RoomID] = [:]
+    var requests: [UInt64: ClientRequest] = [:]
     var nextRequest: UInt64 = 1
     var timers = TimerQueue<TimerKey>()
     var outputs = Deque<ClientOutput>()
@@ -87,17 +89,23 @@ public struct ClientEngine: ~Copyable {
 
     // MARK: Life
 
-    /// Begins to connect.
+    /// Begins to connect; while it waits to try again, it tries at once.
+    ///
+    /// A stop that is under way is over with it: `.stopped` comes first.
     public mutating func start(now: Instant) {
-        isStopping = false
+        finishStop()
+        _ = policy.resume()
         perform(machine.handle(.connect, now: now), now: now)
     }
 
-    /// Ends in good order: says goodbye, sends what is left, and answers `.stopped`.
+    /// Ends in good order: sends what may still be sent, says goodbye, and answers `.stopped`.
+    ///
+    /// What the server answers from here on is not heard: messages it has not accepted so far stay unaccepted here, and
+    /// are sent again after the next `start`.
     public mutating func stop(now: Instant) {
         isStopping = true
         policy.cancel()
-        if case .connected = machine.state { sayGoodbye(now: now) }
+        if case .connected = machine.state, link.isAttached { owesGoodbye = true }
         let answer = machine.handle(.disconnect, now: now)
         if answer == .ignored, machine.state == .disconnected { return finishStop() }
         perform(answer, now: now)
@@ -105,7 +113,7 @@ public struct ClientEngine: ~Copyable {
 
     /// The user asks for an attempt at once, also after the client gave up.
     public mutating func retryNow(now: Instant) {
-        follow(policy.tryNow() == .none ? .none : policy.resume(), now: now)
+        follow(policy.resume(), now: now)
     }
 
     /// The application is in front of its user: the server is asked at once whether it is there.
@@ -135,8 +143,14 @@ public struct ClientEngine: ~Copyable {
         path = status
         natProbe.pathChanged(to: status.network, now: now)
         follow(policy.pathChanged(to: status, now: now), now: now)
-        guard let before, isCarrierUp else { return }
-        switch PathChange(from: before, to: status, localAddress: localAddress) {
+        guard let before else { return }
+        let change = PathChange(from: before, to: status, localAddress: isCarrierUp ? localAddress : nil)
+        if case .connecting = machine.state, change == .probe {
+            // A dial on the path of before would only run into its deadline.
+            return perform(machine.handle(.reconnect, now: now), now: now)
+        }
+        guard isCarrierUp else { return }
+        switch change {
         case .none, .pause: break
         case .probe: obey(heartbeat.probe(now: now, random: nonce()), now: now)
         case .redial: perform(machine.handle(.reconnect, now: now), now: now)
@@ -191,6 +205,11 @@ public struct ClientEngine: ~Copyable {
         guard id == machine.current, link.isAttached else { return }
         let start = out.byteCount
         link.transmit(into: &out, now: now)
+        if owesGoodbye, !link.hasOutput(now: now) {
+            owesGoodbye = false
+            handshake.append(.goaway, GoAway(Notice(code: .none)).encode())
+            _ = handshake.write(into: &out)
+        }
         if out.byteCount > start { heartbeat.sent(now: now) }
     }
 
@@ -243,7 +262,7 @@ public struct ClientEngine: ~Copyable {
             heartbeat.setLimit(min(serverInterval ?? limit, limit))
             current.quality = link.rtt.quality
         }
-        if !isTransmitAsked, !handshake.isEmpty || link.hasOutput(now: now) {
+        if !isTransmitAsked, owesGoodbye || !handshake.isEmpty || link.hasOutput(now: now) {
             isTransmitAsked = true
             outputs.append(.transmit(handshakeConnection))
         }
