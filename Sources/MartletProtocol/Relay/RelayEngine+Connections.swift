@@ -138,8 +138,11 @@ extension RelayEngine {
         switch connections[slot]?.phase {
         case .awaitingHello:
             guard header.type == .hello else {
-                // Early frames of a link whose resume was refused: the client begins again with another hello.
-                guard connections[slot]!.isPassingOver else { throw .peer(.expectedHello) }
+                // Early frames of a link whose resume was refused: the client begins again with another hello. And
+                // datagrams may overtake the hello; what is not acknowledged comes again.
+                guard connections[slot]!.isPassingOver || connections[slot]!.carrier == .unreliable else {
+                    throw .peer(.expectedHello)
+                }
                 return .proceed
             }
             try takeHello(header, body, on: slot, now: now)
@@ -173,6 +176,7 @@ extension RelayEngine {
         connections[slot]!.phase = .authenticating
         connections[slot]!.hello = hello
         connections[slot]!.isPassingOver = false
+        connections[slot]!.partialSince = nil
         armConnection(slot)
         outputs.append(.pauseReading(key(slot)))
         outputs.append(

@@ -45,7 +45,7 @@ extension RelayEngine {
         links[slot]!.link.detach()
         links[slot]!.suspendedAt = now
         suspendedCount += 1
-        suspended.append(links[slot]!.key)
+        suspended.append(Suspension(link: links[slot]!.key, since: now))
         timers.set(.link(slot), at: now + configuration.resumeLifetime)
         outputs.append(.note(.suspended(links[slot]!.who, links[slot]!.id)))
         for handle in links[slot]!.handles { rooms.setAway(true, handle) }
@@ -69,18 +69,19 @@ extension RelayEngine {
         outputs.append(.note(.ended(link.who, link.id)))
     }
 
+    /// The link that has been without a connection for longest goes first; what the queue has too much of is let go.
     private mutating func boundSuspended(now: Instant) {
-        while suspendedCount > configuration.maxSuspendedLinks || suspended.count > 2 * suspendedCount + 16,
-            let key = suspended.popFirst()
-        {
-            guard let slot = slot(key), links[slot]!.suspendedAt != nil else { continue }
-            // The same link may be in the queue twice; only its latest suspension counts.
-            if suspendedCount > configuration.maxSuspendedLinks {
-                remove(slot, now: now)
-            } else {
-                suspended.append(key)
-            }
+        while suspendedCount > configuration.maxSuspendedLinks, let first = suspended.popFirst() {
+            if isCurrent(first), let slot = slot(first.link) { remove(slot, now: now) }
         }
+        guard suspended.count > 2 * suspendedCount + 16 else { return }
+        for _ in suspended.indices {
+            if let first = suspended.popFirst(), isCurrent(first) { suspended.append(first) }
+        }
+    }
+
+    private func isCurrent(_ suspension: Suspension) -> Bool {
+        slot(suspension.link).map { links[$0]!.suspendedAt == suspension.since } ?? false
     }
 
     func slot(_ key: LinkKey) -> Int? {
@@ -125,9 +126,9 @@ extension RelayEngine {
             links[slot]!.sessions[session] = RelayLink.Membership(room: open.room)
             rooms.join(JoinRequest(member: MemberKey(link: link.key, session: session), who: link.who, open: open))
         case .suspended(let session):
-            if let handle = link.sessions[session]?.handle { rooms.setSuspended(true, handle) }
+            setSuspended(true, session, cursor: nil, of: slot)
         case .resumed(let session, let cursor):
-            if let handle = link.sessions[session]?.handle { rooms.setSuspended(false, handle, cursor: cursor) }
+            setSuspended(false, session, cursor: cursor, of: slot)
         case .closed(let session, _), .reset(let session, _):
             guard let membership = takeMembership(session, of: slot) else { return }
             leave(membership, MemberKey(link: link.key, session: session))
@@ -140,6 +141,13 @@ extension RelayEngine {
         case .opened, .pong:
             break
         }
+    }
+
+    /// A session may ask to hold back before its room has let it in.
+    private mutating func setSuspended(_ isSuspended: Bool, _ session: SessionID, cursor: UInt64?, of slot: Int) {
+        guard let membership = links[slot]!.sessions[session] else { return }
+        links[slot]!.sessions[session]!.isSuspended = isSuspended
+        if let handle = membership.handle { rooms.setSuspended(isSuspended, handle, cursor: cursor) }
     }
 
     private mutating func leave(_ membership: RelayLink.Membership, _ key: MemberKey) {
@@ -194,10 +202,14 @@ extension RelayEngine {
         let refusal: ErrorCode
         do throws(WireError) {
             let view = try MessageView(parsing: body)
-            guard view.hasRelayFields else {
+            if view.hasRelayFields {
+                refusal = .invalidValue
+            } else if body.byteCount + RelayStamp.maxByteCount > configuration.limits.maxMessageByteCount {
+                // With the stamp it would be longer than anybody takes.
+                refusal = .messageTooLarge
+            } else {
                 return rooms.post(handle, counter: view.counter, body, credit: credit, acceptedAt: wallClock)
             }
-            refusal = .invalidValue
         } catch {
             guard error.scope == .frame else { throw LinkError(error) }
             refusal = error.code
@@ -249,7 +261,14 @@ extension RelayEngine {
         case .send(let key, let type, let body):
             guard let slot = slot(key.link) else { return }
             touch(slot)
-            guard links[slot]!.link.send(type, body, on: key.session) == .full else { return }
+            var (type, frame) = (type, body)
+            if type == .data, body.bytes.count > links[slot]!.link.limits.maxMessageByteCount, let gap = gap(for: body) {
+                (type, frame) = (.gap, gap)
+                if let handle = links[slot]!.sessions[key.session]?.handle {
+                    rooms.credit(handle, byteCount: body.bytes.count)
+                }
+            }
+            guard links[slot]!.link.send(type, frame, on: key.session) == .full else { return }
             drop(key.session, .slowConsumer, of: slot)
         case .sendTransient(let key, let body):
             guard let slot = slot(key.link) else { return }
@@ -273,11 +292,21 @@ extension RelayEngine {
         }
     }
 
+    /// What a member gets in place of a message longer than it takes: it would refuse it whenever it came.
+    private func gap(for body: EncodedBody) -> EncodedBody? {
+        let bytes = body.bytes
+        guard let message = try? Message(parsing: bytes.rawBytes), let offset = message.relay?.offset else {
+            return nil
+        }
+        return EncodedBody(Gap(offsets: offset...offset).encode())
+    }
+
     private mutating func admit(_ key: MemberKey, _ handle: MemberHandle, _ opened: Opened, now: Instant) {
         guard let slot = slot(key.link), links[slot]!.sessions[key.session] != nil else { return rooms.leave(handle) }
         touch(slot)
         links[slot]!.link.accept(key.session, opened)
         links[slot]!.sessions[key.session]!.handle = handle
+        if links[slot]!.sessions[key.session]!.isSuspended { rooms.setSuspended(true, handle) }
         let held = links[slot]!.sessions[key.session]!.held
         links[slot]!.heldByteCount -= links[slot]!.sessions[key.session]!.uncreditedByteCount
         links[slot]!.sessions[key.session]!.held = []

@@ -17,6 +17,12 @@ public struct RelayEngine: ~Copyable {
         case link(Int)
     }
 
+    /// A link that lost its connection, and when; one that has had another since is passed over.
+    struct Suspension: Sendable {
+        var link: LinkKey
+        var since: Instant
+    }
+
     var connections: [RelayConnection?] = []
     var freeConnections: [Int] = []
     var links: [RelayLink?] = []
@@ -24,7 +30,7 @@ public struct RelayEngine: ~Copyable {
     var generation: UInt32 = 0
     var linkOfDevice: [DeviceKey: Int] = [:]
     var linkOfID: [LinkID: Int] = [:]
-    var suspended = Deque<LinkKey>()
+    var suspended = Deque<Suspension>()
     var suspendedCount = 0
     var rooms = Rooms()
     var timers = TimerQueue<TimerKey>()
@@ -76,10 +82,13 @@ public struct RelayEngine: ~Copyable {
     /// Writes what there is to send on a connection, as whole frames, as far as `out` has room.
     public mutating func transmit(on key: ConnectionKey, into out: inout OutputRawSpan, now: Instant) {
         guard let slot = slot(key) else { return }
-        connections[slot]!.transmitAskedAt = nil
-        guard connections[slot]!.outbox.write(into: &out) else { return }
-        guard let link = connections[slot]!.linkSlot else { return }
+        // The peer took what it was given before; for what is left now its time begins again.
+        connections[slot]!.transmitAskedAt = now
+        guard connections[slot]!.outbox.write(into: &out) else { return armConnection(slot) }
+        guard let link = connections[slot]!.linkSlot else { return connections[slot]!.transmitAskedAt = nil }
         links[link]!.link.transmit(into: &out, now: now)
+        if !links[link]!.link.hasOutput(now: now) { connections[slot]!.transmitAskedAt = nil }
+        armConnection(slot)
         armLink(link)
     }
 

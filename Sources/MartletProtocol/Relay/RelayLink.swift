@@ -28,6 +28,8 @@ struct RelayLink: Sendable {
         var room: RoomName
         /// Nil until the room has let the session in.
         var handle: MemberHandle?
+        /// Whether the session asked to hold messages back.
+        var isSuspended = false
         /// What came before that.
         var held: [OrderedFrame] = []
 

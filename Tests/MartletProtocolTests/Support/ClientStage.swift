@@ -1,0 +1,173 @@
+import MartletWire
+
+@testable import MartletProtocol
+
+/// A client engine whose server says whatever it likes, in virtual time.
+final class ClientStage {
+    var engine: ClientEngine
+    private(set) var now = Instant(nanoseconds: 1_000_000_000)
+    /// Everything the engine put out but for `.transmit`.
+    private(set) var outputs: [ClientOutput] = []
+    /// What the client has sent on its latest connection.
+    private(set) var log = FrameLog()
+    var maker = FrameMaker()
+    /// Whether the client is given its credential when it asks.
+    var givesCredentials = true
+    /// Whether what the client has to send is taken from it.
+    var takesBytes = true
+
+    init(_ adjust: (inout ClientConfiguration) -> Void = { _ in }) {
+        var configuration = ClientConfiguration(account: "alice", device: DeviceID(rawValue: 1))
+        adjust(&configuration)
+        engine = ClientEngine(configuration: configuration, seed: 1, now: now)
+    }
+
+    /// The connection that the client asked for last.
+    var connection: ConnectionID {
+        for case .connect(let id, _) in outputs.reversed() { return id }
+        return .none
+    }
+
+    var states: [ClientStatus.State] {
+        outputs.compactMap { output in
+            if case .status(let status) = output { status.state } else { nil }
+        }
+    }
+
+    func events(in room: RoomID) -> [RoomEvent] {
+        outputs.compactMap { output in
+            if case .room(room, let event) = output { event } else { nil }
+        }
+    }
+
+    /// What the client said when it ended its connection.
+    var farewell: ErrorCode? { log.last(GoAway.self)?.notice.code }
+
+    func count(_ output: ClientOutput) -> Int {
+        outputs.count { $0 == output }
+    }
+
+    func act<Result>(_ event: (inout ClientEngine, Instant) throws -> Result) rethrows -> Result {
+        let result = try event(&engine, now)
+        settle()
+        return result
+    }
+
+    func forgetOutputs() {
+        outputs = []
+    }
+
+    // MARK: The server
+
+    /// The dial succeeds.
+    func accept() {
+        log = FrameLog()
+        maker = FrameMaker()
+        act { [connection] engine, now in engine.connected(connection, localAddress: "10.0.0.1", now: now) }
+    }
+
+    func send(_ bytes: [UInt8]) {
+        engine.receive(bytes.rawBytes, on: connection, now: now)
+        settle()
+    }
+
+    func say(_ body: some FrameBody, on session: SessionID = .control) {
+        send(maker.frame(body, on: session))
+    }
+
+    func say(
+        _ type: FrameType, _ body: [UInt8], on session: SessionID = .control, flags: FrameFlags = [],
+        sequence: UInt32? = nil, compression: Compression = .none
+    ) {
+        send(maker.frame(type, body, on: session, flags: flags, sequence: sequence, compression: compression))
+    }
+
+    func welcome(
+        limits: Limits = Limits(), features: Features = .supported, epoch: UInt32 = 1,
+        resumed: [SessionPosition]? = nil
+    ) {
+        say(ClientStage.welcome(limits: limits, features: features, epoch: epoch, resumed: resumed))
+    }
+
+    static func welcome(
+        limits: Limits = Limits(), features: Features = .supported, epoch: UInt32 = 1,
+        resumed: [SessionPosition]? = nil
+    ) -> Welcome {
+        Welcome(
+            version: .current, features: features, limits: limits, account: "alice", link: LinkID(rawValue: 7),
+            resumeToken: ResumeToken(1, 2, 3, UInt64(epoch)), epoch: Epoch(rawValue: epoch),
+            resumeLifetime: .seconds(300), heartbeatInterval: nil, resumed: resumed)
+    }
+
+    func opened(_ session: SessionID, head: UInt64 = 0) {
+        say(Opened(head: head, first: 1, members: ["alice"]), on: session)
+    }
+
+    /// A message as a relay sends it.
+    func message(_ text: String, offset: UInt64, on session: SessionID = .first) {
+        let body = Message.encodeClient(counter: offset, kind: .text, content: Message.textContent(text))
+        let relayed = Message.encodeRelay(
+            offset: offset, acceptedAt: 1, sender: "bob", device: DeviceID(rawValue: 2), clientBody: body.rawBytes)
+        say(.data, relayed, on: session)
+    }
+
+    func acknowledge(_ cumulative: UInt64, on session: SessionID = .first) {
+        say(
+            Ack(
+                echo: nil, linkCredit: 1 << 40,
+                sessions: [SessionAck(session: session, cumulative: cumulative, creditLimit: 1 << 40)]))
+    }
+
+    /// The connection is over, by the server or the network.
+    func end(byPeer: Bool = true) {
+        act { [connection] engine, now in engine.closed(connection, byPeer: byPeer, now: now) }
+    }
+
+    /// Starts the client and brings it online, with a room open.
+    @discardableResult
+    func goOnline(_ room: RoomName? = nil, _ options: RoomOptions = RoomOptions()) -> RoomID {
+        var id = RoomID(rawValue: 0)
+        if let room { id = act { engine, now in (try? engine.open(room, options, now: now)) ?? id } }
+        act { $0.start(now: $1) }
+        accept()
+        welcome()
+        if room != nil { opened(.first) }
+        return id
+    }
+
+    // MARK: Time
+
+    func run(for duration: Duration) {
+        let end = now + duration
+        while let next = engine.deadline, next <= end {
+            now = max(now, next)
+            engine.deadlinePassed(now: now)
+            settle()
+        }
+        now = end
+    }
+
+    private func settle() {
+        while let output = engine.nextOutput(now: now) {
+            switch output {
+            case .transmit(let id): take(id)
+            case .fetchCredential(let id):
+                outputs.append(output)
+                if givesCredentials { engine.credential(nil, for: id, now: now) }
+            case .close(let id, let isGraceful):
+                outputs.append(output)
+                if isGraceful {
+                    take(id)
+                    engine.closed(id, byPeer: false, now: now)
+                }
+            default: outputs.append(output)
+            }
+        }
+    }
+
+    private func take(_ id: ConnectionID) {
+        guard takesBytes else { return }
+        let bytes = Framer.drain { engine.transmit(on: id, into: &$0, now: now) }
+        try? log.take(bytes, at: now)
+    }
+}

@@ -1,0 +1,184 @@
+import MartletWire
+
+@testable import MartletProtocol
+@testable import MartletTestKit
+
+/// A relay engine with a store, whose peers say whatever bytes they like, in virtual time.
+final class RelayStage {
+    let relay: VirtualRelay
+    private(set) var now = Instant(nanoseconds: 1_000_000_000)
+    private(set) var peers: [RawPeer] = []
+    private var work: [(at: Instant, work: VirtualRelay.Work)] = []
+
+    init(seed: UInt64 = 1, _ adjust: (inout RelayConfiguration) -> Void = { _ in }) {
+        var configuration = RelayConfiguration()
+        adjust(&configuration)
+        relay = VirtualRelay(configuration, seed: seed)
+    }
+
+    /// A connection; nil when the relay takes no more.
+    func connect(_ carrier: Carrier = .reliable) -> RawPeer? {
+        guard let key = relay.engine.accepted(carrier, now: now) else { return nil }
+        let peer = RawPeer(key, on: self)
+        peers.append(peer)
+        return peer
+    }
+
+    /// A peer that has said hello, been welcomed and opened a room.
+    func member(_ account: String, device: UInt64 = 1, of room: RoomName? = nil) -> RawPeer {
+        guard let peer = connect() else { preconditionFailure("the relay takes no more connections") }
+        peer.greet(account, device: device)
+        if let room { peer.open(room, on: .first) }
+        return peer
+    }
+
+    func act(_ event: (inout RelayEngine, Instant) -> Void) {
+        event(&relay.engine, now)
+        settle()
+    }
+
+    /// Lets time pass; deadlines and slow work happen when they are due.
+    func run(for duration: Duration) {
+        let end = now + duration
+        while let next = [relay.engine.deadline, work.map(\.at).min()].compactMap(\.self).min(), next <= end {
+            now = max(now, next)
+            if let index = work.firstIndex(where: { $0.at <= now }) {
+                relay.perform(work.remove(at: index).work, now: now)
+            } else {
+                relay.engine.deadlinePassed(now: now)
+            }
+            settle()
+        }
+        now = end
+    }
+
+    /// What the connection's framer holds and what waits behind its hello, in bytes.
+    func heldByteCount(_ peer: RawPeer) -> Int {
+        guard let slot = relay.engine.slot(peer.key), let connection = relay.engine.connections[slot] else { return 0 }
+        return connection.framer.framer.storageByteCount + connection.held.count
+    }
+
+    func link(of peer: RawPeer) -> RelayLink? {
+        guard let slot = relay.engine.slot(peer.key), let link = relay.engine.connections[slot]?.linkSlot else {
+            return nil
+        }
+        return relay.engine.links[link]
+    }
+
+    func settle() {
+        let drained = relay.drain(now: now)
+        work += drained.work.map { (now + $0.1, $0.0) }
+        for output in drained.network {
+            switch output {
+            case .transmit(let key): peer(key)?.read()
+            case .close(let key, let afterFlush):
+                guard let peer = peer(key) else { continue }
+                if afterFlush { peer.read() }
+                peer.closedAt = now
+                relay.engine.closed(key, now: now)
+            case .pauseReading(let key): peer(key)?.isPaused = true
+            case .resumeReading(let key): peer(key)?.isPaused = false
+            default: break
+            }
+        }
+        if !drained.network.isEmpty { settle() }
+    }
+
+    private func peer(_ key: ConnectionKey) -> RawPeer? {
+        peers.last { $0.key == key }
+    }
+}
+
+/// A peer of a relay that says whatever it likes.
+final class RawPeer {
+    let key: ConnectionKey
+    let log = FrameLog()
+    var maker = FrameMaker()
+    /// Whether it reads what the relay has for it.
+    var isReading = true
+    var isPaused = false
+    fileprivate(set) var closedAt: Instant?
+    private unowned let stage: RelayStage
+
+    init(_ key: ConnectionKey, on stage: RelayStage) {
+        self.key = key
+        self.stage = stage
+    }
+
+    /// What the relay said last, and closed behind.
+    var farewell: ErrorCode? {
+        closedAt == nil ? nil : log.last(GoAway.self)?.notice.code ?? log.last(Reject.self)?.notice.code
+    }
+
+    func send(_ bytes: [UInt8]) {
+        stage.relay.engine.receive(bytes.rawBytes, on: key, now: stage.now)
+        stage.settle()
+    }
+
+    func say(_ body: some FrameBody, on session: SessionID = .control) {
+        send(maker.frame(body, on: session))
+    }
+
+    func say(
+        _ type: FrameType, _ body: [UInt8], on session: SessionID = .control, flags: FrameFlags = [],
+        sequence: UInt32? = nil, compression: Compression = .none
+    ) {
+        send(maker.frame(type, body, on: session, flags: flags, sequence: sequence, compression: compression))
+    }
+
+    func text(_ text: String, counter: UInt64, on session: SessionID = .first) {
+        say(.data, Message.encodeClient(counter: counter, kind: .text, content: Message.textContent(text)), on: session)
+    }
+
+    @discardableResult
+    func greet(
+        _ account: String = "mallory", device: UInt64 = 1, limits: Limits = Limits(), features: Features = .supported,
+        resume: ResumePoint? = nil
+    ) -> Welcome? {
+        say(RawPeer.hello(account, device: device, limits: limits, features: features, resume: resume))
+        return log.last(Welcome.self)
+    }
+
+    static func hello(
+        _ account: String = "mallory", device: UInt64 = 1, limits: Limits = Limits(), features: Features = .supported,
+        credential: Credential? = nil, resume: ResumePoint? = nil
+    ) -> Hello {
+        Hello(
+            features: features, limits: limits, device: DeviceID(rawValue: device),
+            account: AccountName(stringLiteral: account), credential: credential, agent: nil, resume: resume)
+    }
+
+    func open(_ room: RoomName, on session: SessionID) {
+        say(Open(room: room, kind: .chat, cursor: 0, tail: nil, noLocal: false), on: session)
+    }
+
+    /// Acknowledges everything on a session and gives credit without end.
+    func acknowledge(_ cumulative: UInt64, on session: SessionID = .first) {
+        say(
+            Ack(
+                echo: nil, linkCredit: 1 << 40,
+                sessions: [SessionAck(session: session, cumulative: cumulative, creditLimit: 1 << 40)]))
+    }
+
+    /// The peer sends no more.
+    func finish() {
+        stage.act { [key] engine, now in engine.endOfStream(key, now: now) }
+    }
+
+    /// The connection breaks.
+    func cut() {
+        closedAt = stage.now
+        stage.act { [key] engine, now in engine.closed(key, now: now) }
+    }
+
+    func read() {
+        guard isReading, closedAt == nil else { return }
+        let bytes = Framer.drain { stage.relay.engine.transmit(on: key, into: &$0, now: stage.now) }
+        try? log.take(bytes, at: stage.now)
+    }
+}
+
+extension SessionID {
+    static let first = SessionID(rawValue: 1)
+    static let second = SessionID(rawValue: 3)
+}
