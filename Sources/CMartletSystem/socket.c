@@ -8,6 +8,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,6 +155,11 @@ int32_t martlet_socket_error(int32_t descriptor) {
     socklen_t length = sizeof pending;
     if (getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &pending, &length) != 0) return -errno;
     return -pending;
+}
+
+int32_t martlet_socket_hung_up(int32_t descriptor) {
+    struct pollfd entry = {.fd = descriptor, .events = 0};
+    return poll(&entry, 1, 0) > 0;
 }
 
 int32_t martlet_socket_local_address(int32_t descriptor, struct martlet_address *address) {

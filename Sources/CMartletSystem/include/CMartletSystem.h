@@ -68,6 +68,8 @@ int32_t martlet_socket_accept(int32_t descriptor, struct martlet_address *peer);
 void martlet_socket_stop_listening(int32_t descriptor);
 /// Takes the socket's pending error: 0 when there is none.
 int32_t martlet_socket_error(int32_t descriptor);
+/// Whether both directions are over, or an error is pending.
+int32_t martlet_socket_hung_up(int32_t descriptor);
 int32_t martlet_socket_local_address(int32_t descriptor, struct martlet_address *address);
 int32_t martlet_socket_remote_address(int32_t descriptor, struct martlet_address *address);
 int64_t martlet_socket_receive(int32_t descriptor, void *buffer, size_t count);

@@ -23,6 +23,7 @@ public final class TCPConnector: @unchecked Sendable {
     private var race: ConnectionRace
     private var attempts: [Int: ConnectAttempt] = [:]
     private var connections: [Int: TCPConnection] = [:]
+    private var isStarted = false
     private var timer: LoopTimer?
     private var completion: ((Result<TCPConnection, TransportError>) -> Void)?
 
@@ -60,7 +61,8 @@ public final class TCPConnector: @unchecked Sendable {
     /// Begins, once, on the loop. `completion` is called exactly once, on the loop, and not from inside this call.
     public func start(_ completion: @escaping (Result<TCPConnection, TransportError>) -> Void) {
         loop.preconditionOnLoop()
-        precondition(timer == nil, "a connector is started once")
+        precondition(!isStarted, "a connector is started once")
+        isStarted = true
         self.completion = completion
         timer = LoopTimer(on: loop) { self.advance() }
         for (index, endpoint) in endpoints.enumerated() {
@@ -123,6 +125,7 @@ public final class TCPConnector: @unchecked Sendable {
 
     private func finish(_ outcome: ConnectionRace.Outcome) {
         timer?.set(deadline: nil)
+        timer = nil
         let result: Result<TCPConnection, TransportError>
         switch outcome {
         case .won(let attempt): result = connections[attempt].map { .success($0) } ?? .failure(.cancelled)

@@ -104,12 +104,18 @@ final class DispatchPoller: Poller, @unchecked Sendable {
 
 /// The sources on one descriptor, made when they are first needed. A source holds the descriptor until its cancellation
 /// is through, since a descriptor must not be closed before.
+///
+/// Two things about Dispatch on Linux: a reading source that is made while a writing one waits is never called, so the
+/// reading one is made first (swift-corelibs-libdispatch issue 833 is of that kind); and a source is called once at most
+/// after a hangup, and not at all when a call was due anyway (pull request 477). So after every call the descriptor is
+/// asked whether it hung up, and then the source is told again until it has removed itself.
 private final class DispatchRegistration: @unchecked Sendable {
     private(set) var source: (any PollSource)?
     private let descriptor: SharedDescriptor
     private let poller: DispatchPoller
     private let queue: DispatchQueue
     private var interest: Readiness = []
+    private var isTellingHangup = false
     private var reader: (any DispatchSourceProtocol)?
     private var writer: (any DispatchSourceProtocol)?
 
@@ -121,6 +127,7 @@ private final class DispatchRegistration: @unchecked Sendable {
     }
 
     func setInterest(_ new: Readiness) {
+        defer { tellHangup() }
         let changed = interest.symmetricDifference(new)
         interest = new
         if changed.contains(.readable) {
@@ -157,6 +164,23 @@ private final class DispatchRegistration: @unchecked Sendable {
         // A call may be on its way when the interest ends.
         guard interest.contains(readiness) else { return }
         source?.pollReady(readiness)
+        tellHangup()
+    }
+
+    private func tellHangup() {
+        #if os(Linux)
+            guard source != nil, !interest.isEmpty, !isTellingHangup, martlet_socket_hung_up(descriptor.number) != 0
+            else {
+                return
+            }
+            isTellingHangup = true
+            queue.async { [poller] in
+                poller.turn {
+                    self.isTellingHangup = false
+                    for readiness in [.readable, .writable] as [Readiness] { self.fire(readiness) }
+                }
+            }
+        #endif
     }
 
     func cancel() {

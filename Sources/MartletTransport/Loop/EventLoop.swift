@@ -34,13 +34,14 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     static let maxEndRoundsPerTurn = 8
 
     /// The loop that a client process runs all its links on unless told otherwise. It is never shut down.
-    public static let shared = EventLoop(name: "martlet")
+    public static let shared = EventLoop(backend: .platformDefault, name: "martlet", isShared: true)
 
     /// For debuggers; the thread and the queue are called so.
     public let name: String
     /// What waits for the sockets.
     public let backend: Backend
 
+    private let isShared: Bool
     private let queue = JobQueue()
     private let poller: any Poller
 
@@ -57,8 +58,13 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     private var stopWaiters: [CheckedContinuation<Void, Never>] = []
 
     /// A running loop. Traps when the system has no thread or descriptor left for it, since nothing works without.
-    public init(backend: Backend = .platformDefault, name: String) {
+    public convenience init(backend: Backend = .platformDefault, name: String) {
+        self.init(backend: backend, name: name, isShared: false)
+    }
+
+    private init(backend: Backend, name: String, isShared: Bool) {
         self.name = name
+        self.isShared = isShared
         self.backend = backend
         turnTime = martlet_clock()
         switch backend {
@@ -171,7 +177,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     ///
     /// Jobs that come later still run, one at a time. Must not be called from an actor on this loop, nor on `shared`.
     public func shutdown() async {
-        precondition(self !== EventLoop.shared, "the shared loop is never shut down")
+        precondition(!isShared, "the shared loop is never shut down")
         await withCheckedContinuation { continuation in
             execute { self.stop(continuation) }
         }
@@ -262,8 +268,8 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
 
     // MARK: for what lives on the loop
 
-    func update(_ timer: LoopTimer) {
-        timers.update(timer)
+    func set(_ deadline: UInt64?, of timer: LoopTimer) {
+        timer.set(deadline: deadline, in: &timers)
     }
 
     func add(
@@ -276,6 +282,8 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     func setInterest(_ interest: Readiness, of key: PollKey) {
         poller.setInterest(interest, of: key)
     }
+
+    var hasSources: Bool { !poller.sources.isEmpty }
 
     func remove(_ key: PollKey) {
         poller.remove(key)

@@ -20,8 +20,12 @@ public final class LoopTimer: @unchecked Sendable {
     /// Must be called on the loop.
     public func set(deadline: UInt64?) {
         loop.preconditionOnLoop()
+        loop.set(deadline, of: self)
+    }
+
+    func set(deadline: UInt64?, in heap: inout TimerHeap) {
         self.deadline = deadline
-        loop.update(self)
+        heap.update(self)
     }
 
     func disarm() {

@@ -30,7 +30,7 @@ struct TimerHeap {
     /// Takes out one timer that is due; its deadline is nil from then on.
     mutating func popDue(at now: UInt64) -> LoopTimer? {
         while let first = entries.first, first.key <= now {
-            if let deadline = first.timer.deadline, deadline > now {
+            if let deadline = first.timer.deadline, deadline > first.key {
                 entries[0].key = deadline
                 siftDown(0)
                 continue

@@ -16,7 +16,7 @@
         private static let dumpTimeout = Duration.seconds(5)
 
         private let loop: EventLoop
-        private let report: (PathSnapshot) -> Void
+        private var report: ((PathSnapshot) -> Void)?
         private var descriptor: SharedDescriptor?
         private var key: PollKey?
         private var table = PathTable()
@@ -42,8 +42,10 @@
         func cancel() {
             if let key { loop.remove(key) }
             retryTimer?.set(deadline: nil)
+            retryTimer = nil
             key = nil
             descriptor = nil
+            report = nil
         }
 
         func loopWillStop() {
@@ -78,7 +80,7 @@
             if isStale {
                 if retryTimer?.deadline == nil { beginDump() }
             } else {
-                report(table.snapshot)
+                report?(table.snapshot)
             }
         }
 

@@ -58,6 +58,9 @@ struct PathTable: Equatable {
         }
     }
 
+    /// Links, addresses, routes.
+    var counts: [Int] { [links.count, addresses.count, routes.count] }
+
     var snapshot: PathSnapshot {
         let usable = addresses.filter { address in
             guard let link = links[address.interface] else { return false }

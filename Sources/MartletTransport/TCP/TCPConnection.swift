@@ -147,7 +147,7 @@ public final class TCPConnection: Transport, @unchecked Sendable {
 
     func turnEnded() {
         isTurnEndPending = false
-        if isConnectPending {
+        if isConnectPending, phase != .closed {
             isConnectPending = false
             handler?.transportDidConnect(self)
         }

@@ -1,0 +1,36 @@
+import Testing
+
+@testable import MartletTransport
+
+@Suite struct SocketAddressTests {
+    @Test(arguments: ["0.0.0.0:0", "127.0.0.1:80", "255.255.255.255:65535", "[::1]:80", "[2001:db8::1]:7227"])
+    func `a numeric address is written as it is read`(_ text: String) throws {
+        #expect(try #require(SocketAddress(text)).description == text)
+    }
+
+    @Test(arguments: [
+        "", ":80", "127.0.0.1", "127.0.0.1:", "127.0.0.1:-1", "127.1:80", "::1:80", "[127.0.0.1]:80", "host:80",
+    ])
+    func `nothing else is one`(_ text: String) {
+        #expect(SocketAddress(text) == nil)
+    }
+
+    @Test func `kinds of addresses are told apart`() throws {
+        #expect(IPAddress("127.9.9.9")?.isLoopback == true)
+        #expect(IPAddress("::1")?.isLoopback == true)
+        #expect(IPAddress("128.0.0.1")?.isLoopback == false)
+        #expect(IPAddress("169.254.1.1")?.isLinkLocal == true)
+        #expect(IPAddress("fe80::1")?.isLinkLocal == true)
+        #expect(IPAddress("febf::1")?.isLinkLocal == true)
+        #expect(IPAddress("fec0::1")?.isLinkLocal == false)
+        #expect(IPAddress.anyV4.isUnspecified && IPAddress.anyV6.isUnspecified)
+        #expect(IPAddress.anyV4 != .anyV6)
+    }
+
+    @Test func `families are interleaved from the first one's, and repetitions dropped`() {
+        let numbers = ["::1", "::2", "::2", "1.1.1.1", "::3", "2.2.2.2"].compactMap { IPAddress($0) }
+        let ordered = interleaveFamilies(numbers.map { SocketAddress($0, port: 1) }).map(\.ip.description)
+        #expect(ordered == ["::1", "1.1.1.1", "::2", "2.2.2.2", "::3"])
+        #expect(interleaveFamilies([]).isEmpty)
+    }
+}

@@ -1,0 +1,60 @@
+import MartletTransport
+import Testing
+
+@testable import MartletTransport
+
+@Suite struct TimerHeapTests {
+    @Test func `timers that are due together come out by deadline, though one moved later`() async throws {
+        try await withLoop(.platformDefault) { loop in
+            let order = await loop.run {
+                var heap = TimerHeap()
+                let moved = LoopTimer(on: loop) {}
+                let other = LoopTimer(on: loop) {}
+                moved.set(deadline: 1, in: &heap)
+                other.set(deadline: 2, in: &heap)
+                moved.set(deadline: 3, in: &heap)
+                return [heap.popDue(at: 9) === other, heap.popDue(at: 9) === moved, heap.popDue(at: 9) == nil]
+            }
+            #expect(order == [true, true, true])
+        }
+    }
+
+    @Test(arguments: [1, 2, 3, 4, 5] as [UInt64])
+    func `after any changes timers come out by deadline, each once`(_ seed: UInt64) async throws {
+        let loop = EventLoop(name: "test")
+        let (expected, actual, left) = await loop.run {
+            var random = Sequence(state: seed)
+            var heap = TimerHeap()
+            let timers = (0..<200).map { _ in LoopTimer(on: loop) {} }
+            for _ in 0..<2000 {
+                let timer = timers[Int(random.next() % 200)]
+                timer.set(deadline: random.next() % 4 == 0 ? nil : random.next() % 1000, in: &heap)
+            }
+            let expected = timers.compactMap(\.deadline).sorted()
+            var actual: [UInt64] = []
+            for now in 0..<1000 as Range<UInt64> {
+                while let timer = heap.popDue(at: now) {
+                    actual.append(now)
+                    #expect(timer.deadline == nil && timer.heapIndex == nil)
+                }
+            }
+            return (expected, actual, heap.count)
+        }
+        #expect(actual == expected)
+        #expect(left == 0)
+        await loop.shutdown()
+    }
+}
+
+/// SplitMix64.
+private struct Sequence {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var word = state
+        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+        return word ^ (word >> 31)
+    }
+}

@@ -1,0 +1,30 @@
+import MartletTransport
+
+/// A loop for one test, shut down after it.
+func withLoop<Value: Sendable>(
+    _ backend: EventLoop.Backend, _ body: (EventLoop) async throws -> Value
+) async throws -> Value {
+    let loop = EventLoop(backend: backend, name: "test")
+    do {
+        let value = try await body(loop)
+        await loop.shutdown()
+        return value
+    } catch {
+        await loop.shutdown()
+        throw error
+    }
+}
+
+extension EventLoop {
+    /// What `body` gives when run on the loop.
+    func run<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
+        await withCheckedContinuation { continuation in
+            execute { continuation.resume(returning: body()) }
+        }
+    }
+
+    /// Returns in the first turn in which `condition` holds.
+    func turn(when condition: @escaping @Sendable () -> Bool) async {
+        while await !run(condition) {}
+    }
+}

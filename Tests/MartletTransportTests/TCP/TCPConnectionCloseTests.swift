@@ -1,0 +1,172 @@
+import MartletTransport
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct TCPConnectionCloseTests {
+    @Test(arguments: EventLoop.Backend.allCases)
+    func `closing after a flush sends everything to a slow reader, then the end`(
+        _ backend: EventLoop.Backend
+    ) async throws {
+        try await withLoop(backend) { loop in
+            var options = TCPOptions.smallBuffers
+            options.closeTimeout = .seconds(30)
+            let pair = try await Pair.connect(on: loop, server: Peer(.count), options: options)
+            await loop.run {
+                pair.server.transport?.pauseReading()
+                pair.client.sendPattern(byteCount: 1 << 20)
+                pair.client.transport?.close(afterFlush: true)
+            }
+            await loop.turn { (pair.client.transport?.unsentByteCount ?? 0) > 0 }
+            loop.execute { pair.server.transport?.resumeReading() }
+            #expect(await pair.server.events.next() == .endOfStream)
+            #expect(await loop.run { pair.server.receivedByteCount } == 1 << 20)
+            #expect(await pair.server.events.next() == .closed(.endOfStream))
+            #expect(await pair.client.events.next() == .closed(.local))
+        }
+    }
+
+    @Test(arguments: EventLoop.Backend.allCases)
+    func `a peer that ends its stream can still be answered`(_ backend: EventLoop.Backend) async throws {
+        try await withLoop(backend) { loop in
+            let server = Peer(staysOpenAtEnd: true)
+            let listener = try TCPListener.bind(to: SocketAddress(.loopbackV4, port: 0), on: loop) { $0.start(server) }
+            let raw = await RawSocket.connect(to: listener.localAddress)
+            #expect(await server.events.next() == .connected)
+            await raw.send([1, 2, 3])
+            raw.finish()
+            #expect(await server.events.next() == .endOfStream)
+            await loop.run {
+                server.send(server.received + [4])
+                server.transport?.close(afterFlush: true)
+            }
+            #expect(await raw.receiveAll() == [1, 2, 3, 4])
+            #expect(await server.events.next() == .closed(.endOfStream))
+        }
+    }
+
+    @Test(arguments: EventLoop.Backend.allCases)
+    func `a reset by the peer is told as one, and to nobody else`(_ backend: EventLoop.Backend) async throws {
+        try await withLoop(backend) { loop in
+            let bystander = try await Pair.connect(on: loop, server: Peer(.echo))
+            let pair = try await Pair.connect(on: loop)
+            loop.execute { pair.client.transport?.abort() }
+            #expect(await pair.server.events.next() == .closed(.reset))
+            #expect(await pair.client.events.next() == .closed(.local))
+            loop.execute { bystander.client.send([1]) }
+            await bystander.client.receive(byteCount: 1)
+        }
+    }
+
+    @Test(arguments: EventLoop.Backend.allCases)
+    func `a peer's last words are received though it hung up on our writing`(
+        _ backend: EventLoop.Backend
+    ) async throws {
+        try await withLoop(backend) { loop in
+            let server = Peer()
+            let listener = try TCPListener.bind(to: SocketAddress(.loopbackV4, port: 0), on: loop) { $0.start(server) }
+            let raw = await RawSocket.connect(to: listener.localAddress)
+            #expect(await server.events.next() == .connected)
+            // One turn holds the loop while the peer speaks and hangs up, and the reset is the first that a write sees.
+            let isReady = Events<Void>()
+            let proceed = Gate()
+            loop.execute {
+                server.send([0])
+                isReady.send(())
+                proceed.wait()
+            }
+            await isReady.next()
+            await raw.send(Array("goaway".utf8))
+            raw.reset()
+            proceed.open()
+            #expect(await server.events.next() == .closed(.reset))
+            #expect(await loop.run { server.received } == Array("goaway".utf8))
+        }
+    }
+
+    @Test(arguments: EventLoop.Backend.allCases)
+    func `a peer that never ends is reset when the close timeout is over`(_ backend: EventLoop.Backend) async throws {
+        try await withLoop(backend) { loop in
+            var options = TCPListener.Options()
+            options.connection.closeTimeout = .milliseconds(10)
+            let server = Peer()
+            let listener = try TCPListener.bind(
+                to: SocketAddress(.loopbackV4, port: 0), on: loop, options: options
+            ) { $0.start(server) }
+            let raw = await RawSocket.connect(to: listener.localAddress)
+            #expect(await server.events.next() == .connected)
+            await loop.run {
+                server.send([9])
+                server.transport?.close(afterFlush: true)
+            }
+            #expect(await server.events.next() == .closed(.local))
+            #expect(await raw.receiveAll() == [9])
+        }
+    }
+
+    @Test(arguments: EventLoop.Backend.allCases)
+    func `what comes after closing is not delivered`(_ backend: EventLoop.Backend) async throws {
+        try await withLoop(backend) { loop in
+            let pair = try await Pair.connect(on: loop)
+            await loop.run {
+                pair.server.transport?.close(afterFlush: true)
+                pair.client.send([1])
+            }
+            #expect(await pair.server.events.next() == .closed(.local))
+            #expect(await loop.run { pair.server.received } == [])
+            #expect(await pair.client.events.next() == .endOfStream)
+            #expect(await pair.client.events.next() == .closed(.endOfStream))
+        }
+    }
+
+    @Test(arguments: EventLoop.Backend.allCases)
+    func `closing from inside a callback is told after it, once`(_ backend: EventLoop.Backend) async throws {
+        try await withLoop(backend) { loop in
+            let pair = try await Pair.connect(on: loop)
+            let order = Events<String>()
+            await loop.run {
+                pair.server.onReceive = { transport in
+                    transport.abort()
+                    transport.abort()
+                    transport.close(afterFlush: true)
+                    transport.setNeedsWrite()
+                    transport.resumeReading()
+                    order.send("received")
+                }
+                pair.client.send([1])
+            }
+            #expect(await order.next() == "received")
+            #expect(await pair.server.events.next() == .closed(.local))
+            #expect(await pair.client.events.next() == .closed(.reset))
+        }
+    }
+
+    @Test func `a reset is noticed while reading is paused`() async throws {
+        // Dispatch has no source that would tell.
+        try await withLoop(.platformDefault) { loop in
+            let pair = try await Pair.connect(on: loop)
+            await loop.run { pair.server.transport?.pauseReading() }
+            loop.execute { pair.client.transport?.abort() }
+            #expect(await pair.server.events.next() == .closed(.reset))
+        }
+    }
+
+    @Test(arguments: EventLoop.Backend.allCases)
+    func `writing to a peer that is gone ends the connection, without a signal`(
+        _ backend: EventLoop.Backend
+    ) async throws {
+        try await withLoop(backend) { loop in
+            let server = Peer()
+            let listener = try TCPListener.bind(to: SocketAddress(.loopbackV4, port: 0), on: loop) { $0.start(server) }
+            let raw = await RawSocket.connect(to: listener.localAddress)
+            #expect(await server.events.next() == .connected)
+            await loop.run { server.transport?.pauseReading() }
+            raw.close()
+            // Until the peer's answer to the first byte is here, writes succeed.
+            await loop.turn {
+                server.send([1])
+                return server.transport == nil
+            }
+            #expect(await server.events.next() == .closed(.reset))
+        }
+    }
+}

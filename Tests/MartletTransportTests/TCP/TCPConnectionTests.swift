@@ -1,0 +1,118 @@
+import MartletTransport
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct TCPConnectionTests {
+    @Test(arguments: EventLoop.Backend.allCases)
+    func `what one end sends the other receives, and back`(_ backend: EventLoop.Backend) async throws {
+        try await withLoop(backend) { loop in
+            let pair = try await Pair.connect(on: loop, server: Peer(.echo))
+            loop.execute { pair.client.send(Array("hello".utf8)) }
+            await pair.client.receive(byteCount: 5)
+            #expect(await loop.run { pair.client.received } == Array("hello".utf8))
+            #expect(await loop.run { pair.client.transport?.unsentByteCount } == 0)
+        }
+    }
+
+    @Test(arguments: EventLoop.Backend.allCases)
+    func `both ends know each other's address`(_ backend: EventLoop.Backend) async throws {
+        try await withLoop(backend) { loop in
+            let pair = try await Pair.connect(on: loop)
+            let (client, server) = await loop.run {
+                [pair.client, pair.server].map { ($0.transport?.localAddress, $0.transport?.remoteAddress) }.pair
+            }
+            #expect(client.0 != nil && client.0 == server.1)
+            #expect(client.1 != nil && client.1 == server.0)
+        }
+    }
+
+    @Test(arguments: EventLoop.Backend.allCases)
+    func `what the kernel takes in pieces arrives whole`(_ backend: EventLoop.Backend) async throws {
+        try await withLoop(backend) { loop in
+            let pair = try await Pair.connect(on: loop, server: Peer(.echo), options: .smallBuffers)
+            let byteCount = 3 << 20
+            loop.execute { pair.client.sendPattern(byteCount: byteCount) }
+            await pair.client.receive(byteCount: byteCount)
+            #expect(await loop.run { pair.client.received } == pattern(byteCount: byteCount))
+        }
+    }
+
+    @Test(arguments: EventLoop.Backend.allCases)
+    func `a writer to a paused reader is stopped, holds one buffer, and goes on after`(
+        _ backend: EventLoop.Backend
+    ) async throws {
+        try await withLoop(backend) { loop in
+            let pair = try await Pair.connect(on: loop, server: Peer(.count), options: .smallBuffers)
+            let byteCount = 32 << 20
+            await loop.run {
+                pair.server.transport?.pauseReading()
+                pair.client.sendPattern(byteCount: byteCount)
+            }
+            await loop.turn { (pair.client.transport?.unsentByteCount ?? 0) > 0 }
+            let (filled, unsent) = await loop.run {
+                (pair.client.filledByteCount, pair.client.transport?.unsentByteCount ?? 0)
+            }
+            #expect(unsent <= EventLoop.writeBufferByteCount)
+            #expect(filled < 8 << 20)
+            #expect(await loop.run { pair.server.receivedByteCount } == 0)
+            loop.execute { pair.server.transport?.resumeReading() }
+            await pair.server.receive(byteCount: byteCount)
+            #expect(await loop.run { pair.client.filledByteCount } == byteCount)
+        }
+    }
+
+    @Test(arguments: EventLoop.Backend.allCases)
+    func `pausing inside a reception holds the next one back`(_ backend: EventLoop.Backend) async throws {
+        try await withLoop(backend) { loop in
+            let pair = try await Pair.connect(on: loop, server: Peer(.count))
+            await loop.run {
+                pair.server.onReceive = { $0.pauseReading() }
+                pair.client.sendPattern(byteCount: 4 << 20)
+            }
+            await pair.server.receive(byteCount: 1)
+            await loop.turn { (pair.client.transport?.unsentByteCount ?? 0) > 0 }
+            #expect(await loop.run { pair.server.receptionCount } == 1)
+            await loop.run {
+                pair.server.onReceive = nil
+                pair.server.transport?.resumeReading()
+            }
+            await pair.server.receive(byteCount: 4 << 20)
+        }
+    }
+
+    @Test(arguments: EventLoop.Backend.allCases)
+    func `a connection that floods does not keep another from its turn`(_ backend: EventLoop.Backend) async throws {
+        try await withLoop(backend) { loop in
+            let flood = try await Pair.connect(on: loop, client: Peer(), server: Peer(.count))
+            let quiet = try await Pair.connect(on: loop, server: Peer(.echo))
+            loop.execute { flood.client.sendPattern(byteCount: .max / 2) }
+            await flood.server.receive(byteCount: 1 << 20)
+            loop.execute { quiet.client.send([7]) }
+            await quiet.client.receive(byteCount: 1)
+        }
+    }
+
+    @Test(arguments: EventLoop.Backend.allCases)
+    func `fill is asked for until it gives nothing, and not again unasked`(_ backend: EventLoop.Backend) async throws {
+        try await withLoop(backend) { loop in
+            let pair = try await Pair.connect(on: loop)
+            let asked = Events<Void>()
+            await loop.run {
+                pair.client.onFill = { asked.send(()) }
+                pair.client.send([1])
+                pair.client.send([2])
+            }
+            await pair.server.receive(byteCount: 2)
+            loop.execute { pair.server.send([3]) }
+            await pair.client.receive(byteCount: 1)
+            asked.finish()
+            var count = 0
+            while await asked.next() != nil { count += 1 }
+            #expect(count == 2)
+        }
+    }
+}
+
+extension Array {
+    fileprivate var pair: (Element, Element) { (self[0], self[1]) }
+}
