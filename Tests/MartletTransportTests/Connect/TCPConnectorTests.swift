@@ -4,17 +4,16 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct TCPConnectorTests {
-    /// An endpoint where nobody listens.
-    private func refusing(on loop: EventLoop) async throws -> (endpoint: Endpoint, address: SocketAddress) {
-        let listener = try TCPListener.bind(to: SocketAddress(.loopbackV4, port: 0), on: loop) { _ in }
-        await listener.closeAndWait()
-        return (try Endpoint(host: "127.0.0.1", port: listener.port), listener.localAddress)
+    /// An endpoint where nobody listens, and nobody else will while `holder` lives.
+    private func refusing() throws -> (endpoint: Endpoint, address: SocketAddress, holder: RawSocket) {
+        let (holder, address) = RawSocket.bound()
+        return (try Endpoint(host: "127.0.0.1", port: address.port), address, holder)
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
     func `where nobody listens is refused, with the address`(_ backend: EventLoop.Backend) async throws {
         try await withLoop(backend) { loop in
-            let nobody = try await refusing(on: loop)
+            let nobody = try refusing()
             let failure = ConnectFailure(endpoint: nobody.endpoint, address: nobody.address, error: .refused)
             await #expect(throws: TransportError.connectFailed([failure])) {
                 try await TCPConnector.connect(to: [nobody.endpoint], on: loop)
@@ -25,7 +24,7 @@ struct TCPConnectorTests {
     @Test(arguments: EventLoop.Backend.allCases)
     func `the endpoint that answers wins over one that refuses`(_ backend: EventLoop.Backend) async throws {
         try await withLoop(backend) { loop in
-            let nobody = try await refusing(on: loop)
+            let nobody = try refusing()
             let listener = try TCPListener.bind(to: SocketAddress(.loopbackV4, port: 0), on: loop) { _ in }
             let endpoint = try Endpoint(host: "127.0.0.1", port: listener.port)
             let connection = try await TCPConnector.connect(to: [nobody.endpoint, endpoint], on: loop)
@@ -85,7 +84,7 @@ struct TCPConnectorTests {
         _ backend: EventLoop.Backend
     ) async throws {
         try await withLoop(backend) { loop in
-            let nobody = try await refusing(on: loop)
+            let nobody = try refusing()
             let answers = Events<TransportError?>()
             let isInside = await loop.run {
                 var isInside = true

@@ -29,6 +29,22 @@ final class RawSocket: Sendable {
         return raw
     }
 
+    /// A socket that has a port and does not listen on it.
+    static func bound() -> (socket: RawSocket, address: SocketAddress) {
+        let raw = open()
+        var system = sockaddr_in()
+        system.sin_family = sa_family_t(AF_INET)
+        system.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+        unsafe withUnsafePointer(to: &system) { system in
+            unsafe system.withMemoryRebound(to: sockaddr.self, capacity: 1) { system in
+                _ = unsafe bind(raw.number, system, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        var address = martlet_address()
+        _ = unsafe martlet_socket_local_address(raw.number, &address)
+        return (raw, SocketAddress(.loopbackV4, port: address.port))
+    }
+
     func connect(to address: SocketAddress) async {
         let descriptor = number
         await blocking {
