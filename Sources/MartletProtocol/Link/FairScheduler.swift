@@ -47,6 +47,10 @@ struct FairScheduler: Sendable {
         Priority.allCases.contains { !classes[Int($0.rawValue)].ready.isEmpty && (allowsBulk || !$0.isBulk) }
     }
 
+    var hasBulkWork: Bool {
+        Priority.allCases.contains { $0.isBulk && !classes[Int($0.rawValue)].ready.isEmpty }
+    }
+
     /// The slot whose turn it is; it stays at the head until `served` or `skipHead`.
     mutating func next(allowsBulk: Bool) -> (slot: Int, priority: Priority)? {
         if let choice = choose(allowsBulk) { return choice }

@@ -16,7 +16,7 @@ extension Link {
         guard carrier != nil else { return nil }
         var earliest = ackDeadline
         let overdue = hasUnacknowledged ? lastAckProgress + Link.ackTimeout : nil
-        for candidate in [ackTimer.deadline, creditProbe.deadline, overdue] {
+        for candidate in [ackTimer.deadline, creditProbe.deadline, overdue, pacingDeadline] {
             if let candidate { earliest = min(earliest ?? candidate, candidate) }
         }
         return earliest
@@ -122,7 +122,7 @@ extension Link {
     /// Acts on the deadlines that have passed.
     public mutating func deadlinePassed(now: Instant) -> OnDeadline {
         guard let carrier else { return .proceed }
-        let isWaitingForRoom = isAckDue || !control.isEmpty || hasFrames
+        let isWaitingForRoom = isAckDue || !control.isEmpty || hasFrames(now: now)
         if let ackDeadline, ackDeadline <= now {
             self.ackDeadline = nil
             isAckDue = true

@@ -189,20 +189,21 @@ extension Link {
         if ack.linkCredit > linkCreditLimit ?? 0 { linkCreditLimit = ack.linkCredit }
         ackCount += 1
         var total = SendStream.Acknowledged()
-        var bulk = 0
+        var bulk = SendStream.Acknowledged()
         for entry in ack.sessions {
             guard let slot = slots[entry.session] else { continue }
             guard sessions[slot].lastAck != ackCount else { throw .peer(.protocolViolation) }
             sessions[slot].lastAck = ackCount
             let part = try acknowledge(entry, slot: slot)
-            if sessions[slot].priority.isBulk { bulk += part.byteCount }
+            if sessions[slot].priority.isBulk { bulk.add(part) }
             total.add(part)
             report(slot, released: part.releasedByteCount)
             if sessions[slot].isFinished { remove(slot, isReset: false) } else { schedule(slot) }
         }
         unblock()
         let sample = ack.echo.flatMap { sampleRTT($0, sentAt: total.largestSentAt, now: now) }
-        flight.acknowledged(bulk, rtt: sample, now: now)
+        let timesBulk = bulk.largestSentAt == total.largestSentAt
+        flight.acknowledged(bulk.byteCount, rtt: sample, timesBulk: timesBulk, now: now)
         guard total.frameCount > 0 else { return }
         lastAckProgress = now
         probe = nil

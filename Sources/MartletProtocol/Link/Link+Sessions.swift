@@ -7,9 +7,10 @@ import MartletWire
 extension Link {
     mutating func insert(_ id: SessionID, kind: SessionKind, state: Session.State) -> Int {
         let window = min(limits.sessionWindow, SessionPreset(kind).windowByteCount)
-        let session = Session(
+        var session = Session(
             id: id, kind: kind, state: state, sendLimit: window, receiveWindow: window,
             maxMessageByteCount: limits.maxMessageByteCount)
+        session.send.rewind(losesOvertaken: carrier == .unreliable)
         let slot: Int
         if let free = freeSlots.popLast() {
             slot = free
@@ -37,7 +38,7 @@ extension Link {
         heldByteCount -= session.receive.heldByteCount
         scheduler.remove(slot, priority: session.priority)
         if session.isOutstanding { outstandingCount -= 1 }
-        if session.needsAck { ackSlots.removeAll { $0 == slot } }
+        if session.needsAck { ackSlots = Deque(ackSlots.filter { $0 != slot }) }
         if session.isBlocked { blockedSlots.removeAll { $0 == slot } }
         let receive = session.receive
         linkCreditReleased += receive.creditReceived - receive.creditDelivered

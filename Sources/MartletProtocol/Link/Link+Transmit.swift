@@ -6,7 +6,7 @@ extension Link {
         guard carrier != nil else { return false }
         if isAckDue || !control.isEmpty { return true }
         if let ackDeadline, ackDeadline <= now { return true }
-        return hasFrames
+        return hasFrames(now: now)
     }
 
     /// Writes whole frames as long as they fit and the peer allows; what does not fit stays.
@@ -36,7 +36,7 @@ extension Link {
 
     private mutating func write(into out: inout OutputRawSpan, now: Instant) {
         // An acknowledgement that is owed rides along with whatever goes out.
-        if isAckDue || ackDeadline.map({ $0 <= now || !control.isEmpty || hasFrames }) ?? false {
+        if isAckDue || ackDeadline.map({ $0 <= now || !control.isEmpty || hasFrames(now: now) }) ?? false {
             guard writeAcks(into: &out, now: now) else { return }
         }
         while let frame = control.first {
@@ -44,7 +44,7 @@ extension Link {
             guard write(header, frame.body, fragment: 0, into: &out) != nil else { return }
             _ = control.popFirst()
         }
-        while hasFrames, let turn = scheduler.next(allowsBulk: flight.hasRoom) {
+        while hasFrames(now: now), let turn = scheduler.next(allowsBulk: flight.allows(at: now)) {
             switch writeNext(turn.slot, into: &out, now: now) {
             case .written(let byteCount):
                 let hasMore = sessions[turn.slot].hasUnsent
@@ -61,8 +61,13 @@ extension Link {
 
     // MARK: Frames of sessions
 
-    var hasFrames: Bool {
-        earlyBudget != 0 && scheduler.hasWork(allowsBulk: flight.hasRoom)
+    func hasFrames(now: Instant) -> Bool {
+        earlyBudget != 0 && scheduler.hasWork(allowsBulk: flight.allows(at: now))
+    }
+
+    /// When bulk that waits for nothing else may go on.
+    var pacingDeadline: Instant? {
+        earlyBudget != 0 && flight.hasRoom && scheduler.hasBulkWork ? flight.pacedUntil : nil
     }
 
     /// Whether frames wait for credit, and nothing under way will bring news of it.
@@ -109,7 +114,7 @@ extension Link {
         } else {
             counters.retransmissions += 1
         }
-        if priority.isBulk { flight.sent(entry.byteCount) }
+        if priority.isBulk { flight.sent(entry.byteCount, now: now) }
         noteOutstanding(slot)
         return .written(written)
     }
@@ -160,16 +165,13 @@ extension Link {
     }
 
     private mutating func popSessionAck() -> SessionAck? {
-        while let slot = ackSlots.popLast() {
-            guard sessions[slot].isLive, sessions[slot].needsAck else { continue }
-            sessions[slot].needsAck = false
-            sessions[slot].receive.refreshCredit()
-            let receive = sessions[slot].receive
-            return SessionAck(
-                session: sessions[slot].id, cumulative: receive.cumulative, creditLimit: receive.creditLimit,
-                ranges: receive.ranges)
-        }
-        return nil
+        guard let slot = ackSlots.popFirst() else { return nil }
+        sessions[slot].needsAck = false
+        sessions[slot].receive.refreshCredit()
+        let receive = sessions[slot].receive
+        return SessionAck(
+            session: sessions[slot].id, cumulative: receive.cumulative, creditLimit: receive.creditLimit,
+            ranges: receive.ranges)
     }
 
     // MARK: Bytes

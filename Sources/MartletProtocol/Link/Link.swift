@@ -82,7 +82,7 @@ public struct Link: Sendable {
     /// When the acknowledgement has to go out, or that it has to with the next chance to send.
     var ackDeadline: Instant?
     var isAckDue = false
-    var ackSlots: [Int] = []
+    var ackSlots = Deque<Int>()
     var echo: PendingEcho?
     var ackTimer = AckTimer()
     var creditProbe = CreditProbe()

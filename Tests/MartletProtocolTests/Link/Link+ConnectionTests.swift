@@ -1,0 +1,295 @@
+import MartletWire
+import Testing
+
+@testable import MartletProtocol
+
+/// Connections that come and go under a link, and what its timers make of silence.
+@Suite struct LinkConnectionTests {
+    static let carriers: [Carrier] = [.reliable, .unreliable]
+
+    // MARK: Resume
+
+    @Test(arguments: carriers, 1...20 as ClosedRange<UInt64>)
+    func `cuts at any moment lose nothing and double nothing`(carrier: Carrier, seed: UInt64) throws {
+        let path = LinkPath(bytesPerSecond: 200_000, lostPerMille: 20, doubledPerMille: 20, overtakenPerMille: 50)
+        let pair = LinkPair(carrier, path: path, seed: seed)
+        let chat = try pair.open("chat")
+        let file = try pair.open("file", kind: .file)
+        var random = SplitMix64(seed: seed)
+        for number in 1...200 {
+            pair.send(number, on: chat)
+            pair.send(number, on: chat, from: pair.relay)
+            if number % 10 == 0 { pair.send(number, byteCount: 40_000, on: file) }
+            pair.run(for: .milliseconds(Int64(random.next() % 40)))
+            if number % 20 == 0 {
+                pair.cut()
+                pair.run(for: .milliseconds(Int64(random.next() % 100)))
+                pair.resume()
+            }
+        }
+        pair.run(within: .seconds(120)) { !pair.client.link.hasUnacknowledged && !pair.relay.link.hasUnacknowledged }
+        pair.run(for: .seconds(10))
+        #expect(LinkPair.numbers(pair.relay.bodies(on: chat)) == Array(1...200))
+        #expect(LinkPair.numbers(pair.client.bodies(on: chat)) == Array(1...200))
+        #expect(
+            pair.relay.bodies(on: file)
+                == stride(from: 10, through: 200, by: 10).map { LinkPair.body($0, byteCount: 40_000) })
+        #expect(pair.client.fault == nil && pair.relay.fault == nil)
+        #expect(pair.client.link.counters.resumes == 10)
+        #expect(pair.client.link.linkCreditUsed == pair.relay.link.linkCreditReceived)
+        #expect(pair.relay.link.linkCreditReceived == pair.relay.link.linkCreditReleased)
+        #expect(pair.client.link.flight.inFlight == 0)
+    }
+
+    @Test func `what waits goes out right behind the hello, within the early limit`() throws {
+        let pair = LinkPair(.reliable)
+        let session = try pair.open()
+        pair.cut()
+        for number in 1...20 { pair.send(number, byteCount: 1000, on: session) }
+        pair.forgetFrames()
+        pair.resume()
+        let early = pair.frames(.data, byRelay: false)
+        #expect(early.count == 7)
+        #expect(early.reduce(0) { $0 + $1.body.count + FrameHeader.byteCount } <= Link.earlyByteCount)
+        // Half a round trip after the dial they are there; a stream takes no notice of the handshake in front of them.
+        pair.run(for: .milliseconds(50))
+        #expect(LinkPair.numbers(pair.relay.bodies(on: session)) == Array(1...7))
+        pair.run(for: .seconds(1))
+        #expect(LinkPair.numbers(pair.relay.bodies(on: session)) == Array(1...20))
+        #expect(pair.client.link.counters.retransmissions == 0)
+    }
+
+    @Test func `a frame that is too long for the early limit waits for the answer`() throws {
+        let pair = LinkPair(.reliable)
+        let session = try pair.open()
+        pair.cut()
+        pair.send(1, byteCount: 10_000, on: session)
+        pair.forgetFrames()
+        pair.resume()
+        #expect(pair.frames(.data, byRelay: false).isEmpty)
+        #expect(!pair.client.link.hasOutput(now: pair.now))
+        pair.run(for: .seconds(1))
+        #expect(LinkPair.numbers(pair.relay.bodies(on: session)) == [1])
+    }
+
+    @Test func `what the peer has is not sent again, and what it holds out of order neither`() throws {
+        let pair = LinkPair(.unreliable)
+        let session = try pair.open()
+        pair.run(for: .seconds(1))
+        pair.loses = { header, _ in header.type == .data && [4, 5].contains(header.sequence) }
+        for number in 1...9 { pair.send(number, on: session) }
+        pair.run(for: .milliseconds(101))
+        pair.cut()
+        pair.loses = { _, _ in false }
+        pair.forgetFrames()
+        pair.resume()
+        pair.run(for: .seconds(1))
+        #expect(pair.frames(.data, byRelay: false).map(\.header.sequence) == [4, 5])
+        #expect(LinkPair.numbers(pair.relay.bodies(on: session)) == Array(1...9))
+    }
+
+    @Test func `a burst after a reconnect is at most what was in the window`() throws {
+        let pair = LinkPair(.reliable, limits: Limits(sessionWindow: 64 << 10))
+        let session = try pair.open()
+        pair.run(for: .seconds(1))
+        for number in 1...100 { pair.send(number, byteCount: 10_000, on: session) }
+        pair.settle()
+        pair.cut()
+        pair.forgetFrames()
+        pair.resume()
+        pair.run(for: .milliseconds(100))
+        let again = pair.frames(.data, byRelay: false)
+        #expect(again.reduce(0) { $0 + $1.body.count } <= 64 << 10)
+        pair.run(for: .seconds(5))
+        #expect(LinkPair.numbers(pair.relay.bodies(on: session)) == Array(1...100))
+    }
+
+    @Test func `a resume that cannot be whole is refused whole`() throws {
+        let pair = LinkPair(.reliable)
+        let session = try pair.open()
+        for number in 1...5 { pair.send(number, on: session) }
+        pair.run(for: .seconds(1))
+        let link = pair.client.link
+        func canResume(_ session: SessionID, _ received: UInt64) -> Bool {
+            link.canResume(from: [SessionPosition(session: session, received: received)])
+        }
+        #expect(canResume(session, 6))
+        #expect(!canResume(session, 5))
+        #expect(!canResume(session, 7))
+        #expect(!canResume(session, .max))
+        #expect(canResume(SessionID(rawValue: 2), 0))
+        #expect(!canResume(SessionID(rawValue: 2), 1))
+        #expect(link.canResume(from: []))
+        pair.client.link.close(session)
+        pair.run(for: .seconds(1))
+        #expect(pair.client.link.canResume(from: [SessionPosition(session: session, received: 3)]))
+    }
+
+    @Test(arguments: carriers) func `a close whose last acknowledgement is lost with the connection ends anyway`(
+        carrier: Carrier
+    ) throws {
+        let pair = LinkPair(carrier)
+        let session = try pair.open()
+        pair.client.link.close(session)
+        // The client has the relay's close and is done; its acknowledgement of that is on its way.
+        pair.run(within: .seconds(2)) { pair.client.link.sessionCount == 0 }
+        #expect(pair.relay.link.sessionCount == 1)
+        pair.cut()
+        pair.resume()
+        pair.run(for: .seconds(1))
+        #expect(pair.relay.link.sessionCount == 0)
+        #expect(pair.client.fault == nil && pair.relay.fault == nil)
+    }
+
+    @Test func `on a carrier that loses it, the last acknowledgement is repeated`() throws {
+        let pair = LinkPair(.unreliable)
+        let session = try pair.open()
+        pair.client.link.close(session)
+        pair.loses = { header, byRelay in !byRelay && header.type == .ack }
+        pair.run(for: .seconds(1))
+        #expect(pair.client.link.sessionCount == 0 && pair.relay.link.sessionCount == 1)
+        pair.loses = { _, _ in false }
+        pair.run(for: .seconds(5))
+        #expect(pair.relay.link.sessionCount == 0)
+        #expect(pair.relay.demands.isEmpty)
+    }
+
+    @Test func `what was said on a session that was closed before the peer heard of it is said after a resume`() throws
+    {
+        let pair = LinkPair(.reliable)
+        _ = try pair.open("other")
+        let name = try #require(RoomName("lobby"))
+        let session = try pair.client.link.open(Open(room: name, cursor: 0))
+        pair.send(1, on: session)
+        pair.client.link.close(session)
+        pair.settle()
+        pair.cut()
+        pair.resume()
+        pair.run(for: .seconds(1))
+        #expect(LinkPair.numbers(pair.relay.bodies(on: session)) == [1])
+        #expect(pair.client.link.sessionCount == 1 && pair.relay.link.sessionCount == 1)
+    }
+
+    @Test func `larger limits reach sessions that were opened ahead of them`() throws {
+        let pair = LinkPair(.reliable, limits: .minimum, connected: false)
+        let name = try #require(RoomName("lobby"))
+        let session = try pair.client.link.open(Open(room: name, kind: .file, cursor: 0))
+        pair.relay.link = Link(role: .relay, limits: Limits(), features: .supported, began: pair.now)
+        for number in 1...20 { pair.send(number, byteCount: 16_000, on: session) }
+        pair.relay.releases = false
+        pair.resume()
+        pair.run(for: .milliseconds(50))
+        pair.client.link.adopt(Limits(), features: [.zlib])
+        pair.run(for: .seconds(3))
+        #expect(pair.relay.bodies(on: session).count == 16)
+        #expect(pair.client.link.limits == Limits() && pair.client.link.features == [.zlib])
+        #expect(pair.relay.fault == nil)
+    }
+
+    // MARK: Silence
+
+    @Test func `on a stream an overdue frame is asked after, and three silences replace the connection`() throws {
+        let pair = LinkPair(.reliable)
+        let session = try pair.open()
+        pair.run(for: .seconds(1))
+        pair.forgetFrames()
+        pair.path.delay = .seconds(1000)
+        pair.send(1, on: session)
+        let sent = pair.now
+        pair.run(within: .seconds(60)) { !pair.client.demands.isEmpty }
+        #expect(pair.client.demands == [.replaceConnection])
+        #expect(pair.frames.map(\.header.type) == [.data, .ping, .ping])
+        #expect(pair.frames[1].header.flags.contains(.ackNow))
+        #expect(pair.now - sent == .seconds(1 + 2 + 4))
+    }
+
+    @Test func `typing into a dead connection does not keep it alive`() throws {
+        let pair = LinkPair(.reliable)
+        let session = try pair.open()
+        pair.run(for: .seconds(1))
+        pair.path.delay = .seconds(1000)
+        let began = pair.now
+        for number in 1...20 where pair.client.demands.isEmpty {
+            pair.send(number, on: session)
+            pair.run(for: .milliseconds(500))
+        }
+        #expect(pair.client.demands == [.replaceConnection])
+        #expect(pair.now - began <= .seconds(7.5))
+    }
+
+    @Test func `a path that is slow but takes bytes is alive`() throws {
+        // One fragment takes longer than three silences; that the buffer drains shows that somebody takes it.
+        let pair = LinkPair(.reliable, path: LinkPath(bytesPerSecond: 1200, bufferByteCount: 4096))
+        let session = try pair.open(kind: .chat)
+        for number in 1...40 { pair.send(number, byteCount: 2000, on: session) }
+        pair.run(for: .seconds(20))
+        pair.send(41, byteCount: 16_000, on: session)
+        pair.run(for: .seconds(100))
+        #expect(pair.client.demands.isEmpty)
+        #expect(pair.relay.bodies(on: session).count == 41)
+    }
+
+    @Test func `on a carrier that loses frames an overdue frame is sent again at once`() throws {
+        let pair = LinkPair(.unreliable)
+        let session = try pair.open()
+        pair.run(for: .seconds(1))
+        pair.forgetFrames()
+        pair.loses = { _, byRelay in !byRelay }
+        pair.send(1, on: session)
+        let sent = pair.now
+        let timeout = pair.client.link.rtt.baseTimeout
+        pair.run(within: .seconds(1)) { pair.frames(.data, byRelay: false).count == 2 }
+        #expect(pair.now - sent == timeout)
+        pair.loses = { _, _ in false }
+        pair.run(for: .seconds(2))
+        #expect(LinkPair.numbers(pair.relay.bodies(on: session)) == [1])
+        #expect(pair.client.link.counters.retransmissions == 2)
+    }
+
+    @Test func `three silences replace a connection of datagrams too`() throws {
+        let pair = LinkPair(.unreliable)
+        let session = try pair.open()
+        pair.run(for: .seconds(1))
+        pair.loses = { _, _ in true }
+        for number in 1...100 { pair.send(number, byteCount: 1000, on: session) }
+        pair.forgetFrames()
+        pair.run(within: .seconds(60)) { !pair.client.demands.isEmpty }
+        #expect(pair.client.demands == [.replaceConnection])
+        #expect(pair.frames(.data, byRelay: false).count <= 100 + 2 * Link.maxOverdueFrames)
+    }
+
+    @Test func `a repetition that is lost is found by what overtakes it, long before the timer`() throws {
+        let pair = LinkPair(.unreliable)
+        let session = try pair.open()
+        pair.run(for: .seconds(1))
+        var losses = 0
+        pair.loses = { header, byRelay in
+            guard !byRelay, header.type == .data, header.sequence == 2, losses < 2 else { return false }
+            losses += 1
+            return true
+        }
+        let began = pair.now
+        for number in 1...60 {
+            pair.send(number, on: session)
+            pair.run(for: .milliseconds(10))
+        }
+        pair.run(within: .seconds(5)) { pair.relay.bodies(on: session).count == 60 }
+        #expect(losses == 2)
+        #expect(pair.relay.deliveries[0].at - began < .milliseconds(320))
+    }
+
+    @Test func `a peer that lives and never acknowledges is told so after a minute, counted from the frame`() throws {
+        for quiet in [0, 300] as [Int64] {
+            let pair = LinkPair(.reliable)
+            let session = try pair.open()
+            pair.run(for: .seconds(quiet + 1))
+            // It answers every ping, but never acknowledges.
+            pair.swallows = { header, byRelay in byRelay && header.type == .ack }
+            pair.send(1, on: session)
+            let sent = pair.now
+            pair.run(within: .seconds(120)) { !pair.client.demands.isEmpty }
+            #expect(pair.client.demands == [.ackTimeout])
+            #expect(pair.now - sent == .seconds(60))
+        }
+    }
+}

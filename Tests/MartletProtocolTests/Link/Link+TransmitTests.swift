@@ -1,0 +1,249 @@
+import MartletWire
+import Testing
+
+@testable import MartletProtocol
+
+/// What a link writes, and when: acknowledgements, credit, turns.
+@Suite struct LinkTransmitTests {
+    static let carriers: [Carrier] = [.reliable, .unreliable]
+
+    // MARK: Acknowledgements
+
+    @Test(arguments: carriers) func `one frame acknowledges all sessions, 25 ms after the first arrival`(
+        carrier: Carrier
+    ) throws {
+        let pair = LinkPair(carrier)
+        let sessions = try ["a", "b", "c"].map { try pair.open($0) }
+        pair.run(for: .seconds(1))
+        pair.forgetFrames()
+        for session in sessions { pair.send(1, on: session) }
+        let sent = pair.now
+        pair.run(for: .milliseconds(50))
+        pair.send(2, on: sessions[0])
+        pair.run(within: .seconds(1)) { !pair.frames(.ack, byRelay: true).isEmpty }
+        #expect(pair.now == sent + .milliseconds(75))
+        pair.run(for: .seconds(1))
+        let acks = try pair.acks(byRelay: true)
+        #expect(acks.count == 2)
+        #expect(acks[0].sessions.map(\.session) == sessions)
+        #expect(acks[0].sessions.allSatisfy { $0.cumulative == 2 })
+        #expect(acks[1].sessions.map(\.session) == [sessions[0]])
+    }
+
+    @Test(arguments: carriers) func `an acknowledgement that is owed rides along with what goes out`(
+        carrier: Carrier
+    ) throws {
+        let pair = LinkPair(carrier)
+        let session = try pair.open()
+        pair.run(for: .seconds(1))
+        pair.forgetFrames()
+        pair.send(1, on: session)
+        pair.run(for: .milliseconds(55))
+        pair.send(1, on: session, from: pair.relay)
+        pair.settle()
+        #expect(pair.frames.map(\.header.type) == [.data, .ack, .data])
+    }
+
+    @Test func `a gap is said at once, with what lies behind it, and so is its end`() throws {
+        let pair = LinkPair(.unreliable)
+        let session = try pair.open()
+        pair.run(for: .seconds(1))
+        pair.forgetFrames()
+        pair.loses = { header, _ in header.type == .data && header.sequence == 3 }
+        for number in 1...6 { pair.send(number, on: session) }
+        pair.run(for: .milliseconds(50))
+        let acks = try pair.acks(byRelay: true)
+        #expect(acks.last?.sessions.first?.cumulative == 2)
+        #expect(acks.last?.sessions.first?.ranges == [4...7])
+        pair.loses = { _, _ in false }
+        pair.forgetFrames()
+        // Three later frames have arrived: it is sent again when that is known, and its arrival is said at once.
+        pair.run(for: .milliseconds(50))
+        #expect(pair.frames(.data, byRelay: false).map(\.header.sequence) == [3])
+        pair.run(for: .milliseconds(50))
+        #expect(try pair.acks(byRelay: true).map { $0.sessions.map(\.cumulative) } == [[7]])
+        #expect(LinkPair.numbers(pair.relay.bodies(on: session)) == Array(1...6))
+        #expect(pair.client.link.counters.retransmissions == 1)
+    }
+
+    @Test func `more sessions than one acknowledgement holds are named in several`() throws {
+        let pair = LinkPair(.unreliable)
+        let sessions = try (0..<200).map { try pair.open("room \($0)") }
+        pair.run(for: .seconds(1))
+        pair.forgetFrames()
+        // Every other frame is lost, so that every session has as many ranges as may be named.
+        for number in 0..<80 { for session in sessions { pair.send(number, byteCount: 8, on: session) } }
+        pair.loses = { header, byRelay in !byRelay && header.sequence % 2 == 0 || byRelay }
+        pair.run(for: .milliseconds(60))
+        let acks = try pair.acks(byRelay: true)
+        let now = acks.suffix(200).flatMap(\.sessions)
+        #expect(Set(now.map(\.session)) == Set(sessions))
+        #expect(now.last?.ranges.count == ReceiveStream.maxAckRanges)
+        #expect(pair.frames(.ack, byRelay: true).allSatisfy { $0.body.count <= Link.maxAckByteCount })
+        #expect(pair.client.fault == nil && pair.relay.fault == nil)
+    }
+
+    @Test func `an echo is given once, so an acknowledgement long after is no long round trip`() throws {
+        let pair = LinkPair(.reliable)
+        let session = try pair.open()
+        pair.relay.releases = false
+        for number in 1...10 { pair.send(number, byteCount: 16_000, on: session) }
+        pair.run(for: .seconds(10))
+        pair.relay.releaseAll()
+        pair.run(for: .seconds(1))
+        #expect(try #require(pair.client.link.rtt.smoothed) < .milliseconds(130))
+    }
+
+    // MARK: Credit
+
+    @Test(arguments: carriers) func `a session stops at its window and goes on when credit comes back`(
+        carrier: Carrier
+    ) throws {
+        let pair = LinkPair(carrier, limits: Limits(sessionWindow: 64 << 10))
+        let session = try pair.open()
+        pair.relay.releases = false
+        for number in 1...20 { pair.send(number, byteCount: 10_000, on: session) }
+        pair.run(for: .seconds(20))
+        #expect(pair.relay.bodies(on: session).count == 6)
+        #expect(pair.client.demands.isEmpty && pair.relay.fault == nil)
+        pair.relay.releases = true
+        pair.relay.releaseAll()
+        pair.run(for: .seconds(5))
+        #expect(LinkPair.numbers(pair.relay.bodies(on: session)) == Array(1...20))
+    }
+
+    @Test(arguments: carriers) func `a link stops at its window and every session goes on when credit comes back`(
+        carrier: Carrier
+    ) throws {
+        let pair = LinkPair(carrier, limits: Limits(linkWindow: 64 << 10, sessionWindow: 64 << 10))
+        let sessions = try ["a", "b", "c", "d"].map { try pair.open($0) }
+        pair.relay.releases = false
+        for number in 1...5 { for session in sessions { pair.send(number, byteCount: 10_000, on: session) } }
+        pair.run(for: .seconds(20))
+        #expect(pair.relay.deliveries.count == 6)
+        pair.relay.releases = true
+        pair.relay.releaseAll()
+        pair.run(for: .seconds(5))
+        for session in sessions { #expect(LinkPair.numbers(pair.relay.bodies(on: session)) == Array(1...5)) }
+    }
+
+    @Test(arguments: carriers) func `a message longer than both windows gets through`(carrier: Carrier) throws {
+        let limits = Limits(maxMessageByteCount: 1 << 20, linkWindow: 32 << 10, sessionWindow: 17 << 10)
+        let pair = LinkPair(carrier, limits: limits)
+        let sessions = try ["a", "b"].map { try pair.open($0) }
+        for number in 1...2 {
+            for session in sessions { pair.send(number, byteCount: 300_000 + number, on: session) }
+        }
+        pair.run(within: .seconds(60)) { !pair.client.link.hasUnacknowledged }
+        pair.run(for: .seconds(30))
+        for session in sessions {
+            #expect(pair.relay.bodies(on: session) == (1...2).map { LinkPair.body($0, byteCount: 300_000 + $0) })
+        }
+    }
+
+    @Test(arguments: carriers) func `many long messages at once do not starve each other of credit`(
+        carrier: Carrier
+    ) throws {
+        let limits = Limits(maxMessageByteCount: 200_000, linkWindow: 100_000, sessionWindow: 100_000)
+        let pair = LinkPair(carrier, limits: limits)
+        let sessions = try (0..<8).map { try pair.open("room \($0)") }
+        for number in 1...3 {
+            for session in sessions { pair.send(number, byteCount: 60_000 * number, on: session) }
+        }
+        pair.run(for: .seconds(120))
+        for session in sessions { #expect(LinkPair.numbers(pair.relay.bodies(on: session)) == [1, 2, 3]) }
+        #expect(pair.client.link.linkCreditReserved == 0)
+        #expect(pair.client.link.unreservedSlot == nil)
+        #expect(pair.relay.link.assemblingByteCount == 0)
+    }
+
+    @Test func `a lost word of credit is asked after`() throws {
+        let pair = LinkPair(.unreliable, limits: Limits(sessionWindow: 32 << 10))
+        let session = try pair.open()
+        pair.relay.releases = false
+        for number in 1...6 { pair.send(number, byteCount: 10_000, on: session) }
+        pair.run(for: .seconds(3))
+        #expect(pair.relay.bodies(on: session).count == 3)
+        #expect(!pair.client.link.hasUnacknowledged)
+        // The acknowledgement that brings the credit is lost, and nothing else will ever be said.
+        pair.loses = { header, byRelay in byRelay && header.type == .ack }
+        pair.relay.releaseAll()
+        pair.run(for: .milliseconds(200))
+        pair.loses = { _, _ in false }
+        pair.relay.releases = true
+        pair.run(for: .seconds(130))
+        #expect(pair.relay.bodies(on: session).count == 6)
+        #expect(pair.client.demands.isEmpty)
+    }
+
+    @Test func `a consumer that is slow for an hour is asked a bounded number of times`() throws {
+        let pair = LinkPair(.reliable, limits: Limits(sessionWindow: 32 << 10))
+        let session = try pair.open()
+        pair.relay.releases = false
+        for number in 1...6 { pair.send(number, byteCount: 10_000, on: session) }
+        pair.run(for: .seconds(3600))
+        #expect(pair.client.demands.isEmpty)
+        #expect((55...70).contains(pair.frames(.ping, byRelay: false).count))
+        pair.relay.releases = true
+        pair.relay.releaseAll()
+        pair.run(for: .seconds(1))
+        #expect(pair.relay.bodies(on: session).count == 6)
+    }
+
+    // MARK: Turns
+
+    @Test func `urgent frames go before bulk that waits`() throws {
+        let pair = LinkPair(.reliable)
+        let file = try pair.open("file", kind: .file)
+        let chat = try pair.open("chat")
+        let signaling = try pair.open("signaling", kind: .signaling)
+        pair.run(for: .seconds(1))
+        pair.forgetFrames()
+        pair.send(1, byteCount: 100_000, on: file)
+        pair.send(2, on: chat)
+        pair.send(3, on: signaling)
+        pair.settle()
+        let order = pair.frames(.data, byRelay: false).map(\.header)
+        #expect(order.prefix(3).map(\.session) == [signaling, chat, file])
+        #expect(order.prefix(3).map(\.flags.priority) == [.urgent, .high, .low])
+    }
+
+    @Test func `what does not fit stays for the next buffer`() throws {
+        let pair = LinkPair(.reliable)
+        let session = try pair.open()
+        pair.run(for: .seconds(1))
+        for number in 1...4 { pair.send(number, byteCount: 10_000, on: session) }
+        let first = pair.client.transmit(capacity: 25_000, now: pair.now)
+        #expect(first.count == 2 * (10_000 + FrameHeader.byteCount))
+        #expect(pair.client.link.hasOutput(now: pair.now))
+        #expect(pair.client.transmit(capacity: 25_000, now: pair.now).count == first.count)
+        #expect(!pair.client.link.hasOutput(now: pair.now))
+    }
+
+    @Test func `an acknowledgement waits for a buffer that holds it whole`() throws {
+        let pair = LinkPair(.reliable)
+        let session = try pair.open()
+        pair.run(for: .seconds(1))
+        pair.client.take(
+            FrameHeader(type: .ping, flags: .ackNow), Ping(nonce: 1).encode().rawBytes, now: pair.now)
+        pair.send(1, on: session)
+        #expect(pair.client.transmit(capacity: 4000, now: pair.now).isEmpty)
+        #expect(pair.client.link.hasOutput(now: pair.now))
+        pair.forgetFrames()
+        pair.settle()
+        #expect(pair.frames.map(\.header.type) == [.ack, .pong, .data])
+    }
+
+    @Test func `without a connection there is nothing to write and nothing to wait for`() throws {
+        let pair = LinkPair(.reliable)
+        let session = try pair.open()
+        pair.cut()
+        pair.send(1, on: session)
+        pair.client.link.ping(nonce: 1)
+        pair.client.link.release(100, on: session)
+        #expect(!pair.client.link.hasOutput(now: pair.now))
+        #expect(pair.client.transmit(now: pair.now).isEmpty)
+        #expect(pair.client.link.deadline == nil)
+        #expect(pair.client.link.deadlinePassed(now: pair.now) == .proceed)
+    }
+}

@@ -1,0 +1,252 @@
+import MartletWire
+import Testing
+
+@testable import MartletProtocol
+
+/// The promises of a link to who uses it, as scripts that run on both carriers.
+@Suite struct LinkTests {
+    static let carriers: [Carrier] = [.reliable, .unreliable]
+    /// What a carrier without order may do; a stream does not.
+    static let rough = LinkPath(lostPerMille: 100, doubledPerMille: 50, overtakenPerMille: 100)
+
+    private func opened(_ pair: LinkPair) -> [SessionID] {
+        pair.relay.events.compactMap { if case .open(let id, _) = $0 { id } else { nil } }
+    }
+
+    // MARK: Order
+
+    @Test(arguments: carriers) func `frames arrive in order and once, both ways`(carrier: Carrier) throws {
+        let pair = LinkPair(carrier, path: LinkTests.rough)
+        let session = try pair.open()
+        for number in 1...500 {
+            #expect(pair.send(number, on: session) == .queued)
+            #expect(pair.send(number, on: session, from: pair.relay) == .queued)
+            if number % 10 == 0 { pair.run(for: .milliseconds(5)) }
+        }
+        pair.run(within: .seconds(30)) { !pair.client.link.hasUnacknowledged && !pair.relay.link.hasUnacknowledged }
+        #expect(LinkPair.numbers(pair.relay.bodies(on: session)) == Array(1...500))
+        #expect(LinkPair.numbers(pair.client.bodies(on: session)) == Array(1...500))
+        #expect(pair.client.fault == nil && pair.relay.fault == nil)
+    }
+
+    @Test(arguments: carriers) func `fragments of several sessions interleave and are joined again`(
+        carrier: Carrier
+    ) throws {
+        let pair = LinkPair(carrier, path: LinkTests.rough, seed: 2)
+        let sessions = try ["a", "b", "c"].map { try pair.open($0) }
+        pair.forgetFrames()
+        for number in 1...3 {
+            for session in sessions { pair.send(number, byteCount: 100_000 + number, on: session) }
+        }
+        pair.run(within: .seconds(30)) { !pair.client.link.hasUnacknowledged }
+        for session in sessions {
+            #expect(pair.relay.bodies(on: session) == (1...3).map { LinkPair.body($0, byteCount: 100_000 + $0) })
+        }
+        let order = pair.frames(.data, byRelay: false).prefix(6).map(\.header.session)
+        #expect(Set(order.prefix(3)).count == 3)
+        #expect(Array(order.prefix(3)) == Array(order.suffix(3)))
+    }
+
+    @Test func `a compressed message is inflated on the way`() throws {
+        let pair = LinkPair(.reliable)
+        let session = try pair.open()
+        var deflater = Deflater()
+        let plain = [UInt8](repeating: 7, count: 40_000)
+        let body = EncodedBody(compressing: plain, with: &deflater)
+        #expect(body.bytes.count < 1000)
+        #expect(pair.client.link.send(.data, body, on: session) == .queued)
+        pair.run(for: .seconds(1))
+        #expect(pair.relay.bodies(on: session) == [plain])
+        #expect(pair.relay.deliveries.map(\.credit) == [plain.count])
+    }
+
+    // MARK: Sessions
+
+    @Test(arguments: carriers) func `a session opens, closes on both sides and its number is not used again`(
+        carrier: Carrier
+    ) throws {
+        let pair = LinkPair(carrier)
+        let session = try pair.open()
+        #expect(pair.client.link.sessionCount == 1)
+        pair.send(1, on: session)
+        pair.client.link.close(session)
+        #expect(pair.send(2, on: session) == .noSession)
+        pair.run(for: .seconds(1))
+        #expect(pair.client.link.sessionCount == 0)
+        #expect(pair.relay.link.sessionCount == 0)
+        #expect(pair.relay.events.suffix(1) == [.closed(session, code: nil)])
+        #expect(pair.client.events.contains(.closed(session, code: nil)))
+        #expect(LinkPair.numbers(pair.relay.bodies(on: session)) == [1])
+        #expect(try pair.open() != session)
+    }
+
+    @Test(arguments: carriers) func `both may close at once`(carrier: Carrier) throws {
+        let pair = LinkPair(carrier)
+        let session = try pair.open()
+        pair.client.link.close(session, code: .cancelled)
+        pair.relay.link.close(session)
+        pair.client.link.close(session)
+        pair.run(for: .seconds(1))
+        #expect(pair.client.link.sessionCount == 0 && pair.relay.link.sessionCount == 0)
+        #expect(pair.relay.events.contains(.closed(session, code: .cancelled)))
+    }
+
+    @Test(arguments: carriers) func `a reset ends one session and touches no other`(carrier: Carrier) throws {
+        let pair = LinkPair(carrier)
+        let doomed = try pair.open("doomed")
+        let other = try pair.open("other")
+        for number in 1...50 {
+            pair.send(number, on: doomed)
+            pair.send(number, on: other)
+        }
+        pair.client.link.reset(doomed, code: .cancelled)
+        pair.run(for: .seconds(2))
+        #expect(pair.relay.events.contains(.reset(doomed, code: .cancelled)))
+        #expect(pair.relay.bodies(on: doomed).isEmpty)
+        #expect(LinkPair.numbers(pair.relay.bodies(on: other)) == Array(1...50))
+        #expect(pair.send(1, on: doomed) == .noSession)
+        #expect(pair.client.link.sessionCount == 1 && pair.relay.link.sessionCount == 1)
+    }
+
+    @Test func `who refuses a session resets it, also by closing it`() throws {
+        let pair = LinkPair(.reliable)
+        pair.relay.accepts = false
+        let lobby = try #require(RoomName("lobby"))
+        let refused = try pair.client.link.open(Open(room: lobby, cursor: 0))
+        let closed = try pair.client.link.open(Open(room: lobby, cursor: 0))
+        pair.run(for: .seconds(1))
+        pair.relay.link.reset(refused, code: .roomFull)
+        pair.relay.link.close(closed)
+        pair.run(for: .seconds(1))
+        #expect(
+            pair.client.events.suffix(2) == [.reset(refused, code: .roomFull), .reset(closed, code: .cancelled)])
+        #expect(pair.client.link.sessionCount == 0 && pair.relay.link.sessionCount == 0)
+    }
+
+    @Test func `what the peer has never heard of is dropped without a word`() throws {
+        let pair = LinkPair(.reliable, connected: false)
+        let lobby = try #require(RoomName("lobby"))
+        for _ in 0..<10_000 {
+            let session = try pair.client.link.open(Open(room: lobby, cursor: 0))
+            pair.client.link.reset(session, code: .cancelled)
+        }
+        #expect(pair.client.link.sessionCount == 0)
+        #expect(pair.client.link.queuedByteCount(on: .control) == 0)
+        #expect(pair.client.link.retired.count == 0)
+    }
+
+    @Test(arguments: carriers) func `holding back and going on reach the peer in their order`(carrier: Carrier) throws {
+        let pair = LinkPair(carrier)
+        let session = try pair.open()
+        pair.client.link.suspend(session)
+        pair.client.link.resume(session, cursor: 7)
+        pair.client.link.suspend(SessionID(rawValue: 99))
+        pair.client.link.resume(.control, cursor: nil)
+        pair.run(for: .seconds(1))
+        #expect(pair.relay.events.suffix(2) == [.suspended(session), .resumed(session, cursor: 7)])
+        pair.client.link.close(session)
+        pair.client.link.suspend(session)
+        pair.run(for: .seconds(1))
+        #expect(pair.relay.events.filter { $0 == .suspended(session) }.count == 1)
+        #expect(pair.relay.fault == nil)
+    }
+
+    @Test func `a link opens as many sessions as both sides hold, and no more than a resume can name`() throws {
+        let lobby = try #require(RoomName("lobby"))
+        let small = LinkPair(.reliable, limits: Limits(maxSessions: 3))
+        for _ in 0..<3 { _ = try small.client.link.open(Open(room: lobby, cursor: 0)) }
+        #expect(throws: LinkError.local(.tooManySessions)) { try small.client.link.open(Open(room: lobby, cursor: 0)) }
+        let large = LinkPair(.reliable, limits: Limits(maxSessions: 60_000))
+        for _ in 0..<255 { _ = try large.client.link.open(Open(room: lobby, cursor: 0)) }
+        #expect(throws: LinkError.local(.tooManySessions)) { try large.client.link.open(Open(room: lobby, cursor: 0)) }
+        #expect(large.client.link.positions.count == ResumePoint.maxPositionCount)
+    }
+
+    @Test func `numbers go round and pass over sessions that are open`() throws {
+        let lobby = try #require(RoomName("lobby"))
+        for (role, first) in [(LinkRole.client, 1), (.relay, 2)] as [(LinkRole, UInt16)] {
+            var link = Link(role: role, limits: Limits(), features: [], began: .zero)
+            #expect(try link.open(Open(room: lobby, cursor: 0)).rawValue == first)
+            for _ in 0..<(0x7FFF - (role == .client ? 0 : 1)) {
+                let session = try link.open(Open(room: lobby, cursor: 0))
+                #expect(session.rawValue % 2 == first % 2)
+                link.reset(session, code: .cancelled)
+            }
+            #expect(try link.open(Open(room: lobby, cursor: 0)).rawValue == first + 2)
+        }
+    }
+
+    @Test func `a session that is not there takes nothing`() {
+        let pair = LinkPair(.reliable)
+        let nobody = SessionID(rawValue: 5)
+        #expect(pair.send(1, on: nobody) == .noSession)
+        pair.client.link.close(nobody)
+        pair.client.link.close(.control)
+        pair.client.link.reset(.control, code: .cancelled)
+        pair.client.link.accept(nobody, Opened(head: 0, first: 1))
+        pair.client.link.release(10, on: nobody)
+        pair.client.link.release(0, on: .control)
+        #expect(pair.client.link.queuedByteCount(on: nobody) == 0)
+        #expect(!pair.client.link.hasOutput(now: pair.now))
+    }
+
+    @Test func `a session holds a bounded number of frames`() throws {
+        let pair = LinkPair(.reliable)
+        let session = try pair.open()
+        pair.client.link.detach()
+        var sent = 0
+        while pair.send(sent, on: session) == .queued { sent += 1 }
+        #expect(sent == SendStream.maxEntries)
+        #expect(pair.send(0, on: session) == .full)
+    }
+
+    // MARK: Transient frames
+
+    @Test(arguments: carriers) func `transient frames go out while there is a connection, the newest of them`(
+        carrier: Carrier
+    ) throws {
+        let pair = LinkPair(carrier)
+        let session = try pair.open()
+        let bodies = (0..<20).map { [UInt8]([UInt8($0)]) }
+        for body in bodies { pair.client.link.sendTransient(EncodedBody(body), on: session) }
+        pair.client.link.sendTransient(EncodedBody([UInt8](repeating: 1, count: 20_000)), on: session)
+        pair.run(for: .seconds(1))
+        let received = pair.relay.deliveries.filter { $0.type == .transient }
+        #expect(received.map(\.body) == Array(bodies.suffix(Session.maxTransients)))
+        #expect(received.allSatisfy { $0.credit == 0 })
+        pair.cut()
+        pair.client.link.sendTransient(EncodedBody(bodies[0]), on: session)
+        pair.resume()
+        pair.run(for: .seconds(1))
+        #expect(pair.relay.deliveries.filter { $0.type == .transient }.count == received.count)
+    }
+
+    // MARK: The link itself
+
+    @Test(arguments: carriers) func `a ping is answered, and goaway arrives`(carrier: Carrier) {
+        let pair = LinkPair(carrier)
+        pair.client.link.ping(nonce: 42)
+        pair.run(for: .seconds(1))
+        #expect(pair.client.events == [.pong(nonce: 42)])
+        #expect(pair.client.link.rtt.latest == .milliseconds(100))
+        pair.relay.link.goAway(Notice(code: .draining))
+        pair.run(for: .seconds(1))
+        #expect(pair.client.events.last == .goAway(GoAway(Notice(code: .draining))))
+    }
+
+    @Test(arguments: carriers) func `the engine hears how many bytes left a session's queue`(carrier: Carrier) throws {
+        let pair = LinkPair(carrier, path: LinkTests.rough)
+        let session = try pair.open()
+        let before = pair.client.link.queuedByteCount(on: session)
+        #expect(before == 0)
+        pair.client.forget()
+        for number in 1...100 { pair.send(number, byteCount: 1000, on: session) }
+        #expect(pair.client.link.queuedByteCount(on: session) == 100_000)
+        pair.run(within: .seconds(20)) { !pair.client.link.hasUnacknowledged }
+        let told = pair.client.events.reduce(0) {
+            if case .acknowledged(session, let byteCount) = $1 { $0 + byteCount } else { $0 }
+        }
+        #expect(told == 100_000)
+        #expect(pair.client.link.queuedByteCount(on: session) == 0)
+    }
+}

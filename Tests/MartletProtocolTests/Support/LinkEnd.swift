@@ -1,0 +1,125 @@
+import MartletWire
+import Testing
+
+@testable import MartletProtocol
+
+/// One side of a `LinkPair`: a link, the framer in front of it, and an application that notes what it is given.
+final class LinkEnd {
+    /// A frame that the application was given.
+    struct Delivery: Equatable {
+        var at: Instant
+        var session: SessionID
+        var type: FrameType
+        var body: [UInt8]
+        var credit: Int
+    }
+
+    var link: Link
+    var carrier: Carrier
+    /// Whether the application gives credit back as soon as it is given a frame.
+    var releases = true
+    /// Whether sessions that the peer opens are accepted at once.
+    var accepts = true
+    private(set) var deliveries: [Delivery] = []
+    private(set) var events: [LinkEvent] = []
+    /// Why the connection had to end.
+    var fault: LinkError?
+    /// What deadlines asked for, other than to proceed.
+    var demands: [Link.OnDeadline] = []
+    private var framer = Framer(maxBodyByteCount: Limits().maxBodyByteCount)
+    private var inflater = Inflater()
+
+    init(_ role: LinkRole, _ limits: Limits, carrier: Carrier, now: Instant) {
+        link = Link(role: role, limits: limits, features: .supported, began: now)
+        self.carrier = carrier
+    }
+
+    /// Frames of a session that carry what applications say, in the order in which they were given.
+    func bodies(on session: SessionID) -> [[UInt8]] {
+        deliveries.filter { $0.session == session && $0.type == .data }.map(\.body)
+    }
+
+    func forget() {
+        deliveries = []
+        events = []
+    }
+
+    func beginStream() {
+        framer = Framer(maxBodyByteCount: link.limits.maxBodyByteCount)
+    }
+
+    // MARK: Receiving
+
+    /// Takes bytes as they came from the carrier.
+    func receive(_ bytes: [UInt8], now: Instant) {
+        guard fault == nil, link.isAttached else { return }
+        do throws(WireError) {
+            _ = try framer.consume(bytes.rawBytes) { header, body in
+                take(header, body, now: now)
+                return .proceed
+            }
+        } catch {
+            fault = LinkError(error)
+        }
+    }
+
+    /// Takes one frame, whoever made it.
+    @discardableResult
+    func take(_ header: FrameHeader, _ body: RawSpan, now: Instant) -> Link.Reception? {
+        guard fault == nil else { return nil }
+        do throws(LinkError) {
+            let reception = try link.receive(header, body, inflater: &inflater, now: now)
+            if case .deliver(let session, let credit) = reception {
+                note(
+                    Delivery(at: now, session: session, type: header.type, body: [UInt8](copying: body), credit: credit)
+                )
+            }
+            try drain(now: now)
+            return reception
+        } catch {
+            fault = error
+            return nil
+        }
+    }
+
+    private func drain(now: Instant) throws(LinkError) {
+        while let arrival = try link.nextArrival(now: now) {
+            switch arrival {
+            case .event(let event):
+                events.append(event)
+                if accepts, case .open(let session, _) = event { link.accept(session, Opened(head: 0, first: 1)) }
+            case .frame(let session, let frame):
+                note(
+                    Delivery(
+                        at: now, session: session, type: frame.type, body: frame.body, credit: frame.creditByteCount))
+            }
+        }
+    }
+
+    private func note(_ delivery: Delivery) {
+        deliveries.append(delivery)
+        if releases { link.release(delivery.credit, on: delivery.session) }
+    }
+
+    /// The application gives back the credit of everything that it was given and kept.
+    func releaseAll() {
+        for delivery in deliveries { link.release(delivery.credit, on: delivery.session) }
+    }
+
+    // MARK: Sending and time
+
+    /// The bytes that the link wants to send now, at most `capacity` of them.
+    func transmit(capacity: Int = 64 * 1024, now: Instant) -> [UInt8] {
+        unsafe [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
+            var out = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
+            link.transmit(into: &out, now: now)
+            count = unsafe out.finalize(for: UnsafeMutableRawBufferPointer(buffer))
+        }
+    }
+
+    func deadlinePassed(now: Instant) {
+        let demand = link.deadlinePassed(now: now)
+        if demand != .proceed { demands.append(demand) }
+        do throws(LinkError) { try drain(now: now) } catch { fault = error }
+    }
+}
