@@ -1,0 +1,229 @@
+"""Vectors of Specs/wire.md 5: hello, welcome, reject, goaway, and what may be sent when."""
+
+from expected.vector import VectorFile, shown
+from vector_bytes import flat, frame, head, joined, repeat, size, t, times, u16, u32, u64
+
+LIMITS = {
+    "maxBody": (0x20, u32(65_536)), "maxMessage": (0x21, u32(1 << 20)), "linkWindow": (0x22, u32(1 << 20)),
+    "sessionWindow": (0x23, u32(262_144)), "maxSessions": (0x24, u16(64)),
+}
+LIMITS_SHOWN = {"maxBody": 65_536, "maxMessage": 1 << 20, "linkWindow": 1 << 20, "sessionWindow": 262_144,
+                "maxSessions": 64}
+TOKEN = bytes(range(32))
+HELLO = {
+    "spokenVersion": (0x05, b"\x01\x00"), "features": (0x10, u64(15)), "limits": None, "device": (0x11, u64(1 << 63)),
+    "account": (0x12, "ada"),
+}
+HELLO_SHOWN = {"spokenVersion": ["1.0"], "features": "15", "limits": LIMITS_SHOWN, "device": str(1 << 63),
+               "account": "ada"}
+WELCOME = {
+    "spokenVersion": (0x05, b"\x01\x00"), "features": (0x10, u64(15)), "limits": None, "account": (0x12, "ada"),
+    "link": (0x15, u64(9)), "resumeToken": (0x16, TOKEN), "epoch": (0x18, u32(1)), "resumeLifetime": (0x19, u32(3600)),
+}
+WELCOME_SHOWN = {"spokenVersion": "1.0", "features": "15", "limits": LIMITS_SHOWN, "account": "ada", "link": "9",
+                 "resumeToken": TOKEN.hex(), "epoch": 1, "resumeLifetime": 3600}
+FRESH_CLIENT = {"phase": "handshake"}
+FRESH_SERVER = {"phase": "handshake", "from": "server"}
+
+
+def limits(without=None, **replaced):
+    fields = LIMITS | {key: (LIMITS[key][0], value) for key, value in replaced.items()}
+    return t(0x0101, [t(*tlv) for key, tlv in fields.items() if key != without])
+
+
+def body(fields, *more, without=None, limits_tlv=None, **replaced):
+    pieces = []
+    for key, tlv in fields.items():
+        if key == without:
+            continue
+        if key == "limits":
+            pieces += limits_tlv or limits()
+        else:
+            pieces += t(tlv[0], replaced.get(key, tlv[1]))
+    return [*pieces, *flat(more)]
+
+
+def hello(*more, **changes):
+    return body(HELLO, *more, **changes)
+
+
+def welcome(*more, **changes):
+    return body(WELCOME, *more, **changes)
+
+
+def position(session, highest):
+    return t(0x17, u16(session) + u64(highest))
+
+
+def resume(*positions, link=u64(9), token=TOKEN):
+    return t(0x0102, t(0x15, link), t(0x16, token), positions)
+
+
+def hellos(file):
+    def good(name, clauses, body, **shown_fields):
+        file.good(name, clauses, 0x4001, body, HELLO_SHOWN | shown_fields, FRESH_CLIENT)
+
+    def bad(name, clauses, body, error="invalidHello"):
+        file.bad(name, clauses, 0x4001, body, error, FRESH_CLIENT)
+
+    good("the least hello", "W-32 W-33", hello())
+    good("a hello with everything", "W-32 W-33 W-45",
+         hello(t(0x13, b"secret"), t(0x14, "vectors"), resume(position(0, 5), position(1, 1 << 40))),
+         credential=b"secret".hex(), agent="vectors",
+         resume={"link": "9", "resumeToken": TOKEN.hex(),
+                 "sessionPosition": [{"session": 0, "highest": "5"}, {"session": 1, "highest": str(1 << 40)}]})
+    good("a hello whose fields stand in another order", "W-25",
+         [t(0x12, "ada"), limits(), t(0x11, u64(1 << 63)), t(0x10, u64(15)), t(0x05, b"\x01\x00")])
+    good("a hello of several versions", "W-40", hello(t(0x05, b"\x01\x01"), t(0x05, b"\x02\x00")),
+         spokenVersion=["1.0", "1.1", "2.0"])
+    good("features without a meaning", "W-41", hello(features=u64((1 << 64) - 1)), features=str((1 << 64) - 1))
+    for field in HELLO:
+        bad(f"a hello without {field}", "W-32", hello(without=field))
+    for field in ("features", "device", "account"):
+        bad(f"a hello with {field} twice", "W-25 W-32", hello(t(HELLO[field][0], HELLO[field][1])))
+    good("16 versions", "W-25", hello([t(0x05, bytes([2, n])) for n in range(15)]),
+         spokenVersion=["1.0", *(f"2.{n}" for n in range(15))])
+    bad("17 versions", "W-25", hello([t(0x05, bytes([2, n])) for n in range(16)]), "tooManyTLVs")
+    bad("a version of one byte", "W-30 W-32", hello(spokenVersion=b"\x01"))
+    bad("features of four bytes", "W-30 W-32", hello(features=u32(1)))
+    good("an account of 128 bytes", "W-31", hello(account="é" * 64), account=times("é", 64))
+    bad("an account of 129 bytes", "W-31 W-32", hello(account="é" * 64 + "e"))
+    bad("an empty account", "W-31 W-32", hello(account=""))
+    for character, name in [("\x00", "U+0000"), ("\x1f", "U+001F"), ("\x7f", "U+007F"), ("\x9f", "U+009F")]:
+        bad(f"an account with {name}", "W-31 W-32", hello(account="a" + character))
+    good("an account with the characters beside the control characters", "W-31", hello(account=" ~\u00a0"),
+         account=" ~\u00a0")
+    bad("an account that is not UTF-8", "W-30 W-32", hello(account=b"\xff"))
+    good("a credential of 4,096 bytes", "W-33", hello(t(0x13, b"\xff" * 4096)), credential=times("ff", 4096))
+    bad("a credential of 4,097 bytes", "W-32", hello(t(0x13, repeat(b"\xff", 4097))))
+    good("an agent of 128 bytes", "W-30", hello(t(0x14, "a" * 128)), agent=times("a", 128))
+    bad("an agent of 129 bytes", "W-30 W-32", hello(t(0x14, "a" * 129)))
+
+
+def hello_limits(file):
+    least = {"maxBody": 17_408, "maxMessage": 16_384, "linkWindow": 17_408, "sessionWindow": 17_408, "maxSessions": 1}
+    for field, number in least.items():
+        write = u16 if field == "maxSessions" else u32
+        file.good(f"{field} at its least", "W-42", 0x4001, hello(limits_tlv=limits(**{field: write(number)})),
+                  HELLO_SHOWN | {"limits": LIMITS_SHOWN | {field: number}}, FRESH_CLIENT)
+        file.bad(f"{field} below its least", "W-32 W-42", 0x4001,
+                 hello(limits_tlv=limits(**{field: write(number - 1)})), "invalidHello", FRESH_CLIENT)
+        file.bad(f"limits without {field}", "W-32", 0x4001, hello(limits_tlv=limits(without=field)), "invalidHello",
+                 FRESH_CLIENT)
+
+
+def hello_resumes(file):
+    def bad(name, clauses, *more, error="invalidHello"):
+        file.bad(name, clauses, 0x4001, hello(*more), error, FRESH_CLIENT)
+
+    bad("a resume without its link", "W-32 W-45", t(0x0102, t(0x16, TOKEN), position(0, 1)))
+    bad("a resume without its token", "W-32 W-45", t(0x0102, t(0x15, u64(9)), position(0, 1)))
+    bad("a token of 31 bytes", "W-32 W-44", resume(token=TOKEN[:31]))
+    bad("a token of 33 bytes", "W-32 W-44", resume(token=TOKEN + b"!"))
+    bad("a position of 9 bytes", "W-30 W-32", resume(t(0x17, u16(0) + u64(5)[1:])))
+    bad("two positions of one session", "W-32 W-45", resume(position(1, 5), position(1, 5)))
+    bad("a resume twice", "W-25 W-32", resume(position(0, 1)), resume(position(0, 1)))
+    many = [position(session, 0) for session in range(256)]
+    file.good("256 positions", "W-25", 0x4001, hello(resume(many)), HELLO_SHOWN | {"resume": {
+        "link": "9", "resumeToken": TOKEN.hex(),
+        "sessionPosition": [{"session": session, "highest": "0"} for session in range(256)]}}, FRESH_CLIENT)
+    bad("257 positions", "W-25", resume(many, position(256, 0)), error="tooManyTLVs")
+    bad("an unknown critical tag inside limits", "W-28", t(0x0150, t(0x8001)), error="unknownCritical")
+
+
+def welcomes(file):
+    def good(name, clauses, body, **shown_fields):
+        file.good(name, clauses, 0x4002, body, WELCOME_SHOWN | shown_fields, FRESH_SERVER)
+
+    def bad(name, clauses, body, error):
+        file.bad(name, clauses, 0x4002, body, error, FRESH_SERVER)
+
+    good("the least welcome", "W-36", welcome())
+    good("a welcome with everything", "W-36", welcome(t(0x1A, u32(30_000)), t(0x0102, position(0, 7))),
+         heartbeatInterval=30_000, resume={"sessionPosition": [{"session": 0, "highest": "7"}]})
+    for field in WELCOME:
+        bad(f"a welcome without {field}", "W-36 W-72", welcome(without=field), "missingField")
+    bad("a welcome with two versions", "W-25 W-40", welcome(t(0x05, b"\x01\x01")), "duplicateField")
+    bad("a welcome with an epoch of 8 bytes", "W-30 W-72", welcome(epoch=u64(1)), "invalidValue")
+    bad("a welcome whose limits are below the least", "W-42", welcome(limits_tlv=limits(maxBody=u32(17_407))),
+        "invalidValue")
+
+
+def refusals(file):
+    for kind, name in [(0x4003, "reject"), (0x4004, "goaway")]:
+        given = FRESH_SERVER
+        file.good(f"the least {name}", "W-38 W-43", kind, t(0x01, u16(0x0201)), {"code": 0x0201}, given)
+        file.good(f"a {name} with everything", "W-38 W-39", kind,
+                  [t(0x01, u16(0x0102)), t(0x02, "no"), t(0x03, u32(5000)), t(0x04, "b.example:7227"),
+                   t(0x05, b"\x01\x00"), t(0x05, b"\x02\x03")],
+                  {"code": 0x0102, "reason": "no", "retryAfter": 5000, "redirect": "b.example:7227",
+                   "spokenVersion": ["1.0", "2.3"]}, given)
+        file.good(f"a {name} with a code without a row", "W-38", kind, t(0x01, u16(0xF001)), {"code": 0xF001}, given)
+        file.bad(f"a {name} without a code", "W-72", kind, [], "missingField", given)
+    file.good("a reason of 256 bytes", "W-30", 0x4004, [t(0x01, u16(0)), t(0x02, "r" * 256)],
+              {"code": 0, "reason": times("r", 256)}, FRESH_SERVER)
+    file.good("an empty reason", "W-30", 0x4004, [t(0x01, u16(0)), t(0x02)], {"code": 0, "reason": ""}, FRESH_SERVER)
+    file.bad("a reason of 257 bytes", "W-30", 0x4004, [t(0x01, u16(0)), t(0x02, "r" * 257)], "invalidValue", FRESH_SERVER)
+    file.good("a redirect of 512 bytes", "W-30", 0x4004, [t(0x01, u16(0x020A)), t(0x04, "h" * 512)],
+              {"code": 0x020A, "redirect": times("h", 512)}, FRESH_SERVER)
+    for value, name in [("h" * 513, "of 513 bytes"), ("", "of no bytes")]:
+        file.bad(f"a redirect {name}", "W-30", 0x4004, [t(0x01, u16(0x020A)), t(0x04, value)], "invalidValue",
+                 FRESH_SERVER)
+    file.bad("17 versions in a goaway", "W-25", 0x4004, [t(0x01, u16(0x0102)), [t(0x05, b"\x01\x00")] * 17],
+             "tooManyTLVs", FRESH_SERVER)
+    file.good("a goaway from a client", "W-43", 0x4004, t(0x01, u16(0x0208)), {"code": 0x0208})
+
+
+def phases(file):
+    nonce = t(0x33, u64(7))
+    ping, ping_shown = frame(0x3001, nonce), shown(0x3001, {"nonce": "7"})
+    first, first_shown = frame(0x4001, hello()), shown(0x4001, HELLO_SHOWN)
+    answer, answer_shown = frame(0x4002, welcome()), shown(0x4002, WELCOME_SHOWN)
+    no, no_shown = frame(0x4003, t(0x01, u16(0x0203))), shown(0x4003, {"code": 0x0203})
+    file.stream("a client's first frame is a ping, known from its header", "W-32", [head(0x3001, 14) + u32(0)],
+                error="expectedHello", **FRESH_CLIENT)
+    file.stream("a client's first frame is of an unknown type", "W-32 W-73", [head(0x7000, 0) + u32(0)],
+                error="expectedHello", **FRESH_CLIENT)
+    file.stream("a client's first frame is neither hello nor well formed", "W-6 W-32", [head(0x3001, 12_289)],
+                error="frameTooLarge", **FRESH_CLIENT)
+    file.stream("frames right behind a hello", "W-35", [first, ping], [first_shown, ping_shown], **FRESH_CLIENT)
+    file.stream("a second hello before welcome", "W-38", [first, first], [first_shown, first_shown], **FRESH_CLIENT)
+    file.bad("a hello after welcome", "W-32", 0x4001, hello(), "protocolViolation")
+    padding = 12_288 - size(hello()) - 6
+    file.stream("a hello of 12 KiB", "W-7", frame(0x4001, hello(), t(0x7FFF, repeat(b"\x00", padding))), [first_shown],
+                **FRESH_CLIENT)
+    file.stream("a hello of 12 KiB and a byte, known from its header", "W-7", [head(0x4001, 12_289)],
+                error="frameTooLarge", **FRESH_CLIENT)
+    file.stream("a server's first frame is a ping", "W-37 W-74", ping, error="protocolViolation", **FRESH_SERVER)
+    file.stream("a reject, then a welcome", "W-38", [no, answer, ping], [no_shown, answer_shown, ping_shown],
+                **FRESH_SERVER)
+    file.stream("a second welcome", "W-74", [answer, answer], [answer_shown], error="protocolViolation",
+                at=28 + size(welcome()), **FRESH_SERVER)
+    file.stream("a reject after welcome", "W-74", [answer, no], [answer_shown], error="protocolViolation",
+                at=28 + size(welcome()), **FRESH_SERVER)
+    big = frame(0x3001, nonce, t(0x7FFF, repeat(b"\x00", 65_536 - 20)))
+    file.stream("a server's frames before welcome are at most 12 KiB", "W-7", [head(0x4004, 12_289)],
+                error="frameTooLarge", **FRESH_SERVER)
+    file.stream("what welcome says holds from the next frame: its maxBody met", "W-7 W-42", [answer, big],
+                [answer_shown, ping_shown], **FRESH_SERVER)
+    file.stream("what welcome says holds from the next frame: its maxBody passed", "W-7 W-42",
+                [answer, head(0x3001, 65_537)], [answer_shown], error="frameTooLarge", at=28 + size(welcome()),
+                **FRESH_SERVER)
+    plain = frame(0x4002, welcome(features=u64(14)))
+    file.stream("a welcome without zlib, then a compressed frame", "W-18 W-41", [plain, head(0x3001, 5, compression=1)],
+                [shown(0x4002, WELCOME_SHOWN | {"features": "14"})], error="compressionNotAllowed",
+                at=len(joined(plain)), **FRESH_SERVER)
+
+
+def make():
+    hello_file = VectorFile("hello", "hello (wire.md 5.1, 5.6, 6).")
+    hellos(hello_file)
+    edges = VectorFile("hello-edges", "The limits and the resume in hello (wire.md 5.6, 6).")
+    hello_limits(edges)
+    hello_resumes(edges)
+    answers = VectorFile("answers", "welcome, reject and goaway (wire.md 5.2, 5.3, 5.7).")
+    welcomes(answers)
+    refusals(answers)
+    order = VectorFile("phases", "What may be sent before and after welcome (wire.md 5).")
+    phases(order)
+    return [hello_file, edges, answers, order]

@@ -1,0 +1,135 @@
+"""What the bodies of all frames share: fields in a table, reading, writing, and the form in which vectors show them."""
+
+from dataclasses import field, fields
+from typing import ClassVar
+
+from martlet_registry import ErrorCode, Scope, WireError, camel_case
+from martlet_tlv import U64, U64_FROM_1, InvalidValue, Kind, children, is_container, tlv
+
+
+def one(tag, kind):
+    """A field that comes exactly once."""
+    return field(metadata={"tag": tag, "kind": kind, "least": 1, "most": 1})
+
+
+def maybe(tag, kind):
+    """A field that may be missing."""
+    return field(default=None, metadata={"tag": tag, "kind": kind, "least": 0, "most": 1})
+
+
+def many(tag, kind, most, least=0):
+    """A field that repeats."""
+    return field(default=(), metadata={"tag": tag, "kind": kind, "least": least, "most": most, "repeats": True})
+
+
+class Faults(list):
+    """Codes of wrong fields in the order in which they were found."""
+
+    def refuse(self, condition, code=ErrorCode.INVALID_VALUE):
+        if condition:
+            self.append(code)
+
+
+class Body:
+    """What all bodies share; a subclass lists its fields."""
+
+    type: ClassVar = None
+    scope: ClassVar = Scope.CONNECTION
+    _table: ClassVar = None
+
+    @classmethod
+    def table(cls):
+        if cls.__dict__.get("_table") is None:
+            cls._table = {f.metadata["tag"]: (f.name, f.metadata) for f in fields(cls)}
+        return cls._table
+
+    @classmethod
+    def read(cls, tlvs, sender, faults):
+        """The body of these TLVs, or None when there are faults. Fields that the type does not have are ignored."""
+        table = cls.table()
+        values = {}
+        for tag, value in tlvs:
+            if tag not in table:
+                continue
+            key, rule = table[tag]
+            try:
+                kind = rule["kind"]
+                found = kind.read(value) if isinstance(kind, Kind) else kind.read(children(value), sender, faults)
+            except InvalidValue:
+                faults.append(ErrorCode.INVALID_VALUE)
+                found = None
+            if key not in values:
+                values[key] = (found,) if "repeats" in rule else found
+            elif "repeats" not in rule:
+                faults.append(ErrorCode.DUPLICATE_FIELD)
+            else:
+                values[key] += (found,)
+                if len(values[key]) > rule["most"]:
+                    raise WireError(ErrorCode.TOO_MANY_TLVS)
+        for key, rule in table.values():
+            if rule["least"] and key not in values:
+                faults.append(ErrorCode.MISSING_FIELD)
+        if faults:
+            return None
+        body = cls(**values)
+        body.check(sender, faults)
+        return body
+
+    def check(self, sender, faults):
+        """Rules between fields."""
+
+    def encoded(self):
+        """The body's bytes, fields in the order of the table."""
+        parts = []
+        for f in fields(self):
+            value = getattr(self, f.name)
+            rule = f.metadata
+            if value is None:
+                continue
+            for item in value if "repeats" in rule else (value,):
+                kind = rule["kind"]
+                parts.append(tlv(rule["tag"], kind.write(item) if isinstance(kind, Kind) else item.encoded()))
+        return b"".join(parts)
+
+    def json(self):
+        """Names as the text has them; 64-bit numbers as strings, bytes in hex, containers as [tag, value] pairs."""
+        shown = {}
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if value is None or value == () and "repeats" in f.metadata:
+                continue
+            wide = f.metadata["kind"] in (U64, U64_FROM_1)
+            shown[camel_case(f.name)] = tree_json(value) if f.name == "content" else value_json(value, wide)
+        return shown
+
+
+def value_json(value, wide=False):
+    if isinstance(value, Body):
+        return value.json()
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, int):
+        return str(value) if wide else value
+    if isinstance(value, str):
+        return value
+    if hasattr(value, "_asdict"):
+        return str(value) if hasattr(value, "major") else {key: value_json(v, key in WIDE) for key, v in
+                                                             value._asdict().items()}
+    return [value_json(item, wide=True) for item in value]
+
+
+WIDE = {"highest", "counter", "offset", "cumulative", "credit"}
+
+
+def tree_json(content):
+    """A container's TLVs, with a loop since a container may be deep."""
+    top = []
+    work = [(content, top)]
+    while work:
+        value, into = work.pop()
+        for tag, inner in children(value):
+            nested = []
+            into.append([tag, nested if is_container(tag) else inner.hex()])
+            if is_container(tag):
+                work.append((inner, nested))
+    return top

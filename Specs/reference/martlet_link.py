@@ -1,0 +1,105 @@
+"""Sequences, fragments and acknowledgements of one direction of one session (Specs/wire.md 3.5, 3.9, 7.1)."""
+
+from martlet_registry import ErrorCode, Scope, WireError
+from martlet_tlv import SessionAck
+
+WINDOW = 8192
+MAX_RANGES = 32
+LOW = 1 << 32
+
+
+def whole_sequence(low, expected):
+    """W-12, RFC 9000 A.3: the 64-bit number with these low bits that is nearest to the one expected next."""
+    half = LOW // 2
+    candidate = expected - expected % LOW + low
+    if candidate <= expected - half and candidate < (1 << 64) - LOW:
+        return candidate + LOW
+    if candidate > expected + half and candidate >= LOW:
+        return candidate - LOW
+    return candidate
+
+
+class ReceiveWindow:
+    """Which sequences have come (W-14), and what an ack says of them (W-48)."""
+
+    def __init__(self, received=0):
+        self.cumulative = received
+        self.beyond = set()
+
+    def receive(self, low):
+        """The whole sequence of a new frame, or None for one that has come before."""
+        expected = self.cumulative + 1
+        sequence = whole_sequence(low, expected)
+        if sequence >= expected + WINDOW:
+            raise WireError(ErrorCode.OUT_OF_WINDOW)
+        if sequence < expected or sequence in self.beyond:
+            return None
+        self.beyond.add(sequence)
+        while self.cumulative + 1 in self.beyond:
+            self.cumulative += 1
+            self.beyond.remove(self.cumulative)
+        return sequence
+
+    def ranges(self):
+        found = []
+        for sequence in sorted(self.beyond):
+            if found and found[-1][1] + 1 == sequence:
+                found[-1][1] = sequence
+            elif len(found) < MAX_RANGES:
+                found.append([sequence, sequence])
+            else:
+                break
+        return tuple(map(tuple, found))
+
+    def ack(self, session, credit):
+        return SessionAck(session, self.cumulative, credit, self.ranges())
+
+
+class Reassembler:
+    """Fragments to whole bodies (W-21, W-22). `add` takes the frames of one session in the order of their sequences."""
+
+    def __init__(self, max_message):
+        self.max_message = max_message
+        self.type = None
+        self.parts = []
+        self.size = 0
+
+    def add(self, frame_type, body, more):
+        """The whole body when this frame ends it, else None."""
+        if self.type not in (None, frame_type):
+            raise WireError(ErrorCode.PROTOCOL_VIOLATION)
+        self.size += len(body)
+        if self.size > self.max_message:
+            raise WireError(ErrorCode.MESSAGE_TOO_LARGE, Scope.SESSION)
+        self.type = frame_type
+        self.parts.append(body)
+        if more:
+            return None
+        whole = b"".join(self.parts)
+        self.type, self.parts, self.size = None, [], 0
+        return whole
+
+
+class SessionReceiver:
+    """One direction of one session: frames in any order and any number of times, whole bodies once and in order."""
+
+    def __init__(self, max_message, received=0):
+        self.window = ReceiveWindow(received)
+        self.reassembler = Reassembler(max_message)
+        self._next = received + 1
+        self._waiting = {}
+
+    def receive(self, frame_type, low, body, more):
+        """The whole bodies that this frame completes, as (type, bytes)."""
+        sequence = self.window.receive(low)
+        if sequence is None:
+            return []
+        self._waiting[sequence] = (frame_type, body, more)
+        whole = []
+        while self._next in self._waiting:
+            kind, part, has_more = self._waiting.pop(self._next)
+            self._next += 1
+            done = self.reassembler.add(kind, part, has_more)
+            if done is not None:
+                whole.append((kind, done))
+        return whole

@@ -1,0 +1,234 @@
+"""TLVs (Specs/wire.md 4): the walk that checks a body's structure, and the kinds of values (13.2)."""
+
+import struct
+from typing import NamedTuple
+
+from martlet_registry import ErrorCode, WireError
+
+MAX_DEPTH = 8
+MAX_BODY_TLVS = 1024
+MAX_CONTENT_TLVS = 1008
+CRITICAL = 0x8000
+CONTENT = 0x0142
+
+TLV = struct.Struct(">HI")
+
+
+def is_container(tag):
+    """W-26."""
+    return tag & 0x7F00 == 0x0100
+
+
+def tlv(tag, value):
+    """One TLV as bytes."""
+    return TLV.pack(tag, len(value)) + value
+
+
+def walk(body):
+    """Checks the structure of a whole body (W-23 to W-29) and returns its outermost TLVs as (tag, value) pairs.
+
+    One loop and a list of ends: the input's depth costs no stack. The first fault in the order of the bytes counts.
+    """
+    outermost = []
+    ends = [len(body)]
+    at = 0
+    count = 0
+    content_end = -1  # Where the outermost content that is open ends; it has no depth of its own.
+    content_limit = 0
+    while ends:
+        end = ends[-1]
+        if at == end:
+            ends.pop()
+            continue
+        if end - at < 6:
+            raise WireError(ErrorCode.MALFORMED_TLV)
+        tag, length = TLV.unpack_from(body, at)
+        at += 6
+        count += 1
+        if at > content_end:
+            content_end = -1
+        if length > end - at:
+            raise WireError(ErrorCode.MALFORMED_TLV)
+        if count > MAX_BODY_TLVS or (content_end >= 0 and count > content_limit):
+            raise WireError(ErrorCode.TOO_MANY_TLVS)
+        if tag & CRITICAL and content_end < 0:
+            raise WireError(ErrorCode.UNKNOWN_CRITICAL)
+        if len(ends) == 1:
+            outermost.append((tag, body[at : at + length]))
+        if is_container(tag):
+            if len(ends) > MAX_DEPTH:
+                raise WireError(ErrorCode.TLV_TOO_DEEP)
+            ends.append(at + length)
+            if tag == CONTENT and content_end < 0:
+                content_end = at + length
+                content_limit = count + MAX_CONTENT_TLVS
+        else:
+            at += length
+    return outermost
+
+
+def children(value):
+    """The TLVs right inside a container that `walk` has passed."""
+    found = []
+    at = 0
+    while at < len(value):
+        tag, length = TLV.unpack_from(value, at)
+        at += 6 + length
+        found.append((tag, value[at - length : at]))
+    return found
+
+
+class InvalidValue(Exception):
+    """A value that its kind does not allow (W-30)."""
+
+
+class Kind(NamedTuple):
+    """How a field's value is read from bytes and written to them."""
+
+    read: object
+    write: object
+
+
+class Version(NamedTuple):
+    """spokenVersion"""
+
+    major: int
+    minor: int
+
+    def __str__(self):
+        return f"{self.major}.{self.minor}"
+
+
+class Position(NamedTuple):
+    """sessionPosition"""
+
+    session: int
+    highest: int
+
+
+class Echo(NamedTuple):
+    """echo; `held` in microseconds"""
+
+    timestamp: int
+    held: int
+
+
+class Run(NamedTuple):
+    """acceptedRun"""
+
+    counter: int
+    count: int
+    offset: int
+
+
+class SessionAck(NamedTuple):
+    """sessionAck; `ranges` are (first, last) pairs"""
+
+    session: int
+    cumulative: int
+    credit: int
+    ranges: tuple = ()
+
+
+def integer(size, least=0, most=None):
+    """An integer of `size` bytes within bounds."""
+    largest = (1 << 8 * size) - 1 if most is None else most
+
+    def read(value):
+        if len(value) != size:
+            raise InvalidValue
+        number = int.from_bytes(value, "big")
+        if not least <= number <= largest:
+            raise InvalidValue
+        return number
+
+    return Kind(read, lambda number: number.to_bytes(size, "big"))
+
+
+def data(least=0, most=None):
+    """Bytes, as many as the bounds allow."""
+
+    def read(value):
+        if len(value) < least or (most is not None and len(value) > most):
+            raise InvalidValue
+        return bytes(value)
+
+    return Kind(read, bytes)
+
+
+def text(least=0, most=None):
+    """Well-formed UTF-8 within bounds of bytes."""
+    bounded = data(least, most)
+
+    def read(value):
+        try:
+            return bounded.read(value).decode("utf-8")
+        except UnicodeDecodeError:
+            raise InvalidValue from None
+
+    return Kind(read, str.encode)
+
+
+def name(most):
+    """W-31."""
+    bounded = text(1, most)
+
+    def read(value):
+        found = bounded.read(value)
+        if any(ord(c) < 0x20 or 0x7F <= ord(c) <= 0x9F for c in found):
+            raise InvalidValue
+        return found
+
+    return Kind(read, str.encode)
+
+
+def record(layout, make, check=lambda _: True):
+    """Integers side by side."""
+    form = struct.Struct(layout)
+
+    def read(value):
+        if len(value) != form.size:
+            raise InvalidValue
+        found = make(*form.unpack(value))
+        if not check(found):
+            raise InvalidValue
+        return found
+
+    return Kind(read, lambda found: form.pack(*found))
+
+
+def _run_is_valid(run):
+    last = (1 << 64) - run.count
+    if run.counter < 1 or run.count < 1 or run.counter > last or run.offset > last:
+        return False
+    return run.offset >= 1 or run.count == 1
+
+
+def _read_session_ack(value):
+    ranges, rest = divmod(len(value) - 18, 16)
+    if len(value) < 18 or rest or ranges > 32:
+        raise InvalidValue
+    session, cumulative, credit, *flat = struct.unpack(f">HQQ{2 * ranges}Q", value)
+    pairs = tuple(zip(flat[::2], flat[1::2]))
+    floor = cumulative + 1  # A range that touched `cumulative` would begin here.
+    for first, last in pairs:
+        if first <= floor or last < first:
+            raise InvalidValue
+        floor = last
+    return SessionAck(session, cumulative, credit, pairs)
+
+
+def _write_session_ack(ack):
+    flat = [number for pair in ack.ranges for number in pair]
+    return struct.pack(f">HQQ{len(flat)}Q", ack.session, ack.cumulative, ack.credit, *flat)
+
+
+U8, U16, U32, U64 = (integer(size) for size in (1, 2, 4, 8))
+U64_FROM_1 = integer(8, least=1)
+SWITCH = integer(1, most=1)
+ACCOUNT = name(128)
+VERSION = record(">BB", Version)
+POSITION = record(">HQ", Position)
+ECHO = record(">II", Echo)
+RUN = record(">QIQ", Run, _run_is_valid)
+SESSION_ACK = Kind(_read_session_ack, _write_session_ack)

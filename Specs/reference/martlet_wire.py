@@ -1,0 +1,298 @@
+"""Frames on a stream (Specs/wire.md 3): header, framer, checksum, compression, and from bytes to values and back.
+
+Written from the text alone, with nothing but Python's standard library.
+"""
+
+import struct
+import zlib
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from martlet_frames import read_body
+from martlet_registry import CLIENT, RULES, ErrorCode, Features, Flags, FrameType, Scope, Sessions, WireError
+from martlet_tlv import walk
+
+MAGIC = 0x8D4D5254
+MAGIC_BYTES = MAGIC.to_bytes(4, "big")
+MAJOR, MINOR = 1, 0
+HEADER = struct.Struct(">IBBHIIBBHII")
+HEADER_SIZE = 28
+CHECKED_HEADER_SIZE = 24
+HANDSHAKE_MAX_BODY = 12 * 1024
+NONE, ZLIB = 0, 1
+CRITICAL = 0x8000
+SECRET = (FrameType.HELLO, FrameType.WELCOME, FrameType.REJECT)
+BEFORE_WELCOME = (FrameType.WELCOME, FrameType.REJECT, FrameType.GOAWAY)
+
+
+class Header(NamedTuple):
+    """The fields of 3.1 without the magic."""
+
+    type: int
+    session: int = 0
+    sequence: int = 0
+    timestamp: int = 0
+    flags: int = Flags.CHECKSUMMED
+    compression: int = NONE
+    major: int = MAJOR
+    minor: int = MINOR
+    length: int = 0
+    checksum: int = 0
+
+    @property
+    def is_reliable(self):
+        return bool(self.flags & 0x01)
+
+    @property
+    def has_more(self):
+        return bool(self.flags & 0x02)
+
+    def encoded(self, body):
+        """The header in front of `body`, as sent."""
+        front = HEADER.pack(
+            MAGIC, self.major, self.minor, self.type, self.sequence & 0xFFFFFFFF, self.timestamp & 0xFFFFFFFF,
+            self.flags, self.compression, self.session, len(body), 0)[:CHECKED_HEADER_SIZE]
+        return front + checksum(front, body).to_bytes(4, "big")
+
+    @classmethod
+    def parse(cls, data):
+        _, major, minor, kind, sequence, timestamp, flags, compression, session, length, crc = HEADER.unpack(data)
+        return cls(kind, session, sequence, timestamp, flags, compression, major, minor, length, crc)
+
+
+def checksum(front, body):
+    """W-9: the body first, then header bytes 0 to 23."""
+    return zlib.crc32(front, zlib.crc32(body))
+
+
+class WireFrame(NamedTuple):
+    """A whole frame whose checksum is right; `body` as sent, `at` its place in the stream."""
+
+    header: Header
+    body: bytes
+    at: int
+
+
+class Framer:
+    """Cuts a stream into frames, however it arrives, and refuses it as early as its bytes allow.
+
+    A refused stream stays refused. The owner changes the bounds when welcome changes them.
+    """
+
+    def __init__(self, max_body=HANDSHAKE_MAX_BODY, zlib_allowed=False, first_is_hello=False):
+        self.max_body = max_body
+        self.zlib_allowed = zlib_allowed
+        self.first_is_hello = first_is_hello
+        self._buffer = bytearray()
+        self._at = 0
+        self._error = None
+
+    def feed(self, data):
+        self._buffer += data
+
+    def next(self):
+        """The next whole frame, or None until more bytes have come."""
+        if self._error is not None:
+            raise self._error
+        try:
+            return self._next()
+        except WireError as error:
+            self.refuse(error, self._at)
+            raise
+
+    def finish(self):
+        """The stream has ended (W-2)."""
+        if self._error is None and self._buffer:
+            self.refuse(WireError(ErrorCode.UNEXPECTED_EOF), self._at)
+        if self._error is not None:
+            raise self._error
+
+    def refuse(self, error, at):
+        """Nothing comes out any more but this error."""
+        error.at = at
+        self._error = error
+
+    def _next(self):
+        have = self._buffer
+        self._check_header(have)
+        if len(have) < HEADER_SIZE:
+            return None
+        header = Header.parse(have[:HEADER_SIZE])
+        size = HEADER_SIZE + header.length
+        if len(have) < size:
+            return None
+        body = bytes(have[HEADER_SIZE:size])
+        if not header.flags & Flags.CHECKSUMMED or header.checksum != checksum(have[:CHECKED_HEADER_SIZE], body):
+            raise WireError(ErrorCode.BAD_CHECKSUM)
+        frame = WireFrame(header, body, self._at)
+        del have[:size]
+        self._at += size
+        self.first_is_hello = False
+        return frame
+
+    def _check_header(self, have):
+        """W-6, each as soon as its bytes are there."""
+        if not MAGIC_BYTES.startswith(bytes(have[:4])):
+            raise WireError(ErrorCode.BAD_MAGIC)
+        if len(have) > 4 and have[4] != MAJOR:
+            raise WireError(ErrorCode.UNSUPPORTED_VERSION)
+        if len(have) > 16 and have[16] & Flags.RESERVED:
+            raise WireError(ErrorCode.RESERVED_BITS)
+        if len(have) < CHECKED_HEADER_SIZE:
+            return
+        kind = int.from_bytes(have[6:8], "big")
+        if int.from_bytes(have[20:24], "big") > self.max_body:
+            raise WireError(ErrorCode.FRAME_TOO_LARGE)
+        if not self._allows(have[17], kind):
+            raise WireError(ErrorCode.COMPRESSION_NOT_ALLOWED)
+        if self.first_is_hello and kind != FrameType.HELLO:
+            raise WireError(ErrorCode.EXPECTED_HELLO)
+
+    def _allows(self, compression, kind):
+        return compression == NONE or (compression == ZLIB and self.zlib_allowed and kind not in SECRET)
+
+
+def is_known(header, sender):
+    """Whether the type is known; raises what breaks 13.1's columns or another rule of the header (W-13, W-74)."""
+    if not header.is_reliable and (header.sequence or header.has_more):
+        raise WireError(ErrorCode.PROTOCOL_VIOLATION)
+    rule = RULES.get(header.type)
+    if rule is None:
+        if header.type & CRITICAL:
+            raise WireError(ErrorCode.UNKNOWN_CRITICAL)
+        return False
+    reliable, column, senders = rule
+    if header.is_reliable != reliable or not Sessions.allow(column, header.session) or sender not in senders:
+        raise WireError(ErrorCode.PROTOCOL_VIOLATION)
+    if header.type == FrameType.OPEN and header.session % 2 != (sender == CLIENT):
+        raise WireError(ErrorCode.PROTOCOL_VIOLATION)
+    return True
+
+
+def inflated(body, limit):
+    """W-19: stops at the limit, wants the stream whole and alone."""
+    stream = zlib.decompressobj()
+    try:
+        whole = stream.decompress(body, limit + 1)
+    except zlib.error:
+        raise WireError(ErrorCode.INFLATE_FAILED) from None
+    if len(whole) > limit:
+        raise WireError(ErrorCode.INFLATE_LIMIT)
+    if not stream.eof or stream.unused_data:
+        raise WireError(ErrorCode.INFLATE_FAILED)
+    return whole
+
+
+class Frame(NamedTuple):
+    """What a frame came to.
+
+    `value` is a body, None when the type is unknown (W-73), the inflated bytes of a fragment, or a WireError that
+    ends less than the connection.
+    """
+
+    header: Header
+    value: object
+    at: int
+
+
+class Receiver:
+    """One direction of a connection: bytes in, frames out. It holds the phase of the handshake and nothing else."""
+
+    def __init__(self, sender, established=False, max_body=HANDSHAKE_MAX_BODY, zlib_allowed=False):
+        self.sender = sender
+        self.established = established
+        self.framer = Framer(max_body, zlib_allowed, first_is_hello=sender == CLIENT and not established)
+        self._in_fragments = {}
+
+    def establish(self, max_body, zlib_allowed):
+        """Welcome has been sent, or has come: what it says holds from here."""
+        self.established = True
+        self.framer.max_body = max_body
+        self.framer.zlib_allowed = zlib_allowed
+
+    def next_bytes(self):
+        """The next frame with its inflated body as bytes, or None; what 13.1 says of its header has been checked."""
+        frame = self.framer.next()
+        if frame is None:
+            return None
+        with self._ending(frame):
+            header = frame.header
+            if not is_known(header, self.sender):
+                return frame._replace(body=None)
+            self._check_phase(header)
+            if header.compression == ZLIB:
+                return frame._replace(body=inflated(frame.body, self.framer.max_body))
+            return frame
+
+    def next(self):
+        """The next frame with its value, or None. For streams that begin between two messages: a frame with
+        moreFragments, and those that follow it on its session up to the last, come out as bytes."""
+        frame = self.next_bytes()
+        if frame is None:
+            return None
+        header, body, at = frame
+        with self._ending(frame):
+            if self._is_fragment(header) or body is None:
+                return Frame(header, body, at)
+            try:
+                value = decode(header.type, body, self.sender)
+            except WireError as error:
+                if error.scope == Scope.CONNECTION:
+                    raise
+                error.at = at
+                return Frame(header, error, at)
+            if header.type == FrameType.WELCOME:
+                self.establish(value.limits.max_body, bool(value.features & Features.ZLIB))
+            return Frame(header, value, at)
+
+    @contextmanager
+    def _ending(self, frame):
+        """What is raised inside ends the stream at this frame."""
+        try:
+            yield
+        except WireError as error:
+            self.framer.refuse(error, frame.at)
+            raise
+
+    def _check_phase(self, header):
+        """W-32, W-37, W-74: what may be sent before and after welcome."""
+        if self.sender == CLIENT:
+            wrong = header.type == FrameType.HELLO and self.established
+        elif self.established:
+            wrong = header.type in (FrameType.WELCOME, FrameType.REJECT)
+        else:
+            wrong = header.type not in BEFORE_WELCOME
+        if wrong:
+            raise WireError(ErrorCode.PROTOCOL_VIOLATION)
+
+    def _is_fragment(self, header):
+        """W-21."""
+        if not header.is_reliable:
+            return False
+        begun = self._in_fragments.pop(header.session, None)
+        if begun not in (None, header.type):
+            raise WireError(ErrorCode.PROTOCOL_VIOLATION)
+        if header.has_more:
+            self._in_fragments[header.session] = header.type
+        return header.has_more or begun is not None
+
+
+def decode(frame_type, body, sender):
+    """The value of a whole body, inflated and put together."""
+    return read_body(frame_type, walk(body), sender)
+
+
+def encode(body, session=0, sequence=0, timestamp=0, priority=0, ack_now=False, compress=False, more=False, minor=MINOR):
+    """A whole frame of a body's value."""
+    return encode_bytes(body.type, body.encoded(), session, sequence, timestamp, priority, ack_now, compress, more, minor)
+
+
+def encode_bytes(kind, body, session=0, sequence=0, timestamp=0, priority=0, ack_now=False, compress=False, more=False,
+                 minor=MINOR):
+    """A whole frame around a body's bytes."""
+    flags = Flags.CHECKSUMMED | priority << 4 | (Flags.ACK_NOW if ack_now else 0)
+    flags |= Flags.RELIABLE if RULES[kind][0] else 0
+    flags |= Flags.MORE_FRAGMENTS if more else 0
+    sent = zlib.compress(body) if compress else body
+    header = Header(kind, session, sequence, timestamp, int(flags), ZLIB if compress else NONE, MAJOR, minor)
+    return header.encoded(sent) + sent
