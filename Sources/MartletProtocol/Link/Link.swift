@@ -261,6 +261,11 @@ public struct Link: Sendable {
         release(.max, on: id)
     }
 
+    /// Bytes of bodies that wait on all sessions to be sent or acknowledged, and `overhead` for each frame.
+    func queuedByteCount(perFrame overhead: Int) -> Int {
+        sessions.reduce(0) { $1.isLive ? $0 + $1.send.byteCount + $1.send.count * overhead : $0 }
+    }
+
     /// Bytes of bodies that wait on a session to be sent or acknowledged.
     public func queuedByteCount(on id: SessionID) -> Int {
         slots[id].map { sessions[$0].send.byteCount } ?? 0

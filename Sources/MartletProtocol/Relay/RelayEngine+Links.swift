@@ -124,7 +124,8 @@ extension RelayEngine {
                 return links[slot]!.link.reset(session, code: .alreadyOpen)
             }
             links[slot]!.sessions[session] = RelayLink.Membership(room: open.room)
-            rooms.join(JoinRequest(member: MemberKey(link: link.key, session: session), who: link.who, open: open))
+            let member = MemberKey(link: link.key, session: session)
+            rooms.join(JoinRequest(member: member, who: link.who, open: open, isHeldBack: true))
         case .suspended(let session):
             setSuspended(true, session, cursor: nil, of: slot)
         case .resumed(let session, let cursor):
@@ -254,6 +255,39 @@ extension RelayEngine {
         leave(membership, MemberKey(link: links[slot]!.key, session: session))
     }
 
+    // MARK: What waits for a device
+
+    /// Queues a room's frame; a session that lets too much pile up begins again from its cursor.
+    private mutating func send(_ type: FrameType, _ body: EncodedBody, on session: SessionID, of slot: Int) {
+        guard links[slot]!.queuedByteCount < RelayLink.maxQueuedByteCount,
+            links[slot]!.link.send(type, body, on: session) != .full
+        else { return drop(session, .slowConsumer, of: slot) }
+        links[slot]!.queuedByteCount += body.bytes.count + RelayLink.entryByteCount
+        guard links[slot]!.queuedByteCount > RelayLink.holdingByteCount else { return }
+        for (session, membership) in links[slot]!.sessions {
+            guard let handle = membership.handle, !membership.isHeldBack else { continue }
+            links[slot]!.sessions[session]!.isHeldBack = true
+            links[slot]!.heldBack.append(session)
+            rooms.setHeldBack(true, handle)
+        }
+    }
+
+    /// Lets one session's messages flow again when there is room; the next follows when it is known what that took.
+    private mutating func releaseHeldBack(_ slot: Int) {
+        if links[slot]!.queuedByteCount > RelayLink.holdingByteCount / 2 {
+            links[slot]!.queuedByteCount = links[slot]!.link.queuedByteCount(perFrame: RelayLink.entryByteCount)
+        }
+        while links[slot]!.queuedByteCount <= RelayLink.holdingByteCount / 2,
+            let session = links[slot]!.heldBack.popFirst()
+        {
+            guard let membership = links[slot]!.sessions[session], let handle = membership.handle else { continue }
+            links[slot]!.sessions[session]!.isHeldBack = false
+            rooms.setHeldBack(false, handle)
+            // Its effects come first, and then this link's turn again.
+            return touch(slot)
+        }
+    }
+
     // MARK: Effects of rooms
 
     mutating func apply(_ effect: RoomEffect, now: Instant) {
@@ -268,8 +302,7 @@ extension RelayEngine {
                     rooms.credit(handle, byteCount: body.bytes.count)
                 }
             }
-            guard links[slot]!.link.send(type, frame, on: key.session) == .full else { return }
-            drop(key.session, .slowConsumer, of: slot)
+            send(type, frame, on: key.session, of: slot)
         case .sendTransient(let key, let body):
             guard let slot = slot(key.link) else { return }
             touch(slot)
@@ -307,6 +340,8 @@ extension RelayEngine {
         links[slot]!.link.accept(key.session, opened)
         links[slot]!.sessions[key.session]!.handle = handle
         if links[slot]!.sessions[key.session]!.isSuspended { rooms.setSuspended(true, handle) }
+        links[slot]!.sessions[key.session]!.isHeldBack = true
+        links[slot]!.heldBack.append(key.session)
         let held = links[slot]!.sessions[key.session]!.held
         links[slot]!.heldByteCount -= links[slot]!.sessions[key.session]!.uncreditedByteCount
         links[slot]!.sessions[key.session]!.held = []
@@ -333,6 +368,7 @@ extension RelayEngine {
         touched = []
         for slot in slots where links[slot] != nil {
             links[slot]!.isTouched = false
+            releaseHeldBack(slot)
             armLink(slot)
             guard let connection = links[slot]!.connection, links[slot]!.link.hasOutput(now: now) else { continue }
             askToTransmit(connection, now: now)

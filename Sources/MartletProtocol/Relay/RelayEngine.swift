@@ -175,11 +175,12 @@ public struct RelayEngine: ~Copyable {
     /// The next thing to do; nil when there is none until the next event.
     public mutating func nextOutput(now: Instant) -> RelayOutput? {
         while true {
-            if let output = outputs.popFirst() { return output }
+            // Effects first: a shell that answers an output at once would heap up those of many rooms.
             if let effect = rooms.nextEffect() {
                 apply(effect, now: now)
                 continue
             }
+            if let output = outputs.popFirst() { return output }
             guard !touched.isEmpty else { return nil }
             flushTouched(now: now)
         }

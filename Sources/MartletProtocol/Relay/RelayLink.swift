@@ -6,6 +6,12 @@ struct RelayLink: Sendable {
     static let maxHeldFrames = 1024
     /// Bytes that all sessions of a link may send before their rooms have been loaded, beside what has credit.
     static let maxHeldByteCount = 64 * 1024
+    /// Bytes that wait for a device or its acknowledgement, objects counted, beyond which its rooms hold messages back.
+    static let holdingByteCount = 512 * 1024
+    /// The same at the most; a session that wants more is reset (HOSTILE row 20).
+    static let maxQueuedByteCount = 960 * 1024
+    /// What a frame that waits costs beside its bytes: its place in the queue and its body's objects.
+    static let entryByteCount = 192
     /// Transient frames that a link may send a minute before further ones are dropped.
     static let transientsPerMinute = 600
 
@@ -21,6 +27,10 @@ struct RelayLink: Sendable {
     var transients = TokenBucket(burst: 100, perMinute: RelayLink.transientsPerMinute)
     /// Bytes without credit that all sessions hold.
     var heldByteCount = 0
+    /// Bytes that wait, objects counted; made exact when it matters.
+    var queuedByteCount = 0
+    /// Sessions whose rooms hold messages back, those that have waited for longest first.
+    var heldBack = Deque<SessionID>()
     var isTouched = false
 
     /// A session's place in its room.
@@ -30,6 +40,8 @@ struct RelayLink: Sendable {
         var handle: MemberHandle?
         /// Whether the session asked to hold messages back.
         var isSuspended = false
+        /// Whether its room holds messages back, because enough is on the link's way.
+        var isHeldBack = false
         /// What came before that.
         var held: [OrderedFrame] = []
 

@@ -47,8 +47,13 @@ extension Room {
         leave(handle, into: &effects)
     }
 
-    /// Ends a turn: what was posted goes to the store, what was accepted is said.
+    /// Ends a turn: what is durable goes to the members, what was posted to the store, what was accepted is said.
     mutating func flush(into effects: inout Deque<RoomEffect>) {
+        if hasNews {
+            hasNews = false
+            for slot in members.indices where members[slot] != nil { pump(slot, into: &effects) }
+            tail.trim(durable: durable)
+        }
         if storing == nil, let last = unstored.last {
             storing = last.offset
             effects.append(.append(name, unstored))
@@ -76,8 +81,7 @@ extension Room {
             for offset in published...durable {
                 if let entry = tail[offset] { confirm(entry, into: &effects) }
             }
-            for slot in members.indices where members[slot] != nil { pump(slot, into: &effects) }
-            tail.trim(durable: durable)
+            hasNews = true
         }
         if durable < batch { storeFailed(into: &effects) } else { storing = nil }
     }

@@ -61,6 +61,8 @@ struct Room: Sendable {
     let index: Int32
     var isLoading = true
     var isTouched = false
+    /// Whether messages have become durable that members have not been offered.
+    var hasNews = false
     var waiting: [JoinRequest] = []
 
     var tail = LogTail(first: 1)
@@ -133,6 +135,7 @@ struct Room: Sendable {
         if let tail = join.open.tail { cursor = max(cursor, durable - min(durable, UInt64(tail))) }
         var member = RoomMember(key: join.member, who: join.who, cursor: cursor, noLocal: join.open.noLocal)
         member.mark = markOfDevice[join.who]
+        member.isHeldBack = join.isHeldBack
         let slot = freeSlots.popLast() ?? members.count
         if slot == members.count { members.append(member) } else { members[slot] = member }
         memberCount += 1
@@ -160,6 +163,12 @@ struct Room: Sendable {
     mutating func setSuspended(_ isSuspended: Bool, _ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
         guard let slot = slot(handle) else { return }
         members[slot]?.isSuspended = isSuspended
+        pump(slot, into: &effects)
+    }
+
+    mutating func setHeldBack(_ isHeldBack: Bool, _ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
+        guard let slot = slot(handle) else { return }
+        members[slot]?.isHeldBack = isHeldBack
         pump(slot, into: &effects)
     }
 

@@ -40,6 +40,8 @@ struct RoomMember: Sendable {
     var isSuspended = false
     var isAway = false
     var isReading = false
+    /// Whether its link has enough on its way already.
+    var isHeldBack = false
     /// Runs accepted since the last flush.
     var accepted: [AcceptedRun] = []
     /// Its device's place in the room's marks, once it has posted.
@@ -53,7 +55,7 @@ struct RoomMember: Sendable {
         noLocal && entry.device == who.device && entry.sender == who.account
     }
 
-    var mayReceive: Bool { !isSuspended && !isReading && credit > 0 }
+    var mayReceive: Bool { !isSuspended && !isHeldBack && !isReading && credit > 0 }
 
     mutating func noteAccepted(_ counter: UInt64, at offset: UInt64) {
         if let longer = accepted.last?.extended(by: counter, at: offset) {
@@ -72,11 +74,14 @@ public struct JoinRequest: Equatable, Sendable {
     public var who: DeviceKey
     /// What it said in `open`.
     public var open: Open
+    /// Whether messages are held back until `Rooms.setHeldBack` says otherwise.
+    public var isHeldBack: Bool
 
     /// A session's wish to join.
-    public init(member: MemberKey, who: DeviceKey, open: Open) {
+    public init(member: MemberKey, who: DeviceKey, open: Open, isHeldBack: Bool = false) {
         self.member = member
         self.who = who
         self.open = open
+        self.isHeldBack = isHeldBack
     }
 }

@@ -11,7 +11,7 @@ public struct Rooms: Sendable {
     private var rooms: [Room?] = []
     private var freeSlots: [Int] = []
     private var indexOfName: [RoomName: Int] = [:]
-    private var touched: [Int] = []
+    private var touched = Deque<Int>()
     private var requestDeadlines = TimerQueue<Int>()
     private var effects = Deque<RoomEffect>()
 
@@ -25,10 +25,14 @@ public struct Rooms: Sendable {
     public var deadline: Instant? { requestDeadlines.earliest }
 
     /// The next thing to do; nil when there is none until the next event.
+    ///
+    /// Rooms end their turn one by one: what one wants done is taken before the next fills the links' queues further.
     public mutating func nextEffect() -> RoomEffect? {
-        if let effect = effects.popFirst() { return effect }
-        flush()
-        return effects.popFirst()
+        while true {
+            if let effect = effects.popFirst() { return effect }
+            guard let index = touched.popFirst() else { return nil }
+            flush(index)
+        }
     }
 
     /// A session wants to be a member.
@@ -99,6 +103,11 @@ public struct Rooms: Sendable {
         }
     }
 
+    /// A member's link has enough on its way, or has room again.
+    public mutating func setHeldBack(_ isHeldBack: Bool, _ handle: MemberHandle) {
+        with(handle) { $0.setHeldBack(isHeldBack, handle, into: &$1) }
+    }
+
     /// A member's link lost its connection, or has one again.
     public mutating func setAway(_ isAway: Bool, _ handle: MemberHandle) {
         with(handle) { $0.setAway(isAway, handle, into: &$1) }
@@ -165,14 +174,12 @@ public struct Rooms: Sendable {
         touched.append(index)
     }
 
-    private mutating func flush() {
-        for index in touched where rooms[index] != nil {
-            rooms[index]!.isTouched = false
-            rooms[index]!.flush(into: &effects)
-            requestDeadlines.set(index, at: rooms[index]!.requestTimers.earliest)
-            if rooms[index]!.isIdle { drop(index) }
-        }
-        touched.removeAll(keepingCapacity: true)
+    private mutating func flush(_ index: Int) {
+        guard rooms[index] != nil else { return }
+        rooms[index]!.isTouched = false
+        rooms[index]!.flush(into: &effects)
+        requestDeadlines.set(index, at: rooms[index]!.requestTimers.earliest)
+        if rooms[index]!.isIdle { drop(index) }
     }
 
     private mutating func drop(_ index: Int) {
