@@ -18,6 +18,8 @@ protocol Peer: AnyObject, Sendable {
     func cut() async
     /// Whether it acknowledges what comes and answers pings, as it does unless it is told not to.
     func setPolite(_ isPolite: Bool) async
+    /// How long ago the peer connected; nil where time is real and nobody measures it.
+    var age: Duration? { get }
     /// Reads no more, as far as the relay's side can see.
     func pauseReading() async
 }

@@ -49,6 +49,24 @@ struct Speaker {
             on: session, flags: flags)
     }
 
+    /// What `words` say under the sequences that were used last: the same frames once more.
+    mutating func repeating(_ words: (inout Speaker) -> [UInt8]) -> [UInt8] {
+        for session in sequences.keys where session != .control { sequences[session]! -= 1 }
+        return words(&self)
+    }
+
+    /// A frame on its own.
+    static func bytes(_ type: FrameType, _ body: [UInt8], flags: FrameFlags = []) -> [UInt8] {
+        FrameHeader(type: type, flags: flags).frame(body: body.rawBytes)
+    }
+
+    /// A header without the body that it announces.
+    static func header(_ type: FrameType, bodyByteCount: UInt32, session: SessionID = .control) -> [UInt8] {
+        var header = FrameHeader(type: type, session: session).frame(body: [UInt8]().rawBytes)
+        for index in 0..<4 { header[20 + index] = UInt8(truncatingIfNeeded: bodyByteCount >> UInt32(24 - 8 * index)) }
+        return header
+    }
+
     /// What a device says first.
     static func hello(
         _ account: String = "alice", device: UInt64 = 1, credential: String? = nil, limits: Limits = Limits(),

@@ -31,7 +31,10 @@ enum Venue: CaseIterable, Sendable, CustomTestStringConvertible {
             try await body(.engine(VirtualHall(configuration)))
         case .socket:
             shorten(&configuration)
-            try await withRelay(configuration) { relay, port in try await body(.socket(relay, port)) }
+            let log = EventLog()
+            try await withRelay(configuration, onEvent: log.note) { relay, port in
+                try await body(.socket(relay, port, log))
+            }
         }
     }
 }
@@ -39,12 +42,12 @@ enum Venue: CaseIterable, Sendable, CustomTestStringConvertible {
 /// A running relay at a venue.
 enum Stage {
     case engine(VirtualHall)
-    case socket(Relay, UInt16)
+    case socket(Relay, UInt16, EventLog)
 
     func connect() async throws -> any Peer {
         switch self {
         case .engine(let hall): hall.connect()
-        case .socket(_, let port): try await WirePeer.connect(to: port)
+        case .socket(_, let port, _): try await WirePeer.connect(to: port)
         }
     }
 
@@ -60,9 +63,19 @@ enum Stage {
         get async {
             switch self {
             case .engine(let hall): hall.engine.statistics
-            case .socket(let relay, _): await relay.statistics
+            case .socket(let relay, _, _): await relay.statistics
             }
         }
+    }
+
+    /// Why the relay ended connections, in its own words.
+    var faults: [ErrorCode] {
+        let notes: [RelayNote] =
+            switch self {
+            case .engine(let hall): hall.notes
+            case .socket(_, _, let log): log.notes
+            }
+        return notes.compactMap { if case .faulted(let code) = $0 { code } else { nil } }
     }
 
     /// Messages that the relay has stored.
@@ -70,9 +83,6 @@ enum Stage {
 }
 
 extension Peer {
-    /// How long ago the peer connected; nil where time is real and nobody measures it.
-    var age: Duration? { (self as? VirtualPeer)?.age }
-
     /// What the engine holds of the peer's bytes; nil where nobody can look.
     func heldByteCount(at stage: Stage) -> Int? {
         guard case .engine(let hall) = stage, let peer = self as? VirtualPeer else { return nil }

@@ -13,6 +13,8 @@ final class VirtualHall: @unchecked Sendable {
     private(set) var engine: RelayEngine
     private(set) var now = Instant(nanoseconds: 1_000_000_000)
     let store = InMemoryStore()
+    /// What the authenticator says to everybody instead of letting them in.
+    var refusal: Notice?
     /// Whether the authenticator answers.
     var authenticates = true
     /// Bytes that a connection's kernel takes for a peer that does not read.
@@ -71,6 +73,17 @@ final class VirtualHall: @unchecked Sendable {
         return connection.framer.framer.storageByteCount + connection.held.count
     }
 
+    /// From now on the peer's kernel takes nothing more.
+    func stall(_ peer: VirtualPeer) {
+        peer.isReading = false
+        peer.unread = [UInt8](repeating: 0, count: kernelByteCount)
+    }
+
+    /// Bytes that wait for a peer or its acknowledgement, with what it takes to keep them.
+    func heldForSending(to peer: VirtualPeer) -> Int {
+        link(of: peer)?.queuedByteCount(perFrame: RelayLink.entryByteCount) ?? 0
+    }
+
     func link(of peer: VirtualPeer) -> Link? {
         guard let slot = engine.slot(peer.key), let link = engine.connections[slot]?.linkSlot else { return nil }
         return engine.links[link]?.link
@@ -101,6 +114,7 @@ final class VirtualHall: @unchecked Sendable {
     }
 
     private func admit(_ key: ConnectionKey, _ request: AuthenticationRequest) {
+        if let refusal { return engine.authenticated(key, .refused(refusal), now: now) }
         tokens += 1
         let token = ResumeToken(tokens, 0, 0, 0)
         engine.authenticated(
@@ -162,7 +176,7 @@ final class VirtualPeer: Peer, @unchecked Sendable {
     let key: ConnectionKey
     private unowned let hall: VirtualHall
     private let connectedAt: Instant
-    private var speaker = Speaker()
+    var speaker = Speaker()
     private var cutter = FrameCutter()
     private var arrivals = Deque<ReceivedFrame>()
     private var replies: [UInt8] = []
@@ -181,8 +195,7 @@ final class VirtualPeer: Peer, @unchecked Sendable {
         connectedAt = hall.now
     }
 
-    /// How long ago the peer connected.
-    var age: Duration { hall.now - connectedAt }
+    var age: Duration? { hall.now - connectedAt }
 
     func send(_ bytes: [UInt8]) async { give(bytes) }
 

@@ -64,6 +64,8 @@ final class WirePeer: Peer, TransportHandler, @unchecked Sendable {
         await onLoop { [self] in self.isPolite = isPolite }
     }
 
+    var age: Duration? { nil }
+
     func pauseReading() async {
         await onLoop { [self] in connection.pauseReading() }
     }

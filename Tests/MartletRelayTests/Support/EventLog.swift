@@ -1,0 +1,18 @@
+import MartletProtocol
+import MartletRelay
+import Synchronization
+
+/// Remembers what a relay tells of itself.
+final class EventLog: Sendable {
+    private let events = Mutex<[RelayEvent]>([])
+
+    var note: @Sendable (RelayEvent) -> Void {
+        { event in self.events.withLock { $0.append(event) } }
+    }
+
+    var all: [RelayEvent] { events.withLock { $0 } }
+
+    var notes: [RelayNote] {
+        all.compactMap { if case .note(let note) = $0 { note } else { nil } }
+    }
+}
