@@ -20,8 +20,11 @@ struct Row05SlowlorisTests {
             let peer = try await stage.connect()
             await peer.send(Array(Speaker.bytes(.hello, Speaker.hello().encode()).dropLast()))
             #expect(peer.heldByteCount(at: stage) ?? 0 <= 16 * 1024)
-            #expect(try await peer.farewell()?.code == .handshakeTimeout)
+            // On a busy machine the deadline may come before the bytes, which would pay for the words.
+            let code = try await peer.farewell()?.code
+            #expect(code == .handshakeTimeout || peer.age == nil && code == nil)
             if let age = peer.age { #expect(age == .seconds(5)) }
+            #expect(stage.faults == [.handshakeTimeout])
         }
     }
 
