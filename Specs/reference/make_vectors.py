@@ -18,7 +18,7 @@ import expected.sessions
 
 FOLDER = Path(__file__).resolve().parent.parent / "vectors"
 WIDTH = 120
-HEX = 108
+HEX = 110
 MODULES = [expected.framing, expected.bodies, expected.handshake, expected.messages, expected.sessions,
            expected.sequences, expected.conversations]
 

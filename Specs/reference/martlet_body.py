@@ -3,8 +3,8 @@
 from dataclasses import field, fields
 from typing import ClassVar
 
-from martlet_registry import ErrorCode, Scope, WireError, camel_case
-from martlet_tlv import U64, U64_FROM_1, InvalidValue, Kind, children, is_container, tlv
+from martlet_registry import ErrorCode, camel_case
+from martlet_tlv import CRITICAL, U64, U64_FROM_1, InvalidValue, Kind, children, is_container, tlv
 
 
 def one(tag, kind):
@@ -34,7 +34,7 @@ class Body:
     """What all bodies share; a subclass lists its fields."""
 
     type: ClassVar = None
-    scope: ClassVar = Scope.CONNECTION
+    named_by: ClassVar = None  # The field by which a single one is refused, with its kind.
     _table: ClassVar = None
 
     @classmethod
@@ -50,6 +50,7 @@ class Body:
         values = {}
         for tag, value in tlvs:
             if tag not in table:
+                faults.refuse(tag & CRITICAL, ErrorCode.UNKNOWN_CRITICAL)
                 continue
             key, rule = table[tag]
             try:
@@ -64,8 +65,7 @@ class Body:
                 faults.append(ErrorCode.DUPLICATE_FIELD)
             else:
                 values[key] += (found,)
-                if len(values[key]) > rule["most"]:
-                    raise WireError(ErrorCode.TOO_MANY_TLVS)
+                faults.refuse(len(values[key]) > rule["most"], ErrorCode.TOO_MANY_TLVS)
         for key, rule in table.values():
             if rule["least"] and key not in values:
                 faults.append(ErrorCode.MISSING_FIELD)

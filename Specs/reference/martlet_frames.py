@@ -6,7 +6,7 @@ from martlet_body import Body, Faults, many, maybe, one
 from martlet_registry import CLIENT, SERVER, ErrorCode, FrameType, Scope, WireError
 from martlet_tlv import (
     ACCOUNT, ECHO, POSITION, RUN, SESSION_ACK, SWITCH, U16, U32, U64, U64_FROM_1, VERSION,
-    InvalidValue, children, data, integer, name, text,
+    MAX_CLIENT_DATA_TLVS, MAX_CONTENT_TLVS, InvalidValue, children, count, data, integer, name, text,
 )
 
 TEXT_KIND = 0x1001
@@ -18,8 +18,11 @@ REASON = text(0, 256)
 
 
 def check_content(kind, content, faults):
-    """W-63. Whatever else a content holds is the application's affair."""
-    if kind != TEXT_KIND or content is None:
+    """W-27 and W-63. Whatever else a content holds is the application's affair."""
+    if content is None:
+        return
+    faults.refuse(len(content) > 6 * MAX_CONTENT_TLVS and count(content) > MAX_CONTENT_TLVS, ErrorCode.TOO_MANY_TLVS)
+    if kind != TEXT_KIND:
         return
     found = [value for tag, value in children(content) if tag == TEXT_TAG]
     faults.refuse(not found, ErrorCode.MISSING_FIELD)
@@ -34,7 +37,7 @@ def check_content(kind, content, faults):
 @dataclass(frozen=True, kw_only=True)
 class Data(Body):
     type = FrameType.DATA
-    scope = Scope.MESSAGE
+    named_by = (0x0040, U64_FROM_1)
     offset: int = maybe(0x0048, U64_FROM_1)
     accepted_at: int = maybe(0x0049, U64)
     device: int = maybe(0x0011, U64)
@@ -104,8 +107,8 @@ class Accepted(Body):
 @dataclass(frozen=True, kw_only=True)
 class Gap(Body):
     type = FrameType.GAP
-    first: int = one(0x0054, U64)
-    up_to: int = one(0x0062, U64)
+    first: int = one(0x0054, U64_FROM_1)
+    up_to: int = one(0x0062, U64_FROM_1)
 
     def check(self, sender, faults):
         faults.refuse(self.first > self.up_to)
@@ -136,7 +139,7 @@ class Limits(Body):
 class WithPositions(Body):
     def check(self, sender, faults):
         sessions = [position.session for position in self.session_position]
-        faults.refuse(len(set(sessions)) != len(sessions))
+        faults.refuse(len(set(sessions)) != len(sessions), ErrorCode.DUPLICATE_FIELD)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,13 +247,16 @@ class Resume(Body):
 @dataclass(frozen=True, kw_only=True)
 class Request(Body):
     type = FrameType.REQUEST
-    scope = Scope.REQUEST
+    named_by = (0x0070, U64)
     correlation: int = one(0x0070, U64)
     method: str = one(0x0071, name(64))
     deadline: int = one(0x0072, U32)
     recipient: str = maybe(0x0073, ACCOUNT)
     sender: str = maybe(0x004A, ACCOUNT)
     content: bytes = maybe(0x0142, BYTES)
+
+    def check(self, sender, faults):
+        check_content(None, self.content, faults)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -260,6 +266,9 @@ class Response(Body):
     status: int = one(0x0074, U16)
     reason: str = maybe(0x0002, REASON)
     content: bytes = maybe(0x0142, BYTES)
+
+    def check(self, sender, faults):
+        check_content(None, self.content, faults)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -277,13 +286,35 @@ BODIES = {
 }
 
 
-def read_body(frame_type, tlvs, sender=CLIENT):
-    """The value of a body whose structure `walk` has passed."""
+def read_body(frame_type, body, tlvs, sender=CLIENT):
+    """The value of a body with these outermost TLVs, whose structure `walk` has passed."""
     cls = BODIES[frame_type]
     faults = Faults()
-    body = cls.read(tlvs, sender, faults)
+    found = cls.read(tlvs, sender, faults)
+    if cls is Data:
+        relayed = any(tag in (0x0048, 0x0049, 0x0011, 0x004A) for tag, _ in tlvs)
+        most = MAX_CLIENT_DATA_TLVS
+        faults.refuse(not relayed and len(body) > 6 * most and count(body) > most, ErrorCode.TOO_MANY_TLVS)
     if not faults:
-        return body
-    if frame_type == FrameType.HELLO:
-        raise WireError(ErrorCode.INVALID_HELLO)
-    raise WireError(faults[0], cls.scope, also=faults)
+        return found
+    if cls is Hello:
+        faults = [ErrorCode.INVALID_HELLO if is_of_a_field(code) else code for code in faults]
+    scopes = {code: scope_of(cls, code, tlvs) for code in faults}
+    raise WireError(faults[0], scopes[faults[0]], also=scopes)
+
+
+def is_of_a_field(code):
+    return code >= ErrorCode.INVALID_VALUE
+
+
+def scope_of(cls, code, tlvs):
+    """W-72. Who cannot be told which message or request it is has more to lose (relay.md R-24, session.md S-58)."""
+    if not is_of_a_field(code) or cls.named_by is None:
+        return Scope.CONNECTION
+    tag, kind = cls.named_by
+    value = next((value for found, value in tlvs if found == tag), b"")
+    try:
+        kind.read(value)
+    except InvalidValue:
+        return Scope.SESSION if cls is Data else Scope.CONNECTION
+    return Scope.MESSAGE if cls is Data else Scope.REQUEST

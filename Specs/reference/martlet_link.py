@@ -1,22 +1,20 @@
 """Sequences, fragments and acknowledgements of one direction of one session (Specs/wire.md 3.5, 3.9, 7.1)."""
 
-from martlet_registry import ErrorCode, Scope, WireError
+from martlet_registry import ErrorCode, FrameType, Scope, WireError
 from martlet_tlv import SessionAck
 
 WINDOW = 8192
 MAX_RANGES = 32
+MAX_UNCREDITED = 64 * 1024
+CREDITED = (FrameType.DATA, FrameType.REQUEST, FrameType.RESPONSE)
 LOW = 1 << 32
 
 
 def whole_sequence(low, expected):
-    """W-12, RFC 9000 A.3: the 64-bit number with these low bits that is nearest to the one expected next."""
-    half = LOW // 2
-    candidate = expected - expected % LOW + low
-    if candidate <= expected - half and candidate < (1 << 64) - LOW:
-        return candidate + LOW
-    if candidate > expected + half and candidate >= LOW:
-        return candidate - LOW
-    return candidate
+    """W-12 and session.md S-17: the number with these low bits that is nearest to the one expected next. It can be
+    below 1, which no frame has."""
+    distance = (low - expected) % LOW
+    return expected + (distance if distance < LOW // 2 else distance - LOW)
 
 
 class ReceiveWindow:
@@ -30,7 +28,7 @@ class ReceiveWindow:
         """The whole sequence of a new frame, or None for one that has come before."""
         expected = self.cumulative + 1
         sequence = whole_sequence(low, expected)
-        if sequence >= expected + WINDOW:
+        if not 1 <= sequence < expected + WINDOW:
             raise WireError(ErrorCode.OUT_OF_WINDOW)
         if sequence < expected or sequence in self.beyond:
             return None
@@ -56,7 +54,7 @@ class ReceiveWindow:
 
 
 class Reassembler:
-    """Fragments to whole bodies (W-21, W-22). `add` takes the frames of one session in the order of their sequences."""
+    """Fragments to whole bodies (W-21, W-22, session.md S-44). `add` takes the frames of one session in the order of their sequences."""
 
     def __init__(self, max_message):
         self.max_message = max_message
@@ -69,7 +67,7 @@ class Reassembler:
         if self.type not in (None, frame_type):
             raise WireError(ErrorCode.PROTOCOL_VIOLATION)
         self.size += len(body)
-        if self.size > self.max_message:
+        if self.size > (self.max_message if frame_type in CREDITED else MAX_UNCREDITED):
             raise WireError(ErrorCode.MESSAGE_TOO_LARGE, Scope.SESSION)
         self.type = frame_type
         self.parts.append(body)

@@ -8,8 +8,8 @@ from martlet_registry import ErrorCode, WireError
 MAX_DEPTH = 8
 MAX_BODY_TLVS = 1024
 MAX_CONTENT_TLVS = 1008
+MAX_CLIENT_DATA_TLVS = 1020
 CRITICAL = 0x8000
-CONTENT = 0x0142
 
 TLV = struct.Struct(">HI")
 
@@ -25,7 +25,7 @@ def tlv(tag, value):
 
 
 def walk(body):
-    """Checks the structure of a whole body (W-23 to W-29) and returns its outermost TLVs as (tag, value) pairs.
+    """Checks the structure of a whole body (W-23 to W-27) and returns its outermost TLVs as (tag, value) pairs.
 
     One loop and a list of ends: the input's depth costs no stack. The first fault in the order of the bytes counts.
     """
@@ -33,8 +33,6 @@ def walk(body):
     ends = [len(body)]
     at = 0
     count = 0
-    content_end = -1  # Where the outermost content that is open ends; it has no depth of its own.
-    content_limit = 0
     while ends:
         end = ends[-1]
         if at == end:
@@ -45,23 +43,16 @@ def walk(body):
         tag, length = TLV.unpack_from(body, at)
         at += 6
         count += 1
-        if at > content_end:
-            content_end = -1
         if length > end - at:
             raise WireError(ErrorCode.MALFORMED_TLV)
-        if count > MAX_BODY_TLVS or (content_end >= 0 and count > content_limit):
+        if count > MAX_BODY_TLVS:
             raise WireError(ErrorCode.TOO_MANY_TLVS)
-        if tag & CRITICAL and content_end < 0:
-            raise WireError(ErrorCode.UNKNOWN_CRITICAL)
         if len(ends) == 1:
             outermost.append((tag, body[at : at + length]))
         if is_container(tag):
             if len(ends) > MAX_DEPTH:
                 raise WireError(ErrorCode.TLV_TOO_DEEP)
             ends.append(at + length)
-            if tag == CONTENT and content_end < 0:
-                content_end = at + length
-                content_limit = count + MAX_CONTENT_TLVS
         else:
             at += length
     return outermost
@@ -75,6 +66,18 @@ def children(value):
         tag, length = TLV.unpack_from(value, at)
         at += 6 + length
         found.append((tag, value[at - length : at]))
+    return found
+
+
+def count(value):
+    """How many TLVs a container that `walk` has passed holds, nested ones counted."""
+    found = 0
+    work = [value]
+    while work:
+        for tag, inner in children(work.pop()):
+            found += 1
+            if is_container(tag):
+                work.append(inner)
     return found
 
 

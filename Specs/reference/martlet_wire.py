@@ -21,6 +21,7 @@ CHECKED_HEADER_SIZE = 24
 HANDSHAKE_MAX_BODY = 12 * 1024
 NONE, ZLIB = 0, 1
 CRITICAL = 0x8000
+MAY_BE_CUT = (FrameType.DATA, FrameType.REQUEST, FrameType.RESPONSE, FrameType.OPENED)
 SECRET = (FrameType.HELLO, FrameType.WELCOME, FrameType.REJECT)
 BEFORE_WELCOME = (FrameType.WELCOME, FrameType.REJECT, FrameType.GOAWAY)
 
@@ -124,6 +125,8 @@ class Framer:
         body = bytes(have[HEADER_SIZE:size])
         if not header.flags & Flags.CHECKSUMMED or header.checksum != checksum(have[:CHECKED_HEADER_SIZE], body):
             raise WireError(ErrorCode.BAD_CHECKSUM)
+        if header.compression != NONE and (not self.zlib_allowed or header.type in SECRET):
+            raise WireError(ErrorCode.COMPRESSION_NOT_ALLOWED)
         frame = WireFrame(header, body, self._at)
         del have[:size]
         self._at += size
@@ -143,24 +146,21 @@ class Framer:
         kind = int.from_bytes(have[6:8], "big")
         if int.from_bytes(have[20:24], "big") > self.max_body:
             raise WireError(ErrorCode.FRAME_TOO_LARGE)
-        if not self._allows(have[17], kind):
+        if have[17] not in (NONE, ZLIB):
             raise WireError(ErrorCode.COMPRESSION_NOT_ALLOWED)
         if self.first_is_hello and kind != FrameType.HELLO:
             raise WireError(ErrorCode.EXPECTED_HELLO)
 
-    def _allows(self, compression, kind):
-        return compression == NONE or (compression == ZLIB and self.zlib_allowed and kind not in SECRET)
-
 
 def is_known(header, sender):
     """Whether the type is known; raises what breaks 13.1's columns or another rule of the header (W-13, W-74)."""
-    if not header.is_reliable and (header.sequence or header.has_more):
-        raise WireError(ErrorCode.PROTOCOL_VIOLATION)
     rule = RULES.get(header.type)
     if rule is None:
         if header.type & CRITICAL:
             raise WireError(ErrorCode.UNKNOWN_CRITICAL)
         return False
+    if not header.is_reliable and header.sequence or header.has_more and header.type not in MAY_BE_CUT:
+        raise WireError(ErrorCode.PROTOCOL_VIOLATION)
     reliable, column, senders = rule
     if header.is_reliable != reliable or not Sessions.allow(column, header.session) or sender not in senders:
         raise WireError(ErrorCode.PROTOCOL_VIOLATION)
@@ -217,9 +217,9 @@ class Receiver:
             return None
         with self._ending(frame):
             header = frame.header
+            self._check_phase(header)
             if not is_known(header, self.sender):
                 return frame._replace(body=None)
-            self._check_phase(header)
             if header.compression == ZLIB:
                 return frame._replace(body=inflated(frame.body, self.framer.max_body))
             return frame
@@ -272,14 +272,14 @@ class Receiver:
         begun = self._in_fragments.pop(header.session, None)
         if begun not in (None, header.type):
             raise WireError(ErrorCode.PROTOCOL_VIOLATION)
-        if header.has_more:
+        if header.has_more and header.type in MAY_BE_CUT:
             self._in_fragments[header.session] = header.type
         return header.has_more or begun is not None
 
 
 def decode(frame_type, body, sender):
     """The value of a whole body, inflated and put together."""
-    return read_body(frame_type, walk(body), sender)
+    return read_body(frame_type, body, walk(body), sender)
 
 
 def encode(body, session=0, sequence=0, timestamp=0, priority=0, ack_now=False, compress=False, more=False, minor=MINOR):

@@ -77,6 +77,11 @@ def head(kind, length=0, session=0, sequence=0, timestamp=0, flags=0x08, compres
         ">IBBHIIBBHI", magic, major, minor, kind, sequence, timestamp, flags, compression, session, length)
 
 
+def header(kind, length=0, **fields):
+    """A header without its body, and with a checksum of 0."""
+    return head(kind, length, **fields) + u32(0)
+
+
 def frame(kind, *body, checksum=None, **fields):
     """A frame; `checksum` replaces the right one."""
     pieces = flat(body)

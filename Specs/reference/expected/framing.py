@@ -1,7 +1,7 @@
 """Vectors of Specs/wire.md 2, 3.1 to 3.7 and 13.1's columns."""
 
 from expected.vector import PLAIN, RELIABLE, VectorFile, shown
-from vector_bytes import frame, head, joined, repeat, t, u32, u64
+from vector_bytes import frame, header, joined, repeat, t, u32, u64
 
 NONCE = t(0x0033, u64(7))
 PING = frame(0x3001, NONCE)
@@ -48,8 +48,8 @@ def magic_and_versions(file):
 
 def flags(file):
     for bits in (0x40, 0x80, 0xC0):
-        file.stream(f"reserved flags 0x{bits:02X}, known from 17 bytes", "W-6 W-16",
-                    [cut(frame(0x3001, NONCE, flags=0x08 | bits), 17)], error="reservedBits")
+        file.stream(f"reserved flags 0x{bits:02X}, known from the header", "W-6 W-16",
+                    [header(0x3001, 14, flags=0x08 | bits)], error="reservedBits")
     for priority in range(4):
         file.good(f"priority {priority}", "W-17", 0x5005, [], {}, flags=0x09 | priority << 4)
     file.good("a ping that asks for an acknowledgement", "W-70", 0x3001, NONCE, {"nonce": "7"}, flags=0x0C)
@@ -66,29 +66,33 @@ def lengths(file):
         return [NONCE, t(0x7FFF, repeat(b"\x00", total - 14 - 6))]
 
     file.stream("a body as long as the limit", "W-7", frame(0x3001, filled(65_536)), [PING_SHOWN])
-    file.stream("a body longer than the limit by one, known from the header", "W-6 W-7", [head(0x3001, 65_537)],
+    file.stream("a body longer than the limit by one, known from the header", "W-6 W-7", [header(0x3001, 65_537)],
                 error="frameTooLarge")
-    file.stream("the longest length there is", "W-7", [head(0x3001, 0xFFFFFFFF)], error="frameTooLarge")
-    file.stream("a length that wraps with the header added", "W-7", [head(0x3001, 0xFFFFFFE4)], error="frameTooLarge")
+    file.stream("the longest length there is", "W-7", [header(0x3001, 0xFFFFFFFF)], error="frameTooLarge")
+    file.stream("a length that wraps with the header added", "W-7", [header(0x3001, 0xFFFFFFE4)], error="frameTooLarge")
     file.stream("the least limit that can be negotiated, met", "W-7", frame(0x3001, filled(17_408)), [PING_SHOWN],
                 maxBody=17_408)
-    file.stream("the least limit that can be negotiated, passed", "W-7", [head(0x3001, 17_409)],
+    file.stream("the least limit that can be negotiated, passed", "W-7", [header(0x3001, 17_409)],
                 error="frameTooLarge", maxBody=17_408)
-    file.stream("the second frame is too long", "W-6", [PING, head(0x3001, 65_537)], [PING_SHOWN],
+    file.stream("the second frame is too long", "W-6", [PING, header(0x3001, 65_537)], [PING_SHOWN],
                 error="frameTooLarge", at=42)
 
 
 def order_of_checks(file):
     long = 0xFFFFFF
     for name, bytes_, error in [
-        ("magic before version", head(0x3001, magic=0x8D4D5255, major=2), "badMagic"),
-        ("version before reserved flags", head(0x3001, major=2, flags=0xC8), "unsupportedVersion"),
-        ("reserved flags before length", head(0x3001, long, flags=0x48), "reservedBits"),
-        ("length before compression", head(0x3001, long, compression=9), "frameTooLarge"),
+        ("magic before version", header(0x3001, magic=0x8D4D5255, major=2), "badMagic"),
+        ("version before reserved flags", header(0x3001, major=2, flags=0xC8), "unsupportedVersion"),
+        ("reserved flags before length", header(0x3001, long, flags=0x48), "reservedBits"),
+        ("length before compression", header(0x3001, long, compression=9), "frameTooLarge"),
     ]:
         file.stream(f"order of checks: {name}", "W-6", [bytes_], error=error)
-    file.bad("order of checks: compression before checksum", "W-6 W-8", 0x3001, NONCE, "compressionNotAllowed",
-             compression=9, checksum=0)
+    file.stream("order of checks: a compression that is not known before the checksum", "W-6 W-8",
+                [header(0x3001, 14, compression=9)], error="compressionNotAllowed")
+    file.bad("order of checks: checksum before whether a body may be compressed", "W-8", 0x3001, NONCE, "badChecksum",
+             compression=1, checksum=0, given={"zlib": False})
+    file.bad("order of checks: whether a body may be compressed before the type", "W-8", 0x3001, NONCE,
+             "compressionNotAllowed", compression=1, session=1, given={"zlib": False})
     file.bad("order of checks: checksum before the type", "W-8", 0xF001, [], "badChecksum", checksum=0)
     file.bad("order of checks: the type before decompression", "W-8", 0x3001, b"no", "protocolViolation",
              compression=1, session=1)
@@ -148,6 +152,9 @@ def columns(file):
         file.bad(name, clauses, kind, [], "protocolViolation", given={"from": sender}, **fields)
     file.bad("a sequence in a frame that is not reliable", "W-13", 0x3001, NONCE, "protocolViolation", sequence=1)
     cancel = t(0x0070, u64(3))
+    for kind, name, session in [(0x2002, "receipt", 1), (0x5001, "open", 1), (0x5004, "reset", 0), (0x6003, "cancel", 0)]:
+        file.bad(f"moreFragments on {name}, which is not cut", "W-21 W-74", kind, [], "protocolViolation",
+                 flags=RELIABLE | 2, session=session)
     file.good("a request's cancel on session 0", "W-68", 0x6003, cancel, {"correlation": "3"}, session=0)
     file.good("a request's cancel on a session", "W-68", 0x6003, cancel, {"correlation": "3"}, session=65_535)
 
@@ -160,6 +167,9 @@ def unknown_types(file):
     fields = {"session": 1, "sequence": 5, "flags": RELIABLE}
     file.stream("an unknown reliable type is skipped", "W-73", [frame(0x1ABC, b"any", **fields), PING],
                 [shown(0x1ABC, skipped=True, **fields), PING_SHOWN])
+    odd = {"session": 7, "sequence": 9, "flags": PLAIN | 2}
+    file.stream("an unknown type's header keeps no rules", "W-73 W-74", [frame(0x1ABC, **odd), PING],
+                [shown(0x1ABC, skipped=True, **odd), PING_SHOWN])
     for kind in (0x8000, 0x9000, 0xFFFF):
         file.bad(f"the unknown critical type 0x{kind:04X}", "W-72 W-73", kind, [], "unknownCritical",
                  session=0, flags=PLAIN, sequence=0)

@@ -1,7 +1,7 @@
 """Vectors of Specs/wire.md 5: hello, welcome, reject, goaway, and what may be sent when."""
 
 from expected.vector import VectorFile, shown
-from vector_bytes import flat, frame, head, joined, repeat, size, t, times, u16, u32, u64
+from vector_bytes import flat, frame, header, joined, repeat, size, t, times, u16, u32, u64
 
 LIMITS = {
     "maxBody": (0x20, u32(65_536)), "maxMessage": (0x21, u32(1 << 20)), "linkWindow": (0x22, u32(1 << 20)),
@@ -128,7 +128,14 @@ def hello_resumes(file):
         "link": "9", "resumeToken": TOKEN.hex(),
         "sessionPosition": [{"session": session, "highest": "0"} for session in range(256)]}}, FRESH_CLIENT)
     bad("257 positions", "W-25", resume(many, position(256, 0)), error="tooManyTLVs")
-    bad("an unknown critical tag inside limits", "W-28", t(0x0150, t(0x8001)), error="unknownCritical")
+    file.bad("an unknown critical tag inside limits", "W-28", 0x4001,
+             hello(limits_tlv=t(0x0101, [t(*tlv) for tlv in LIMITS.values()], t(0x8001))), "unknownCritical", FRESH_CLIENT)
+    bad("an unknown critical tag inside resume", "W-28", t(0x0102, t(0x15, u64(9)), t(0x16, TOKEN), t(0x8001)),
+        error="unknownCritical")
+    file.good("an unknown tag inside limits and one inside resume", "W-28", 0x4001,
+              hello(t(0x0102, t(0x3000), t(0x15, u64(9)), t(0x16, TOKEN)),
+                    limits_tlv=t(0x0101, t(0x3000, b"any"), [t(*tlv) for tlv in LIMITS.values()])),
+              HELLO_SHOWN | {"resume": {"link": "9", "resumeToken": TOKEN.hex()}}, FRESH_CLIENT)
 
 
 def welcomes(file):
@@ -145,6 +152,8 @@ def welcomes(file):
         bad(f"a welcome without {field}", "W-36 W-72", welcome(without=field), "missingField")
     bad("a welcome with two versions", "W-25 W-40", welcome(t(0x05, b"\x01\x01")), "duplicateField")
     bad("a welcome with an epoch of 8 bytes", "W-30 W-72", welcome(epoch=u64(1)), "invalidValue")
+    bad("a welcome with two positions of one session", "W-25 W-36", welcome(t(0x0102, position(0, 7), position(0, 8))),
+        "duplicateField")
     bad("a welcome whose limits are below the least", "W-42", welcome(limits_tlv=limits(maxBody=u32(17_407))),
         "invalidValue")
 
@@ -180,11 +189,11 @@ def phases(file):
     first, first_shown = frame(0x4001, hello()), shown(0x4001, HELLO_SHOWN)
     answer, answer_shown = frame(0x4002, welcome()), shown(0x4002, WELCOME_SHOWN)
     no, no_shown = frame(0x4003, t(0x01, u16(0x0203))), shown(0x4003, {"code": 0x0203})
-    file.stream("a client's first frame is a ping, known from its header", "W-32", [head(0x3001, 14) + u32(0)],
+    file.stream("a client's first frame is a ping, known from its header", "W-32", [header(0x3001, 14)],
                 error="expectedHello", **FRESH_CLIENT)
-    file.stream("a client's first frame is of an unknown type", "W-32 W-73", [head(0x7000, 0) + u32(0)],
+    file.stream("a client's first frame is of an unknown type", "W-32 W-73", [header(0x7000, 1)],
                 error="expectedHello", **FRESH_CLIENT)
-    file.stream("a client's first frame is neither hello nor well formed", "W-6 W-32", [head(0x3001, 12_289)],
+    file.stream("a client's first frame is neither hello nor well formed", "W-6 W-32", [header(0x3001, 12_289)],
                 error="frameTooLarge", **FRESH_CLIENT)
     file.stream("frames right behind a hello", "W-35", [first, ping], [first_shown, ping_shown], **FRESH_CLIENT)
     file.stream("a second hello before welcome", "W-38", [first, first], [first_shown, first_shown], **FRESH_CLIENT)
@@ -192,9 +201,15 @@ def phases(file):
     padding = 12_288 - size(hello()) - 6
     file.stream("a hello of 12 KiB", "W-7", frame(0x4001, hello(), t(0x7FFF, repeat(b"\x00", padding))), [first_shown],
                 **FRESH_CLIENT)
-    file.stream("a hello of 12 KiB and a byte, known from its header", "W-7", [head(0x4001, 12_289)],
+    file.stream("a hello of 12 KiB and a byte, known from its header", "W-7", [header(0x4001, 12_289)],
                 error="frameTooLarge", **FRESH_CLIENT)
     file.stream("a server's first frame is a ping", "W-37 W-74", ping, error="protocolViolation", **FRESH_SERVER)
+    for kind, name in [(0x7000, "an unknown type"), (0xF000, "an unknown critical type")]:
+        file.stream(f"a server's first frame is of {name}", "W-37 W-74", frame(kind), error="protocolViolation",
+                    **FRESH_SERVER)
+    file.bad("a welcome on session 1", "W-74", 0x4002, welcome(), "protocolViolation", FRESH_SERVER, session=1)
+    file.bad("a reliable welcome", "W-74", 0x4002, welcome(), "protocolViolation", FRESH_SERVER, flags=9, sequence=1)
+    file.bad("a hello on session 1", "W-74", 0x4001, hello(), "protocolViolation", FRESH_CLIENT, session=1)
     file.stream("a reject, then a welcome", "W-38", [no, answer, ping], [no_shown, answer_shown, ping_shown],
                 **FRESH_SERVER)
     file.stream("a second welcome", "W-74", [answer, answer], [answer_shown], error="protocolViolation",
@@ -202,15 +217,15 @@ def phases(file):
     file.stream("a reject after welcome", "W-74", [answer, no], [answer_shown], error="protocolViolation",
                 at=28 + size(welcome()), **FRESH_SERVER)
     big = frame(0x3001, nonce, t(0x7FFF, repeat(b"\x00", 65_536 - 20)))
-    file.stream("a server's frames before welcome are at most 12 KiB", "W-7", [head(0x4004, 12_289)],
+    file.stream("a server's frames before welcome are at most 12 KiB", "W-7", [header(0x4004, 12_289)],
                 error="frameTooLarge", **FRESH_SERVER)
     file.stream("what welcome says holds from the next frame: its maxBody met", "W-7 W-42", [answer, big],
                 [answer_shown, ping_shown], **FRESH_SERVER)
     file.stream("what welcome says holds from the next frame: its maxBody passed", "W-7 W-42",
-                [answer, head(0x3001, 65_537)], [answer_shown], error="frameTooLarge", at=28 + size(welcome()),
+                [answer, header(0x3001, 65_537)], [answer_shown], error="frameTooLarge", at=28 + size(welcome()),
                 **FRESH_SERVER)
     plain = frame(0x4002, welcome(features=u64(14)))
-    file.stream("a welcome without zlib, then a compressed frame", "W-18 W-41", [plain, head(0x3001, 5, compression=1)],
+    file.stream("a welcome without zlib, then a compressed frame", "W-18 W-41", [plain, frame(0x3001, b"any", compression=1)],
                 [shown(0x4002, WELCOME_SHOWN | {"features": "14"})], error="compressionNotAllowed",
                 at=len(joined(plain)), **FRESH_SERVER)
 

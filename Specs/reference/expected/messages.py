@@ -26,13 +26,14 @@ def data(file):
     file.good("a relayed text", "W-61", 0x1000, [RELAYED, COUNTER, KIND, HI], PLAIN | RELAYED_SHOWN, FROM_SERVER)
     file.good("a relayed text with an unknown tag of its sender", "W-28 W-61", 0x1000,
               [RELAYED, COUNTER, t(0x3000, b"x"), KIND, HI], PLAIN | RELAYED_SHOWN, FROM_SERVER)
-    for missing, name in [(0, "counter"), (1, "kind"), (2, "content")]:
+    file.refused("a message without counter", "W-60 W-72", 0x1000, [KIND, HI], "missingField", "session")
+    for missing, name in [(1, "kind"), (2, "content")]:
         body = [tlv for i, tlv in enumerate([COUNTER, KIND, HI]) if i != missing]
         refused(f"a message without {name}", "W-60 W-72", "missingField", *body)
     for twice, name in [(COUNTER, "counter"), (KIND, "kind"), (HI, "content"), (t(0x43, u32(1)) * 2, "timeToLive")]:
         refused(f"a message with {name} twice", "W-25 W-72", "duplicateField", COUNTER, KIND, HI, twice)
-    refused("a counter of 0", "W-60 W-72", "invalidValue", t(0x40, u64(0)), KIND, HI)
-    refused("a counter of four bytes", "W-30 W-72", "invalidValue", t(0x40, u32(1)), KIND, HI)
+    for value, name in [(u64(0), "of 0"), (u32(1), "of four bytes")]:
+        file.refused(f"a counter {name}", "W-30 W-60 W-72", 0x1000, [t(0x40, value), KIND, HI], "invalidValue", "session")
     refused("a kind of four bytes", "W-30 W-72", "invalidValue", COUNTER, t(0x41, u32(0x1001)), HI)
     refused("a time to live of eight bytes", "W-30 W-72", "invalidValue", COUNTER, KIND, HI, t(0x43, u64(1)))
     for i, name in enumerate(RELAYED_SHOWN):
@@ -150,6 +151,7 @@ def gaps(file):
     file.good("a gap of one offset", "W-66", 0x2004, body(5, 5), {"first": "5", "upTo": "5"}, FROM_SERVER)
     file.good("a gap of many offsets", "W-66", 0x2004, body(1, LAST), {"first": "1", "upTo": str(LAST)}, FROM_SERVER)
     file.bad("a gap that ends before it begins", "W-66", 0x2004, body(6, 5), "invalidValue", FROM_SERVER)
+    file.bad("a gap from offset 0", "W-66", 0x2004, body(0, 5), "invalidValue", FROM_SERVER)
     for i, name in enumerate(["first", "upTo"]):
         file.bad(f"a gap without {name}", "W-66", 0x2004, [body(5, 5)[1 - i]], "missingField", FROM_SERVER)
 
@@ -172,6 +174,9 @@ def requests(file):
     refused("a method with a line feed", "W-31 W-72", "invalidValue", correlation, t(0x71, "a\n"), deadline)
     refused("a request without its method", "W-68 W-72", "missingField", correlation, deadline)
     refused("a request without its deadline", "W-68 W-72", "missingField", correlation, method)
+    file.bad("a request without its correlation", "W-68 W-72", 0x6001, [method, deadline], "missingField")
+    file.bad("a request with a correlation of four bytes", "W-30 W-72", 0x6001, [t(0x70, u32(3)), method, deadline],
+             "invalidValue")
     refused("a request with two methods", "W-25 W-72", "duplicateField", correlation, method, method, deadline)
     file.good("a recipient of 128 bytes", "W-31", 0x6001, [correlation, method, deadline, t(0x73, "r" * 128)],
               shown | {"recipient": times("r", 128)})

@@ -15,7 +15,7 @@ def wholes(file):
         ("one ahead", 77, 78, 78),
         ("one behind", 77, 76, 76),
         ("zero, which no frame has, at the beginning", 1, 0, 0),
-        ("no number is below zero", 1, LOW - 1, LOW - 1),
+        ("below zero, which no frame has either", 5, LOW - 16, -16),
         ("the last before the low bits wrap", LOW - 1, LOW - 1, LOW - 1),
         ("the low bits wrap", LOW, 0, LOW),
         ("the next after the wrap", LOW + 1, 1, LOW + 1),
@@ -23,15 +23,16 @@ def wholes(file):
         ("behind across the wrap", LOW + 3, LOW - 2, LOW - 2),
         ("a wrap later", 5 * LOW, LOW - 1, 5 * LOW - 1),
         ("another wrap later", 5 * LOW - 1, 0, 5 * LOW),
-        ("half a wrap ahead", 5 * LOW, LOW // 2, 5 * LOW + LOW // 2),
-        ("half a wrap and one ahead is behind", 5 * LOW, LOW // 2 + 1, 4 * LOW + LOW // 2 + 1),
-        ("half a wrap behind is ahead", 5 * LOW + LOW // 2, 0, 6 * LOW),
+        ("half a wrap less one ahead", 5 * LOW, LOW // 2 - 1, 5 * LOW + LOW // 2 - 1),
+        ("half a wrap ahead or behind is behind", 5 * LOW, LOW // 2, 4 * LOW + LOW // 2),
+        ("half a wrap behind or ahead is behind", 5 * LOW + LOW // 2, 0, 5 * LOW),
         ("less than half a wrap behind", 5 * LOW + LOW // 2, 1, 5 * LOW + 1),
+        ("session.md's second example", 0xFFFFFFFE, 1, LOW + 1),
+        ("session.md's third example", LOW + 2, LOW - 1, LOW - 1),
         ("RFC 9000's example, with its numbers", 0xA82F30EB, 0xA82F9B32, 0xA82F9B32),
         ("a store's number beside a wrapped header", 0x1_0000_0005, 4, 0x1_0000_0004),
         ("near the last number there is", LAST, LOW - 1, LAST),
         ("behind the last number there is", LAST, LOW - 2, LAST - 1),
-        ("no number is beyond 64 bits", LAST, 0, LAST - LOW + 1),
     ]:
         file.vectors.append({
             "name": name, "clauses": ["W-12"], "expected": str(expected), "low": low, "whole": str(whole)})
@@ -63,7 +64,9 @@ def windows(file):
     window("a sequence beyond the window by one", "W-14", 0, refused(8193), 0)
     window("the window moves with the first number", "W-14", 1, taken(8193) + refused(8194), 1, (8193, 8193))
     window("the window does not move with what came beyond a gap", "W-14", 0, taken(8192) + refused(8193), 0, (8192, 8192))
-    window("sequence zero never was", "W-11 W-14", 0, repeated(0) + taken(1), 1)
+    window("sequence zero never was", "W-11 W-14", 0, refused(0) + taken(1), 1)
+    window("a sequence below zero", "W-14", 4, refused(LOW - 16), 4)
+    window("a sequence of long ago", "W-14", 40, repeated(1), 40)
     window("the low bits wrap", "W-12", LOW - 2, taken(LOW - 1, LOW, LOW + 1), LOW + 1)
     window("repeated across the wrap", "W-12 W-14", LOW + 1, repeated(LOW - 1, LOW) + taken(LOW + 2), LOW + 2)
     window("a gap across the wrap", "W-12 W-48", LOW - 2, taken(LOW + 1, LOW), LOW - 2, (LOW, LOW + 1))
