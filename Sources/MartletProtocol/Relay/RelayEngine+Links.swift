@@ -296,7 +296,8 @@ extension RelayEngine {
             guard let slot = slot(key.link) else { return }
             touch(slot)
             var (type, frame) = (type, body)
-            if type == .data, body.bytes.count > links[slot]!.link.limits.maxMessageByteCount, let gap = gap(for: body) {
+            if type == .data, body.bytes.count > links[slot]!.link.limits.maxMessageByteCount, let gap = gap(for: body)
+            {
                 (type, frame) = (.gap, gap)
                 if let handle = links[slot]!.sessions[key.session]?.handle {
                     rooms.credit(handle, byteCount: body.bytes.count)

@@ -177,7 +177,7 @@ final class LinkPair {
                     break
                 }
             }
-            if !isWaiting[index], let deadline = end.link.deadline, deadline <= now {
+            if end.fault == nil, !isWaiting[index], let deadline = end.link.deadline, deadline <= now {
                 end.deadlinePassed(now: now)
                 if let again = end.link.deadline, again <= now, end.demands.isEmpty {
                     Issue.record("a deadline that does not move")
