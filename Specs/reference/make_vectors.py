@@ -18,7 +18,7 @@ import expected.sessions
 
 FOLDER = Path(__file__).resolve().parent.parent / "vectors"
 WIDTH = 120
-HEX = 110
+HEX = 106
 MODULES = [expected.framing, expected.bodies, expected.handshake, expected.messages, expected.sessions,
            expected.sequences, expected.conversations]
 
@@ -46,7 +46,7 @@ def written(value, column=0):
 def pair(key, item, column):
     name = f'"{key}": '
     there = written(item, column + len(name))
-    if "\n" not in there:
+    if "\n" not in there and column + len(name) + len(there) + 5 <= WIDTH:
         return name + there
     return name.rstrip() + "\n" + " " * (column + 1) + written(item, column + 1)
 

@@ -54,7 +54,10 @@ class ReceiveWindow:
 
 
 class Reassembler:
-    """Fragments to whole bodies (W-21, W-22, session.md S-44). `add` takes the frames of one session in the order of their sequences."""
+    """Fragments to whole bodies (W-21, W-22, session.md S-44).
+
+    `add` takes the frames of one session in the order of their sequences.
+    """
 
     def __init__(self, max_message):
         self.max_message = max_message

@@ -282,9 +282,11 @@ def decode(frame_type, body, sender):
     return read_body(frame_type, body, walk(body), sender)
 
 
-def encode(body, session=0, sequence=0, timestamp=0, priority=0, ack_now=False, compress=False, more=False, minor=MINOR):
+def encode(body, session=0, sequence=0, timestamp=0, priority=0, ack_now=False, compress=False, more=False,
+           minor=MINOR):
     """A whole frame of a body's value."""
-    return encode_bytes(body.type, body.encoded(), session, sequence, timestamp, priority, ack_now, compress, more, minor)
+    return encode_bytes(body.type, body.encoded(), session, sequence, timestamp, priority, ack_now, compress, more,
+                        minor)
 
 
 def encode_bytes(kind, body, session=0, sequence=0, timestamp=0, priority=0, ack_now=False, compress=False, more=False,

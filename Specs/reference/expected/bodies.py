@@ -109,14 +109,16 @@ def compression(file):
     whole = deflated(plain)
     for level, name in [(0, "stored"), (1, "fast"), (9, "best")]:
         file.good(f"a compressed body, {name}", "W-18", 0x3001, deflated(plain, level), SEVEN, compression=1)
-    file.good("a compressed body, a window of 512 bytes", "W-18", 0x3001, deflated(plain, wbits=9), SEVEN, compression=1)
+    file.good("a compressed body, a window of 512 bytes", "W-18", 0x3001, deflated(plain, wbits=9), SEVEN,
+              compression=1)
     file.good("a compressed body of several blocks", "W-18", 0x3001, blocks(plain), SEVEN, compression=1)
     file.good("an empty body, compressed", "W-18 W-23", 0x5005, deflated(b""), {}, compression=1)
     for name, body in [
         ("cut short by one byte", whole[:-1]), ("cut short to its first byte", whole[:1]), ("of no bytes", b""),
         ("without its sum", whole[:-4]), ("followed by a byte", whole + b"\x00"),
         ("twice over", whole + whole), ("whose Adler-32 is wrong", whole[:-1] + bytes([whole[-1] ^ 1])),
-        ("with a dictionary", deflated(plain, dictionary=b"a dictionary")), ("in gzip's format", deflated(plain, wbits=31)),
+        ("with a dictionary", deflated(plain, dictionary=b"a dictionary")), ("in gzip's format",
+                                                                             deflated(plain, wbits=31)),
         ("without zlib's head and sum", deflated(plain, wbits=-15)), ("that is not compressed at all", plain),
         ("of another method", b"\x79\x9a" + whole[2:]), ("whose head has a wrong check", b"\x78\x9d" + whole[2:]),
         ("with a block of the reserved type", b"\x78\x9c\x07" + whole[3:]),
@@ -135,7 +137,8 @@ def limits_of_inflating(file):
                  compression=1)
     file.bad("a limit that another negotiated, passed when inflated", "W-19", 0x3001, filled(17_409), "inflateLimit",
              compression=1, given={"maxBody": 17_408})
-    file.bad("wrong TLVs inside a compressed body", "W-8 W-24", 0x3001, deflated(b"\x00"), "malformedTLV", compression=1)
+    file.bad("wrong TLVs inside a compressed body", "W-8 W-24", 0x3001, deflated(b"\x00"), "malformedTLV",
+             compression=1)
     file.refused("a wrong field inside a compressed message", "W-72", 0x1000,
                  deflated(joined([t(0x40, u64(1)), t(0x41, b"\xf0"), t(0x0142)])), "invalidValue", "message",
                  compression=1)
@@ -167,7 +170,8 @@ def allowance(file):
         file.bad(f"compression {value}", "W-18", 0x3001, whole, "compressionNotAllowed", compression=value)
     file.bad("compression that was not negotiated", "W-18", 0x3001, whole, "compressionNotAllowed",
              compression=1, given={"zlib": False})
-    for kind, name, sender in [(0x4002, "welcome", "server"), (0x4003, "reject", "server"), (0x4001, "hello", "client")]:
+    for kind, name, sender in [(0x4002, "welcome", "server"), (0x4003, "reject", "server"),
+                               (0x4001, "hello", "client")]:
         file.bad(f"a compressed {name}", "W-18 W-20", kind, whole, "compressionNotAllowed",
                  given={"from": sender, "phase": "handshake"}, compression=1)
     file.bad("a compressed goaway before welcome", "W-18", 0x4004, whole, "compressionNotAllowed",

@@ -224,8 +224,10 @@ def make():
         (cut_between_fragments, "W-21 W-22 W-45"),
     ]:
         add(resumes, steps, clauses)
-    others = VectorFile("conversations", "Conversations past 2^32, and those that end otherwise than by a resume (wire.md 5 to 8).")
-    for steps, clauses in [(near_the_wrap, "W-11 W-12 W-45"), (refused_and_new, "W-35 W-38 W-46"), (turned_away, "W-38 W-43"),
+    others = VectorFile("conversations",
+                        "Conversations past 2^32, and those that end without a resume (wire.md 5 to 8).")
+    for steps, clauses in [(near_the_wrap, "W-11 W-12 W-45"), (refused_and_new, "W-35 W-38 W-46"),
+                           (turned_away, "W-38 W-43"),
                            (a_session_refused, "W-56 W-57 W-70")]:
         add(others, steps, clauses)
     return [resumes, others]

@@ -27,7 +27,8 @@ def magic_and_versions(file):
     file.stream("a frame of a header alone", "W-4 W-23", frame(0x5005, session=1, sequence=1, flags=RELIABLE),
                 [shown(0x5005, {}, session=1, sequence=1, flags=RELIABLE)])
     for count, prefix in enumerate([b"\x8e", b"\x8d\x4e", b"\x8d\x4d\x53", b"\x8d\x4d\x52\x55"], 1):
-        file.stream(f"the magic differs in byte {count}, which is the last to arrive", "W-5", [prefix], error="badMagic")
+        file.stream(f"the magic differs in byte {count}, which is the last to arrive", "W-5", [prefix],
+                    error="badMagic")
     file.stream("a protocol of text", "W-5", [b"GET / HTTP/1.1\r\n"], error="badMagic")
     file.stream("TLS where none is spoken", "W-5", [bytes.fromhex("16030100")], error="badMagic")
     file.stream("the magic in the other byte order", "W-5", [bytes.fromhex("54524d8d")], error="badMagic")
@@ -152,7 +153,8 @@ def columns(file):
         file.bad(name, clauses, kind, [], "protocolViolation", given={"from": sender}, **fields)
     file.bad("a sequence in a frame that is not reliable", "W-13", 0x3001, NONCE, "protocolViolation", sequence=1)
     cancel = t(0x0070, u64(3))
-    for kind, name, session in [(0x2002, "receipt", 1), (0x5001, "open", 1), (0x5004, "reset", 0), (0x6003, "cancel", 0)]:
+    for kind, name, session in [(0x2002, "receipt", 1), (0x5001, "open", 1), (0x5004, "reset", 0),
+                                (0x6003, "cancel", 0)]:
         file.bad(f"moreFragments on {name}, which is not cut", "W-21 W-74", kind, [], "protocolViolation",
                  flags=RELIABLE | 2, session=session)
     file.good("a request's cancel on session 0", "W-68", 0x6003, cancel, {"correlation": "3"}, session=0)
@@ -178,7 +180,7 @@ def unknown_types(file):
 
 
 def make():
-    stream = VectorFile("framing", "The stream: magic, versions, flags, timestamps and the end (wire.md 2, 3.2, 3.6, 3.7).")
+    stream = VectorFile("framing", "Magic, versions, flags, timestamps and the end (wire.md 2, 3.2, 3.6, 3.7).")
     magic_and_versions(stream)
     flags(stream)
     ends(stream)

@@ -129,7 +129,8 @@ def hello_resumes(file):
         "sessionPosition": [{"session": session, "highest": "0"} for session in range(256)]}}, FRESH_CLIENT)
     bad("257 positions", "W-25", resume(many, position(256, 0)), error="tooManyTLVs")
     file.bad("an unknown critical tag inside limits", "W-28", 0x4001,
-             hello(limits_tlv=t(0x0101, [t(*tlv) for tlv in LIMITS.values()], t(0x8001))), "unknownCritical", FRESH_CLIENT)
+             hello(limits_tlv=t(0x0101, [t(*tlv) for tlv in LIMITS.values()],
+                                t(0x8001))), "unknownCritical", FRESH_CLIENT)
     bad("an unknown critical tag inside resume", "W-28", t(0x0102, t(0x15, u64(9)), t(0x16, TOKEN), t(0x8001)),
         error="unknownCritical")
     file.good("an unknown tag inside limits and one inside resume", "W-28", 0x4001,
@@ -172,7 +173,8 @@ def refusals(file):
     file.good("a reason of 256 bytes", "W-30", 0x4004, [t(0x01, u16(0)), t(0x02, "r" * 256)],
               {"code": 0, "reason": times("r", 256)}, FRESH_SERVER)
     file.good("an empty reason", "W-30", 0x4004, [t(0x01, u16(0)), t(0x02)], {"code": 0, "reason": ""}, FRESH_SERVER)
-    file.bad("a reason of 257 bytes", "W-30", 0x4004, [t(0x01, u16(0)), t(0x02, "r" * 257)], "invalidValue", FRESH_SERVER)
+    file.bad("a reason of 257 bytes", "W-30", 0x4004, [t(0x01, u16(0)), t(0x02, "r" * 257)], "invalidValue",
+             FRESH_SERVER)
     file.good("a redirect of 512 bytes", "W-30", 0x4004, [t(0x01, u16(0x020A)), t(0x04, "h" * 512)],
               {"code": 0x020A, "redirect": times("h", 512)}, FRESH_SERVER)
     for value, name in [("h" * 513, "of 513 bytes"), ("", "of no bytes")]:
@@ -225,7 +227,8 @@ def phases(file):
                 [answer, header(0x3001, 65_537)], [answer_shown], error="frameTooLarge", at=28 + size(welcome()),
                 **FRESH_SERVER)
     plain = frame(0x4002, welcome(features=u64(14)))
-    file.stream("a welcome without zlib, then a compressed frame", "W-18 W-41", [plain, frame(0x3001, b"any", compression=1)],
+    file.stream("a welcome without zlib, then a compressed frame", "W-18 W-41",
+                [plain, frame(0x3001, b"any", compression=1)],
                 [shown(0x4002, WELCOME_SHOWN | {"features": "14"})], error="compressionNotAllowed",
                 at=len(joined(plain)), **FRESH_SERVER)
 

@@ -33,7 +33,8 @@ def data(file):
     for twice, name in [(COUNTER, "counter"), (KIND, "kind"), (HI, "content"), (t(0x43, u32(1)) * 2, "timeToLive")]:
         refused(f"a message with {name} twice", "W-25 W-72", "duplicateField", COUNTER, KIND, HI, twice)
     for value, name in [(u64(0), "of 0"), (u32(1), "of four bytes")]:
-        file.refused(f"a counter {name}", "W-30 W-60 W-72", 0x1000, [t(0x40, value), KIND, HI], "invalidValue", "session")
+        file.refused(f"a counter {name}", "W-30 W-60 W-72", 0x1000, [t(0x40, value), KIND, HI], "invalidValue",
+                     "session")
     refused("a kind of four bytes", "W-30 W-72", "invalidValue", COUNTER, t(0x41, u32(0x1001)), HI)
     refused("a time to live of eight bytes", "W-30 W-72", "invalidValue", COUNTER, KIND, HI, t(0x43, u64(1)))
     for i, name in enumerate(RELAYED_SHOWN):
@@ -63,7 +64,8 @@ def texts(file):
     refused("an empty text", "invalidValue", t(0x0201))
     for name, value in [
         ("a lone byte", b"\x80"), ("a sequence cut short", b"\xe2\x82"), ("an overlong slash", b"\xc0\xaf"),
-        ("an overlong U+0000", b"\xe0\x80\x80"), ("a surrogate", b"\xed\xa0\x80"), ("beyond U+10FFFF", b"\xf4\x90\x80\x80"),
+        ("an overlong U+0000", b"\xe0\x80\x80"), ("a surrogate", b"\xed\xa0\x80"),
+        ("beyond U+10FFFF", b"\xf4\x90\x80\x80"),
     ]:
         refused(f"a text that is not UTF-8: {name}", "invalidValue", t(0x0201, value))
     file.good("a content of a kind without rules may hold anything", "W-29", 0x1000,

@@ -63,7 +63,8 @@ def windows(file):
     window("the last sequence of the window", "W-14", 0, taken(8192), 0, (8192, 8192))
     window("a sequence beyond the window by one", "W-14", 0, refused(8193), 0)
     window("the window moves with the first number", "W-14", 1, taken(8193) + refused(8194), 1, (8193, 8193))
-    window("the window does not move with what came beyond a gap", "W-14", 0, taken(8192) + refused(8193), 0, (8192, 8192))
+    window("the window does not move with what came beyond a gap", "W-14", 0, taken(8192) + refused(8193), 0,
+           (8192, 8192))
     window("sequence zero never was", "W-11 W-14", 0, refused(0) + taken(1), 1)
     window("a sequence below zero", "W-14", 4, refused(LOW - 16), 4)
     window("a sequence of long ago", "W-14", 40, repeated(1), 40)
