@@ -162,8 +162,10 @@ public struct ClientEngine: ~Copyable {
     /// When `deadlinePassed` wants to be called.
     public var deadline: Instant? {
         var earliest = timers.earliest
+        // Before the welcome the machine's deadline is the only one: the server may take its time to let us in.
         let beat = isEstablished ? heartbeat.deadline : nil
-        for candidate in [machine.deadline, policy.deadline, beat, link.deadline] {
+        let linkDeadline = isEstablished ? link.deadline : nil
+        for candidate in [machine.deadline, policy.deadline, beat, linkDeadline] {
             if let candidate { earliest = min(earliest ?? candidate, candidate) }
         }
         return earliest
@@ -174,7 +176,7 @@ public struct ClientEngine: ~Copyable {
         perform(machine.deadlinePassed(now: now), now: now)
         follow(policy.deadlinePassed(now: now), now: now)
         if isEstablished { obey(heartbeat.deadlinePassed(now: now, random: nonce()), now: now) }
-        if link.isAttached {
+        if isEstablished {
             switch link.deadlinePassed(now: now) {
             case .proceed: break
             case .replaceConnection: lose(.lost, now: now)

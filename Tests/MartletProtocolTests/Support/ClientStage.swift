@@ -13,6 +13,10 @@ final class ClientStage {
     var maker = FrameMaker()
     /// Whether the client is given its credential when it asks.
     var givesCredentials = true
+    /// Whether the server answers pings.
+    var answersPings = false
+    /// Whether a close in good order is answered.
+    var finishesCloses = true
     /// Whether what the client has to send is taken from it.
     var takesBytes = true
 
@@ -23,10 +27,7 @@ final class ClientStage {
     }
 
     /// The connection that the client asked for last.
-    var connection: ConnectionID {
-        for case .connect(let id, _) in outputs.reversed() { return id }
-        return .none
-    }
+    private(set) var connection = ConnectionID.none
 
     var states: [ClientStatus.State] {
         outputs.compactMap { output in
@@ -131,7 +132,10 @@ final class ClientStage {
         act { $0.start(now: $1) }
         accept()
         welcome()
-        if room != nil { opened(.first) }
+        if room != nil {
+            opened(.first)
+            acknowledge(1)
+        }
         return id
     }
 
@@ -151,12 +155,15 @@ final class ClientStage {
         while let output = engine.nextOutput(now: now) {
             switch output {
             case .transmit(let id): take(id)
+            case .connect(let id, _):
+                outputs.append(output)
+                connection = id
             case .fetchCredential(let id):
                 outputs.append(output)
                 if givesCredentials { engine.credential(nil, for: id, now: now) }
             case .close(let id, let isGraceful):
                 outputs.append(output)
-                if isGraceful {
+                if isGraceful, finishesCloses {
                     take(id)
                     engine.closed(id, byPeer: false, now: now)
                 }
@@ -167,7 +174,20 @@ final class ClientStage {
 
     private func take(_ id: ConnectionID) {
         guard takesBytes else { return }
+        let seen = log.frames.count
         let bytes = Framer.drain { engine.transmit(on: id, into: &$0, now: now) }
         try? log.take(bytes, at: now)
+        guard answersPings else { return }
+        for case let ping? in log.frames.dropFirst(seen).map({ $0.parsed(Ping.self) }) {
+            let pong = maker.frame(Pong(nonce: ping.nonce, echo: Echo(timestamp: 0, delay: .zero)))
+            engine.receive(pong.rawBytes, on: id, now: now)
+        }
+    }
+
+    /// Takes what the client has to send, after it was not taken for a while.
+    func takeBytes() {
+        takesBytes = true
+        take(connection)
+        settle()
     }
 }

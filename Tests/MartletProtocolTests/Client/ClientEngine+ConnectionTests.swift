@@ -1,0 +1,291 @@
+import MartletWire
+import Testing
+
+@testable import MartletProtocol
+
+/// From the dial to the welcome, in every order in which things may come.
+@Suite struct ClientEngineConnectionTests {
+    @Test func `the credential after the carrier: hello waits for it`() throws {
+        let stage = ClientStage()
+        stage.givesCredentials = false
+        stage.act { $0.start(now: $1) }
+        let id = stage.connection
+        #expect(stage.outputs.prefix(2) == [.fetchCredential(id), .connect(id, redirect: nil)])
+        stage.accept()
+        #expect(stage.log.frames.isEmpty)
+        #expect(stage.engine.status.state == .handshaking)
+        stage.act { $0.credential(Credential("secret"), for: id, now: $1) }
+        let hello = try #require(stage.log.last(Hello.self))
+        #expect(hello.credential == Credential("secret"))
+        #expect(hello.resume == nil)
+        stage.welcome()
+        #expect(stage.engine.status.isOnline)
+        #expect(stage.engine.status.epoch == 1)
+    }
+
+    @Test func `the credential before the carrier: hello goes out with the connection`() {
+        let stage = ClientStage()
+        stage.act { $0.start(now: $1) }
+        #expect(stage.log.frames.isEmpty)
+        stage.accept()
+        #expect(stage.log.frames.map(\.type) == [.hello])
+    }
+
+    @Test func `a credential that comes twice, or for another attempt, is not said`() {
+        let stage = ClientStage()
+        stage.givesCredentials = false
+        stage.act { $0.start(now: $1) }
+        stage.accept()
+        let id = stage.connection
+        stage.act { $0.credential(Credential("old"), for: ConnectionID(rawValue: 99), now: $1) }
+        #expect(stage.log.frames.isEmpty)
+        stage.act { $0.credential(Credential("new"), for: id, now: $1) }
+        stage.act { $0.credential(Credential("newer"), for: id, now: $1) }
+        #expect(stage.log.all(Hello.self).map(\.credential) == [Credential("new")])
+    }
+
+    @Test func `without a credential there is another attempt, and it asks again`() {
+        let stage = ClientStage()
+        stage.givesCredentials = false
+        stage.act { $0.start(now: $1) }
+        let first = stage.connection
+        stage.act { $0.credentialFailed(first, now: $1) }
+        #expect(stage.outputs.contains(.close(first, graceful: false)))
+        guard case .waiting(_, .backoff(attempt: 1)) = stage.engine.status.state else {
+            Issue.record("\(stage.engine.status)")
+            return
+        }
+        stage.run(for: .seconds(1))
+        #expect(stage.connection != first)
+        #expect(stage.outputs.contains(.fetchCredential(stage.connection)))
+    }
+
+    @Test func `a dial that fails is tried again, later each time, and the status says why`() {
+        let stage = ClientStage()
+        stage.act { $0.start(now: $1) }
+        var waits: [Duration] = []
+        for attempt in 1...8 {
+            stage.act { [id = stage.connection] engine, now in engine.connectFailed(id, now: now) }
+            #expect(stage.engine.status.lastFailure == .unreachable)
+            guard case .waiting(let until, .backoff(let counted)) = stage.engine.status.state else {
+                Issue.record("\(stage.engine.status)")
+                return
+            }
+            #expect(counted == attempt)
+            #expect(stage.engine.status.nextAttempt == until)
+            waits.append(until - stage.now)
+            stage.run(for: until - stage.now)
+            #expect(stage.engine.status.state == .connecting(attempt: attempt + 1))
+        }
+        for (index, wait) in waits.enumerated() { #expect(wait < .seconds(min(1 << index, 30))) }
+    }
+
+    @Test func `a dial that nobody answers ends by its deadline`() {
+        let stage = ClientStage()
+        stage.act { $0.start(now: $1) }
+        let first = stage.connection
+        stage.run(for: .seconds(15))
+        #expect(stage.outputs.contains(.close(first, graceful: false)))
+        #expect(stage.engine.status.lastFailure == .unreachable)
+        stage.run(for: .seconds(1))
+        #expect(stage.connection != first)
+    }
+
+    @Test(arguments: [true, false]) func `a handshake that nobody answers ends by its deadline`(hasCredential: Bool) {
+        let stage = ClientStage()
+        stage.givesCredentials = hasCredential
+        stage.act { $0.start(now: $1) }
+        stage.accept()
+        let first = stage.connection
+        stage.run(for: .milliseconds(9999))
+        #expect(!stage.outputs.contains(.close(first, graceful: false)))
+        stage.run(for: .milliseconds(1))
+        #expect(stage.outputs.contains(.close(first, graceful: false)))
+        #expect(stage.engine.status.lastFailure == .unreachable)
+    }
+
+    @Test func `bytes that trickle do not keep a handshake alive`() {
+        let stage = ClientStage()
+        stage.act { $0.start(now: $1) }
+        stage.accept()
+        let first = stage.connection
+        for byte in stage.maker.frame(ClientStage.welcome()).prefix(20) {
+            stage.run(for: .milliseconds(500))
+            stage.send([byte])
+        }
+        #expect(stage.outputs.contains(.close(first, graceful: false)))
+    }
+
+    @Test(arguments: [
+        (ErrorCode.forbidden, StopReason.forbidden), (.revoked, .revoked), (.replaced, .replaced),
+        (.unsupportedVersion, .unsupportedVersion),
+    ])
+    func `a refusal that would come again ends the attempts`(code: ErrorCode, reason: StopReason) {
+        let stage = ClientStage()
+        stage.act { $0.start(now: $1) }
+        stage.accept()
+        stage.say(Reject(Notice(code: code)))
+        #expect(stage.engine.status.state == .stopped(reason))
+        #expect(stage.engine.status.lastCode == code)
+        stage.run(for: .seconds(3600))
+        #expect(stage.engine.status.state == .stopped(reason))
+        stage.act { $0.retryNow(now: $1) }
+        #expect(stage.engine.status.state == .connecting(attempt: 1))
+    }
+
+    @Test func `a credential is refused once with another try, twice for good`() {
+        let stage = ClientStage()
+        stage.act { $0.start(now: $1) }
+        stage.accept()
+        stage.say(Reject(Notice(code: .unauthenticated)))
+        #expect(stage.engine.status.lastFailure == .unauthenticated)
+        stage.run(for: .seconds(1))
+        stage.accept()
+        stage.say(Reject(Notice(code: .unauthenticated)))
+        #expect(stage.engine.status.state == .stopped(.unauthenticated))
+    }
+
+    @Test(arguments: [ErrorCode.serverBusy, .draining, .tooManyLinks])
+    func `the server says when to come again`(code: ErrorCode) {
+        let stage = ClientStage()
+        stage.act { $0.start(now: $1) }
+        stage.accept()
+        stage.say(Reject(Notice(code: code, retryAfter: .seconds(20))))
+        guard case .waiting(let until, .serverAsked) = stage.engine.status.state else {
+            Issue.record("\(stage.engine.status)")
+            return
+        }
+        #expect(until - stage.now >= .seconds(20))
+        #expect(until - stage.now <= .seconds(21))
+    }
+
+    @Test func `the server says where to go, and the next attempt after that is the configured one`() {
+        let stage = ClientStage()
+        stage.act { $0.start(now: $1) }
+        stage.accept()
+        stage.say(Reject(Notice(code: .redirected, redirect: "martlet://b.example")))
+        #expect(stage.outputs.contains(.connect(stage.connection, redirect: "martlet://b.example")))
+        stage.act { [id = stage.connection] engine, now in engine.connectFailed(id, now: now) }
+        stage.run(for: .seconds(2))
+        #expect(stage.outputs.contains(.connect(stage.connection, redirect: nil)))
+    }
+
+    @Test func `a goaway with a redirect moves a client that is online`() {
+        let stage = ClientStage()
+        stage.goOnline("lobby")
+        stage.say(GoAway(Notice(code: .draining, retryAfter: .seconds(1), redirect: "martlet://b.example")))
+        #expect(stage.engine.status.lastFailure == .redirected(retryAfter: .seconds(1)))
+        stage.run(for: .seconds(1))
+        #expect(stage.outputs.contains(.connect(stage.connection, redirect: "martlet://b.example")))
+        stage.accept()
+        #expect(stage.log.last(Hello.self)?.resume?.link == LinkID(rawValue: 7))
+    }
+
+    @Test func `a resume names the link, its token and how far each session has come`() throws {
+        let stage = ClientStage()
+        let room = stage.goOnline("lobby")
+        stage.message("one", offset: 1)
+        stage.end()
+        stage.run(for: .seconds(13))
+        stage.accept()
+        let hello = try #require(stage.log.last(Hello.self))
+        #expect(hello.resume?.token == ResumeToken(1, 2, 3, 1))
+        #expect(
+            hello.resume?.positions == [
+                SessionPosition(session: .control, received: 0), SessionPosition(session: .first, received: 2),
+            ])
+        stage.welcome(
+            epoch: 2,
+            resumed: [
+                SessionPosition(session: .control, received: 0), SessionPosition(session: .first, received: 1),
+            ])
+        #expect(stage.engine.status.isOnline)
+        #expect(stage.engine.status.resumes == 1)
+        #expect(stage.engine.status.reconnects == 1)
+        #expect(stage.engine.status.epoch == 2)
+        // The room never closed, and is not opened again.
+        #expect(stage.events(in: room).count { if case .opened = $0 { true } else { false } } == 1)
+        #expect(stage.log.all(Open.self).isEmpty)
+    }
+
+    @Test func `a resume that is refused goes on as a new link on the same connection`() throws {
+        let stage = ClientStage()
+        let room = stage.goOnline("lobby")
+        stage.message("one", offset: 1)
+        try stage.act { engine, now in
+            try engine.send(counter: 5, kind: .text, content: Message.textContent("five"), in: room, now: now)
+        }
+        stage.end()
+        stage.run(for: .seconds(13))
+        stage.accept()
+        let connection = stage.connection
+        stage.say(Reject(Notice(code: .resumeRejected)))
+        #expect(stage.connection == connection)
+        let hellos = stage.log.all(Hello.self)
+        #expect(hellos.count == 2)
+        #expect(hellos.last?.resume == nil)
+        // The room is opened again from where the application is, and what was not accepted is sent again.
+        #expect(stage.log.last(Open.self)?.cursor == 1)
+        #expect(stage.log.last(Message.self)?.counter == 5)
+        stage.welcome()
+        #expect(stage.engine.status.isOnline)
+        #expect(stage.engine.status.reconnects == 1)
+        #expect(stage.engine.status.resumes == 0)
+        #expect(stage.engine.status.epoch == 1)
+    }
+
+    @Test func `a welcome is held to what was offered`() throws {
+        let stage = ClientStage { $0.limits = Limits(maxMessageByteCount: 20_000) }
+        let room = stage.act { engine, now in try? engine.open("lobby", now: now) }
+        stage.act { $0.start(now: $1) }
+        stage.accept()
+        stage.welcome(
+            limits: Limits(
+                maxBodyByteCount: 1 << 30, maxMessageByteCount: 1 << 31, linkWindow: 1 << 31, sessionWindow: 1 << 31),
+            features: Features(rawValue: .max))
+        #expect(stage.engine.link.limits == Limits(maxMessageByteCount: 20_000))
+        #expect(stage.engine.link.features == .supported)
+        let id = try #require(room)
+        #expect(throws: ClientError.messageTooLarge) {
+            try stage.act { engine, now in
+                try engine.send(
+                    counter: 1, kind: .file, content: [UInt8](repeating: 0, count: 20_000), in: id, now: now)
+            }
+        }
+    }
+
+    @Test func `a healthy connection that breaks is the first failure, whatever came before`() {
+        let stage = ClientStage()
+        stage.act { $0.start(now: $1) }
+        for _ in 0..<5 {
+            stage.act { [id = stage.connection] engine, now in engine.connectFailed(id, now: now) }
+            guard let next = stage.engine.status.nextAttempt else { continue }
+            stage.run(for: next - stage.now)
+        }
+        stage.accept()
+        stage.welcome()
+        stage.run(for: .seconds(11))
+        stage.end(byPeer: false)
+        guard case .waiting(_, .backoff(attempt: 1)) = stage.engine.status.state else {
+            Issue.record("\(stage.engine.status)")
+            return
+        }
+        #expect(stage.engine.status.lastFailure == .lost)
+    }
+
+    @Test func `events of connections that are over change nothing`() {
+        let stage = ClientStage()
+        stage.goOnline("lobby")
+        let old = stage.connection
+        stage.end()
+        stage.run(for: .seconds(13))
+        stage.accept()
+        let before = stage.outputs.count
+        stage.act { $0.connected(old, localAddress: nil, now: $1) }
+        stage.act { $0.connectFailed(old, now: $1) }
+        stage.act { $0.closed(old, byPeer: true, now: $1) }
+        stage.act { $0.credentialFailed(old, now: $1) }
+        stage.act { engine, now in engine.receive([1, 2, 3].rawBytes, on: old, now: now) }
+        #expect(stage.outputs.count == before)
+    }
+}

@@ -1,0 +1,161 @@
+import MartletWire
+import Testing
+
+@testable import MartletProtocol
+
+/// Requests and their one outcome each.
+@Suite struct ClientEngineRequestsTests {
+    private func ask(_ stage: ClientStage, _ room: RoomID, deadline: Duration = .seconds(10)) throws -> UInt64 {
+        try stage.act { engine, now in
+            try engine.request("where", content: [], to: "bob", in: room, deadline: deadline, now: now)
+        }
+    }
+
+    @Test func `a request goes out and its answer comes back`() throws {
+        let stage = ClientStage()
+        let room = stage.goOnline("lobby")
+        let number = try ask(stage, room)
+        let request = try #require(stage.log.last(Request.self))
+        #expect(request.method == "where")
+        #expect(request.recipient == "bob")
+        #expect(request.correlation == number)
+        #expect(request.deadline == .seconds(10))
+        stage.say(Response(correlation: number, status: .none, reason: "here"), on: .first)
+        let outcome = RequestOutcome.answered(status: .none, reason: "here", content: nil)
+        #expect(stage.outputs.contains(.response(request: number, outcome)))
+        // A second answer, and the deadline, come too late.
+        stage.say(Response(correlation: number, status: .refused), on: .first)
+        stage.run(for: .seconds(11))
+        #expect(stage.outputs.count { if case .response = $0 { true } else { false } } == 1)
+        #expect(stage.log.all(CancelRequest.self).isEmpty)
+        #expect(stage.engine.requests.isEmpty)
+    }
+
+    @Test func `without an answer the deadline ends it, and the other side is told`() throws {
+        let stage = ClientStage()
+        let room = stage.goOnline("lobby")
+        let number = try ask(stage, room, deadline: .seconds(2))
+        stage.acknowledge(2)
+        stage.run(for: .seconds(2))
+        #expect(stage.outputs.contains(.response(request: number, .failed(.deadlineExceeded))))
+        #expect(stage.log.all(CancelRequest.self) == [CancelRequest(correlation: number)])
+    }
+
+    @Test func `who asked may give up, once`() throws {
+        let stage = ClientStage()
+        let room = stage.goOnline("lobby")
+        let number = try ask(stage, room)
+        stage.act { $0.cancelRequest(number, now: $1) }
+        stage.act { $0.cancelRequest(number, now: $1) }
+        #expect(stage.count(.response(request: number, .failed(.cancelled))) == 1)
+        #expect(stage.log.all(CancelRequest.self).count == 1)
+    }
+
+    @Test func `a request before the first connection waits for it, as long as its deadline allows`() throws {
+        let stage = ClientStage()
+        let room = try stage.act { engine, now in try engine.open("lobby", now: now) }
+        let short = try ask(stage, room, deadline: .seconds(1))
+        let first = try ask(stage, room, deadline: .seconds(10))
+        let second = try ask(stage, room, deadline: .seconds(10))
+        let cancelled = try ask(stage, room)
+        stage.act { $0.cancelRequest(cancelled, now: $1) }
+        stage.run(for: .seconds(2))
+        #expect(stage.count(.response(request: short, .failed(.deadlineExceeded))) == 1)
+        stage.act { $0.start(now: $1) }
+        stage.accept()
+        let requests = stage.log.all(Request.self)
+        #expect(requests.map(\.correlation) == [first, second])
+        #expect(requests.map(\.deadline) == [.seconds(8), .seconds(8)])
+        #expect(stage.log.all(CancelRequest.self).isEmpty)
+    }
+
+    @Test func `a request while reconnecting goes out with the resume, and is answered after it`() throws {
+        let stage = ClientStage()
+        let room = stage.goOnline("lobby")
+        stage.end()
+        let number = try ask(stage, room, deadline: .seconds(60))
+        stage.run(for: .seconds(13))
+        stage.accept()
+        #expect(stage.log.all(Request.self).map(\.correlation) == [number])
+        stage.welcome(
+            epoch: 2,
+            resumed: [SessionPosition(session: .control, received: 0), SessionPosition(session: .first, received: 1)])
+        stage.maker = FrameMaker()
+        stage.say(.opened, Opened(head: 0, first: 1, members: []).encode(), on: .first, sequence: 1)
+        stage.say(.response, Response(correlation: number).encode(), on: .first, sequence: 2)
+        #expect(
+            stage.outputs.contains(
+                .response(request: number, .answered(status: .none, reason: nil, content: nil))))
+    }
+
+    @Test func `a link that is lost fails what was under way on it; what had not left goes out on the next`() throws {
+        let stage = ClientStage()
+        let room = stage.goOnline("lobby")
+        let handed = try ask(stage, room, deadline: .seconds(60))
+        stage.say(Reset(session: .first, code: .serverBusy))
+        #expect(stage.outputs.contains(.response(request: handed, .failed(.serverBusy))))
+        let waiting = try ask(stage, room, deadline: .seconds(60))
+        stage.run(for: .seconds(2))
+        let third = try ask(stage, room, deadline: .seconds(60))
+        #expect(stage.log.all(Request.self).map(\.correlation) == [handed, waiting, third])
+        stage.end()
+        stage.run(for: .seconds(13))
+        stage.accept()
+        stage.say(Reject(Notice(code: .resumeRejected)))
+        #expect(stage.outputs.contains(.response(request: waiting, .failed(.resumeRejected))))
+        #expect(stage.outputs.contains(.response(request: third, .failed(.resumeRejected))))
+        #expect(stage.log.all(CancelRequest.self).isEmpty)
+    }
+
+    @Test func `a room that is closed ends its requests`() throws {
+        let stage = ClientStage()
+        let room = stage.goOnline("lobby")
+        let byUs = try ask(stage, room)
+        stage.act { $0.close(room, now: $1) }
+        #expect(stage.outputs.contains(.response(request: byUs, .failed(.cancelled))))
+        let other = try stage.act { engine, now in try engine.open("hall", now: now) }
+        let byServer = try ask(stage, other)
+        stage.say(Reset(session: .second, code: .roomForbidden))
+        #expect(stage.outputs.contains(.response(request: byServer, .failed(.roomForbidden))))
+        #expect(throws: ClientError.noRoom) { _ = try ask(stage, other) }
+    }
+
+    @Test func `requests have bounds in number and size`() throws {
+        let stage = ClientStage { $0.maxRequests = 2 }
+        let room = stage.goOnline("lobby")
+        _ = try ask(stage, room)
+        _ = try ask(stage, room)
+        #expect(throws: ClientError.tooManyRequests) { _ = try ask(stage, room) }
+        stage.act { $0.cancelRequest(1, now: $1) }
+        var writer = TLVWriter(reserving: 0)
+        writer.append(.text, bytes: [UInt8](repeating: 0, count: 1 << 20))
+        #expect(throws: ClientError.messageTooLarge) {
+            try stage.act { engine, now in
+                _ = try engine.request("put", content: writer.bytes, in: room, deadline: .seconds(1), now: now)
+            }
+        }
+        stage.act { [content = writer.bytes] engine, now in
+            engine.respond(in: room, correlation: 5, content: content, now: now)
+        }
+        #expect(stage.log.last(Response.self) == Response(correlation: 5, status: .messageTooLarge))
+        stage.takesBytes = false
+        while stage.engine.link.send(.receipt, EncodedBody([]), on: .first) == .queued {}
+        #expect(throws: ClientError.queueFull) { _ = try ask(stage, room) }
+    }
+
+    @Test func `a member's request is told, answered, and told off when it is withdrawn`() throws {
+        let stage = ClientStage()
+        let room = stage.goOnline("lobby")
+        stage.say(
+            Request(
+                correlation: 8, method: "who", deadline: .seconds(3), recipient: "alice", sender: "bob", content: nil),
+            on: .first)
+        let incoming = IncomingRequest(
+            correlation: 8, method: "who", sender: "bob", content: nil, deadline: .seconds(3))
+        #expect(stage.events(in: room).last == .request(incoming))
+        stage.act { $0.respond(in: room, correlation: 8, status: .refused, reason: "busy", now: $1) }
+        #expect(stage.log.last(Response.self) == Response(correlation: 8, status: .refused, reason: "busy"))
+        stage.say(CancelRequest(correlation: 8), on: .first)
+        #expect(stage.events(in: room).last == .requestCancelled(correlation: 8))
+    }
+}
