@@ -172,7 +172,7 @@ import Testing
 
     @Test func `a goaway with a redirect moves a client that is online`() {
         let stage = ClientStage()
-        stage.goOnline("lobby")
+        stage.goOnline(.lobby)
         stage.say(GoAway(Notice(code: .draining, retryAfter: .seconds(1), redirect: "martlet://b.example")))
         #expect(stage.engine.status.lastFailure == .redirected(retryAfter: .seconds(1)))
         stage.run(for: .seconds(1))
@@ -183,7 +183,7 @@ import Testing
 
     @Test func `a resume names the link, its token and how far each session has come`() throws {
         let stage = ClientStage()
-        let room = stage.goOnline("lobby")
+        let room = stage.goOnline(.lobby)
         stage.message("one", offset: 1)
         stage.end()
         stage.run(for: .seconds(13))
@@ -210,7 +210,7 @@ import Testing
 
     @Test func `a resume that is refused goes on as a new link on the same connection`() throws {
         let stage = ClientStage()
-        let room = stage.goOnline("lobby")
+        let room = stage.goOnline(.lobby)
         stage.message("one", offset: 1)
         try stage.act { engine, now in
             try engine.send(counter: 5, kind: .text, content: Message.textContent("five"), in: room, now: now)
@@ -236,7 +236,7 @@ import Testing
 
     @Test func `a welcome is held to what was offered`() throws {
         let stage = ClientStage { $0.limits = Limits(maxMessageByteCount: 20_000) }
-        let room = stage.act { engine, now in try? engine.open("lobby", now: now) }
+        let room = stage.act { engine, now in try? engine.open(.lobby, now: now) }
         stage.act { $0.start(now: $1) }
         stage.accept()
         stage.welcome(
@@ -275,7 +275,7 @@ import Testing
 
     @Test func `events of connections that are over change nothing`() {
         let stage = ClientStage()
-        stage.goOnline("lobby")
+        stage.goOnline(.lobby)
         let old = stage.connection
         stage.end()
         stage.run(for: .seconds(13))

@@ -7,21 +7,21 @@ import Testing
 @Suite struct ClientEngineReceiveTests {
     @Test func `bytes may come one by one`() {
         let stage = ClientStage()
-        let room = stage.act { engine, now in try? engine.open("lobby", now: now) }
+        let room = stage.act { engine, now in try? engine.open(.lobby, now: now) }
         stage.act { $0.start(now: $1) }
         stage.accept()
         var bytes = stage.maker.frame(ClientStage.welcome())
-        bytes += stage.maker.frame(Opened(head: 3, first: 1, members: ["bob"]), on: .first)
+        bytes += stage.maker.frame(Opened(head: 3, first: 1, members: [.bob]), on: .first)
         bytes += stage.maker.frame(Gap(offsets: 1...3), on: .first)
         for byte in bytes { stage.send([byte]) }
         #expect(stage.engine.status.isOnline)
         #expect(
-            room.map { stage.events(in: $0) } == [.opened(head: 3, first: 1, members: ["bob"]), .gap(1...3)])
+            room.map { stage.events(in: $0) } == [.opened(head: 3, first: 1, members: [.bob]), .gap(1...3)])
     }
 
     @Test func `offsets only rise: what is repeated is dropped, and its credit goes back`() {
         let stage = ClientStage()
-        let room = stage.goOnline("lobby", RoomOptions(cursor: 4))
+        let room = stage.goOnline(.lobby, RoomOptions(cursor: 4))
         for offset in [UInt64(4), 5, 5, 3, 6] { stage.message("line \(offset)", offset: offset) }
         let offsets = stage.events(in: room).compactMap { event in
             if case .message(let message, _) = event { message.relay?.offset } else { nil }
@@ -31,7 +31,7 @@ import Testing
 
     @Test func `a gap moves the cursor, an old gap does not`() {
         let stage = ClientStage()
-        let room = stage.goOnline("lobby")
+        let room = stage.goOnline(.lobby)
         stage.say(Gap(offsets: 1...10), on: .first)
         stage.say(Gap(offsets: 2...9), on: .first)
         stage.message("ten", offset: 10)
@@ -43,33 +43,33 @@ import Testing
 
     @Test func `presence, typing and an application's transient frames are told with who they are from`() {
         let stage = ClientStage()
-        let room = stage.goOnline("lobby")
-        stage.say(Transient(.presence(.away), sender: "bob"), on: .first)
-        stage.say(Transient(.typing(true), sender: "bob"), on: .first)
-        stage.say(Transient(.message(.location, []), sender: "bob"), on: .first)
+        let room = stage.goOnline(.lobby)
+        stage.say(Transient(.presence(.away), sender: .bob), on: .first)
+        stage.say(Transient(.typing(true), sender: .bob), on: .first)
+        stage.say(Transient(.message(.location, []), sender: .bob), on: .first)
         // From nobody: there is nothing to tell.
         stage.say(Transient(.typing(true)), on: .first)
         #expect(
             stage.events(in: room).dropFirst() == [
-                .presence("bob", .away), .typing("bob", true), .transient("bob", .location, []),
+                .presence(.bob, .away), .typing(.bob, true), .transient(.bob, .location, []),
             ])
     }
 
     @Test func `progress of others is told as it comes`() {
         let stage = ClientStage()
-        let room = stage.goOnline("lobby")
-        let progress = Receipt.Progress(.read, upTo: 9, sender: "bob", device: DeviceID(rawValue: 2))
+        let room = stage.goOnline(.lobby)
+        let progress = Receipt.Progress(.read, upTo: 9, sender: .bob, device: DeviceID(rawValue: 2))
         stage.say(Receipt.progress(progress), on: .first)
         #expect(stage.events(in: room).last == .progress(progress))
     }
 
     @Test func `a message in fragments is one message`() {
         let stage = ClientStage()
-        let room = stage.goOnline("lobby")
+        let room = stage.goOnline(.lobby)
         let text = String(repeating: "long ", count: 10_000)
         let client = Message.encodeClient(counter: 1, kind: .text, content: Message.textContent(text))
         let body = Message.encodeRelay(
-            offset: 1, acceptedAt: 1, sender: "bob", device: DeviceID(rawValue: 2), clientBody: client.rawBytes)
+            offset: 1, acceptedAt: 1, sender: .bob, device: DeviceID(rawValue: 2), clientBody: client.rawBytes)
         for start in stride(from: 0, to: body.count, by: 16_384) {
             let piece = Array(body[start..<min(start + 16_384, body.count)])
             stage.say(.data, piece, on: .first, flags: start + 16_384 < body.count ? .moreFragments : [])
@@ -84,7 +84,7 @@ import Testing
 
     @Test func `late frames of a room that was closed do nothing, and their credit goes back`() {
         let stage = ClientStage()
-        let room = stage.goOnline("lobby")
+        let room = stage.goOnline(.lobby)
         stage.act { $0.close(room, now: $1) }
         stage.forgetOutputs()
         for offset in UInt64(1)...10 { stage.message(String(repeating: "x", count: 10_000), offset: offset) }
@@ -98,7 +98,7 @@ import Testing
 
     @Test func `the credit of messages that nobody took goes back when their room is closed`() {
         let stage = ClientStage()
-        let room = stage.goOnline("lobby")
+        let room = stage.goOnline(.lobby)
         for offset in UInt64(1)...10 { stage.message(String(repeating: "x", count: 10_000), offset: offset) }
         #expect(stage.engine.link.linkCreditReleased == 0)
         stage.act { $0.close(room, now: $1) }
@@ -110,9 +110,9 @@ import Testing
 
     @Test func `a session that a relay opens is refused; the others do not notice`() {
         let stage = ClientStage()
-        stage.goOnline("lobby")
+        stage.goOnline(.lobby)
         let theirs = SessionID(rawValue: 2)
-        stage.say(Open(room: "theirs", kind: .chat, cursor: 0, tail: nil, noLocal: false), on: theirs)
+        stage.say(Open(room: .hall, kind: .chat, cursor: 0, tail: nil, noLocal: false), on: theirs)
         #expect(stage.log.last(Reset.self)?.session == theirs)
         #expect(stage.log.last(Reset.self)?.code == .unsupportedKind)
         #expect(stage.engine.status.isOnline)
@@ -120,7 +120,7 @@ import Testing
 
     @Test func `suspend and resume of the server's are no news`() {
         let stage = ClientStage()
-        let room = stage.goOnline("lobby")
+        let room = stage.goOnline(.lobby)
         let count = stage.events(in: room).count
         stage.say(Suspend(), on: .first)
         stage.say(Resume(cursor: nil), on: .first)
@@ -130,7 +130,7 @@ import Testing
 
     @Test func `frames behind a goaway are not looked at`() {
         let stage = ClientStage()
-        let room = stage.goOnline("lobby")
+        let room = stage.goOnline(.lobby)
         let count = stage.events(in: room).count
         var bytes = stage.maker.frame(GoAway(Notice(code: .draining)))
         bytes += stage.maker.frame(Gap(offsets: 1...2), on: .first)
@@ -141,7 +141,7 @@ import Testing
 
     @Test func `on datagrams, frames that overtake the welcome come again`() {
         let stage = ClientStage { $0.carrier = .unreliable }
-        let room = stage.act { engine, now in try? engine.open("lobby", now: now) }
+        let room = stage.act { engine, now in try? engine.open(.lobby, now: now) }
         stage.act { $0.start(now: $1) }
         stage.accept()
         let opened = stage.maker.frame(Opened(head: 0, first: 1, members: []), on: .first)

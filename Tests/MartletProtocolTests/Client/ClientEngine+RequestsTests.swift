@@ -7,17 +7,17 @@ import Testing
 @Suite struct ClientEngineRequestsTests {
     private func ask(_ stage: ClientStage, _ room: RoomID, deadline: Duration = .seconds(10)) throws -> UInt64 {
         try stage.act { engine, now in
-            try engine.request("where", content: [], to: "bob", in: room, deadline: deadline, now: now)
+            try engine.request(.locate, content: [], to: .bob, in: room, deadline: deadline, now: now)
         }
     }
 
     @Test func `a request goes out and its answer comes back`() throws {
         let stage = ClientStage()
-        let room = stage.goOnline("lobby")
+        let room = stage.goOnline(.lobby)
         let number = try ask(stage, room)
         let request = try #require(stage.log.last(Request.self))
-        #expect(request.method == "where")
-        #expect(request.recipient == "bob")
+        #expect(request.method == .locate)
+        #expect(request.recipient == .bob)
         #expect(request.correlation == number)
         #expect(request.deadline == .seconds(10))
         stage.say(Response(correlation: number, status: .none, reason: "here"), on: .first)
@@ -33,7 +33,7 @@ import Testing
 
     @Test func `without an answer the deadline ends it, and the other side is told`() throws {
         let stage = ClientStage()
-        let room = stage.goOnline("lobby")
+        let room = stage.goOnline(.lobby)
         let number = try ask(stage, room, deadline: .seconds(2))
         stage.acknowledge(2)
         stage.run(for: .seconds(2))
@@ -43,7 +43,7 @@ import Testing
 
     @Test func `who asked may give up, once`() throws {
         let stage = ClientStage()
-        let room = stage.goOnline("lobby")
+        let room = stage.goOnline(.lobby)
         let number = try ask(stage, room)
         stage.act { $0.cancelRequest(number, now: $1) }
         stage.act { $0.cancelRequest(number, now: $1) }
@@ -53,7 +53,7 @@ import Testing
 
     @Test func `a request before the first connection waits for it, as long as its deadline allows`() throws {
         let stage = ClientStage()
-        let room = try stage.act { engine, now in try engine.open("lobby", now: now) }
+        let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
         let short = try ask(stage, room, deadline: .seconds(1))
         let first = try ask(stage, room, deadline: .seconds(10))
         let second = try ask(stage, room, deadline: .seconds(10))
@@ -71,7 +71,7 @@ import Testing
 
     @Test func `a request while reconnecting goes out with the resume, and is answered after it`() throws {
         let stage = ClientStage()
-        let room = stage.goOnline("lobby")
+        let room = stage.goOnline(.lobby)
         stage.end()
         let number = try ask(stage, room, deadline: .seconds(60))
         stage.run(for: .seconds(13))
@@ -90,7 +90,7 @@ import Testing
 
     @Test func `a link that is lost fails what was under way on it; what had not left goes out on the next`() throws {
         let stage = ClientStage()
-        let room = stage.goOnline("lobby")
+        let room = stage.goOnline(.lobby)
         let handed = try ask(stage, room, deadline: .seconds(60))
         stage.say(Reset(session: .first, code: .serverBusy))
         #expect(stage.outputs.contains(.response(request: handed, .failed(.serverBusy))))
@@ -109,11 +109,11 @@ import Testing
 
     @Test func `a room that is closed ends its requests`() throws {
         let stage = ClientStage()
-        let room = stage.goOnline("lobby")
+        let room = stage.goOnline(.lobby)
         let byUs = try ask(stage, room)
         stage.act { $0.close(room, now: $1) }
         #expect(stage.outputs.contains(.response(request: byUs, .failed(.cancelled))))
-        let other = try stage.act { engine, now in try engine.open("hall", now: now) }
+        let other = try stage.act { engine, now in try engine.open(.hall, now: now) }
         let byServer = try ask(stage, other)
         stage.say(Reset(session: .second, code: .roomForbidden))
         #expect(stage.outputs.contains(.response(request: byServer, .failed(.roomForbidden))))
@@ -122,7 +122,7 @@ import Testing
 
     @Test func `requests have bounds in number and size`() throws {
         let stage = ClientStage { $0.maxRequests = 2 }
-        let room = stage.goOnline("lobby")
+        let room = stage.goOnline(.lobby)
         _ = try ask(stage, room)
         _ = try ask(stage, room)
         #expect(throws: ClientError.tooManyRequests) { _ = try ask(stage, room) }
@@ -131,7 +131,7 @@ import Testing
         writer.append(.text, bytes: [UInt8](repeating: 0, count: 1 << 20))
         #expect(throws: ClientError.messageTooLarge) {
             try stage.act { engine, now in
-                _ = try engine.request("put", content: writer.bytes, in: room, deadline: .seconds(1), now: now)
+                _ = try engine.request(.locate, content: writer.bytes, in: room, deadline: .seconds(1), now: now)
             }
         }
         stage.act { [content = writer.bytes] engine, now in
@@ -145,13 +145,13 @@ import Testing
 
     @Test func `a member's request is told, answered, and told off when it is withdrawn`() throws {
         let stage = ClientStage()
-        let room = stage.goOnline("lobby")
+        let room = stage.goOnline(.lobby)
         stage.say(
             Request(
-                correlation: 8, method: "who", deadline: .seconds(3), recipient: "alice", sender: "bob", content: nil),
+                correlation: 8, method: .locate, deadline: .seconds(3), recipient: .alice, sender: .bob, content: nil),
             on: .first)
         let incoming = IncomingRequest(
-            correlation: 8, method: "who", sender: "bob", content: nil, deadline: .seconds(3))
+            correlation: 8, method: .locate, sender: .bob, content: nil, deadline: .seconds(3))
         #expect(stage.events(in: room).last == .request(incoming))
         stage.act { $0.respond(in: room, correlation: 8, status: .refused, reason: "busy", now: $1) }
         #expect(stage.log.last(Response.self) == Response(correlation: 8, status: .refused, reason: "busy"))

@@ -26,7 +26,7 @@ import Testing
 
     @Test func `a room opens with the first connection, and what was sent before follows at once`() throws {
         let stage = ClientStage()
-        let room = try stage.act { engine, now in try engine.open("lobby", now: now) }
+        let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
         try send(1...3, in: room, on: stage)
         stage.act { $0.start(now: $1) }
         stage.accept()
@@ -35,35 +35,35 @@ import Testing
         stage.welcome()
         #expect(stage.events(in: room) == [.sent(counters: 1...3)])
         stage.opened(.first, head: 9)
-        #expect(stage.events(in: room).last == .opened(head: 9, first: 1, members: ["alice"]))
+        #expect(stage.events(in: room).last == .opened(head: 9, first: 1, members: [.alice]))
     }
 
     @Test func `a room is opened as it is asked for`() throws {
         let stage = ClientStage()
         stage.goOnline()
         _ = try stage.act { engine, now in
-            try engine.open("lobby", RoomOptions(kind: .file, cursor: 7, tail: 3, echo: true), now: now)
+            try engine.open(.lobby, RoomOptions(kind: .file, cursor: 7, tail: 3, echo: true), now: now)
         }
-        let open = Open(room: "lobby", kind: .file, cursor: 7, tail: 3, noLocal: false)
+        let open = Open(room: .lobby, kind: .file, cursor: 7, tail: 3, noLocal: false)
         #expect(stage.log.last(Open.self) == open)
     }
 
     @Test func `a room cannot be open twice, nor more rooms than may be`() throws {
         let stage = ClientStage { $0.maxRooms = 2 }
-        let first = try stage.act { engine, now in try engine.open("a", now: now) }
-        #expect(throws: ClientError.alreadyOpen) { try stage.act { engine, now in _ = try engine.open("a", now: now) } }
-        _ = try stage.act { engine, now in try engine.open("b", now: now) }
+        let first = try stage.act { engine, now in try engine.open(.named("a"), now: now) }
+        #expect(throws: ClientError.alreadyOpen) { try stage.act { engine, now in _ = try engine.open(.named("a"), now: now) } }
+        _ = try stage.act { engine, now in try engine.open(.named("b"), now: now) }
         #expect(throws: ClientError.tooManyRooms) {
-            try stage.act { engine, now in _ = try engine.open("c", now: now) }
+            try stage.act { engine, now in _ = try engine.open(.named("c"), now: now) }
         }
         stage.act { $0.close(first, now: $1) }
-        let again = try stage.act { engine, now in try engine.open("a", now: now) }
+        let again = try stage.act { engine, now in try engine.open(.named("a"), now: now) }
         #expect(again != first)
     }
 
     @Test func `a room that is closed fails what was not accepted, tells the server, and is forgotten`() throws {
         let stage = ClientStage()
-        let room = stage.goOnline("lobby")
+        let room = stage.goOnline(.lobby)
         try send(1...2, in: room, on: stage)
         stage.act { $0.close(room, now: $1) }
         #expect(
@@ -93,7 +93,7 @@ import Testing
 
     @Test func `a room is held back and taken again, also on the next link`() throws {
         let stage = ClientStage()
-        let room = stage.goOnline("lobby")
+        let room = stage.goOnline(.lobby)
         stage.act { $0.suspend(room, now: $1) }
         stage.act { $0.suspend(room, now: $1) }
         #expect(stage.log.all(Suspend.self).count == 1)
@@ -113,7 +113,7 @@ import Testing
     ])
     func `a refusal that would come again closes the room`(code: ErrorCode) throws {
         let stage = ClientStage()
-        let room = try stage.act { engine, now in try engine.open("lobby", now: now) }
+        let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
         try send(1...1, in: room, on: stage)
         stage.act { $0.start(now: $1) }
         stage.accept()
@@ -127,7 +127,7 @@ import Testing
 
     @Test func `a session that the server ends is opened again, and everything goes out again in its order`() throws {
         let stage = ClientStage()
-        let room = stage.goOnline("lobby")
+        let room = stage.goOnline(.lobby)
         try send(1...5, in: room, on: stage)
         stage.say(Accepted(runs: [AcceptedRun(firstCounter: 1, count: 2, firstOffset: 1)]), on: .first)
         stage.say(Reset(session: .first, code: .storeUnavailable))
@@ -145,7 +145,7 @@ import Testing
     @Test func `a server that closes a session is asked again, later each time`() throws {
         let stage = ClientStage()
         stage.answersPings = true
-        stage.goOnline("lobby")
+        stage.goOnline(.lobby)
         var session = SessionID.first
         var waits: [Duration] = []
         for round in 1...6 {
@@ -168,7 +168,7 @@ import Testing
 
     @Test func `a room that waits to be opened again is opened with the next connection`() throws {
         let stage = ClientStage()
-        let room = stage.goOnline("lobby")
+        let room = stage.goOnline(.lobby)
         stage.say(Reset(session: .first, code: .serverBusy))
         stage.end()
         try send(1...1, in: room, on: stage)
@@ -185,8 +185,8 @@ import Testing
         stage.act { $0.start(now: $1) }
         stage.accept()
         stage.welcome(limits: Limits(maxSessions: 1))
-        let first = try stage.act { engine, now in try engine.open("a", now: now) }
-        let second = try stage.act { engine, now in try engine.open("b", now: now) }
+        let first = try stage.act { engine, now in try engine.open(.named("a"), now: now) }
+        let second = try stage.act { engine, now in try engine.open(.named("b"), now: now) }
         #expect(stage.events(in: second) == [.closed(.tooManySessions)])
         #expect(stage.events(in: first).isEmpty)
     }
@@ -195,7 +195,7 @@ import Testing
 
     @Test func `counters rise`() throws {
         let stage = ClientStage()
-        let room = try stage.act { engine, now in try engine.open("lobby", now: now) }
+        let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
         try send(5...5, in: room, on: stage)
         #expect(throws: ClientError.counterNotRising) { try send(5...5, in: room, on: stage) }
         #expect(throws: ClientError.counterNotRising) { try send(4...4, in: room, on: stage) }
@@ -207,7 +207,7 @@ import Testing
             $0.maxPendingMessages = 3
             $0.maxPendingByteCount = 3000
         }
-        let room = stage.goOnline("lobby")
+        let room = stage.goOnline(.lobby)
         try send(1...3, in: room, on: stage)
         #expect(throws: ClientError.queueFull) { try send(4...4, in: room, on: stage) }
         stage.say(Accepted(runs: [AcceptedRun(firstCounter: 1, count: 1, firstOffset: 1)]), on: .first)
@@ -217,7 +217,7 @@ import Testing
 
     @Test func `a message longer than the server takes is refused at once, and one that waited when it is known`() throws {
         let stage = ClientStage()
-        let room = try stage.act { engine, now in try engine.open("lobby", now: now) }
+        let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
         #expect(throws: ClientError.messageTooLarge) { try send(1...1, in: room, on: stage, byteCount: 1 << 20) }
         try send(1...1, in: room, on: stage, byteCount: 40_000)
         try send(2...2, in: room, on: stage)
@@ -235,7 +235,7 @@ import Testing
 
     @Test func `a message that waits longer than it may expires, the others stay`() throws {
         let stage = ClientStage()
-        let room = try stage.act { engine, now in try engine.open("lobby", now: now) }
+        let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
         try send(1...1, in: room, on: stage)
         try send(2...2, in: room, on: stage, timeToLive: .seconds(5))
         try send(3...3, in: room, on: stage, timeToLive: .seconds(2))
@@ -251,7 +251,7 @@ import Testing
 
     @Test func `a message that is handed over keeps what is left of its time, and does not expire here`() throws {
         let stage = ClientStage()
-        let room = try stage.act { engine, now in try engine.open("lobby", now: now) }
+        let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
         try send(1...1, in: room, on: stage, timeToLive: .seconds(5))
         stage.run(for: .seconds(2))
         stage.act { $0.start(now: $1) }
@@ -263,7 +263,7 @@ import Testing
 
     @Test func `a message is cancelled as long as it has not been handed over`() throws {
         let stage = ClientStage()
-        let room = try stage.act { engine, now in try engine.open("lobby", now: now) }
+        let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
         try send(1...3, in: room, on: stage)
         #expect(stage.act { $0.cancel(counter: 2, in: room, now: $1) })
         #expect(stage.act { !$0.cancel(counter: 2, in: room, now: $1) })
@@ -279,7 +279,7 @@ import Testing
         throws
     {
         let stage = ClientStage()
-        let room = stage.goOnline("lobby")
+        let room = stage.goOnline(.lobby)
         try send(1...40, in: room, on: stage, byteCount: 10_000)
         let handed = try #require(stage.engine.rooms[room]?.handed)
         #expect(handed == 27)
@@ -294,7 +294,7 @@ import Testing
 
     @Test func `a refused message fails and the others go on`() throws {
         let stage = ClientStage()
-        let room = stage.goOnline("lobby")
+        let room = stage.goOnline(.lobby)
         try send(1...3, in: room, on: stage)
         let refusal = Receipt.refused(Receipt.Refusal(counter: 2, code: .invalidValue, reason: "no"))
         stage.say(refusal, on: .first)
@@ -312,7 +312,7 @@ import Testing
 
     @Test func `accepted is said once for each message, whatever the server repeats or makes up`() throws {
         let stage = ClientStage()
-        let room = stage.goOnline("lobby")
+        let room = stage.goOnline(.lobby)
         try send(1...3, in: room, on: stage)
         stage.say(Accepted(runs: [AcceptedRun(firstCounter: 1, count: 2, firstOffset: 1)]), on: .first)
         stage.say(Accepted(runs: [AcceptedRun(firstCounter: 1, count: 2, firstOffset: 1)]), on: .first)
@@ -329,7 +329,7 @@ import Testing
 
     @Test func `taking messages gives their credit back and tells how far, together after a moment`() throws {
         let stage = ClientStage()
-        let room = stage.goOnline("lobby")
+        let room = stage.goOnline(.lobby)
         for offset in UInt64(1)...3 {
             stage.message("line", offset: offset)
             stage.act { $0.consumed(room, byteCount: 200, upTo: offset, now: $1) }
@@ -350,7 +350,7 @@ import Testing
 
     @Test func `marks are said again on a new link, when the room is open`() throws {
         let stage = ClientStage()
-        let room = stage.goOnline("lobby")
+        let room = stage.goOnline(.lobby)
         stage.act { $0.consumed(room, byteCount: 1, upTo: 4, now: $1) }
         stage.act { $0.markRead(room, upTo: 2, now: $1) }
         stage.run(for: .milliseconds(25))
@@ -372,7 +372,7 @@ import Testing
 
     @Test func `a server without receipts gets none`() throws {
         let stage = ClientStage()
-        let room = try stage.act { engine, now in try engine.open("lobby", now: now) }
+        let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
         stage.act { $0.start(now: $1) }
         stage.accept()
         stage.welcome(features: [])
@@ -384,7 +384,7 @@ import Testing
 
     @Test func `a receipt that finds its session full goes out when there is room`() throws {
         let stage = ClientStage { $0.maxPendingMessages = 20_000 }
-        let room = stage.goOnline("lobby")
+        let room = stage.goOnline(.lobby)
         stage.takesBytes = false
         while stage.engine.link.send(.receipt, EncodedBody([]), on: .first) == .queued {}
         stage.act { $0.consumed(room, byteCount: 1, upTo: 4, now: $1) }
@@ -397,7 +397,7 @@ import Testing
 
     @Test func `typing and transient frames go out when there is a connection, and are not kept for one`() throws {
         let stage = ClientStage()
-        let room = stage.goOnline("lobby")
+        let room = stage.goOnline(.lobby)
         stage.act { $0.setTyping(true, in: room, now: $1) }
         stage.act { $0.sendTransient(.location, [], in: room, now: $1) }
         #expect(stage.log.all(Transient.self).map(\.content) == [.typing(true), .message(.location, [])])
@@ -411,7 +411,7 @@ import Testing
     @Test func `bodies are compressed where that is wished, makes them smaller, and the server takes it`() throws {
         for features in [Features.supported, []] {
             let stage = ClientStage { $0.compressesMessages = true }
-            let room = try stage.act { engine, now in try engine.open("lobby", now: now) }
+            let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
             stage.act { $0.start(now: $1) }
             stage.accept()
             stage.welcome(features: features)

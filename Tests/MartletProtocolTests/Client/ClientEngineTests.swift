@@ -21,19 +21,19 @@ import Testing
         case .handshaking:
             stage.act { $0.start(now: $1) }
             stage.accept()
-        case .online: stage.goOnline("lobby")
+        case .online: stage.goOnline(.lobby)
         case .waiting:
-            stage.goOnline("lobby")
+            stage.goOnline(.lobby)
             stage.end()
         case .stopping:
-            stage.goOnline("lobby")
+            stage.goOnline(.lobby)
             stage.finishesCloses = false
             stage.act { $0.stop(now: $1) }
         case .stoppedByServer:
-            stage.goOnline("lobby")
+            stage.goOnline(.lobby)
             stage.say(GoAway(Notice(code: .revoked)))
         case .stopped:
-            stage.goOnline("lobby")
+            stage.goOnline(.lobby)
             stage.act { $0.stop(now: $1) }
             stage.forgetOutputs()
         }
@@ -66,7 +66,7 @@ import Testing
 
     @Test func `a stop sends what is left, then the goodbye, and hears no more`() throws {
         let stage = ClientStage()
-        let room = stage.goOnline("lobby")
+        let room = stage.goOnline(.lobby)
         stage.takesBytes = false
         try stage.act { engine, now in
             try engine.send(counter: 1, kind: .text, content: Message.textContent("last"), in: room, now: now)
@@ -80,7 +80,7 @@ import Testing
 
     @Test func `what the server says after the goodbye is no fault`() {
         let stage = ClientStage()
-        stage.goOnline("lobby")
+        stage.goOnline(.lobby)
         stage.act { engine, now in
             engine.stop(now: now)
             // Before the shell has carried out the close, a frame comes in.
@@ -191,7 +191,7 @@ import Testing
 
     @Test func `counters and round trips outlive links`() throws {
         let stage = ClientStage()
-        stage.goOnline("lobby")
+        stage.goOnline(.lobby)
         stage.run(for: .milliseconds(100))
         stage.say(
             Ack(

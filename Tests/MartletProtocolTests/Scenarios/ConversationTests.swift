@@ -12,7 +12,7 @@ import Testing
     ) throws -> (alice: VirtualClient, bob: VirtualClient, RoomID, RoomID) {
         let alice = world.addClient("alice", conditions: conditions, carrier: carrier)
         let bob = world.addClient("bob", conditions: conditions, carrier: carrier)
-        let lobby: RoomName = "lobby"
+        let lobby = RoomName.lobby
         let hers = try world.act(alice) { engine, now in try engine.open(lobby, now: now) }
         let his = try world.act(bob) { engine, now in try engine.open(lobby, now: now) }
         world.act(alice) { $0.start(now: $1) }

@@ -21,7 +21,7 @@ final class ClientStage {
     var takesBytes = true
 
     init(_ adjust: (inout ClientConfiguration) -> Void = { _ in }) {
-        var configuration = ClientConfiguration(account: "alice", device: DeviceID(rawValue: 1))
+        var configuration = ClientConfiguration(account: .alice, device: DeviceID(rawValue: 1))
         adjust(&configuration)
         engine = ClientEngine(configuration: configuration, seed: 1, now: now)
     }
@@ -95,20 +95,20 @@ final class ClientStage {
         resumed: [SessionPosition]? = nil
     ) -> Welcome {
         Welcome(
-            version: .current, features: features, limits: limits, account: "alice", link: LinkID(rawValue: 7),
+            version: .current, features: features, limits: limits, account: .alice, link: LinkID(rawValue: 7),
             resumeToken: ResumeToken(1, 2, 3, UInt64(epoch)), epoch: Epoch(rawValue: epoch),
             resumeLifetime: .seconds(300), heartbeatInterval: nil, resumed: resumed)
     }
 
     func opened(_ session: SessionID, head: UInt64 = 0) {
-        say(Opened(head: head, first: 1, members: ["alice"]), on: session)
+        say(Opened(head: head, first: 1, members: [.alice]), on: session)
     }
 
     /// A message as a relay sends it.
     func message(_ text: String, offset: UInt64, on session: SessionID = .first) {
         let body = Message.encodeClient(counter: offset, kind: .text, content: Message.textContent(text))
         let relayed = Message.encodeRelay(
-            offset: offset, acceptedAt: 1, sender: "bob", device: DeviceID(rawValue: 2), clientBody: body.rawBytes)
+            offset: offset, acceptedAt: 1, sender: .bob, device: DeviceID(rawValue: 2), clientBody: body.rawBytes)
         say(.data, relayed, on: session)
     }
 

@@ -145,7 +145,7 @@ final class RawPeer {
     ) -> Hello {
         Hello(
             features: features, limits: limits, device: DeviceID(rawValue: device),
-            account: AccountName(stringLiteral: account), credential: credential, agent: nil, resume: resume)
+            account: .named(account), credential: credential, agent: nil, resume: resume)
     }
 
     func open(_ room: RoomName, on session: SessionID) {
