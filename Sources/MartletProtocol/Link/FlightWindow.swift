@@ -99,11 +99,11 @@ struct FlightWindow: Equatable, Sendable {
         byteCount -= byteCount * Int(eighths) / 32
     }
 
-    /// By a quarter per round trip until the first sign of a queue that is too long, then by a step, and by less the
+    /// By an eighth per round trip until the first sign of a queue that is too long, then by a step, and by less the
     /// closer the queue is to the target.
     private mutating func grow(_ bytes: Int, _ queueing: Duration) {
         if isProbing, queueing * 4 < FlightWindow.targetDelay * 3 {
-            byteCount += bytes / 4
+            byteCount += bytes / 8
         } else {
             let room = (FlightWindow.targetDelay - queueing).nanoseconds
             let step = Int(Int64(FlightWindow.stepByteCount) * room / FlightWindow.targetDelay.nanoseconds)

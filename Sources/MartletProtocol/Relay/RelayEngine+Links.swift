@@ -264,7 +264,7 @@ extension RelayEngine {
         else { return drop(session, .slowConsumer, of: slot) }
         links[slot]!.queuedByteCount += body.bytes.count + RelayLink.entryByteCount
         guard links[slot]!.queuedByteCount > RelayLink.holdingByteCount else { return }
-        for (session, membership) in links[slot]!.sessions {
+        for (session, membership) in links[slot]!.sessions.sorted(by: { $0.key < $1.key }) {
             guard let handle = membership.handle, !membership.isHeldBack else { continue }
             links[slot]!.sessions[session]!.isHeldBack = true
             links[slot]!.heldBack.append(session)

@@ -1,0 +1,96 @@
+import MartletWire
+import Testing
+
+@testable import MartletProtocol
+
+@Suite struct FairSchedulerTests {
+    private func serve(_ scheduler: inout FairScheduler, _ count: Int, byteCount: Int) -> [Int] {
+        (0..<count).compactMap { _ in
+            guard let turn = scheduler.next(allowsBulk: true) else { return nil }
+            scheduler.served(turn.priority, byteCount: byteCount, hasMore: true)
+            return turn.slot
+        }
+    }
+
+    @Test func `sessions of a class take turns frame by frame`() {
+        var scheduler = FairScheduler()
+        for slot in 1...3 { scheduler.enqueue(slot, priority: .normal) }
+        #expect(serve(&scheduler, 7, byteCount: 100) == [1, 2, 3, 1, 2, 3, 1])
+    }
+
+    @Test func `the higher class goes first as long as it has bytes left of its quantum`() {
+        var scheduler = FairScheduler()
+        scheduler.enqueue(1, priority: .low)
+        scheduler.enqueue(2, priority: .urgent)
+        scheduler.enqueue(3, priority: .high)
+        #expect(serve(&scheduler, 10, byteCount: 16_384) == [2, 2, 2, 2, 3, 3, 3, 3, 1, 2])
+    }
+
+    @Test func `what comes in the middle of a round is next`() {
+        var scheduler = FairScheduler()
+        scheduler.enqueue(1, priority: .low)
+        #expect(serve(&scheduler, 5, byteCount: 16_384) == [1, 1, 1, 1, 1])
+        scheduler.enqueue(2, priority: .high)
+        #expect(serve(&scheduler, 1, byteCount: 100) == [2])
+    }
+
+    @Test func `bulk waits when it is not allowed, and nothing is forgotten`() {
+        var scheduler = FairScheduler()
+        scheduler.enqueue(1, priority: .low)
+        scheduler.enqueue(2, priority: .normal)
+        #expect(scheduler.next(allowsBulk: false) == nil)
+        #expect(!scheduler.hasWork(allowsBulk: false))
+        #expect(scheduler.hasWork(allowsBulk: true))
+        #expect(scheduler.hasBulkWork)
+        scheduler.enqueue(3, priority: .high)
+        #expect(scheduler.next(allowsBulk: false)?.slot == 3)
+        scheduler.skipHead(.high)
+        #expect(scheduler.next(allowsBulk: true)?.slot == 2)
+    }
+
+    @Test func `a session is taken out wherever it stands`() {
+        var scheduler = FairScheduler()
+        for slot in 1...4 { scheduler.enqueue(slot, priority: .high) }
+        scheduler.remove(2, priority: .high)
+        scheduler.remove(9, priority: .high)
+        scheduler.remove(1, priority: .low)
+        #expect(serve(&scheduler, 4, byteCount: 1) == [1, 3, 4, 1])
+        scheduler.removeAll()
+        #expect(scheduler.next(allowsBulk: true) == nil)
+        #expect(!scheduler.hasBulkWork)
+    }
+
+    @Test(arguments: 1...40 as ClosedRange<UInt64>)
+    func `between two turns of a class all others send no more than the bound`(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        let maxFrame = [1000, 16_412, 40_000, 65_564][Int(seed % 4)]
+        var scheduler = FairScheduler()
+        var slots: [Priority: Int] = [:]
+        var waited: [Priority: Int] = [:]
+        var worst: [Priority: Int] = [:]
+        for _ in 0..<5000 {
+            // Classes come and go; one that has work begins to wait.
+            for priority in Priority.allCases where slots[priority] == nil && random.next() % 8 == 0 {
+                slots[priority] = Int(priority.rawValue)
+                waited[priority] = 0
+                scheduler.enqueue(Int(priority.rawValue), priority: priority)
+            }
+            guard let turn = scheduler.next(allowsBulk: true) else { continue }
+            let byteCount = random.next() % 3 == 0 ? maxFrame : 28 + Int(random.next() % UInt64(maxFrame - 28))
+            let hasMore = random.next() % 50 != 0
+            scheduler.served(turn.priority, byteCount: byteCount, hasMore: hasMore)
+            worst[turn.priority] = max(worst[turn.priority] ?? 0, waited[turn.priority] ?? 0)
+            waited[turn.priority] = 0
+            for priority in slots.keys where priority != turn.priority { waited[priority]! += byteCount }
+            if !hasMore {
+                slots[turn.priority] = nil
+                waited[turn.priority] = nil
+            }
+        }
+        for priority in Priority.allCases {
+            let bound = FairScheduler.waitBoundByteCount(of: priority, maxFrameByteCount: maxFrame)
+            #expect(worst[priority] ?? 0 <= bound)
+        }
+        #expect(worst.count == 4)
+    }
+}

@@ -1,0 +1,122 @@
+import Testing
+
+@testable import MartletProtocol
+
+/// The window over a path that takes a fixed number of bytes a second from a buffer without a bound.
+@Suite struct FlightWindowTests {
+    /// A path in steps of a frame: what was sent is acknowledged a round trip after the path has taken it.
+    struct Path {
+        let bytesPerSecond: Int
+        let delay: Duration
+        var freeAt = Instant.zero
+        var now = Instant.zero + .seconds(1)
+        var window = FlightWindow()
+        var underway = Deque<(sentAt: Instant, acknowledgedAt: Instant, byteCount: Int)>()
+        var takenByteCount = 0
+        var worstQueue: Duration = .zero
+
+        mutating func run(for duration: Duration, frameByteCount: Int = 16_384) {
+            let end = now + duration
+            while now < end {
+                while window.allows(at: now) {
+                    window.sent(frameByteCount, now: now)
+                    worstQueue = max(worstQueue, freeAt - now)
+                    freeAt = max(freeAt, now) + .seconds(frameByteCount) / bytesPerSecond
+                    underway.append((now, freeAt + delay * 2, frameByteCount))
+                }
+                let paced = window.hasRoom ? window.pacedUntil : .distantFuture
+                now = min(min(underway.first?.acknowledgedAt ?? .distantFuture, paced), end)
+                while let first = underway.first, first.acknowledgedAt <= now {
+                    _ = underway.popFirst()
+                    takenByteCount += first.byteCount
+                    window.acknowledged(first.byteCount, rtt: now - first.sentAt, now: now)
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [5, 20, 50, 100] as [Int64])
+    func `the queue stays near the target and the path is used`(delay: Int64) {
+        var path = Path(bytesPerSecond: 1_000_000, delay: .milliseconds(delay))
+        path.run(for: .seconds(10))
+        #expect(path.worstQueue < .milliseconds(70))
+        path.takenByteCount = 0
+        path.worstQueue = .zero
+        path.run(for: .seconds(20))
+        #expect(path.worstQueue < FlightWindow.targetDelay * 2)
+        #expect(path.takenByteCount > 18_000_000)
+    }
+
+    @Test func `the target does not creep up while bulk goes on for ten minutes`() {
+        var path = Path(bytesPerSecond: 1_000_000, delay: .milliseconds(20))
+        path.run(for: .seconds(540))
+        path.worstQueue = .zero
+        path.takenByteCount = 0
+        path.run(for: .seconds(60))
+        #expect(path.worstQueue < FlightWindow.targetDelay * 2)
+        #expect(path.takenByteCount > 54_000_000)
+    }
+
+    @Test func `a path that becomes longer is learnt within two epochs`() {
+        var path = Path(bytesPerSecond: 1_000_000, delay: .milliseconds(10))
+        path.run(for: .seconds(30))
+        var longer = Path(bytesPerSecond: 1_000_000, delay: .milliseconds(60), freeAt: path.freeAt, now: path.now)
+        longer.window = path.window
+        longer.underway = path.underway
+        longer.run(for: .seconds(150))
+        longer.takenByteCount = 0
+        longer.run(for: .seconds(20))
+        #expect(longer.takenByteCount > 16_000_000)
+    }
+
+    @Test func `a path that becomes slower is given less within a second`() {
+        var path = Path(bytesPerSecond: 4_000_000, delay: .milliseconds(20))
+        path.run(for: .seconds(10))
+        var slower = Path(bytesPerSecond: 500_000, delay: .milliseconds(20), freeAt: path.freeAt, now: path.now)
+        slower.window = path.window
+        slower.underway = path.underway
+        slower.run(for: .seconds(2))
+        slower.worstQueue = .zero
+        slower.run(for: .seconds(10))
+        #expect(slower.worstQueue < .milliseconds(100))
+    }
+
+    @Test func `the window has a floor, a ceiling and a beginning`() {
+        var window = FlightWindow()
+        #expect(window.byteCount == FlightWindow.initialByteCount)
+        #expect(window.allows(at: .zero))
+        window.collapse()
+        #expect(window.byteCount == FlightWindow.minimumByteCount)
+        var path = Path(bytesPerSecond: 2_000_000_000, delay: .milliseconds(20))
+        path.run(for: .seconds(2))
+        #expect(path.window.byteCount == FlightWindow.maximumByteCount)
+        var slow = Path(bytesPerSecond: 10_000, delay: .milliseconds(1))
+        slow.window.acknowledged(0, rtt: .milliseconds(2), now: slow.now)
+        slow.run(for: .seconds(60))
+        #expect(slow.window.byteCount == FlightWindow.minimumByteCount)
+        path.window.reset()
+        #expect(path.window == FlightWindow())
+    }
+
+    @Test func `bytes that are abandoned leave the flight, and never more than there are`() {
+        var window = FlightWindow()
+        window.sent(40_000, now: .zero)
+        #expect(!window.hasRoom)
+        window.abandoned(30_000)
+        #expect(window.inFlight == 10_000 && window.hasRoom)
+        window.abandoned(30_000)
+        #expect(window.inFlight == 0)
+        window.acknowledged(5, rtt: nil, now: .zero)
+        #expect(window.inFlight == 0)
+    }
+
+    @Test func `a line's round trip on an idle path says nothing about bulk`() {
+        var window = FlightWindow()
+        window.sent(16_384, now: .zero)
+        window.acknowledged(16_384, rtt: .milliseconds(40), timesBulk: false, now: .zero + .milliseconds(40))
+        #expect(window.byteCount == FlightWindow.initialByteCount)
+        window.sent(16_384, now: .zero + .milliseconds(40))
+        window.acknowledged(16_384, rtt: .milliseconds(41), now: .zero + .milliseconds(81))
+        #expect(window.byteCount > FlightWindow.initialByteCount)
+    }
+}

@@ -1,0 +1,110 @@
+import MartletWire
+import Testing
+
+@testable import MartletProtocol
+
+/// What a link makes of frames that came in order and out of it, and of round trips.
+@Suite struct LinkReceiveTests {
+    @Test func `frames sent right behind an open are given to who decides about it`() throws {
+        let pair = LinkPair(.reliable)
+        pair.relay.accepts = false
+        let session = try pair.client.link.open(Open(room: RoomName("lobby"), kind: .file, cursor: 3))
+        pair.send(1, on: session)
+        pair.run(for: .milliseconds(60))
+        #expect(
+            pair.relay.events == [.open(session, Open(room: RoomName("lobby"), kind: .file, cursor: 3))])
+        #expect(LinkPair.numbers(pair.relay.bodies(on: session)) == [1])
+        #expect(pair.relay.link.sessions[1].priority == .low)
+    }
+
+    @Test func `a window is that of the session's kind from its first frame on`() throws {
+        let limits = Limits(linkWindow: 2 << 20, sessionWindow: 1 << 20)
+        for (kind, count) in [(SessionKind.file, 64), (.chat, 16), (.signaling, 4)] {
+            let pair = LinkPair(.reliable, limits: limits)
+            pair.relay.accepts = false
+            pair.relay.releases = false
+            let session = try pair.client.link.open(Open(room: RoomName("lobby"), kind: kind, cursor: 0))
+            for number in 0..<80 { pair.send(number, byteCount: 16_384, on: session) }
+            pair.run(for: .seconds(20))
+            #expect(pair.relay.bodies(on: session).count == count)
+            #expect(pair.relay.fault == nil)
+        }
+    }
+
+    @Test func `a list of members longer than a frame arrives whole`() throws {
+        let pair = LinkPair(.unreliable, path: LinkTests.rough)
+        pair.relay.accepts = false
+        let session = try pair.client.link.open(Open(room: RoomName("lobby"), cursor: 0))
+        pair.run(for: .seconds(2))
+        let names = (0..<256).compactMap { AccountName(String(repeating: "n", count: 120) + "\($0)") }
+        let opened = Opened(head: 5, first: 1, members: names)
+        pair.relay.link.accept(session, opened)
+        pair.run(for: .seconds(5))
+        #expect(pair.client.events.contains(.opened(session, opened)))
+    }
+
+    @Test func `a round trip is measured to better than the timestamps' millisecond`() throws {
+        let pair = LinkPair(.reliable, path: LinkPath(delay: .microseconds(300)))
+        let session = try pair.open()
+        for number in 1...20 {
+            pair.send(number, on: session)
+            pair.run(for: .milliseconds(100))
+        }
+        #expect(try #require(pair.client.link.rtt.smoothed) < .milliseconds(1))
+        #expect(pair.client.link.counters.roundTripSamples >= 20)
+    }
+
+    @Test func `an echo of what was never said is no round trip`() {
+        let pair = LinkPair(.reliable)
+        for timestamp in [UInt32.max - 5_000_000, 5_000_000, 1 << 31] {
+            let pong = Pong(nonce: 1, echo: Echo(timestamp: timestamp, delay: .zero)).encode()
+            pair.client.take(FrameHeader(type: .pong), pong.rawBytes, now: pair.now)
+        }
+        #expect(!pair.client.link.rtt.hasSample)
+        #expect(pair.client.events == Array(repeating: .pong(nonce: 1), count: 3))
+    }
+
+    @Test func `an answer to a probe that is not ours, or an old one's, changes nothing`() {
+        let pair = LinkPair(.reliable)
+        let pong = Pong(nonce: Link.probeBit | 7, echo: Echo(timestamp: 0, delay: .zero)).encode()
+        pair.client.take(FrameHeader(type: .pong), pong.rawBytes, now: pair.now)
+        #expect(pair.client.events.isEmpty && pair.client.fault == nil)
+    }
+
+    @Test func `what the peer lacks although a stream delivered it is sent again after it was asked`() throws {
+        let pair = LinkPair(.reliable)
+        let session = try pair.open()
+        pair.run(for: .seconds(1))
+        // The relay drops a frame that it had read, as one does that has no room to hold it.
+        pair.swallows = { header, byRelay in !byRelay && header.type == .data }
+        pair.send(1, on: session)
+        pair.settle()
+        pair.swallows = { _, _ in false }
+        pair.run(for: .seconds(2))
+        #expect(LinkPair.numbers(pair.relay.bodies(on: session)) == [1])
+        #expect(pair.client.link.counters.retransmissions == 1)
+        #expect(pair.frames(.ping, byRelay: false).count == 1)
+    }
+
+    @Test func `repetitions are counted and told at once`() throws {
+        let pair = LinkPair(.unreliable, path: LinkPath(doubledPerMille: 1000))
+        let session = try pair.open()
+        pair.run(for: .seconds(1))
+        let before = pair.relay.link.counters.duplicates
+        pair.send(1, on: session)
+        pair.run(for: .seconds(1))
+        #expect(pair.relay.link.counters.duplicates == before + 1)
+        #expect(LinkPair.numbers(pair.relay.bodies(on: session)) == [1])
+    }
+
+    @Test func `requests travel on a room's session and on the link's own`() throws {
+        let pair = LinkPair(.reliable)
+        let session = try pair.open()
+        for id in [session, .control] {
+            #expect(pair.client.link.send(.request, EncodedBody([1, 2, 3]), on: id) == .queued)
+        }
+        pair.run(for: .seconds(1))
+        #expect(pair.relay.deliveries.map(\.session) == [.control, session])
+        #expect(pair.relay.deliveries.map(\.credit) == [3, 3])
+    }
+}

@@ -1,0 +1,233 @@
+import MartletWire
+import Testing
+
+@testable import MartletProtocol
+
+/// The outgoing direction of a session, without a link around it.
+@Suite struct SendStreamTests {
+    private static let plenty = SendStream.LinkCredit(available: 1 << 40, mayBeginUnreserved: true)
+
+    private func stream(
+        _ count: Int, byteCount: Int = 100, type: FrameType = .data, first: UInt64 = 1, losesOvertaken: Bool = false
+    ) -> SendStream {
+        var stream = SendStream(creditLimit: 1 << 30, first: first)
+        stream.rewind(losesOvertaken: losesOvertaken)
+        for _ in 0..<count { stream.append(type, EncodedBody([UInt8](repeating: 1, count: byteCount))) }
+        return stream
+    }
+
+    /// Sends whatever may go, a millisecond apart, and returns the sequences.
+    @discardableResult
+    private func send(
+        _ stream: inout SendStream, from time: Int64 = 1, limit: Int = .max,
+        _ credit: SendStream.LinkCredit = SendStreamTests.plenty
+    ) -> [UInt64] {
+        var sent: [UInt64] = []
+        while sent.count < limit, let sequence = stream.nextToSend(credit) {
+            let now = Instant.zero + .milliseconds(time + Int64(sent.count))
+            _ = stream.markSent(sequence, at: now, available: credit.available)
+            sent.append(sequence)
+        }
+        return sent
+    }
+
+    @Test func `frames go out in order, once, and are dropped when they are acknowledged`() {
+        var stream = stream(5)
+        #expect(send(&stream) == [1, 2, 3, 4, 5])
+        #expect(stream.inFlightByteCount == 500 && stream.byteCount == 500)
+        let part = stream.acknowledge(cumulative: 3)
+        #expect(part?.byteCount == 300 && part?.frameCount == 3 && part?.releasedByteCount == 300)
+        #expect(part?.largestSentAt == 3_000_000)
+        #expect(stream.base == 4 && stream.count == 2 && stream.inFlightByteCount == 200)
+        #expect(stream.acknowledge(cumulative: 3) == SendStream.Acknowledged())
+        #expect(send(&stream).isEmpty)
+        #expect(stream.acknowledge(cumulative: 5)?.frameCount == 2)
+        #expect(stream.isEmpty && !stream.hasUnacknowledged && stream.byteCount == 0)
+    }
+
+    @Test func `what was never sent cannot be acknowledged`() {
+        var stream = stream(5)
+        send(&stream, limit: 2)
+        #expect(stream.acknowledge(cumulative: 3) == nil)
+        #expect(stream.acknowledge(cumulative: .max) == nil)
+        #expect(stream.acknowledge(range: 2...3) == nil)
+        #expect(stream.acknowledge(range: 3...(.max)) == nil)
+        #expect(stream.count == 5 && stream.hasUnacknowledged)
+    }
+
+    @Test func `a range is ticked off once, and not sent again on the next connection`() {
+        var stream = stream(6)
+        send(&stream)
+        #expect(stream.acknowledge(range: 3...4)?.byteCount == 200)
+        #expect(stream.acknowledge(range: 3...4) == SendStream.Acknowledged())
+        #expect(stream.acknowledge(range: 1...2)?.byteCount == 200)
+        #expect(stream.inFlightByteCount == 200)
+        stream.rewind(losesOvertaken: false)
+        #expect(stream.inFlightByteCount == 0)
+        #expect(send(&stream) == [5, 6])
+        let part = stream.acknowledge(cumulative: 6)
+        #expect(part?.byteCount == 200 && part?.frameCount == 2 && part?.releasedByteCount == 600)
+    }
+
+    @Test func `an old acknowledgement that arrives late changes nothing`() {
+        var stream = stream(8, losesOvertaken: true)
+        send(&stream)
+        _ = stream.acknowledge(cumulative: 6)
+        #expect(stream.acknowledge(cumulative: 2) == SendStream.Acknowledged())
+        #expect(stream.acknowledge(range: 4...5) == SendStream.Acknowledged())
+        #expect(stream.loseOvertaken() == SendStream.Lost())
+        #expect(stream.base == 7)
+    }
+
+    @Test func `a resume that acknowledges more than was sent again is news, but not of this flight`() {
+        var stream = stream(5)
+        send(&stream)
+        stream.rewind(losesOvertaken: false)
+        send(&stream, limit: 1)
+        let part = stream.acknowledge(cumulative: 4)
+        #expect(part?.frameCount == 4 && part?.byteCount == 100 && part?.releasedByteCount == 400)
+        #expect(stream.inFlightByteCount == 0)
+        #expect(send(&stream) == [5])
+    }
+
+    // MARK: Loss
+
+    @Test func `three later transmissions that arrived make an earlier one lost`() {
+        var stream = stream(10, losesOvertaken: true)
+        send(&stream)
+        _ = stream.acknowledge(range: 3...3)
+        #expect(stream.loseOvertaken() == SendStream.Lost())
+        _ = stream.acknowledge(range: 4...4)
+        #expect(stream.loseOvertaken() == SendStream.Lost(frameCount: 1, byteCount: 100))
+        _ = stream.acknowledge(range: 5...6)
+        #expect(stream.loseOvertaken() == SendStream.Lost(frameCount: 1, byteCount: 100))
+        #expect(stream.inFlightByteCount == 400)
+        #expect(send(&stream, from: 20) == [1, 2])
+        #expect(stream.inFlightByteCount == 600)
+    }
+
+    @Test func `a repetition is lost in its turn, and only then`() {
+        var stream = stream(12, losesOvertaken: true)
+        send(&stream, limit: 6)
+        _ = stream.acknowledge(range: 2...6)
+        #expect(stream.loseOvertaken().frameCount == 1)
+        #expect(send(&stream, limit: 1) == [1])
+        _ = stream.acknowledge(range: 2...6)
+        #expect(stream.loseOvertaken().frameCount == 0)
+        send(&stream, limit: 4)
+        _ = stream.acknowledge(range: 7...8)
+        #expect(stream.loseOvertaken().frameCount == 0)
+        _ = stream.acknowledge(range: 9...9)
+        #expect(stream.loseOvertaken().frameCount == 1)
+        #expect(send(&stream, limit: 1) == [1])
+    }
+
+    @Test func `frames lost in whatever order are each sent again once, or not when they had arrived`() {
+        var stream = stream(12, losesOvertaken: true)
+        send(&stream)
+        #expect(stream.loseFrames(sentBefore: .zero + .milliseconds(3), limit: 9).frameCount == 2)
+        #expect(stream.loseFrames(sentBefore: .zero + .milliseconds(3), limit: 9).frameCount == 0)
+        _ = stream.acknowledge(range: 8...9)
+        #expect(stream.loseOvertaken().frameCount == 4)
+        _ = stream.acknowledge(cumulative: 3)
+        _ = stream.acknowledge(range: 5...5)
+        #expect(send(&stream) == [4, 6])
+    }
+
+    @Test func `what the timer takes for lost is bounded and the oldest first`() {
+        var stream = stream(40)
+        send(&stream)
+        #expect(stream.loseFrames(sentBefore: .zero + .seconds(1), limit: 16).frameCount == 16)
+        #expect(stream.inFlightByteCount == 2400)
+        #expect(send(&stream) == Array(1...16))
+    }
+
+    @Test func `on a carrier that keeps order nothing is overtaken and nothing is remembered for it`() {
+        var stream = stream(10)
+        send(&stream)
+        _ = stream.acknowledge(range: 8...10)
+        #expect(stream.loseOvertaken() == SendStream.Lost())
+    }
+
+    @Test func `streams near the end of 32 bits lose and repeat like any other`() {
+        let first = UInt64(UInt32.max) - 3
+        var stream = stream(10, first: first, losesOvertaken: true)
+        #expect(send(&stream) == Array(first..<first + 10))
+        _ = stream.acknowledge(cumulative: first + 1)
+        _ = stream.acknowledge(range: first + 5...first + 9)
+        #expect(stream.loseOvertaken().frameCount == 3)
+        #expect(send(&stream) == [first + 2, first + 3, first + 4])
+        #expect(stream.acknowledge(cumulative: first + 9)?.frameCount == 3)
+    }
+
+    @Test func `losing in a window of thousands takes steps in proportion to the frames`() {
+        var stream = stream(SendStream.maxEntries, byteCount: 0, losesOvertaken: true)
+        send(&stream)
+        // Every second frame is lost, and each acknowledgement names one frame more.
+        for sequence in stride(from: 2 as UInt64, through: 8192, by: 2) {
+            _ = stream.acknowledge(range: sequence...sequence)
+            _ = stream.loseOvertaken()
+        }
+        #expect(send(&stream).count == 4095)
+    }
+
+    // MARK: Credit
+
+    @Test func `credit is used once for each frame, in bytes before compression`() {
+        var deflater = Deflater()
+        var stream = SendStream(creditLimit: 50_000)
+        let body = EncodedBody(compressing: [UInt8](repeating: 9, count: 40_000), with: &deflater)
+        #expect(body.bytes.count < 2000)
+        stream.append(.data, body)
+        stream.append(.receipt, EncodedBody([UInt8](repeating: 1, count: 300)))
+        stream.append(.data, body)
+        #expect(send(&stream) == [1, 2, 3, 4])
+        #expect(stream.creditUsed == 40_000)
+        stream.rewind(losesOvertaken: false)
+        #expect(send(&stream) == [1, 2, 3, 4])
+        #expect(stream.creditUsed == 40_000)
+        stream.raiseCreditLimit(to: 60_000)
+        stream.raiseCreditLimit(to: 10)
+        #expect(send(&stream) == [5])
+        #expect(stream.creditUsed == 40_000 + 16_384)
+        #expect(stream.hasUnacknowledgedCredit)
+        _ = stream.acknowledge(cumulative: 5)
+        #expect(!stream.hasUnacknowledgedCredit)
+    }
+
+    @Test func `a message reserves the link's credit for its end when there is enough for all of it`() {
+        var stream = SendStream(creditLimit: 1 << 20)
+        stream.append(.data, EncodedBody([UInt8](repeating: 1, count: 40_000)))
+        let credit = SendStream.LinkCredit(available: 40_000, mayBeginUnreserved: false)
+        #expect(stream.nextToSend(credit) == 1)
+        #expect(
+            stream.markSent(1, at: .zero, available: 40_000) == SendStream.Sent(cost: 16_384, isUnreserved: false))
+        #expect(stream.reservedCredit == 40_000 - 16_384)
+        let none = SendStream.LinkCredit(available: 0, mayBeginUnreserved: false)
+        #expect(send(&stream, none) == [2, 3])
+        #expect(stream.reservedCredit == 0)
+    }
+
+    @Test func `one message at a time may begin without credit for its end, and goes as credit comes`() {
+        var stream = SendStream(creditLimit: 1 << 20)
+        stream.append(.data, EncodedBody([UInt8](repeating: 1, count: 40_000)))
+        stream.append(.data, EncodedBody([UInt8](repeating: 1, count: 10)))
+        #expect(stream.nextToSend(SendStream.LinkCredit(available: 39_999, mayBeginUnreserved: false)) == nil)
+        #expect(stream.nextToSend(SendStream.LinkCredit(available: 39_999, mayBeginUnreserved: true)) == 1)
+        #expect(stream.markSent(1, at: .zero, available: 39_999) == SendStream.Sent(cost: 16_384, isUnreserved: true))
+        #expect(stream.reservedCredit == 0)
+        #expect(stream.nextToSend(SendStream.LinkCredit(available: 16_383, mayBeginUnreserved: false)) == nil)
+        #expect(stream.nextToSend(SendStream.LinkCredit(available: 16_384, mayBeginUnreserved: false)) == 2)
+        #expect(stream.markSent(2, at: .zero, available: 30_000) == SendStream.Sent(cost: 16_384, isUnreserved: false))
+        #expect(stream.reservedCredit == 40_000 - 2 * 16_384)
+    }
+
+    @Test func `a session's queue is bounded by frames`() {
+        var stream = stream(SendStream.maxEntries - 1)
+        #expect(stream.hasRoom(for: EncodedBody([1])))
+        #expect(!stream.hasRoom(for: EncodedBody([UInt8](repeating: 1, count: 20_000))))
+        stream.append(.data, EncodedBody([1]))
+        #expect(!stream.hasRoom(for: EncodedBody([1])))
+        #expect(stream.highestSent == 0 && stream.hasUnsent)
+    }
+}

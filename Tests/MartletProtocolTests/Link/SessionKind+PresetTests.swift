@@ -1,0 +1,14 @@
+import MartletWire
+import Testing
+
+@testable import MartletProtocol
+
+@Suite struct SessionPresetTests {
+    @Test func `signalling goes before chat, chat before media, and files take what is left`() {
+        let kinds: [SessionKind] = [.signaling, .chat, .media, .file]
+        #expect(kinds.map { SessionPreset($0).priority } == [.urgent, .high, .normal, .low])
+        #expect(kinds.map { SessionPreset($0).priority.isBulk } == [false, false, true, true])
+        // Specs/wire.md §8
+        #expect(kinds.map { SessionPreset($0).windowByteCount >> 10 } == [64, 256, 512, 1024])
+    }
+}

@@ -1,0 +1,28 @@
+import Testing
+
+@testable import MartletProtocol
+
+@Suite struct TokenBucketTests {
+    private func taken(_ bucket: inout TokenBucket, _ count: Int, at now: Instant) -> Int {
+        (0..<count).reduce(0) { sum, _ in sum + (bucket.take(now: now) ? 1 : 0) }
+    }
+
+    @Test func `a burst, then a token for each interval`() {
+        var bucket = TokenBucket(burst: 10, perMinute: 60)
+        #expect(taken(&bucket, 20, at: .zero) == 10)
+        #expect(taken(&bucket, 5, at: .zero + .milliseconds(999)) == 0)
+        #expect(taken(&bucket, 5, at: .zero + .seconds(1)) == 1)
+        #expect(taken(&bucket, 20, at: .zero + .seconds(5)) == 4)
+        #expect(taken(&bucket, 20, at: .zero + .seconds(3600)) == 10)
+    }
+
+    @Test func `asking often costs nothing`() {
+        var bucket = TokenBucket(burst: 1, perMinute: 33 * 60)
+        var count = 0
+        // Every microsecond over a second: an interval of 30 ms must not be lost to rounding.
+        for microsecond in 0..<1_000_000 as Range<Int64> where bucket.take(now: .zero + .microseconds(microsecond)) {
+            count += 1
+        }
+        #expect(count == 33)
+    }
+}
