@@ -48,7 +48,7 @@ public struct RoomOptions: Equatable, Sendable {
     public var kind = SessionKind.chat
     /// Messages with offsets greater than this are delivered; 0 is from the first that is kept.
     public var cursor: UInt64 = 0
-    /// Begin this many messages before the room's head, whatever the cursor says.
+    /// Begin this many messages before the room's head, or at the cursor where that is later.
     public var tail: UInt32?
     /// Whether this device's own messages come back to it in the room's order.
     public var echo = false

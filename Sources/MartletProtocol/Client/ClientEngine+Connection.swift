@@ -105,6 +105,7 @@ extension ClientEngine {
         framer = nil
         isCarrierUp = false
         owesGoodbye = false
+        timers.cancel(.frame)
         credential = .none
         if !flushesOnClose { handshake.removeAll() }
         guard !isStopping else { return finishStop() }

@@ -7,6 +7,7 @@ extension ClientEngine {
         if case .disconnecting = machine.state { return }
         guard id == machine.current, var framer = framer.take() else { return }
         heartbeat.received(now: now)
+        let frames = counters.framesReceived
         var consumed = 0
         while consumed < bytes.byteCount, isCarrierUp, id == machine.current {
             var failure: LinkError?
@@ -19,9 +20,17 @@ extension ClientEngine {
                 failure = LinkError(error)
             }
             if let failure { return fail(failure, now: now) }
-            if isEstablished { framer.maxBodyByteCount = configuration.limits.maxBodyByteCount }
+            if isEstablished { framer.maxBodyByteCount = link.limits.maxBodyByteCount }
         }
-        if isCarrierUp, id == machine.current { self.framer = consume framer }
+        guard isCarrierUp, id == machine.current else { return }
+        watchPartial(framer.bufferedByteCount, since: frames != counters.framesReceived, now: now)
+        self.framer = consume framer
+    }
+
+    /// A frame that has begun has to be whole within `frameTimeout`: bytes alone would keep a dead link alive for ever.
+    private mutating func watchPartial(_ byteCount: Int, since isAnother: Bool, now: Instant) {
+        guard byteCount > 0 else { return timers.cancel(.frame) }
+        if isAnother || timers.deadline(of: .frame) == nil { timers.set(.frame, at: now + ClientEngine.frameTimeout) }
     }
 
     private mutating func take(
@@ -51,6 +60,9 @@ extension ClientEngine {
 
     private mutating func takeHandshake(_ header: FrameHeader, _ body: RawSpan, now: Instant) throws(LinkError) {
         guard header.compression == .none else { throw .peer(.compressionNotAllowed) }
+        guard header.type.rule?.isHandshake != true || header.type.rule?.allows(header) == true else {
+            throw .peer(.protocolViolation)
+        }
         switch header.type {
         case .welcome: try take(try Link.parse(Welcome.self, body), now: now)
         case .reject: take(try Link.parse(Reject.self, body), now: now)
@@ -67,6 +79,8 @@ extension ClientEngine {
             guard let id = roomOfSession[session] else { return }
             rooms[id]!.isOpen = true
             rooms[id]!.reopenAttempts = 0
+            // A log that ends before what was seen of it has begun anew: its offsets are new ones.
+            rooms[id]!.cursor = min(rooms[id]!.cursor, opened.head)
             tell(id, .opened(head: opened.head, first: opened.first, members: opened.members))
             scheduleReceipts(id, now: now)
         case .acknowledged(let session, _):
@@ -103,9 +117,7 @@ extension ClientEngine {
             take(try Link.parse(Receipt.self, body), id)
         case .gap:
             let gap = try Link.parse(Gap.self, body)
-            guard gap.offsets.upperBound > rooms[id]!.cursor else { return }
-            rooms[id]!.cursor = gap.offsets.upperBound
-            tell(id, .gap(gap.offsets))
+            skip(to: gap.offsets.upperBound, from: gap.offsets.lowerBound, in: id)
         case .transient:
             take(try Link.parse(Transient.self, body), id)
         case .request:
@@ -139,9 +151,21 @@ extension ClientEngine {
             rooms[id]!.cursor = offset
             message = Message(view)
         } catch {
-            throw .peer(error.code)
+            guard error.scope == .frame else { throw .peer(error.code) }
+            // It would come again on every link: what cannot be shown is told as missing.
+            link.release(credit, on: session)
+            guard let offset = MessageView.offset(in: body) else { return }
+            return skip(to: offset, from: offset, in: id)
         }
         tell(id, .message(message, creditByteCount: credit))
+    }
+
+    /// Tells the application of offsets that it will not get, as far as it does not know.
+    private mutating func skip(to last: UInt64, from first: UInt64, in id: RoomID) {
+        let cursor = rooms[id]!.cursor
+        guard last > cursor else { return }
+        rooms[id]!.cursor = last
+        tell(id, .gap(max(first, cursor + 1)...last))
     }
 
     private mutating func take(_ run: AcceptedRun, _ id: RoomID, now: Instant) {

@@ -3,7 +3,7 @@ public import MartletWire
 extension ClientEngine {
     /// Codes with which a room is closed for good; after any other the room is opened again.
     static let finalCodes: Set<ErrorCode> = [
-        .roomForbidden, .forbidden, .unsupportedKind, .alreadyOpen, .tooManySessions, .roomFull,
+        .roomForbidden, .forbidden, .unsupportedKind, .tooManySessions, .roomFull,
     ]
 
     // MARK: Opening

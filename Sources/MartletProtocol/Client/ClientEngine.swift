@@ -19,7 +19,11 @@ public struct ClientEngine: ~Copyable {
         case expiry(RoomID)
         case reopen(RoomID)
         case request(UInt64)
+        case frame
     }
+
+    /// From a frame's first byte to its last (Specs/hostile.md row 5).
+    static let frameTimeout: Duration = .seconds(30)
 
     /// What a resume needs beside the link itself.
     struct Ticket: Sendable {
@@ -189,6 +193,7 @@ public struct ClientEngine: ~Copyable {
             case .expiry(let room): expire(room, now: now)
             case .reopen(let room): reopen(room, now: now)
             case .request(let request): finishRequest(request, .failed(.deadlineExceeded), now: now)
+            case .frame: if isCarrierUp { fail(.peer(.frameTimeout), now: now) }
             }
         }
     }

@@ -9,8 +9,7 @@ public import MartletWire
 ///     any ──reset, sent or received──► gone
 ///
 /// `opening`: we sent open; messages may follow at once and are refused together with it. `accepting`: the peer sent
-/// open and the engine decides. Suspension is a pair of flags beside the state: each side may ask the other to hold its
-/// messages back.
+/// open and the engine decides. Suspension is no state of a session: what is held back is the engine's affair.
 struct Session: Sendable {
     enum State: Equatable, Sendable {
         case opening

@@ -15,7 +15,7 @@ public struct RelayConfiguration: Sendable {
     /// How long a peer may not read while there is something for it (Specs/hostile.md row 20).
     public var slowConsumerTimeout: Duration = .seconds(10)
     /// How long a connection may be silent; longer than any client's heartbeat interval.
-    public var idleTimeout: Duration = .seconds(1200)
+    public var idleTimeout: Duration = .seconds(1500)
     /// How long a link without a connection is kept for its device to resume.
     public var resumeLifetime: Duration = .seconds(300)
     /// Connections at the most, in whatever phase.

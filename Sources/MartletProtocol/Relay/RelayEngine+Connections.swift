@@ -217,7 +217,9 @@ extension RelayEngine {
             attach(link, to: slot, now: now)
             outputs.append(.note(.linked(who, links[link]!.id)))
         }
-        let version = hello.spokenVersions.filter { $0 <= .current }.max() ?? .current
+        // Minors only add: a client that speaks later ones alone takes ours, one that speaks an earlier one gets that.
+        let spoken = hello.spokenVersions.filter { $0.major == WireVersion.current.major }.max() ?? .current
+        let version = min(spoken, .current)
         let welcome = Welcome(
             version: version, features: features, limits: limits, account: who.account, link: links[link]!.id,
             resumeToken: grant.token, epoch: links[link]!.epoch, resumeLifetime: configuration.resumeLifetime,

@@ -125,7 +125,9 @@ extension RelayEngine {
             }
             links[slot]!.sessions[session] = RelayLink.Membership(room: open.room)
             let member = MemberKey(link: link.key, session: session)
-            rooms.join(JoinRequest(member: member, who: link.who, open: open, isHeldBack: true))
+            rooms.join(
+                JoinRequest(
+                    member: member, who: link.who, open: open, features: link.link.features, isHeldBack: true))
         case .suspended(let session):
             setSuspended(true, session, cursor: nil, of: slot)
         case .resumed(let session, let cursor):

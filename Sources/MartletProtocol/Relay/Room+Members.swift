@@ -37,14 +37,17 @@ extension Room {
         let stamped = Receipt.Progress(told.mark, upTo: upTo, sender: who.account, device: who.device)
         let body = EncodedBody(Receipt.progress(stamped).encode())
         for (slot, member) in members.enumerated() {
-            if let member, authors.contains(member.who) { send(.receipt, body, to: slot, into: &effects) }
+            guard let member, authors.contains(member.who), member.features.contains(.receipts) else { continue }
+            send(.receipt, body, to: slot, into: &effects)
         }
     }
 
     /// A member that comes back learns how far the others are: marks are cumulative, so one each is enough, and of many
     /// accounts those that are furthest.
     mutating func sendProgress(to slot: Int, into effects: inout Deque<RoomEffect>) {
-        guard memberCount <= Room.maxPresenceMembers else { return }
+        guard memberCount <= Room.maxPresenceMembers, members[slot]?.features.contains(.receipts) == true else {
+            return
+        }
         let furthest = progress.sorted { ($1.value.delivered, $0.key.text) < ($0.value.delivered, $1.key.text) }
         for (account, mark) in furthest.prefix(Room.maxPresenceMembers) {
             for (kind, upTo) in [(Receipt.Mark.delivered, mark.delivered), (.read, mark.read)] where upTo > 0 {
@@ -166,7 +169,7 @@ extension Room {
     private func reachableSlot(of account: AccountName, from slot: Int) -> Int? {
         slotsOfAccount[account]?.last { other in
             guard other != slot, let member = members[other] else { return false }
-            return !member.isAway && !member.isSuspended
+            return !member.isAway && !member.isSuspended && member.features.contains(.requests)
         }
     }
 }

@@ -136,6 +136,7 @@ struct Room: Sendable {
         var member = RoomMember(key: join.member, who: join.who, cursor: cursor, noLocal: join.open.noLocal)
         member.mark = markOfDevice[join.who]
         member.isHeldBack = join.isHeldBack
+        member.features = join.features
         let slot = freeSlots.popLast() ?? members.count
         if slot == members.count { members.append(member) } else { members[slot] = member }
         memberCount += 1
@@ -233,7 +234,8 @@ struct Room: Sendable {
         guard presence != before, memberCount <= Room.maxPresenceMembers else { return }
         let body = EncodedBody(Transient(.presence(presence), sender: account).encode())
         for (other, member) in members.enumerated() where other != slot {
-            if let member, !member.isAway { effects.append(.sendTransient(member.key, body)) }
+            guard let member, !member.isAway, member.features.contains(.presence) else { continue }
+            effects.append(.sendTransient(member.key, body))
         }
     }
 

@@ -37,6 +37,7 @@ struct RoomMember: Sendable {
     var credit = RoomMember.creditByteCount
     /// MQTT 5 §3.8.3.1's No Local: messages of this device are not sent back to it.
     var noLocal: Bool
+    var features = Features.supported
     var isSuspended = false
     var isAway = false
     var isReading = false
@@ -74,14 +75,19 @@ public struct JoinRequest: Equatable, Sendable {
     public var who: DeviceKey
     /// What it said in `open`.
     public var open: Open
+    /// What its link has agreed on: receipts, presence and requests go to those who know them.
+    public var features: Features
     /// Whether messages are held back until `Rooms.setHeldBack` says otherwise.
     public var isHeldBack: Bool
 
     /// A session's wish to join.
-    public init(member: MemberKey, who: DeviceKey, open: Open, isHeldBack: Bool = false) {
+    public init(
+        member: MemberKey, who: DeviceKey, open: Open, features: Features = .supported, isHeldBack: Bool = false
+    ) {
         self.member = member
         self.who = who
         self.open = open
+        self.features = features
         self.isHeldBack = isHeldBack
     }
 }

@@ -90,9 +90,20 @@ public struct MessageView: ~Escapable {
     ///
     /// A refusal names the message by it.
     public static func counter(in body: RawSpan) -> UInt64? {
+        number(.counter, in: body)
+    }
+
+    /// The relay's offset in a body whose structure is right, even if a value in it is not; nil when there is none.
+    ///
+    /// A receiver skips the message by it.
+    public static func offset(in body: RawSpan) -> UInt64? {
+        number(.offset, in: body)
+    }
+
+    private static func number(_ tag: Tag, in body: RawSpan) -> UInt64? {
         var reader = TLVReader(body)
         while let field = try? reader.next() {
-            if field.tag == .counter { return try? field.positive() }
+            if field.tag == tag { return try? field.positive() }
         }
         return nil
     }

@@ -9,7 +9,7 @@ public struct Open: FrameBody {
     public var kind: SessionKind
     /// Deliver offsets greater than this; 0 is from the start.
     public var cursor: UInt64
-    /// Start this many messages before the room's head, whatever the cursor says.
+    /// Start this many messages before the room's head, or at the cursor where that is later.
     public var tail: UInt32?
     /// Whether messages of the opening device are not sent back to it (No Local of MQTT 5 §3.8.3.1).
     public var noLocal: Bool
