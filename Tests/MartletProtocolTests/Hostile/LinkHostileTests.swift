@@ -31,7 +31,7 @@ import Testing
         }
 
         func open(_ id: UInt16, sequence: UInt32 = 1) {
-            let body = Open(room: RoomName("room"), cursor: 0).encode()
+            let body = Open(room: RoomName.named("room"), cursor: 0).encode()
             send(.open, body, sequence: sequence, on: SessionID(rawValue: id), .reliable)
         }
 
@@ -389,7 +389,7 @@ import Testing
         case .ping: return Ping(nonce: number).encode()
         case .pong: return Pong(nonce: number, echo: Echo(timestamp: 3, delay: .seconds(70))).encode()
         case .reset: return Reset(session: session, code: .cancelled, creditUsed: number).encode()
-        case .open: return Open(room: RoomName("r"), kind: .file, cursor: number).encode()
+        case .open: return Open(room: RoomName.named("r"), kind: .file, cursor: number).encode()
         case .opened: return Opened(head: number, first: number).encode()
         case .close: return Close(code: nil, reason: nil).encode()
         default: return [UInt8](repeating: 0, count: Int(random.next() % 9))

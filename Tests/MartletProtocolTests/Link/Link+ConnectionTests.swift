@@ -158,7 +158,7 @@ import Testing
     {
         let pair = LinkPair(.reliable)
         _ = try pair.open("other")
-        let name = RoomName("lobby")
+        let name = RoomName.named("lobby")
         let session = try pair.client.link.open(Open(room: name, cursor: 0))
         pair.send(1, on: session)
         pair.client.link.close(session)
@@ -172,7 +172,7 @@ import Testing
 
     @Test func `larger limits reach sessions that were opened ahead of them`() throws {
         let pair = LinkPair(.reliable, limits: .minimum, connected: false)
-        let name = RoomName("lobby")
+        let name = RoomName.named("lobby")
         let session = try pair.client.link.open(Open(room: name, kind: .file, cursor: 0))
         pair.relay.link = Link(role: .relay, limits: Limits(), features: .supported, began: pair.now)
         for number in 1...20 { pair.send(number, byteCount: 16_000, on: session) }

@@ -8,11 +8,11 @@ import Testing
     @Test func `frames sent right behind an open are given to who decides about it`() throws {
         let pair = LinkPair(.reliable)
         pair.relay.accepts = false
-        let session = try pair.client.link.open(Open(room: RoomName("lobby"), kind: .file, cursor: 3))
+        let session = try pair.client.link.open(Open(room: RoomName.named("lobby"), kind: .file, cursor: 3))
         pair.send(1, on: session)
         pair.run(for: .milliseconds(60))
         #expect(
-            pair.relay.events == [.open(session, Open(room: RoomName("lobby"), kind: .file, cursor: 3))])
+            pair.relay.events == [.open(session, Open(room: RoomName.named("lobby"), kind: .file, cursor: 3))])
         #expect(LinkPair.numbers(pair.relay.bodies(on: session)) == [1])
         #expect(pair.relay.link.sessions[1].priority == .low)
     }
@@ -23,7 +23,7 @@ import Testing
             let pair = LinkPair(.reliable, limits: limits)
             pair.relay.accepts = false
             pair.relay.releases = false
-            let session = try pair.client.link.open(Open(room: RoomName("lobby"), kind: kind, cursor: 0))
+            let session = try pair.client.link.open(Open(room: RoomName.named("lobby"), kind: kind, cursor: 0))
             for number in 0..<80 { pair.send(number, byteCount: 16_384, on: session) }
             pair.run(for: .seconds(20))
             #expect(pair.relay.bodies(on: session).count == count)
@@ -34,7 +34,7 @@ import Testing
     @Test func `a list of members longer than a frame arrives whole`() throws {
         let pair = LinkPair(.unreliable, path: LinkTests.rough)
         pair.relay.accepts = false
-        let session = try pair.client.link.open(Open(room: RoomName("lobby"), cursor: 0))
+        let session = try pair.client.link.open(Open(room: RoomName.named("lobby"), cursor: 0))
         pair.run(for: .seconds(2))
         let names = (0..<256).compactMap { AccountName(String(repeating: "n", count: 120) + "\($0)") }
         let opened = Opened(head: 5, first: 1, members: names)

@@ -82,7 +82,7 @@ import Testing
         pair.relay.link.adopt(Limits(maxSessions: 1), features: [])
         let first = try pair.open()
         pair.client.link.adopt(Limits(maxSessions: 2), features: [])
-        let refused = try pair.client.link.open(Open(room: RoomName("second"), cursor: 0))
+        let refused = try pair.client.link.open(Open(room: RoomName.named("second"), cursor: 0))
         for number in 1...5 { pair.send(number, byteCount: 10_000, on: refused) }
         pair.run(for: .seconds(5))
         #expect(pair.client.events.contains(.reset(refused, code: .tooManySessions)))
@@ -98,7 +98,7 @@ import Testing
         pair.relay.link.attach(.unreliable, isEarly: false, now: pair.now)
         let session = SessionID(rawValue: 9)
         let reset = Reset(session: session, code: .cancelled, creditUsed: 100).encode()
-        let open = Open(room: RoomName("lobby"), cursor: 0).encode()
+        let open = Open(room: RoomName.named("lobby"), cursor: 0).encode()
         pair.relay.take(
             FrameHeader(type: .reset, sequence: 1, flags: .reliable), reset.rawBytes, now: pair.now)
         pair.relay.take(

@@ -111,7 +111,7 @@ import Testing
     @Test func `who refuses a session resets it, also by closing it`() throws {
         let pair = LinkPair(.reliable)
         pair.relay.accepts = false
-        let lobby = RoomName("lobby")
+        let lobby = RoomName.named("lobby")
         let refused = try pair.client.link.open(Open(room: lobby, cursor: 0))
         let closed = try pair.client.link.open(Open(room: lobby, cursor: 0))
         pair.run(for: .seconds(1))
@@ -125,7 +125,7 @@ import Testing
 
     @Test func `what the peer has never heard of is dropped without a word`() throws {
         let pair = LinkPair(.reliable, connected: false)
-        let lobby = RoomName("lobby")
+        let lobby = RoomName.named("lobby")
         for _ in 0..<10_000 {
             let session = try pair.client.link.open(Open(room: lobby, cursor: 0))
             pair.client.link.reset(session, code: .cancelled)
@@ -152,7 +152,7 @@ import Testing
     }
 
     @Test func `a link opens as many sessions as both sides hold, and no more than a resume can name`() throws {
-        let lobby = RoomName("lobby")
+        let lobby = RoomName.named("lobby")
         let small = LinkPair(.reliable, limits: Limits(maxSessions: 3))
         for _ in 0..<3 { _ = try small.client.link.open(Open(room: lobby, cursor: 0)) }
         #expect(throws: LinkError.local(.tooManySessions)) { try small.client.link.open(Open(room: lobby, cursor: 0)) }
@@ -163,7 +163,7 @@ import Testing
     }
 
     @Test func `numbers go round and pass over sessions that are open`() throws {
-        let lobby = RoomName("lobby")
+        let lobby = RoomName.named("lobby")
         for (role, first) in [(LinkRole.client, 1), (.relay, 2)] as [(LinkRole, UInt16)] {
             var link = Link(role: role, limits: Limits(), features: [], began: .zero)
             #expect(try link.open(Open(room: lobby, cursor: 0)).rawValue == first)
