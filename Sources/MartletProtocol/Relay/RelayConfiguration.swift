@@ -85,6 +85,18 @@ public struct AuthenticationRequest: Equatable, Sendable {
     public var agent: String?
     /// The resume token it presents, to be hashed by the shell.
     public var presentedToken: ResumeToken?
+
+    /// What a client says; an authenticator's own tests make these.
+    public init(
+        account: AccountName, device: DeviceID, credential: Credential? = nil, agent: String? = nil,
+        presentedToken: ResumeToken? = nil
+    ) {
+        self.account = account
+        self.device = device
+        self.credential = credential
+        self.agent = agent
+        self.presentedToken = presentedToken
+    }
 }
 
 /// The shell's answer to an `AuthenticationRequest`.

@@ -30,6 +30,13 @@ public struct ReadRange: Equatable, Sendable {
     public var maxCount: Int
     /// Bytes of bodies wanted at the most; one message is always given.
     public var maxByteCount: Int
+
+    /// A stretch that begins at `from`.
+    public init(from: UInt64, maxCount: Int, maxByteCount: Int) {
+        self.from = from
+        self.maxCount = maxCount
+        self.maxByteCount = maxByteCount
+    }
 }
 
 /// A member's slot in a room, for quick finding; a slot that is used again does not answer to an old handle.

@@ -58,7 +58,7 @@ extension Peer {
         return try await expect()
     }
 
-    /// Sends a text and waits until it is accepted; returns its offset.
+    /// Sends a text and waits until it is accepted; returns its offset. What comes before that is lost.
     @discardableResult
     func post(_ text: String, counter: UInt64, on session: SessionID = .first) async throws -> UInt64 {
         await say { $0.text(text, counter: counter, on: session) }

@@ -2,7 +2,7 @@ import MartletProtocol
 import MartletWire
 
 /// Writes a client's frames by hand: right ones, with the sequences counted, unless a test asks for wrong ones.
-struct Speaker {
+struct Speaker: Sendable {
     private var sequences: [SessionID: UInt32] = [:]
 
     /// A frame that keeps the rules of its type.

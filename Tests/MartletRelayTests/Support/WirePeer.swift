@@ -7,7 +7,7 @@ import MartletWire
 /// Lives on the shared loop. Waiting ends with `Surprise.nothing` when `patience` is over: a bound for a test that
 /// fails, not a measure.
 final class WirePeer: Peer, TransportHandler, @unchecked Sendable {
-    static let patience = Duration.seconds(300)
+    static let patience = Duration.seconds(120)
 
     private let loop: EventLoop
     private let connection: TCPConnection
@@ -17,7 +17,7 @@ final class WirePeer: Peer, TransportHandler, @unchecked Sendable {
     private var arrivals = Deque<PeerArrival>()
     private var waiter: CheckedContinuation<PeerArrival, any Error>?
     private var timer: LoopTimer?
-    private var speaker = Speaker()
+    private var words = Speaker()
     private var isPolite = true
 
     private init(_ connection: TCPConnection) {
@@ -45,9 +45,9 @@ final class WirePeer: Peer, TransportHandler, @unchecked Sendable {
         }
     }
 
-    func say(_ words: @escaping @Sendable (inout Speaker) -> [UInt8]) async {
+    func say(_ said: @escaping @Sendable (inout Speaker) -> [UInt8]) async {
         await onLoop { [self] in
-            outgoing += words(&speaker)
+            outgoing += said(&words)
             connection.setNeedsWrite()
         }
     }
@@ -58,6 +58,20 @@ final class WirePeer: Peer, TransportHandler, @unchecked Sendable {
 
     func cut() async {
         await onLoop { [self] in connection.abort() }
+    }
+
+    /// The speaker, with its sequences as they are.
+    var speaker: Speaker {
+        get async {
+            await withCheckedContinuation { continuation in
+                loop.execute { [self] in continuation.resume(returning: words) }
+            }
+        }
+    }
+
+    /// Goes on where another connection stopped.
+    func setSpeaker(_ speaker: Speaker) async {
+        await onLoop { [self] in words = speaker }
     }
 
     func setPolite(_ isPolite: Bool) async {
@@ -122,7 +136,7 @@ final class WirePeer: Peer, TransportHandler, @unchecked Sendable {
     func transport(_ transport: any Transport, didReceive bytes: RawSpan) {
         guard let frames = try? cutter.frames(in: bytes) else { return connection.abort() }
         for frame in frames {
-            if isPolite { outgoing += speaker.reply(to: frame) }
+            if isPolite { outgoing += words.reply(to: frame) }
             arrived(.frame(frame))
         }
         if !outgoing.isEmpty { connection.setNeedsWrite() }

@@ -1,0 +1,27 @@
+import MartletProtocol
+import MartletWire
+import Testing
+
+@testable import MartletRelay
+
+@Suite("Fresh resume tokens")
+struct TokenGrantFreshTests {
+    @Test("the digest is SHA-256, as FIPS 180-4 has it")
+    func vector() {
+        // 32 bytes of zero, and the numbers 0 to 31.
+        let zeros = TokenDigest(of: ResumeToken(0, 0, 0, 0))
+        #expect(
+            zeros.words == (0x6668_7AAD_F862_BD77, 0x6C8F_C18B_8E9F_8E20, 0x0897_1485_6EE2_33B3, 0x902A_591D_0D5F_2925))
+        let ascending = TokenDigest(of: ResumeToken([UInt8](0..<32))!)
+        #expect(
+            ascending.words
+                == (0x630D_CD29_66C4_3366, 0x9112_5448_BBB2_5B4F, 0xF412_A49C_732D_B2C8, 0xABC1_B858_1BD7_10DD))
+    }
+
+    @Test("no two are the same, and each comes with its own digest")
+    func fresh() {
+        let grants = (0..<100).map { _ in TokenGrant.fresh() }
+        #expect(Set(grants.map { $0.token.bytes }).count == 100)
+        for grant in grants { #expect(grant.digest == TokenDigest(of: grant.token)) }
+    }
+}

@@ -1,0 +1,151 @@
+import MartletProtocol
+import MartletRelay
+import MartletTransport
+import MartletWire
+import Testing
+
+@Suite("A relay's life")
+struct RelayTests {
+    private func relay(port: UInt16 = 0, store: any RoomStore = InMemoryStore()) throws -> Relay {
+        var configuration = try Relay.Configuration(port: port)
+        configuration.engine = .patient
+        configuration.drainTimeout = .seconds(600)
+        return Relay(configuration: configuration, store: store, authenticator: .allowAll)
+    }
+
+    @Test("it says where it listens, while it does")
+    func addresses() async throws {
+        let relay = try relay()
+        #expect(relay.port == nil)
+        let addresses = try relay.start()
+        #expect(addresses.count == 1 && addresses == relay.addresses)
+        #expect(relay.port == addresses[0].port && addresses[0].port != 0)
+        await relay.shutdown()
+        #expect(relay.port == nil)
+        #expect(await relay.statistics == RelayStatistics())
+    }
+
+    @Test("it listens on several addresses")
+    func several() async throws {
+        let loopback = SocketAddress(.loopbackV4, port: 0)
+        var configuration = Relay.Configuration(addresses: [loopback, loopback])
+        configuration.engine = .patient
+        let relay = Relay(configuration: configuration, store: InMemoryStore(), authenticator: .allowAll)
+        let ports = try relay.start().map(\.port)
+        #expect(Set(ports).count == 2)
+        for port in ports { try await WirePeer.connect(to: port).hello(Speaker.hello(device: UInt64(port))) }
+        #expect(await relay.statistics.links == 2)
+        await relay.shutdown()
+    }
+
+    @Test("it is started once")
+    func once() async throws {
+        let relay = try relay()
+        try relay.start()
+        #expect(throws: RelayError.alreadyStarted) { try relay.start() }
+        await relay.shutdown()
+        #expect(throws: RelayError.alreadyStarted) { try relay.start() }
+    }
+
+    @Test("a port that is taken, and a text that is no address")
+    func addressErrors() async throws {
+        try await withRelay { _, port in
+            let second = try relay(port: port)
+            #expect(throws: TransportError.addressInUse) { try second.start() }
+        }
+        #expect(throws: RelayError.invalidAddress("localhost")) { try Relay.Configuration(address: "localhost") }
+    }
+
+    @Test("run returns when it is shut down, whoever started it")
+    func run() async throws {
+        let relay = try relay()
+        let port = try relay.start()[0].port
+        async let end: Void = relay.run()
+        try await WirePeer.connect(to: port).hello()
+        await relay.shutdown()
+        try await end
+    }
+
+    @Test("run drains and ends when its task is cancelled")
+    func cancelled() async throws {
+        let relay = try relay()
+        let port = try relay.start()[0].port
+        let running = Task { try await relay.run() }
+        let peer = try await WirePeer.connect(to: port)
+        try await peer.hello()
+        running.cancel()
+        #expect(try await peer.farewell()?.code == .draining)
+        try await running.value
+        #expect(relay.port == nil)
+    }
+
+    @Test("draining sends everybody away, lets nobody in, and returns when they are gone")
+    func drain() async throws {
+        try await withRelay { relay, port in
+            let peer = try await WirePeer.connect(to: port)
+            try await peer.hello()
+            let silent = try await WirePeer.connect(to: port)
+            async let isDrained = relay.drain(
+                within: .seconds(600), retryAfter: .seconds(7), redirect: "martlet://other.example")
+            let notice = try #require(try await peer.farewell())
+            #expect(notice.code == .draining)
+            #expect(notice.retryAfter == .seconds(7))
+            #expect(notice.redirect == "martlet://other.example")
+            _ = try await silent.farewell()
+            #expect(await isDrained)
+            await #expect(throws: (any Error).self) { try await WirePeer.connect(to: port) }
+        }
+    }
+
+    @Test("draining gives up on a store that hangs, and shutting down waits for it")
+    func hangingStore() async throws {
+        let store = SlowStore()
+        let relay = try relay(store: store)
+        let port = try relay.start()[0].port
+        let peer = try await WirePeer.connect(to: port)
+        try await peer.hello()
+        try await peer.open()
+        store.closeGate()
+        await peer.say { $0.text("on its way to the disk", counter: 1, on: .first) }
+        // The pong comes behind what the message caused.
+        await peer.send(Ping(nonce: 1))
+        let _: Pong = try await peer.next()
+        #expect(await relay.drain(within: .milliseconds(10)) == false)
+        async let end: Void = relay.shutdown()
+        store.openGate()
+        await end
+        #expect(store.appends == [[1]])
+        let name = RoomName("lobby")!
+        #expect(try await store.load(name).head == 1)
+    }
+
+    @Test("a revoked account is told, and its link is gone")
+    func revoke() async throws {
+        try await withRelay { relay, port in
+            let alice = try await WirePeer.connect(to: port)
+            let point = try await alice.hello().resumePoint([:])
+            let bob = try await WirePeer.connect(to: port)
+            try await bob.hello(Speaker.hello("bob", device: 2))
+            await relay.revoke(AccountName("alice")!)
+            #expect(try await alice.farewell()?.code == .revoked)
+            #expect(await relay.statistics.links == 1)
+            let again = try await WirePeer.connect(to: port)
+            await again.send(Speaker.hello(resume: point))
+            #expect(try await again.expect(Reject.self).notice.code == .resumeRejected)
+            try await bob.open()
+        }
+    }
+
+    @Test("a connection too many is closed at once")
+    func tooMany() async throws {
+        var engine = RelayConfiguration.patient
+        engine.maxConnections = 1
+        try await withRelay(engine) { _, port in
+            let first = try await WirePeer.connect(to: port)
+            try await first.hello()
+            let second = try await WirePeer.connect(to: port)
+            #expect(try await second.farewell() == nil)
+            try await first.open()
+        }
+    }
+}

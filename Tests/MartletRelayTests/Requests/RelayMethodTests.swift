@@ -1,0 +1,53 @@
+import MartletProtocol
+import MartletRelay
+import MartletWire
+import Testing
+
+@Suite("Requests that a relay answers itself")
+struct RelayMethodTests {
+    private func ask(_ peer: any Peer, _ method: String, _ correlation: UInt64 = 1) async throws -> Response {
+        await peer.send(
+            Request(correlation: correlation, method: MethodName(method)!, deadline: .seconds(60)), on: .first)
+        return try await peer.expect()
+    }
+
+    @Test("members names who is in the room")
+    func members() async throws {
+        try await withRelay { _, port in
+            let alice = try await WirePeer.connect(to: port)
+            try await alice.hello()
+            try await alice.open()
+            let bob = try await WirePeer.connect(to: port)
+            try await bob.hello(Speaker.hello("bob", device: 2))
+            try await bob.open()
+            let response = try await ask(alice, RelayMethod.members.name.text, 77)
+            #expect(response.correlation == 77)
+            #expect(response.status == .none)
+            let content = try #require(response.content)
+            #expect(try Opened(parsing: content.rawBytes).members.map(\.text) == ["alice", "bob"])
+        }
+    }
+
+    @Test("head says how far the room is and where its log begins")
+    func head() async throws {
+        try await withRelay(store: InMemoryStore(maxMessagesPerRoom: 2)) { _, port in
+            let alice = try await WirePeer.connect(to: port)
+            try await alice.hello()
+            try await alice.open(noLocal: true)
+            for counter in 1...5 as ClosedRange<UInt64> { try await alice.post("x", counter: counter) }
+            let content = try #require(try await ask(alice, "head").content)
+            #expect(try Opened(parsing: content.rawBytes).head == 5)
+            #expect(try Opened(parsing: content.rawBytes).members == [])
+        }
+    }
+
+    @Test("any other is unknown when nobody handles it")
+    func unknown() async throws {
+        try await withRelay { _, port in
+            let alice = try await WirePeer.connect(to: port)
+            try await alice.hello()
+            try await alice.open()
+            #expect(try await ask(alice, "roll").status == .unknownMethod)
+        }
+    }
+}

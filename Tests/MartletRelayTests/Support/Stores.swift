@@ -1,0 +1,88 @@
+import MartletProtocol
+import MartletRelay
+import MartletWire
+import Synchronization
+
+/// A store that takes its time, fails when it is told to, and remembers what it was asked.
+final class SlowStore: RoomStore {
+    struct Failure: Error {}
+
+    private struct State {
+        var appends: [[UInt64]] = []
+        var fails = false
+        var isGated = false
+        var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let inner: InMemoryStore
+    private let state = Mutex(State())
+
+    init(bounds: InMemoryStore.Bounds = InMemoryStore.Bounds()) {
+        inner = InMemoryStore(bounds: bounds)
+    }
+
+    /// The offsets of each append, in the order of the calls.
+    var appends: [[UInt64]] { state.withLock(\.appends) }
+
+    func setFails(_ fails: Bool) {
+        state.withLock { $0.fails = fails }
+    }
+
+    /// Appends wait until the gate opens.
+    func closeGate() {
+        state.withLock { $0.isGated = true }
+    }
+
+    func openGate() {
+        let waiting = state.withLock { state in
+            state.isGated = false
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    func load(_ room: RoomName) async throws -> RoomSnapshot {
+        await Task.yield()
+        return try inner.load(room)
+    }
+
+    func append(_ entries: [LogEntry], to room: RoomName) async throws {
+        let fails = state.withLock { state in
+            state.appends.append(entries.map(\.offset))
+            return state.fails
+        }
+        await withCheckedContinuation { continuation in
+            let isOpen = state.withLock { state in
+                if state.isGated { state.waiting.append(continuation) }
+                return !state.isGated
+            }
+            if isOpen { continuation.resume() }
+        }
+        if fails { throw Failure() }
+        try inner.append(entries, to: room)
+    }
+
+    func read(_ range: ReadRange, of room: RoomName) async throws -> RoomHistory {
+        await Task.yield()
+        return inner.read(range, of: room)
+    }
+}
+
+/// Counts what reaches a store that answers at once.
+final class CountingStore: ImmediateRoomStore {
+    private let inner = InMemoryStore()
+    private let counts = Mutex<[Int]>([])
+
+    /// Messages in each append.
+    var appends: [Int] { counts.withLock { $0 } }
+
+    func load(_ room: RoomName) throws -> RoomSnapshot { try inner.load(room) }
+
+    func append(_ entries: [LogEntry], to room: RoomName) throws {
+        counts.withLock { $0.append(entries.count) }
+        try inner.append(entries, to: room)
+    }
+
+    func read(_ range: ReadRange, of room: RoomName) throws -> RoomHistory { inner.read(range, of: room) }
+}
