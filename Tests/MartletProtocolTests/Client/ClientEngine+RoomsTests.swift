@@ -51,7 +51,9 @@ import Testing
     @Test func `a room cannot be open twice, nor more rooms than may be`() throws {
         let stage = ClientStage { $0.maxRooms = 2 }
         let first = try stage.act { engine, now in try engine.open(.named("a"), now: now) }
-        #expect(throws: ClientError.alreadyOpen) { try stage.act { engine, now in _ = try engine.open(.named("a"), now: now) } }
+        #expect(throws: ClientError.alreadyOpen) {
+            try stage.act { engine, now in _ = try engine.open(.named("a"), now: now) }
+        }
         _ = try stage.act { engine, now in try engine.open(.named("b"), now: now) }
         #expect(throws: ClientError.tooManyRooms) {
             try stage.act { engine, now in _ = try engine.open(.named("c"), now: now) }
@@ -162,7 +164,9 @@ import Testing
             waits.append(stage.now - began)
             session = SessionID(rawValue: session.rawValue + 2)
         }
-        for (index, wait) in waits.enumerated() { #expect(wait <= .seconds(1 << min(index + 1, 5)) + .milliseconds(10)) }
+        for (index, wait) in waits.enumerated() {
+            #expect(wait <= .seconds(1 << min(index + 1, 5)) + .milliseconds(10))
+        }
         #expect(waits.max() ?? .zero > .seconds(2))
     }
 
@@ -215,7 +219,9 @@ import Testing
         try send(4...4, in: room, on: stage)
     }
 
-    @Test func `a message longer than the server takes is refused at once, and one that waited when it is known`() throws {
+    @Test func `a message longer than the server takes is refused at once, and one that waited when it is known`()
+        throws
+    {
         let stage = ClientStage()
         let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
         #expect(throws: ClientError.messageTooLarge) { try send(1...1, in: room, on: stage, byteCount: 1 << 20) }
@@ -275,7 +281,8 @@ import Testing
         #expect(stage.act { !$0.cancel(counter: 3, in: room, now: $1) })
     }
 
-    @Test func `what is behind the first quarter megabyte can still be cancelled, and follows when that is acknowledged`()
+    @Test
+    func `what is behind the first quarter megabyte can still be cancelled, and follows when that is acknowledged`()
         throws
     {
         let stage = ClientStage()

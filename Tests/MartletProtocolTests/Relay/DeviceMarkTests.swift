@@ -1,0 +1,92 @@
+import MartletWire
+import Testing
+
+@testable import MartletProtocol
+
+@Suite struct DeviceMarkTests {
+    /// What the window stands for: a set of all counters seen, of which those far below the highest count as seen.
+    private struct Model {
+        var seen: Set<UInt64> = []
+        var highest: UInt64 = 0
+
+        func contains(_ counter: UInt64) -> Bool {
+            counter <= highest && (highest - counter >= CounterWindow.count || counter == 0 || seen.contains(counter))
+        }
+
+        mutating func insert(_ counter: UInt64) {
+            if counter > highest || highest - counter < CounterWindow.count { seen.insert(counter) }
+            highest = max(highest, counter)
+        }
+    }
+
+    @Test(arguments: 1...60 as ClosedRange<UInt64>)
+    func `a window answers as a set of all counters would`(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var window = CounterWindow(watermark: 0)
+        var model = Model()
+        for _ in 0..<400 {
+            let jump: UInt64 = [1, 3, 70, 200][Int(random.next() % 4)]
+            let counter = max(1, model.highest + 1 + random.next() % jump - min(model.highest, random.next() % 80))
+            #expect(window.contains(counter) == model.contains(counter))
+            if !window.contains(counter) {
+                window.insert(counter)
+                model.insert(counter)
+                #expect(window.contains(counter))
+            }
+            #expect(window.watermark == model.highest)
+            for other in model.highest - min(model.highest, 70)...model.highest + 2 {
+                #expect(window.contains(other) == model.contains(other))
+            }
+        }
+    }
+
+    @Test func `counters at the end of 64 bits are counters like any other`() {
+        var mark = DeviceMark(watermark: .max - 2)
+        #expect(mark.look(up: .max - 2) == .duplicate(offset: nil))
+        #expect(mark.look(up: .max) == .new)
+        mark.append(.max, at: 1)
+        #expect(mark.look(up: .max) == .duplicate(offset: 1))
+        #expect(mark.look(up: .max - 1) == .new)
+        mark.append(.max - 1, at: 2)
+        #expect(mark.look(up: .max - 1) == .duplicate(offset: 2))
+        #expect(mark.look(up: 1) == .duplicate(offset: nil))
+    }
+
+    @Test func `repetitions are answered with the offset, for as many runs as are remembered`() {
+        var mark = DeviceMark()
+        for counter in 1...10 as ClosedRange<UInt64> { mark.append(counter, at: 100 + counter) }
+        #expect(mark.look(up: 4) == .duplicate(offset: 104))
+        // Every message beginning a run of its own pushes the oldest out.
+        for number in 0..<UInt64(DeviceMark.maxRuns) { mark.append(20 + number, at: 200 + 2 * number) }
+        #expect(mark.look(up: 4) == .duplicate(offset: nil))
+        #expect(mark.look(up: 20) == .duplicate(offset: 200))
+    }
+
+    @Test func `what is appended is durable when it is confirmed, and new again when it is taken back`() {
+        var mark = DeviceMark()
+        for counter in 1...5 as ClosedRange<UInt64> { mark.append(counter, at: counter) }
+        mark.confirm(1)
+        mark.confirm(2)
+        #expect(mark.isDurable(2) && !mark.isDurable(3) && mark.watermark == 2)
+        mark.append(9, at: 9)
+        mark.rollBack(to: 2)
+        #expect(mark.look(up: 2) == .duplicate(offset: 2))
+        for counter in [3, 5, 9] as [UInt64] { #expect(mark.look(up: counter) == .new) }
+        mark.append(3, at: 3)
+        #expect(mark.look(up: 3) == .duplicate(offset: 3))
+        mark.rollBack(to: 0)
+        #expect(mark.look(up: 3) == .new)
+    }
+
+    @Test func `a run grows by its next message only`() {
+        let run = AcceptedRun(firstCounter: 5, count: 2, firstOffset: 9)
+        #expect(run.extended(by: 7, at: 11) == AcceptedRun(firstCounter: 5, count: 3, firstOffset: 9))
+        #expect(run.extended(by: 8, at: 11) == nil)
+        #expect(run.extended(by: 7, at: 12) == nil)
+        #expect(run.extended(by: 1, at: 1) == nil)
+        let last = AcceptedRun(firstCounter: .max, count: 1, firstOffset: 9)
+        #expect(last.extended(by: 5, at: 10) == nil)
+        #expect(AcceptedRun(firstCounter: 1, count: 1, firstOffset: 0).extended(by: 2, at: 1) == nil)
+        #expect(AcceptedRun(firstCounter: 1, count: .max, firstOffset: 1).extended(by: 1 << 32, at: 1 << 32) == nil)
+    }
+}

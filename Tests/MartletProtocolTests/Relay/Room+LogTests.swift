@@ -1,0 +1,332 @@
+import MartletWire
+import Testing
+
+@testable import MartletProtocol
+
+/// How a message becomes durable, is confirmed, and reaches members at their own pace.
+@Suite struct RoomLogScriptTests {
+    private func run(_ counter: UInt64, _ count: UInt32, _ offset: UInt64) -> AcceptedRun {
+        AcceptedRun(firstCounter: counter, count: count, firstOffset: offset)
+    }
+
+    // MARK: Accepting
+
+    @Test func `nothing is shown or confirmed before it is durable, and then in the order of offsets`() {
+        var script = RoomScript("alice", "bob")
+        for counter in 7...9 as ClosedRange<UInt64> { script.post("alice", counter, credit: Int(counter)) }
+        script.post("bob", 1)
+        #expect(script.drain() == [.append([1, 2, 3, 4])])
+        script.post("alice", 10)
+        #expect(script.drain().isEmpty)
+        script.store()
+        let effects = script.drain()
+        #expect(effects.offsets(to: "alice") == [1, 2, 3, 4])
+        #expect(effects.offsets(to: "bob") == [1, 2, 3, 4])
+        #expect(effects.accepted(by: "alice") == [run(7, 3, 1)])
+        #expect(effects.accepted(by: "bob") == [run(1, 1, 4)])
+        #expect(
+            effects.prefix(4) == [
+                .released("alice", 7), .released("alice", 8), .released("alice", 9), .released("bob", 10),
+            ])
+        #expect(effects.contains(.append([5])))
+    }
+
+    @Test func `a message carries the relay's stamp in front of the client's bytes`() throws {
+        var script = RoomScript("alice", "bob/3")
+        script.post("bob/3", 42)
+        _ = script.drain()
+        script.store()
+        guard
+            case .told("alice", .message(let message))? = script.drain().first(where: {
+                if case .told("alice", .message) = $0 { true } else { false }
+            })
+        else {
+            Issue.record("no message for alice")
+            return
+        }
+        #expect(message.counter == 42 && message.text == "x")
+        #expect(
+            message.relay
+                == RelayStamp(offset: 1, acceptedAt: 1042, sender: .bob, device: DeviceID(rawValue: 3)))
+    }
+
+    @Test func `a copy of what is durable is confirmed again with its offset and shown to nobody`() {
+        var script = RoomScript("alice", "bob")
+        script.fill("alice", 1...3)
+        script.post("alice", 2)
+        script.post("alice", 4)
+        let first = script.drain()
+        #expect(first.accepted(by: "alice") == [run(2, 1, 2)])
+        #expect(first.offsets(to: "bob").isEmpty)
+        script.store()
+        #expect(script.drain().offsets(to: "bob") == [4])
+    }
+
+    @Test func `a copy of what is not durable yet is confirmed together with it, once`() {
+        var script = RoomScript("alice", "bob")
+        script.post("alice", 1, credit: 11)
+        script.post("alice", 1, credit: 12)
+        #expect(script.drain() == [.released("alice", 12), .append([1])])
+        script.store()
+        let effects = script.drain()
+        #expect(effects.accepted(by: "alice") == [run(1, 1, 1)])
+        #expect(effects.filter { $0 == .released("alice", 11) }.count == 1)
+        #expect(effects.offsets(to: "bob") == [1])
+    }
+
+    @Test func `the device's next session is told of what its last one sent`() {
+        var script = RoomScript("alice")
+        script.post("alice", 1, credit: 11)
+        _ = script.drain()
+        script.with("alice") { $0.leave($1) }
+        // The same device on another link, with its message again, before the store has answered.
+        script.join("alice/1", noLocal: true)
+        _ = script.drain()
+        script.post("alice/1", 1, credit: 12)
+        #expect(script.drain() == [.released("alice/1", 12)])
+        script.store()
+        let effects = script.drain()
+        #expect(effects.accepted(by: "alice/1") == [run(1, 1, 1)])
+        #expect(effects.contains(.released("alice", 11)))
+    }
+
+    @Test func `what was accepted before the relay began again is confirmed without an offset`() {
+        let watermarks = [RoomScript.who("alice"): 50 as UInt64]
+        var script = RoomScript("alice", snapshot: RoomSnapshot(head: 9, first: 1, watermarks: watermarks))
+        for counter in [49, 50, 3] as [UInt64] { script.post("alice", counter) }
+        #expect(script.drain().accepted(by: "alice") == [run(49, 1, 0), run(50, 1, 0), run(3, 1, 0)])
+        script.post("alice", 51)
+        #expect(script.drain() == [.append([10])])
+    }
+
+    @Test func `nobody can use another's counters up`() {
+        var script = RoomScript("alice", "bob", "alice/2")
+        script.fill("bob", 1...3)
+        script.post("alice", 2)
+        script.post("alice/2", 2)
+        #expect(script.drain() == [.append([4, 5])])
+    }
+
+    @Test func `a counter at the end of 64 bits harms nobody`() {
+        var script = RoomScript("alice")
+        for counter in [UInt64.max, 1, .max - 1, .max, 5] { script.post("alice", counter) }
+        _ = script.drain()
+        script.store()
+        #expect(script.drain().accepted(by: "alice").map(\.firstCounter) == [.max, .max - 1])
+    }
+
+    @Test func `more confirmations than a frame holds are told in several`() {
+        var script = RoomScript("alice")
+        for number in 1...300 as ClosedRange<UInt64> { script.post("alice", number * 2) }
+        _ = script.drain()
+        script.store()
+        let frames = script.drain().compactMap { effect -> Int? in
+            if case .told(_, .accepted(let accepted)) = effect { accepted.runs.count } else { nil }
+        }
+        #expect(frames == [256, 44])
+    }
+
+    // MARK: A store that fails
+
+    @Test func `a batch that the store does not take never happened, and its senders begin again`() {
+        var script = RoomScript("alice", "bob", "carol")
+        script.fill("alice", 1...2)
+        script.post("alice", 3, credit: 30)
+        script.post("bob", 1, credit: 10)
+        #expect(script.drain() == [.append([3, 4])])
+        script.post("alice", 4, credit: 40)
+        script.failStore()
+        let effects = script.drain()
+        #expect(
+            effects.filter { if case .released = $0 { true } else { false } }
+                == [.released("alice", 30), .released("bob", 10), .released("alice", 40)])
+        #expect(
+            effects.filter { if case .reset = $0 { true } else { false } }
+                == [.reset("alice", .storeUnavailable), .reset("bob", .storeUnavailable)])
+        #expect(effects.offsets(to: "carol").isEmpty)
+        #expect(!effects.contains { if case .append = $0 { true } else { false } })
+        script.join("alice")
+        _ = script.drain()
+        for counter in 2...4 as ClosedRange<UInt64> { script.post("alice", counter) }
+        let again = script.drain()
+        #expect(again.accepted(by: "alice") == [run(2, 1, 2)])
+        #expect(again.contains(.append([3, 4])))
+        script.store()
+        #expect(script.drain().accepted(by: "alice") == [run(3, 2, 3)])
+    }
+
+    @Test func `of a batch that is taken in part the rest never happened`() {
+        var script = RoomScript("alice", "bob")
+        for counter in 1...4 as ClosedRange<UInt64> { script.post("alice", counter) }
+        _ = script.drain()
+        script.store(upTo: 2)
+        let effects = script.drain()
+        #expect(effects.offsets(to: "bob") == [1, 2])
+        #expect(effects.contains(.reset("alice", .storeUnavailable)))
+        script.post("bob", 1)
+        #expect(script.drain() == [.append([3])])
+    }
+
+    @Test func `an answer that nobody waits for changes nothing, and none goes beyond what was asked`() {
+        var script = RoomScript("alice", "bob")
+        script.rooms.stored(script.room, upTo: 5)
+        script.rooms.stored(script.room, upTo: nil)
+        #expect(script.drain().isEmpty)
+        script.post("alice", 1)
+        _ = script.drain()
+        script.post("alice", 2)
+        script.store(upTo: 99)
+        let effects = script.drain()
+        #expect(effects.offsets(to: "bob") == [1])
+        #expect(effects.contains(.append([2])))
+        script.rooms.stored(.hall, upTo: 1)
+        #expect(script.drain().isEmpty)
+    }
+
+    @Test func `a room takes no more than it may hold while the store is slow`() {
+        var script = RoomScript("alice", "bob")
+        let byteCount = 900_000
+        var posted: UInt64 = 0
+        while script.drain().allSatisfy({ if case .reset = $0 { false } else { true } }), posted < 100 {
+            posted += 1
+            script.post("alice", posted, byteCount: byteCount)
+        }
+        #expect(Int(posted - 1) * byteCount >= Room.maxPendingByteCount - byteCount)
+        #expect(Int(posted - 1) * byteCount <= Room.maxPendingByteCount + byteCount)
+    }
+
+    // MARK: Reading at one's own pace
+
+    @Test func `who joins late reads the tail from memory, from its cursor on`() {
+        var script = RoomScript("alice")
+        script.fill("alice", 1...10)
+        script.join("bob", cursor: 7)
+        #expect(script.drain().offsets(to: "bob") == [8, 9, 10])
+        script.join("carol", tail: 2)
+        #expect(script.drain().offsets(to: "carol") == [9, 10])
+        script.join("dave", cursor: 99)
+        #expect(script.drain().offsets(to: "dave").isEmpty)
+    }
+
+    @Test func `what is no longer in memory is read from the store, then the tail goes on`() {
+        var script = RoomScript("alice")
+        script.fill("alice", 1...1500)
+        script.join("bob")
+        let joined = script.drain()
+        #expect(joined.offsets(to: "bob").isEmpty)
+        #expect(joined.last == .read("bob", from: 1))
+        script.read("bob", 1...256)
+        let first = script.drain()
+        #expect(first.offsets(to: "bob") == Array(1...256))
+        #expect(first.last == .read("bob", from: 257))
+        script.fill("alice", 1501...1501)
+        script.read("bob", 257...480)
+        let second = script.drain()
+        #expect(second.offsets(to: "bob") == Array(257...1501))
+    }
+
+    @Test func `a member whose credit is used up waits, and goes on where it was`() {
+        var script = RoomScript("alice", "bob")
+        script.with("alice") { $0.setSuspended(true, $1) }
+        for counter in 1...10 as ClosedRange<UInt64> { script.post("bob", counter, byteCount: 60_000) }
+        _ = script.drain()
+        script.store()
+        #expect(script.drain().offsets(to: "bob") == [1, 2, 3, 4, 5])
+        script.with("bob") { $0.credit($1, byteCount: 60_300) }
+        #expect(script.drain().offsets(to: "bob") == [6])
+        script.with("bob") { $0.credit($1, byteCount: 1 << 40) }
+        #expect(script.drain().offsets(to: "bob") == [7, 8, 9, 10])
+    }
+
+    @Test func `offsets that are gone are named, in front and in the middle`() {
+        var script = RoomScript(snapshot: nil)
+        script.join("alice")
+        script.rooms.loaded(script.room, RoomSnapshot(head: 100, first: 41))
+        let opened = script.drain()
+        #expect(opened.contains(.opened("alice", head: 100, first: 41, members: ["alice"])))
+        #expect(opened.contains(.told("alice", .gap(Gap(offsets: 1...40)))))
+        #expect(opened.last == .read("alice", from: 41))
+        script.readNothing("alice", first: 61)
+        let later = script.drain()
+        #expect(later.contains(.told("alice", .gap(Gap(offsets: 41...100)))))
+        script.fill("alice", 1...1)
+        script.join("bob", cursor: 100)
+        #expect(script.drain().offsets(to: "bob") == [101])
+    }
+
+    @Test func `a hole in what the store gives is named`() {
+        var script = RoomScript("alice")
+        script.fill("alice", 1...1100)
+        script.join("bob", cursor: 10)
+        _ = script.drain()
+        script.read("bob", 15...20)
+        let effects = script.drain()
+        #expect(effects.first == .told("bob", .gap(Gap(offsets: 11...14))))
+        #expect(effects.offsets(to: "bob") == Array(15...20))
+        #expect(effects.last == .read("bob", from: 21))
+    }
+
+    @Test func `a store that cannot read resets the reader only`() {
+        var script = RoomScript("alice")
+        script.fill("alice", 1...1100)
+        script.join("bob")
+        _ = script.drain()
+        script.read("bob", nil)
+        #expect(script.drain().first == .reset("bob", .storeUnavailable))
+        script.read("bob", 1...5)
+        #expect(script.drain().isEmpty)
+        script.fill("alice", 1101...1101)
+    }
+
+    @Test func `a member may ask not to be sent its own device's messages`() {
+        var script = RoomScript("alice")
+        script.join("alice/2", noLocal: true)
+        script.join("bob", noLocal: true)
+        _ = script.drain()
+        script.post("alice", 1)
+        script.post("alice/2", 1)
+        script.post("bob", 1)
+        _ = script.drain()
+        script.store()
+        let effects = script.drain()
+        #expect(effects.offsets(to: "alice") == [1, 2, 3])
+        #expect(effects.offsets(to: "alice/2") == [1, 3])
+        #expect(effects.offsets(to: "bob") == [1, 2])
+    }
+
+    // MARK: Holding back
+
+    @Test func `who holds back gets nothing, and then all from where it was or where it says`() {
+        var script = RoomScript("alice", "bob", "carol")
+        script.with("bob") { $0.setSuspended(true, $1) }
+        script.with("carol") { $0.setSuspended(true, $1) }
+        script.fill("alice", 1...5)
+        script.with("bob") { $0.setSuspended(false, $1) }
+        script.with("carol") { $0.setSuspended(false, $1, cursor: 3) }
+        let effects = script.drain()
+        #expect(effects.offsets(to: "bob") == [1, 2, 3, 4, 5])
+        #expect(effects.offsets(to: "carol") == [4, 5])
+        script.with("carol") { $0.setSuspended(false, $1, cursor: 1) }
+        #expect(script.drain().isEmpty)
+    }
+
+    @Test func `what the store gives to who holds back meanwhile is read again`() {
+        var script = RoomScript("alice")
+        script.fill("alice", 1...1100)
+        script.join("bob")
+        _ = script.drain()
+        script.with("bob") { $0.setSuspended(true, $1) }
+        script.read("bob", 1...256)
+        #expect(script.drain().offsets(to: "bob").isEmpty)
+        script.with("bob") { $0.setSuspended(false, $1) }
+        #expect(script.drain() == [.read("bob", from: 1)])
+    }
+
+    @Test func `a link that has enough on its way holds its rooms back`() {
+        var script = RoomScript("alice", "bob")
+        script.with("bob") { $0.setHeldBack(true, $1) }
+        script.fill("alice", 1...3)
+        script.with("bob") { $0.setHeldBack(false, $1) }
+        #expect(script.drain().offsets(to: "bob") == [1, 2, 3])
+    }
+}

@@ -1,0 +1,173 @@
+import MartletWire
+import Testing
+
+@testable import MartletProtocol
+
+/// Rooms without links around them: events in by the members' names, effects out as values that can be compared.
+///
+/// A name is an account and a device of its own; "alice/2" is the account alice on another device. What is to be made
+/// durable waits until `store` says what became of it.
+struct RoomScript {
+    /// What the rooms wanted done, with frames parsed.
+    enum Effect: Equatable {
+        case opened(String, head: UInt64, first: UInt64, members: [String])
+        case reset(String, ErrorCode)
+        case told(String, Frame)
+        case whispered(String, Frame)
+        case released(String, Int)
+        case load(String)
+        case append([UInt64])
+        case read(String, from: UInt64)
+        case asked(String, Request)
+    }
+
+    var rooms = Rooms()
+    private(set) var handles: [String: MemberHandle] = [:]
+    private(set) var log: [LogEntry] = []
+    private var keys: [String: MemberKey] = [:]
+    private var names: [MemberKey: String] = [:]
+    private var appending: [LogEntry] = []
+    let room = RoomName.lobby
+    let now = Instant(nanoseconds: 1_000_000_000)
+
+    /// A room that the named have joined, and nothing left to say.
+    init(_ members: String..., snapshot: RoomSnapshot? = RoomSnapshot()) {
+        for member in members { join(member) }
+        if let snapshot { rooms.loaded(room, snapshot) }
+        _ = drain()
+    }
+
+    static func who(_ name: String) -> DeviceKey {
+        let parts = name.split(separator: "/")
+        let device = parts.count > 1 ? UInt64(parts[1]) ?? 0 : 1
+        guard let account = AccountName(String(parts[0])) else { preconditionFailure("not an account: \(name)") }
+        return DeviceKey(account: account, device: DeviceID(rawValue: device))
+    }
+
+    // MARK: Events
+
+    mutating func join(
+        _ name: String, cursor: UInt64 = 0, tail: UInt32? = nil, noLocal: Bool = false, room: RoomName? = nil
+    ) {
+        let slot = Int32(keys.count)
+        let key = MemberKey(link: LinkKey(slot: slot, generation: 1), session: SessionID(rawValue: 1))
+        keys[name] = key
+        names[key] = name
+        let open = Open(room: room ?? self.room, cursor: cursor, tail: tail, noLocal: noLocal)
+        rooms.join(JoinRequest(member: key, who: RoomScript.who(name), open: open))
+    }
+
+    mutating func withdraw(_ name: String) {
+        if let key = keys[name] { rooms.withdraw(key, from: room) }
+    }
+
+    mutating func post(_ name: String, _ counter: UInt64, byteCount: Int = 1, credit: Int = 10) {
+        let content = Message.textContent(String(repeating: "x", count: byteCount))
+        let body = Message.encodeClient(counter: counter, kind: .text, content: content)
+        with(name) { $0.post($1, counter: counter, body.rawBytes, credit: credit, acceptedAt: 1000 &+ counter) }
+    }
+
+    func with(_ name: String) -> MemberHandle? { handles[name] }
+
+    mutating func with(_ name: String, _ event: (inout Rooms, MemberHandle) -> Void) {
+        guard let handle = handles[name] else {
+            Issue.record("\(name) is no member")
+            return
+        }
+        event(&rooms, handle)
+    }
+
+    /// The store's answer to the last append: all of it, up to an offset, or not.
+    mutating func store(upTo offset: UInt64? = nil) {
+        let end = offset ?? appending.last?.offset ?? 0
+        log += appending.filter { $0.offset <= end }
+        appending = []
+        rooms.stored(room, upTo: end)
+    }
+
+    mutating func failStore() {
+        appending = []
+        rooms.stored(room, upTo: nil)
+    }
+
+    /// Posts and stores messages of one member, and forgets what was said of it.
+    mutating func fill(_ name: String, _ counters: ClosedRange<UInt64>, byteCount: Int = 1) {
+        for counter in counters { post(name, counter, byteCount: byteCount) }
+        _ = drain()
+        store()
+        _ = drain()
+    }
+
+    /// The store's answer to a member's read.
+    mutating func read(_ name: String, _ offsets: ClosedRange<UInt64>?, first: UInt64 = 1) {
+        let entries = offsets.map { range in log.filter { range.contains($0.offset) } }
+        with(name) { $0.read($1, entries, first: first) }
+    }
+
+    mutating func readNothing(_ name: String, first: UInt64) {
+        with(name) { $0.read($1, [], first: first) }
+    }
+
+    // MARK: Effects
+
+    /// Everything wanted since the last call, in order.
+    mutating func drain() -> [Effect] {
+        var effects: [Effect] = []
+        while let effect = rooms.nextEffect() { effects.append(note(effect)) }
+        return effects
+    }
+
+    private mutating func note(_ effect: RoomEffect) -> Effect {
+        switch effect {
+        case .opened(let key, let handle, let opened):
+            handles[name(key)] = handle
+            return .opened(
+                name(key), head: opened.head, first: opened.first, members: opened.members.map(\.text))
+        case .reset(let key, let code): return .reset(name(key), code)
+        case .send(let key, let type, let body): return .told(name(key), frame(type, body))
+        case .sendTransient(let key, let body): return .whispered(name(key), frame(.transient, body))
+        case .release(let key, let byteCount): return .released(name(key), byteCount)
+        case .load(let room): return .load(room.text)
+        case .append(_, let entries):
+            appending = entries
+            return .append(entries.map(\.offset))
+        case .read(_, let handle, let range): return .read(name(handle.key), from: range.from)
+        case .request(_, let handle, let request): return .asked(name(handle.key), request)
+        }
+    }
+
+    private func name(_ key: MemberKey) -> String { names[key] ?? "?" }
+
+    private func frame(_ type: FrameType, _ body: EncodedBody) -> Frame {
+        let bytes = body.bytes
+        do {
+            return try Frame.parse(type: type, body: bytes.rawBytes)
+        } catch {
+            Issue.record("a room sent what does not parse: \(error)")
+            return .unknown(type)
+        }
+    }
+}
+
+extension [RoomScript.Effect] {
+    /// Offsets of messages that went to a member, in order.
+    func offsets(to name: String) -> [UInt64] {
+        compactMap { if case .told(name, .message(let message)) = $0 { message.relay?.offset } else { nil } }
+    }
+
+    /// Runs that a member was told are accepted.
+    func accepted(by name: String) -> [AcceptedRun] {
+        compactMap { if case .told(name, .accepted(let accepted)) = $0 { accepted.runs } else { nil } }.flatMap(\.self)
+    }
+
+    func about(_ name: String) -> [RoomScript.Effect] {
+        filter {
+            switch $0 {
+            case .opened(name, _, _, _), .reset(name, _), .told(name, _), .whispered(name, _), .released(name, _),
+                .read(name, _), .asked(name, _):
+                true
+            default: false
+            }
+        }
+    }
+}
