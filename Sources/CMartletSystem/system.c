@@ -104,3 +104,22 @@ int32_t martlet_thread_start(const char *name, void (*body)(void *), void *conte
     if (result != 0) free(start);
     return -result;
 }
+
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define MARTLET_THREAD_SANITIZER 1
+#endif
+#endif
+
+#ifdef MARTLET_THREAD_SANITIZER
+void __tsan_acquire(void *address);
+void __tsan_release(void *address);
+
+void martlet_sanitizer_acquire(const void *address) { __tsan_acquire((void *)address); }
+
+void martlet_sanitizer_release(const void *address) { __tsan_release((void *)address); }
+#else
+void martlet_sanitizer_acquire(const void *address) { (void)address; }
+
+void martlet_sanitizer_release(const void *address) { (void)address; }
+#endif

@@ -105,6 +105,11 @@ void martlet_set_current_loop(const void *_Nullable loop);
 /// Starts a detached thread: 0 when it runs.
 int32_t martlet_thread_start(const char *name, void (*body)(void *), void *context);
 
+/// Tell the thread sanitizer that what was done before the release at an address is seen after the next acquire there.
+/// Without the sanitizer they do nothing.
+void martlet_sanitizer_acquire(const void *address);
+void martlet_sanitizer_release(const void *address);
+
 // MARK: Linux
 
 #ifdef __linux__

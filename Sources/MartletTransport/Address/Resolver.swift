@@ -1,5 +1,4 @@
 import CMartletSystem
-import Synchronization
 
 /// Looks names up with getaddrinfo, on threads of its own: a lookup may block for a minute, and a loop must not.
 ///
@@ -13,18 +12,18 @@ public final class Resolver: Sendable {
 
     typealias Lookup = @Sendable (_ host: String) -> Result<[IPAddress], TransportError>
 
-    private struct Request {
+    private struct Request: Sendable {
         var host: String
         var port: UInt16
         var completion: @Sendable (Result<[SocketAddress], TransportError>) -> Void
     }
 
-    private struct State {
+    private struct State: Sendable {
         var queue: [Request] = []
         var threadCount = 0
     }
 
-    private let state = Mutex(State())
+    private let state = Guarded(State())
     private let maxThreadCount: Int
     private let maxQueuedCount: Int
     private let lookup: Lookup

@@ -32,6 +32,8 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     /// Jobs that jobs hand over are run in the same turn this many times, then the sockets have theirs.
     static let maxJobRoundsPerTurn = 8
     static let maxEndRoundsPerTurn = 8
+    /// After a burst of more jobs their storage is given back.
+    static let maxKeptJobCount = 4096
 
     /// The loop that a client process runs all its links on unless told otherwise. It is never shut down.
     public static let shared = EventLoop(backend: .platformDefault, name: "martlet", isShared: true)
@@ -243,7 +245,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
                 }
             }
             let isLast = jobs.isEmpty
-            jobs.removeAll(keepingCapacity: true)
+            jobs.removeAll(keepingCapacity: jobs.count <= Self.maxKeptJobCount)
             spareJobs = jobs
             if isLast { return }
         }

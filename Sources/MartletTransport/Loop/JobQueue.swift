@@ -1,5 +1,3 @@
-import Synchronization
-
 /// What other threads have for a loop to do: the only state of a loop that is shared.
 ///
 /// The consumer says when it may be asleep, so that a producer wakes it only then: one wake for any number of jobs. The
@@ -18,18 +16,18 @@ final class JobQueue: Sendable {
         case revive
     }
 
-    private enum Consumer {
+    private enum Consumer: Sendable {
         case awake
         case asleep
         case stopped
     }
 
-    private struct State {
+    private struct State: Sendable {
         var jobs: [Job] = []
         var consumer = Consumer.awake
     }
 
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     func push(_ job: Job) -> AfterPush {
         state.withLock { state in
@@ -49,9 +47,11 @@ final class JobQueue: Sendable {
 
     /// All there is, leaving the empty `spare` in its place so that its storage is used again.
     func take(leaving spare: [Job]) -> [Job] {
-        var jobs = spare
-        state.withLock { swap(&$0.jobs, &jobs) }
-        return jobs
+        state.withLock { state in
+            let jobs = state.jobs
+            state.jobs = spare
+            return jobs
+        }
     }
 
     /// True when nothing is queued; from then on a push asks for a wake.

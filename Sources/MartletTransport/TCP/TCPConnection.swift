@@ -246,7 +246,9 @@ public final class TCPConnection: Transport, @unchecked Sendable {
 
     private func drained() {
         setInterest(interest.subtracting(.writable))
-        guard phase == .finishing, !needsWrite, let descriptor else { return }
+        // Asked for while the handler was being asked: with no readiness to come, the turn's end must see to it.
+        if needsWrite { return scheduleTurnEnd() }
+        guard phase == .finishing, let descriptor else { return }
         if martlet_socket_finish(descriptor.number) < 0 || hasReceivedEnd {
             return complete(hasClosedFirst ? .local : .endOfStream)
         }

@@ -2,6 +2,15 @@ import Testing
 
 @testable import MartletTransport
 
+extension TCPConnector.Options {
+    /// No time of its own ends it.
+    fileprivate static var patient: Self {
+        var options = Self()
+        options.timeout = .seconds(3600)
+        return options
+    }
+}
+
 @Suite(.timeLimit(.minutes(1)))
 struct TCPConnectorTests {
     /// An endpoint where nobody listens, and nobody else will while `holder` lives.
@@ -41,6 +50,7 @@ struct TCPConnectorTests {
             let light = try Endpoint(host: "127.0.0.1", port: listener.port)
             var options = TCPConnector.Options()
             options.attemptDelay = .milliseconds(1)
+            options.timeout = .seconds(3600)
             let connection = try await TCPConnector.connect(to: [dark, light], on: loop, options: options)
             #expect(connection.remoteAddress == listener.localAddress)
             withExtendedLifetime(hole) {}
@@ -69,7 +79,7 @@ struct TCPConnectorTests {
         try await withLoop(backend) { loop in
             let hole = await RawSocket.blackHole()
             let dark = try Endpoint(host: "127.0.0.1", port: hole.address.port)
-            let task = Task { try await TCPConnector.connect(to: [dark], on: loop) }
+            let task = Task { try await TCPConnector.connect(to: [dark], on: loop, options: .patient) }
             // The attempt is under way.
             await loop.turn { loop.hasSources }
             task.cancel()
@@ -140,7 +150,7 @@ struct TCPConnectorTests {
         let loop = EventLoop(backend: backend, name: "test")
         let hole = await RawSocket.blackHole()
         let dark = try Endpoint(host: "127.0.0.1", port: hole.address.port)
-        let task = Task { try await TCPConnector.connect(to: [dark], on: loop) }
+        let task = Task { try await TCPConnector.connect(to: [dark], on: loop, options: .patient) }
         await loop.turn { loop.hasSources }
         await loop.shutdown()
         let failure = ConnectFailure(endpoint: dark, address: hole.address, error: .loopStopped)

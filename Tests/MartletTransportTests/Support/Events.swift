@@ -1,14 +1,14 @@
-import Synchronization
+@testable import MartletTransport
 
 /// Events from a loop to one test that awaits them in order.
 final class Events<Event: Sendable>: Sendable {
-    private struct State {
+    private struct State: Sendable {
         var events: [Event] = []
         var isFinished = false
         var waiter: CheckedContinuation<Event?, Never>?
     }
 
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     func send(_ event: Event) {
         let waiter = state.withLock { state in
