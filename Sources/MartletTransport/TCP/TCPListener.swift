@@ -99,7 +99,7 @@ public final class TCPListener: @unchecked Sendable {
         onLoop { self.closeNow() }
     }
 
-    /// Returns when the port is free. From any thread, not from an actor on this loop.
+    /// The same, returning when the port is free.
     public func closeAndWait() async {
         await withCheckedContinuation { continuation in
             onLoop {
