@@ -25,11 +25,11 @@ struct Row20SlowConsumerTests {
             counter += 1
             #expect(try await alice.post(text, counter: counter) == counter)
             #expect(hall.heldForSending(to: bob) <= Self.bound)
-            hall.run(for: .milliseconds(5))
+            hall.run(for: .milliseconds(20))
         }
         #expect(hall.notes.contains(.faulted(.slowConsumer)))
         #expect(hall.now - began <= .seconds(11))
-        #expect(counter > 1000)
+        #expect(counter > 400)
 
         // What was missed is there when it comes back.
         let again = hall.connect()
@@ -50,14 +50,14 @@ struct Row20SlowConsumerTests {
         try await alice.hello()
         let text = String(repeating: "x", count: 8000)
         var counter: UInt64 = 0
-        for index in 0..<100 as Range<UInt16> {
+        for index in 0..<60 as Range<UInt16> {
             let session = SessionID(rawValue: 2 * index + 1)
             try await bob.open("room \(index)", on: session)
             try await alice.open("room \(index)", on: session)
         }
         hall.stall(bob)
-        for round in 0..<40 {
-            for index in 0..<100 as Range<UInt16> where !bob.isFinishing {
+        for round in 0..<25 {
+            for index in 0..<60 as Range<UInt16> where !bob.isFinishing {
                 counter += 1
                 try await alice.post(text, counter: counter, on: SessionID(rawValue: 2 * index + 1))
             }

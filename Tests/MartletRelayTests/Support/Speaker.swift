@@ -55,6 +55,11 @@ struct Speaker: Sendable {
         return words(&self)
     }
 
+    /// Goes back to where the other side is on a session, to say again what it lacks.
+    mutating func rewind(_ session: SessionID, to received: UInt64) {
+        sequences[session] = UInt32(received)
+    }
+
     /// A frame on its own.
     static func bytes(_ type: FrameType, _ body: [UInt8], flags: FrameFlags = []) -> [UInt8] {
         FrameHeader(type: type, flags: flags).frame(body: body.rawBytes)

@@ -29,10 +29,9 @@ enum TLVBytes {
 
     /// Fields without values, of a tag that nobody knows.
     static func empty(_ count: Int) -> [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(count * TLVLimits.headByteCount)
-        for _ in 0..<count { bytes += [0x40, 0, 0, 0, 0, 0] }
-        return bytes
+        var bytes: [UInt8] = [0x40, 0, 0, 0, 0, 0]
+        while bytes.count < count * TLVLimits.headByteCount { bytes += bytes }
+        return Array(bytes.prefix(count * TLVLimits.headByteCount))
     }
 }
 

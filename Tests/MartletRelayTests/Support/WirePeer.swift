@@ -19,6 +19,7 @@ final class WirePeer: Peer, TransportHandler, @unchecked Sendable {
     private var timer: LoopTimer?
     private var words = Speaker()
     private var isPolite = true
+    private var positions: [SessionID: UInt64] = [:]
 
     private init(_ connection: TCPConnection) {
         self.connection = connection
@@ -65,6 +66,15 @@ final class WirePeer: Peer, TransportHandler, @unchecked Sendable {
         get async {
             await withCheckedContinuation { continuation in
                 loop.execute { [self] in continuation.resume(returning: words) }
+            }
+        }
+    }
+
+    /// The highest sequence received on each session.
+    var received: [SessionID: UInt64] {
+        get async {
+            await withCheckedContinuation { continuation in
+                loop.execute { [self] in continuation.resume(returning: positions) }
             }
         }
     }
@@ -137,6 +147,9 @@ final class WirePeer: Peer, TransportHandler, @unchecked Sendable {
         guard let frames = try? cutter.frames(in: bytes) else { return connection.abort() }
         for frame in frames {
             if isPolite { outgoing += words.reply(to: frame) }
+            if frame.header.flags.contains(.reliable) {
+                positions[frame.header.session] = UInt64(frame.header.sequence)
+            }
             arrived(.frame(frame))
         }
         if !outgoing.isEmpty { connection.setNeedsWrite() }
