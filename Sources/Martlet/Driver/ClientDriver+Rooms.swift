@@ -53,6 +53,7 @@ extension ClientDriver {
             waitsForOutbox: waitsForOutbox, mailbox: mailbox)
         rooms[id] = RoomEntry(core: core, isHidden: shot == nil)
         roomOfName[name] = id
+        core.gaveUp(life.status.value.phase.givenUp)
         let earlier = backlog.removeValue(forKey: name.text) ?? []
         core.restore(earlier)
         for entry in earlier { send(OutgoingQueue.Arriving(entry), in: core) }

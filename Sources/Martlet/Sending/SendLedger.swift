@@ -71,10 +71,11 @@ struct SendLedger: Sendable {
         version += 1
         var settled: [(counter: UInt64, byteCount: Int)] = []
         var index = firstIndex(notBelow: run.firstCounter)
-        while index < records.count, let offset = run.offset(of: records[index].counter) {
+        while index < records.count, run.counters.contains(records[index].counter) {
             if records[index].phase < .accepted {
                 records[index].phase = .accepted
-                records[index].offset = offset
+                // Nil: accepted before, and the relay no longer knows where.
+                records[index].offset = run.offset(of: records[index].counter) ?? 0
                 settled.append((records[index].counter, Int(records[index].byteCount)))
             }
             index += 1

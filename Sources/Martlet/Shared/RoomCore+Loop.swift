@@ -45,7 +45,7 @@ extension RoomCore {
                 state.outgoing.release(byteCount: message.byteCount)
                 settled.append(message.counter)
             }
-            return state.takeObservers { run.offset(of: $0) != nil }
+            return state.takeObservers { run.counters.contains($0) }
         }
         return settled
     }

@@ -1,0 +1,151 @@
+import Synchronization
+import Testing
+
+@testable import Martlet
+
+@Suite("What cancellation does to each call", .timeLimit(.minutes(1)))
+struct CancellationTests {
+    /// Cancels a task that is known to wait.
+    private func cancel<Value: Sendable>(
+        _ task: Task<Value, any Error>, when isWaiting: () async -> Bool
+    ) async {
+        await until(isWaiting)
+        task.cancel()
+    }
+
+    @Test func `start gives up with an outbox that obeys, and the client can be started again`() async throws {
+        let outbox = HangingOutbox()
+        let client = try Client(to: "martlet://127.0.0.1:1", as: .anonymous("alice"), outbox: outbox)
+        let start = Task { try await client.start() }
+        await cancel(start) { outbox.opens == 1 }
+        await #expect(throws: CancellationError.self) { try await start.value }
+        await #expect(throws: MartletError.notStarted) { try await client.open(room: "lobby") }
+        let again = Task { try await client.start() }
+        await cancel(again) { outbox.opens == 2 }
+        await #expect(throws: CancellationError.self) { try await again.value }
+        await client.stop()
+        await #expect(throws: MartletError.stopped) { try await client.start() }
+    }
+
+    @Test func `open leaves no room behind`() async throws {
+        try await withBarredRelay { _, proxy in
+            try await withClient("alice", at: proxy.endpoint, configuration: .hasty) { alice in
+                let open = Task { try await alice.open(room: "lobby") }
+                open.cancel()
+                await #expect(throws: CancellationError.self) { try await open.value }
+                let again = Task { try await alice.open(room: "lobby") }
+                await proxy.admit()
+                let lobby = try await again.value
+                #expect(try await lobby.send("hello").accepted() == 1)
+            }
+        }
+    }
+
+    @Test func `accepted leaves the message queued`() async throws {
+        try await withBarredRelay { _, proxy in
+            try await withClient("alice", at: proxy.endpoint, configuration: .hasty) { alice in
+                let lobby = try await alice.open(room: "lobby", options: .offline)
+                let sending = try await lobby.send("hello")
+                let accepted = Task { try await sending.accepted() }
+                await cancel(accepted) { lobby.core.state.withLock { !$0.observers.isEmpty } }
+                await #expect(throws: CancellationError.self) { try await accepted.value }
+                #expect(sending.state == .queued)
+                await proxy.admit()
+                #expect(try await sending.accepted() == 1)
+            }
+        }
+    }
+
+    @Test func `an iteration over messages throws, and the next one misses nothing`() async throws {
+        try await withRelay { relay in
+            try await withClient("alice", at: relay) { alice in
+                let lobby = try await alice.open(room: "lobby", options: Room.Options(echo: true))
+                let iteration = Task { try await lobby.messages.first(1) }
+                await cancel(iteration) { lobby.core.state.withLock { !$0.readers.isEmpty } }
+                await #expect(throws: CancellationError.self) { try await iteration.value }
+                try await lobby.send("hello")
+                let texts = try await lobby.messages.first(1).map(\.text)
+                #expect(texts == ["hello"])
+            }
+        }
+    }
+
+    @Test func `sequences that do not throw end`() async throws {
+        try await withRelay { relay in
+            try await withClient("alice", at: relay) { alice in
+                let lobby = try await alice.open(room: "lobby")
+                let sending = try await lobby.send("hello")
+                let iterations = [
+                    Task { for await _ in lobby.events {} },
+                    Task { for await _ in lobby.requests {} },
+                    Task { for await _ in alice.status {} },
+                    Task { for await _ in sending.states {} },
+                ]
+                for iteration in iterations {
+                    iteration.cancel()
+                    await iteration.value
+                }
+            }
+        }
+    }
+
+    @Test func `close, cancel, statistics and stop do what they say all the same`() async throws {
+        try await withRelay { relay in
+            let alice = try Client(to: relay, as: .anonymous("alice"))
+            try await alice.start()
+            let lobby = try await alice.open(room: "lobby")
+            let sending = try await lobby.send("hello")
+            _ = try await sending.accepted()
+            let task = Task {
+                await until { Task.isCancelled }
+                let wasCancelled = await sending.cancel()
+                let statistics = await alice.statistics
+                await lobby.close()
+                await alice.stop()
+                return (wasCancelled, statistics.framesSent)
+            }
+            task.cancel()
+            let (wasCancelled, framesSent) = await task.value
+            #expect(!wasCancelled)
+            #expect(framesSent > 0)
+            await #expect(throws: MartletError.roomClosed(nil)) { try await lobby.send("too late") }
+            #expect(alice.currentStatus.phase == .stopped(nil))
+        }
+    }
+
+    @Test func `a body of withClient that is cancelled has its client flushed and stopped`() async throws {
+        try await withRelay { relay in
+            let outbox = InMemoryOutbox()
+            let sent = Counted()
+            let task = Task {
+                try await withClient("alice", at: relay, outbox: outbox) { alice in
+                    let lobby = try await alice.open(room: "lobby")
+                    for number in 1...100 { try await lobby.send("\(number)") }
+                    sent.count()
+                    for try await _ in lobby.messages {}
+                }
+            }
+            await until { sent.value == 1 }
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+            #expect(outbox.open().pending.isEmpty)
+        }
+    }
+}
+
+/// Never opens, until it is cancelled.
+private final class HangingOutbox: Outbox {
+    private let opened = Counted()
+
+    var opens: Int { opened.value }
+
+    func open() async throws -> OutboxState {
+        opened.count()
+        for await _ in AsyncStream<Never>.makeStream().stream {}
+        throw CancellationError()
+    }
+
+    func append(_ entries: [OutboxEntry]) async throws {}
+    func remove(_ ids: [MessageID], room: String) async throws {}
+    func saveCursor(_ offset: UInt64, room: String) async throws {}
+}

@@ -1,0 +1,113 @@
+import Martlet
+import MartletRelay
+import Synchronization
+import Testing
+
+@Suite("Who is let in", .timeLimit(.minutes(1)))
+struct CredentialTests {
+    private func authenticator() throws -> TokenAuthenticator {
+        try #require(TokenAuthenticator(["alice": "secret"]))
+    }
+
+    @Test func `a token is asked for anew for every attempt`() async throws {
+        let calls = Counted()
+        try await withRelay(authenticator: try authenticator()) { relay in
+            try await withProxy(to: relay) { proxy in
+                let alice = try Client(
+                    to: proxy.endpoint,
+                    as: .account(
+                        "alice",
+                        token: {
+                            calls.count()
+                            return "secret"
+                        }), configuration: .hasty)
+                try await withClient(alice) { alice in
+                    _ = try await alice.open(room: "lobby")
+                    #expect(calls.value == 1)
+                    await proxy.cut()
+                    try await alice.status.first(until: { $0.isOnline && $0.reconnects == 1 })
+                    #expect(calls.value >= 2)
+                }
+            }
+        }
+    }
+
+    @Test func `with a wrong token the client gives up, says so, and tries again when asked`() async throws {
+        let token = Mutex("wrong")
+        try await withRelay(authenticator: try authenticator()) { relay in
+            let alice = try Client(
+                to: relay, as: .account("alice", token: { token.withLock { $0 } }), configuration: .hasty)
+            try await withClient(alice) { alice in
+                await #expect(throws: MartletError.gaveUp(.unauthenticated)) { try await alice.open(room: "lobby") }
+                #expect(alice.currentStatus.phase == .stopped(.unauthenticated))
+                let lobby = try await alice.open(room: "lobby", options: Room.Options(echo: true, waitsForRelay: false))
+                try await lobby.send("hello")
+                await #expect(throws: MartletError.gaveUp(.unauthenticated)) { try await lobby.messages.first(1) }
+                token.withLock { $0 = "secret" }
+                alice.retryNow()
+                try await alice.status.first(until: { $0.isOnline })
+                let texts = try await lobby.messages.first(1).map(\.text)
+                #expect(texts == ["hello"])
+            }
+        }
+    }
+
+    @Test func `a provider that fails shows in the status, and is asked again`() async throws {
+        struct NoNetwork: Error, CustomStringConvertible {
+            var description: String { "the login server is down" }
+        }
+        let calls = Counted()
+        try await withRelay(authenticator: try authenticator()) { relay in
+            let alice = try Client(
+                to: relay,
+                as: .account(
+                    "alice",
+                    token: {
+                        if calls.count() < 3 { throw NoNetwork() }
+                        return "secret"
+                    }), configuration: .hasty)
+            var details: [String] = []
+            try await alice.start()
+            for await status in alice.status {
+                if let detail = status.detail { details.append(detail) }
+                if status.isOnline { break }
+            }
+            await alice.stop()
+            #expect(details.contains { $0.contains("the login server is down") })
+        }
+    }
+
+    @Test func `a provider is cancelled when the client stops`() async throws {
+        let started = Counted()
+        let cancelled = Counted()
+        try await withRelay { relay in
+            let alice = try Client(
+                to: relay,
+                as: .account(
+                    "alice",
+                    token: {
+                        started.count()
+                        for await _ in AsyncStream<Never>.makeStream().stream {}
+                        cancelled.count()
+                        throw CancellationError()
+                    }))
+            try await alice.start()
+            await until { started.value == 1 }
+            await alice.stop()
+            await until { cancelled.value == 1 }
+        }
+    }
+
+    @Test func `a revoked credential ends the client, and messages say why`() async throws {
+        var configuration = try Relay.Configuration(port: 0)
+        configuration.engine = .patient
+        let relay = Relay(configuration: configuration, store: InMemoryStore(), authenticator: .allowAll)
+        let address = try relay.start()[0]
+        try await withClient("alice", at: "martlet://\(address)") { alice in
+            let lobby = try await alice.open(room: "lobby")
+            await relay.revoke(alice.account)
+            await #expect(throws: MartletError.gaveUp(.revoked)) { try await lobby.messages.first(1) }
+        }
+        await relay.shutdown()
+    }
+}

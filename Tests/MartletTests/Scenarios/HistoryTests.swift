@@ -1,0 +1,107 @@
+import Martlet
+import MartletRelay
+import Testing
+
+@Suite("Where a room's messages begin", .timeLimit(.minutes(1)))
+struct HistoryTests {
+    /// A room with twenty messages, "1" at offset 1 and so on.
+    private func withHistory(_ store: InMemoryStore = InMemoryStore(), _ body: (String) async throws -> Void)
+        async throws
+    {
+        try await withRelay(store: store) { relay in
+            try await withClient("alice", at: relay) { alice in
+                let lobby = try await alice.open(room: "lobby")
+                for number in 1...20 { try await lobby.send("\(number)") }
+            }
+            try await body(relay)
+        }
+    }
+
+    private func offsets(_ from: Room.Options.From, at relay: String, count: Int) async throws -> [UInt64] {
+        try await withClient("bob", at: relay) { bob in
+            let lobby = try await bob.open(room: "lobby", options: Room.Options(from: from))
+            #expect(lobby.head == 20)
+            #expect(lobby.first == 1)
+            return try await lobby.messages.first(count).map(\.offset)
+        }
+    }
+
+    @Test func `at the start, after a cursor, or so many before the end`() async throws {
+        try await withHistory { relay in
+            let cases: [(Room.Options.From, ClosedRange<UInt64>)] = [
+                (.start, 1...20), (.cursor(15), 16...20), (.latest(count: 3), 18...20), (.latest(count: 100), 1...20),
+                (.stored, 1...20),
+            ]
+            for (from, expected) in cases {
+                let received = try await offsets(from, at: relay, count: expected.count)
+                #expect(received == Array(expected))
+            }
+        }
+    }
+
+    @Test func `stored goes on after what an earlier client has dealt with`() async throws {
+        try await withHistory { relay in
+            let outbox = InMemoryOutbox()
+            var seen: [UInt64] = []
+            for _ in 1...4 {
+                try await withClient("bob", at: relay, outbox: outbox) { bob in
+                    let lobby = try await bob.open(room: "lobby")
+                    seen += try await lobby.messages.first(5).map(\.offset)
+                }
+            }
+            #expect(seen == Array(1...20))
+            #expect(outbox.open().cursors == ["lobby": 20])
+        }
+    }
+
+    @Test func `one iteration goes on where another ended, within a client`() async throws {
+        try await withHistory { relay in
+            try await withClient("bob", at: relay) { bob in
+                let lobby = try await bob.open(room: "lobby")
+                var seen: [UInt64] = []
+                for count in [1, 2, 3, 4, 10] { seen += try await lobby.messages.first(count).map(\.offset) }
+                #expect(seen == Array(1...20))
+            }
+        }
+    }
+
+    @Test func `a room that is closed and opened again goes on where it was`() async throws {
+        try await withHistory { relay in
+            try await withClient("bob", at: relay) { bob in
+                var seen: [UInt64] = []
+                for _ in 1...4 {
+                    let lobby = try await bob.open(room: "lobby")
+                    seen += try await lobby.messages.first(5).map(\.offset)
+                    await lobby.close()
+                }
+                #expect(seen == Array(1...20))
+            }
+        }
+    }
+
+    @Test func `what the relay has forgotten shows as a gap`() async throws {
+        try await withHistory(InMemoryStore(maxMessagesPerRoom: 5)) { relay in
+            try await withClient("bob", at: relay) { bob in
+                let lobby = try await bob.open(room: "lobby", options: Room.Options(from: .cursor(3)))
+                let items = try await lobby.items.first(6)
+                guard case .gap(let missing)? = items.first else {
+                    Issue.record("no gap but \(items)")
+                    return
+                }
+                #expect(missing == 4...15)
+                let offsets = items.dropFirst().map(\.offset)
+                #expect(offsets == Array(16...20))
+                #expect(lobby.skippedMessages == 12)
+            }
+        }
+    }
+}
+
+extension RoomItem {
+    fileprivate var offset: UInt64 {
+        switch self {
+        case .message(let message): message.offset
+        case .gap(let offsets): offsets.upperBound
+        }
+    }
+}

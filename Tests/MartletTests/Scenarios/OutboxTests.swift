@@ -1,0 +1,180 @@
+import MartletProtocol
+import Synchronization
+import Testing
+
+@testable import Martlet
+
+@Suite("An outbox", .timeLimit(.minutes(1)))
+struct OutboxTests {
+    private var impatient: Client.Configuration {
+        var configuration = Client.Configuration.hasty
+        configuration.flushTimeout = .zero
+        return configuration
+    }
+
+    /// Leaves messages in the outbox as a client does that never reaches its relay.
+    private func leave(_ texts: [String], in outbox: InMemoryOutbox, room: String = "lobby") async throws -> [MessageID]
+    {
+        try await withBarredRelay { _, proxy in
+            try await withClient("alice", at: proxy.endpoint, outbox: outbox, configuration: impatient) { alice in
+                let lobby = try await alice.open(room: room, options: .offline)
+                for text in texts { try await lobby.send(text) }
+            }
+        }
+        return outbox.open().pending.map(\.id)
+    }
+
+    @Test func `send returns when the outbox has the message, which it keeps until it is accepted`() async throws {
+        let outbox = RecordingOutbox()
+        try await withRelay { relay in
+            try await withClient("alice", at: relay, outbox: outbox) { alice in
+                let lobby = try await alice.open(room: "lobby", options: Room.Options(echo: true))
+                let sending = try await lobby.send("hello")
+                #expect(await outbox.appended == [sending.id])
+                _ = try await lobby.messages.first(1)
+            }
+            #expect(await outbox.removed == outbox.appended)
+            #expect(await outbox.cursors == ["lobby": 1])
+        }
+    }
+
+    @Test func `a message that the outbox does not take is not sent, and the next one is`() async throws {
+        let outbox = RecordingOutbox()
+        try await withRelay { relay in
+            try await withClient("alice", at: relay, outbox: outbox) { alice in
+                let lobby = try await alice.open(room: "lobby", options: Room.Options(echo: true))
+                await outbox.failNextAppend()
+                await #expect(throws: MartletError.outboxFailed("disk full")) { try await lobby.send("lost") }
+                try await lobby.send("kept")
+                let texts = try await lobby.messages.first(1).map(\.text)
+                #expect(texts == ["kept"])
+                #expect(await alice.statistics.pendingMessages == 0)
+            }
+        }
+    }
+
+    @Test func `many sends share the outbox's calls and keep their order`() async throws {
+        let outbox = RecordingOutbox()
+        try await withRelay { relay in
+            try await withClient("alice", at: relay, outbox: outbox) { alice in
+                let lobby = try await alice.open(room: "lobby", options: Room.Options(echo: true))
+                try await withThrowingTaskGroup { group in
+                    for number in 1...500 { group.addTask { try await lobby.send("\(number)") } }
+                    try await group.waitForAll()
+                }
+                let ids = try await lobby.messages.first(500).map(\.id)
+                #expect(await ids == outbox.appended)
+            }
+        }
+    }
+
+    @Test func `an outbox that cannot be opened keeps the client from starting`() async throws {
+        let outbox = RecordingOutbox()
+        await outbox.failOpen()
+        let client = try Client(to: "martlet://127.0.0.1:1", as: .anonymous("alice"), outbox: outbox)
+        await #expect(throws: MartletError.outboxFailed("disk full")) { try await client.start() }
+        await client.stop()
+    }
+
+    @Test func `the next client sends what an earlier one left, under its IDs, in order, without being asked`()
+        async throws
+    {
+        let outbox = InMemoryOutbox()
+        let ids = try await leave((1...20).map { "\($0)" }, in: outbox)
+        #expect(ids.count == 20)
+        try await withRelay { relay in
+            try await withClient("alice", at: relay, outbox: outbox) { _ in }
+            #expect(outbox.open().pending.isEmpty)
+            try await withClient("bob", at: relay) { bob in
+                let lobby = try await bob.open(room: "lobby")
+                let received = try await lobby.messages.first(20)
+                #expect(received.map(\.id) == ids)
+                #expect(received.map(\.text) == (1...20).map { "\($0)" })
+            }
+        }
+    }
+
+    @Test(arguments: [Room.Options(), Room.Options(from: .start, echo: true)])
+    func `a room with messages from earlier can be opened, and new messages come after them`(
+        options: Room.Options
+    ) async throws {
+        let outbox = InMemoryOutbox()
+        let ids = try await leave(["1", "2"], in: outbox)
+        try await withRelay { relay in
+            try await withClient("alice", at: relay, outbox: outbox) { alice in
+                let lobby = try await alice.open(room: "lobby", options: options)
+                let third = try await lobby.send("3")
+                try await withClient("bob", at: relay) { bob in
+                    let his = try await bob.open(room: "lobby")
+                    let received = try await his.messages.first(3).map(\.id)
+                    #expect(received == ids + [third.id])
+                }
+                if options.echo {
+                    let texts = try await lobby.messages.first(3).map(\.text)
+                    #expect(texts == ["1", "2", "3"])
+                }
+            }
+        }
+    }
+
+    @Test func `what was accepted but not forgotten in time is not shown twice`() async throws {
+        let outbox = RecordingOutbox()
+        await outbox.ignoreRemovals()
+        try await withRelay { relay in
+            for text in ["1", "2"] {
+                try await withClient("alice", at: relay, outbox: outbox) { alice in
+                    let lobby = try await alice.open(room: "lobby")
+                    _ = try await lobby.send(text).accepted()
+                }
+            }
+            try await withClient("bob", at: relay) { bob in
+                let lobby = try await bob.open(room: "lobby")
+                try await lobby.send("end")
+                #expect(lobby.head == 2)
+                let texts = try await lobby.messages.first(2).map(\.text)
+                #expect(texts == ["1", "2"])
+            }
+        }
+    }
+}
+
+/// Remembers what it was asked, and fails when it is told to.
+private actor RecordingOutbox: Outbox {
+    struct DiskFull: Error, CustomStringConvertible {
+        var description: String { "disk full" }
+    }
+
+    private(set) var appended: [MessageID] = []
+    private(set) var removed: [MessageID] = []
+    private(set) var cursors: [String: UInt64] = [:]
+    private var entries: [OutboxEntry] = []
+    private var failsOpen = false
+    private var failsAppend = false
+    private var ignoresRemovals = false
+
+    func failOpen() { failsOpen = true }
+    func failNextAppend() { failsAppend = true }
+    func ignoreRemovals() { ignoresRemovals = true }
+
+    func open() async throws -> OutboxState {
+        if failsOpen { throw DiskFull() }
+        let next = (appended.map(\.counter).max() ?? 0) + 1
+        return OutboxState(device: DeviceID(rawValue: 7), nextCounter: next, pending: entries, cursors: cursors)
+    }
+
+    func append(_ entries: [OutboxEntry]) async throws {
+        defer { failsAppend = false }
+        if failsAppend { throw DiskFull() }
+        appended += entries.map(\.id)
+        self.entries += entries
+    }
+
+    func remove(_ ids: [MessageID], room: String) async throws {
+        removed += ids
+        if !ignoresRemovals { entries.removeAll { ids.contains($0.id) } }
+    }
+
+    func saveCursor(_ offset: UInt64, room: String) async throws {
+        cursors[room] = offset
+    }
+}

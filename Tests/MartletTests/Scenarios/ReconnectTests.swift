@@ -1,0 +1,118 @@
+import Martlet
+import MartletProtocol
+import MartletRelay
+import Testing
+
+@Suite("Connections end, conversations do not", .timeLimit(.minutes(1)))
+struct ReconnectTests {
+    @Test func `nothing is lost or shown twice when the connection is cut again and again`() async throws {
+        let count = 1000
+        try await withRelay { relay in
+            try await withProxy(to: relay) { proxy in
+                try await withClient("bob", at: proxy.endpoint, configuration: .hasty) { bob in
+                    let his = try await bob.open(room: "lobby")
+                    try await withClient("alice", at: proxy.endpoint, configuration: .hasty) { alice in
+                        let hers = try await alice.open(room: "lobby")
+                        async let texts = his.messages.first(count).map(\.text)
+                        for number in 1...count {
+                            try await hers.send("\(number)")
+                            if number % 200 == 100 { await proxy.cut() }
+                        }
+                        #expect(try await texts == (1...count).map { "\($0)" })
+                        try await alice.status.first(until: { $0.isOnline && $0.reconnects > 0 })
+                        try await bob.status.first(until: { $0.isOnline && $0.reconnects > 0 })
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `a cut connection is resumed, and the status says so`() async throws {
+        try await withRelay { relay in
+            try await withProxy(to: relay) { proxy in
+                try await withClient("alice", at: proxy.endpoint, configuration: .hasty) { alice in
+                    let lobby = try await alice.open(room: "lobby")
+                    #expect(try await lobby.send("before").accepted() == 1)
+                    #expect(alice.currentStatus.epoch == 1)
+                    await proxy.cut()
+                    let status = try #require(
+                        try await alice.status.first(until: { $0.isOnline && $0.reconnects == 1 }))
+                    #expect(status.resumes == 1)
+                    #expect(status.epoch == 2)
+                    #expect(status.explanation.hasPrefix("online"))
+                    #expect(try await lobby.send("after").accepted() == 2)
+                }
+            }
+        }
+    }
+
+    @Test func `without a relay the status says why and when the next attempt is, and retryNow does not wait`()
+        async throws
+    {
+        try await withBarredRelay { _, proxy in
+            var configuration = Client.Configuration()
+            configuration.reconnect.base = .seconds(3600)
+            configuration.reconnect.cap = .seconds(3600)
+            try await withClient("alice", at: proxy.endpoint, configuration: configuration) { alice in
+                let waiting = try #require(
+                    try await alice.status.first(until: { if case .waiting = $0.phase { true } else { false } }))
+                #expect(waiting.phase == .waiting(.backoff(attempt: 1)))
+                #expect(waiting.lastFailure == .unreachable)
+                #expect(waiting.nextAttempt != nil)
+                #expect(waiting.explanation.hasPrefix("offline, waiting after 1 failed attempts"))
+                await proxy.admit()
+                alice.retryNow()
+                let online = try await alice.status.first(until: { $0.isOnline })
+                #expect(online?.lastFailure == nil)
+            }
+        }
+    }
+
+    @Test func `a relay that comes back with its store but without its links gets every message once`() async throws {
+        let store = InMemoryStore()
+        let alice: Client
+        let lobby: Room
+        var configuration = try Relay.Configuration(port: 0)
+        configuration.engine = .patient
+        let first = Relay(configuration: configuration, store: store, authenticator: .allowAll)
+        let address = try first.start()[0]
+        alice = try Client(to: "martlet://\(address)", as: .anonymous("alice"), configuration: .hasty)
+        try await alice.start()
+        lobby = try await alice.open(room: "lobby", options: Room.Options(echo: true))
+        for number in 1...10 { try await lobby.send("\(number)") }
+        let before = try await lobby.messages.first(10).map(\.text)
+        await first.shutdown()
+        for number in 11...20 { try await lobby.send("\(number)") }
+        configuration.addresses = [address]
+        let second = Relay(configuration: configuration, store: store, authenticator: .allowAll)
+        try second.start()
+        let after = try await lobby.messages.first(10).map(\.text)
+        #expect(before + after == (1...20).map { "\($0)" })
+        await alice.stop()
+        await second.shutdown()
+    }
+
+    @Test func `a client follows the relay to where it sends it`() async throws {
+        try await withRelay { home in
+            try await withRelay(authenticator: Redirecting(target: home)) { relay in
+                try await withClient("alice", at: relay, configuration: .hasty) { alice in
+                    let lobby = try await alice.open(room: "lobby")
+                    #expect(try await lobby.send("hello").accepted() == 1)
+                }
+                try await withClient("bob", at: home) { bob in
+                    let lobby = try await bob.open(room: "lobby")
+                    let texts = try await lobby.messages.first(1).map(\.text)
+                    #expect(texts == ["hello"])
+                }
+            }
+        }
+    }
+}
+
+private struct Redirecting: Authenticator {
+    let target: String
+
+    func authenticate(_ request: AuthenticationRequest) async throws -> AccountName {
+        throw AuthenticationFailure.redirected(to: target)
+    }
+}

@@ -1,0 +1,133 @@
+import MartletRelay
+import Synchronization
+import Testing
+
+@testable import Martlet
+
+@Suite("How a client ends", .timeLimit(.minutes(1)))
+struct StopTests {
+    @Test func `stop waits until the relay has accepted everything`() async throws {
+        try await withRelay { relay in
+            let alice = try Client(to: relay, as: .anonymous("alice"))
+            try await alice.start()
+            let lobby = try await alice.open(room: "lobby")
+            var sendings: [Sending] = []
+            for number in 1...1000 { sendings.append(try await lobby.send("\(number)")) }
+            await alice.stop()
+            #expect(sendings.allSatisfy { if case .accepted = $0.state { true } else { false } })
+        }
+    }
+
+    @Test func `without a relay stop gives up after its time, and the outbox still has the messages`() async throws {
+        let outbox = InMemoryOutbox()
+        var configuration = Client.Configuration.hasty
+        configuration.flushTimeout = .milliseconds(20)
+        try await withBarredRelay { _, proxy in
+            let alice = try Client(
+                to: proxy.endpoint, as: .anonymous("alice"), outbox: outbox, configuration: configuration)
+            try await alice.start()
+            let lobby = try await alice.open(room: "lobby", options: .offline)
+            let sending = try await lobby.send("hello")
+            await alice.stop()
+            #expect(outbox.open().pending.map(\.id) == [sending.id])
+            await #expect(throws: MartletError.stopped) { try await sending.accepted() }
+            #expect(sending.state == .queued)
+        }
+    }
+
+    @Test func `everything that waits or iterates ends with stop`() async throws {
+        try await withRelay { relay in
+            let alice = try Client(to: relay, as: .anonymous("alice"))
+            try await alice.start()
+            let lobby = try await alice.open(room: "lobby")
+            let bob = try Client(to: relay, as: .anonymous("bob"))
+            try await bob.start()
+            let his = try await bob.open(room: "lobby")
+            let sending = try await lobby.send("hello")
+            _ = try await sending.accepted()
+            let messages = Task { try await lobby.messages.first(1).count }
+            let iterations = [
+                Task { for await _ in lobby.events {} },
+                Task { for await _ in lobby.requests {} },
+                Task { for await _ in alice.status {} },
+                Task { for await _ in sending.states {} },
+            ]
+            let request = Task { try await lobby.request("wait", to: "bob", deadline: .seconds(3600)) }
+            await until { his.core.state.withLock { !$0.requests.isEmpty } }
+            await until { lobby.core.state.withLock { !$0.readers.isEmpty } }
+            await alice.stop()
+            #expect(try await messages.value == 0)
+            for iteration in iterations { await iteration.value }
+            await #expect(throws: MartletError.stopped) { try await request.value }
+            await #expect(throws: MartletError.stopped) { try await alice.open(room: "other") }
+            await #expect(throws: MartletError.stopped) { try await lobby.send("too late") }
+            #expect(await !sending.cancel())
+            #expect(alice.currentStatus.explanation == "stopped")
+            #expect(await alice.statistics.framesSent > 0)
+            await bob.stop()
+        }
+    }
+
+    @Test func `who waits for a room is told that the client stopped`() async throws {
+        try await withBarredRelay { _, proxy in
+            let alice = try Client(to: proxy.endpoint, as: .anonymous("alice"), configuration: .hasty)
+            try await alice.start()
+            let open = Task { try await alice.open(room: "lobby") }
+            // The statistics are asked for behind the room or before it: either way the client has stopped after that.
+            _ = await alice.statistics
+            await alice.stop()
+            await #expect(throws: MartletError.stopped) { try await open.value }
+        }
+    }
+
+    @Test func `stop can be called by many, twice, and before start`() async throws {
+        try await withRelay { relay in
+            let alice = try Client(to: relay, as: .anonymous("alice"))
+            try await alice.start()
+            try await alice.start()
+            _ = try await alice.open(room: "lobby")
+            async let one: Void = alice.stop()
+            async let other: Void = alice.stop()
+            _ = await (one, other)
+            await alice.stop()
+            let never = try Client(to: relay, as: .anonymous("bob"))
+            await never.stop()
+            await #expect(throws: MartletError.stopped) { try await never.start() }
+            #expect(never.currentStatus.phase == .stopped(nil))
+        }
+    }
+
+    @Test func `a stopped client leaves nothing behind`() async throws {
+        try await withRelay { relay in
+            weak var core: RoomCore?
+            weak var mailbox: Mailbox?
+            do {
+                let alice = try Client(to: relay, as: .anonymous("alice"))
+                try await alice.start()
+                let lobby = try await alice.open(room: "lobby")
+                try await lobby.send("hello")
+                core = lobby.core
+                mailbox = alice.life.mailbox
+                await alice.stop()
+            }
+            await until { core == nil && mailbox == nil }
+        }
+    }
+
+    @Test func `a client that nobody refers to any more says goodbye`() async throws {
+        try await withRelay { relay in
+            try await withClient("bob", at: relay) { bob in
+                let his = try await bob.open(room: "lobby")
+                var events = his.events.makeAsyncIterator()
+                do {
+                    let alice = try Client(to: relay, as: .anonymous("alice"))
+                    try await alice.start()
+                    _ = try await alice.open(room: "lobby")
+                }
+                while let event = await events.next() {
+                    if case .presence(_, let presence) = event, presence != .online { break }
+                }
+            }
+        }
+    }
+}

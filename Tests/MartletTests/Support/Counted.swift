@@ -1,0 +1,11 @@
+import Synchronization
+
+/// Counts from any task.
+final class Counted: Sendable {
+    private let atomic = Atomic(0)
+
+    var value: Int { atomic.load(ordering: .acquiring) }
+
+    @discardableResult
+    func count() -> Int { atomic.wrappingAdd(1, ordering: .acquiringAndReleasing).newValue }
+}
