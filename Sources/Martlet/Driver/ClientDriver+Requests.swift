@@ -4,7 +4,7 @@ import MartletWire
 extension ClientDriver {
     /// A request that waits for its answer.
     struct PendingRequest {
-        let room: RoomID
+        let room: RoomCore
         let shot: OneShot<Answer>
     }
 
@@ -17,10 +17,9 @@ extension ClientDriver {
             let number = try engine.request(
                 call.method, content: call.content, to: call.recipient, in: entry.core.id, deadline: call.deadline,
                 now: now)
-            requests[number] = PendingRequest(room: room.id, shot: call.shot)
+            requests[number] = PendingRequest(room: room, shot: call.shot)
         } catch {
-            // A room that is being opened again has no session to ask on; a full one has no room for more.
-            refuse(call, error == .noRoom ? .connectionLost : .tooManyRequests(limit: configuration.maxRequests))
+            refuse(call, MartletError(error, call, configuration))
         }
     }
 
@@ -34,13 +33,34 @@ extension ClientDriver {
     }
 
     func finish(_ number: UInt64, _ outcome: RequestOutcome) {
-        guard let shot = requests.removeValue(forKey: number)?.shot else { return }
+        guard let request = requests.removeValue(forKey: number) else { return }
         switch outcome {
-        case .answered(.none, _, let content): shot.resolve(.success(Answer(content: content)))
+        case .answered(.none, _, let content): request.shot.resolve(.success(Answer(content: content)))
         case .answered(let code, let reason, _):
-            shot.resolve(.failure(MartletError.answeredWithFailure(code, reason: reason)))
-        case .failed(.deadlineExceeded): shot.resolve(.failure(MartletError.deadlineExceeded))
-        case .failed: shot.resolve(.failure(MartletError.connectionLost))
+            request.shot.resolve(.failure(MartletError.answeredWithFailure(code, reason: reason)))
+        case .failed(.deadlineExceeded): request.shot.resolve(.failure(MartletError.deadlineExceeded))
+        case .failed: lostRequests.append(request)
         }
+    }
+
+    /// Requests that ended with their link or their room: which of them it was is known when all has been done.
+    func finishLostRequests() {
+        for request in lostRequests {
+            request.shot.resolve(.failure(request.room.end?.error ?? MartletError.connectionLost))
+        }
+        lostRequests.removeAll()
+    }
+}
+
+extension MartletError {
+    fileprivate init(_ error: ClientError, _ call: RequestCall, _ configuration: Client.Configuration) {
+        self =
+            switch error {
+            case .messageTooLarge:
+                .messageTooLarge(byteCount: call.content?.count ?? 0, limit: configuration.maxContentByteCount)
+            case .noRoom: .roomClosed(nil)
+            // Too many for the client or, with `queueFull`, for the room.
+            default: .tooManyRequests(limit: configuration.maxRequests)
+            }
     }
 }

@@ -232,10 +232,6 @@ extension ClientDriver {
         roomOfName[core.name] = nil
         let end: RoomCore.End = code.map { .closedByRelay($0) } ?? .closed
         entry.opener?.resolve(.failure(end.error))
-        for (number, request) in requests where request.room == id {
-            request.shot.resolve(.failure(end.error))
-            engine.cancelRequest(number, now: now)
-        }
         core.finish(end)
         guard let deferred = deferredOpens.removeValue(forKey: core.name) else { return }
         create(core.name, deferred.options, deferred.shot)

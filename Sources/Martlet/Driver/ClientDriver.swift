@@ -48,6 +48,7 @@ final class ClientDriver: @unchecked Sendable {  // all state is touched on its 
     let outbox: OutboxPort
     var outboxFailures: UInt64 = 0
     var requests: [UInt64: PendingRequest] = [:]
+    var lostRequests: [PendingRequest] = []
 
     // Connections: ClientDriver+Connections
     var transports: [ConnectionID: any Transport] = [:]
@@ -120,6 +121,7 @@ final class ClientDriver: @unchecked Sendable {  // all state is touched on its 
             while let output = engine.nextOutput(now: now) { perform(output) }
             deliverArrivals()
         } while takeNewsOfFreed()
+        finishLostRequests()
         isSettling = false
         timer?.set(deadline: engine.deadline?.nanoseconds)
         if phase == .flushing || phase == .draining { proceedWithEnd() }

@@ -35,8 +35,8 @@ struct ReconnectTests {
                     #expect(try await lobby.send("before").accepted() == 1)
                     #expect(alice.currentStatus.epoch == 1)
                     await proxy.cut()
-                    let status = try #require(
-                        try await alice.status.first(until: { $0.isOnline && $0.reconnects == 1 }))
+                    let found = try await alice.status.first(until: { $0.isOnline && $0.reconnects == 1 })
+                    let status = try #require(found)
                     #expect(status.resumes == 1)
                     #expect(status.epoch == 2)
                     #expect(status.explanation.hasPrefix("online"))
@@ -54,8 +54,8 @@ struct ReconnectTests {
             configuration.reconnect.base = .seconds(3600)
             configuration.reconnect.cap = .seconds(3600)
             try await withClient("alice", at: proxy.endpoint, configuration: configuration) { alice in
-                let waiting = try #require(
-                    try await alice.status.first(until: { if case .waiting = $0.phase { true } else { false } }))
+                let found = try await alice.status.first(until: { if case .waiting = $0.phase { true } else { false } })
+                let waiting = try #require(found)
                 #expect(waiting.phase == .waiting(.backoff(attempt: 1)))
                 #expect(waiting.lastFailure == .unreachable)
                 #expect(waiting.nextAttempt != nil)

@@ -31,7 +31,7 @@ func withClient<Result>(
 }
 
 extension Client.Configuration {
-    /// Connects again without waiting: whoever draws below a nanosecond waits no time.
+    /// Connects again after milliseconds.
     static var hasty: Client.Configuration {
         var configuration = Client.Configuration()
         configuration.reconnect.base = .milliseconds(1)
