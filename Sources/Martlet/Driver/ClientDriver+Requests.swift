@@ -36,9 +36,11 @@ extension ClientDriver {
         guard let request = requests.removeValue(forKey: number) else { return }
         switch outcome {
         case .answered(.none, _, let content): request.shot.resolve(.success(Answer(content: content)))
+        // Its relay or its member noticed first that the time was up.
+        case .answered(.deadlineExceeded, _, _), .failed(.deadlineExceeded):
+            request.shot.resolve(.failure(MartletError.deadlineExceeded))
         case .answered(let code, let reason, _):
             request.shot.resolve(.failure(MartletError.answeredWithFailure(code, reason: reason)))
-        case .failed(.deadlineExceeded): request.shot.resolve(.failure(MartletError.deadlineExceeded))
         case .failed: lostRequests.append(request)
         }
     }

@@ -108,7 +108,8 @@ struct ConversationTests {
                     let his = try await bob.open(room: "lobby")
                     let text = String(repeating: "long ", count: 100_000)
                     try await hers.send(text)
-                    #expect(try await his.messages.first(1).first?.text == text)
+                    let received = try await his.messages.first(1).first
+                    #expect(received?.text == text)
                 }
                 let tooLong = String(repeating: "x", count: 1 << 20)
                 await #expect(throws: MartletError.messageTooLarge(byteCount: (1 << 20) + 6, limit: (1 << 20) - 512)) {
