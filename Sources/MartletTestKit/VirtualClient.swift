@@ -17,8 +17,8 @@ public final class VirtualClient {
     public internal(set) var engine: ClientEngine
     /// The path to the relay.
     public var conditions: PathConditions
-    /// Whether bytes get through; when not, they wait as they would in a stream that sends again. `VirtualWorld.restore`
-    /// lets them through.
+    /// Whether bytes get through; when not, they wait as they would in a stream that sends again.
+    /// `VirtualWorld.restore` lets them through.
     public internal(set) var isReachable = true
     /// Whether the client's host reads what arrives; when not, the stream's window fills.
     public internal(set) var isReading = true

@@ -1,19 +1,25 @@
 /* A link between one client and one relay, with everything that can go wrong between them.
  *
- * The client has N messages to be accepted; the relay has M messages to deliver. Two connections exist at a time, so that
- * one the client has given up goes on delivering what is in it while the other is in use. Weather may cut a connection,
- * swallow what is in it for a while (a black hole, which may end after the client has left), and kill either side. Volatile
- * state dies with its process: links, tokens, positions, what is on its way to the store. Durable state does not: the client's
+ * The client has N messages to be accepted; the relay has M messages to deliver. Two connections exist at a
+ * time, so that
+ * one the client has given up goes on delivering what is in it while the other is in use. Weather may cut a
+ * connection,
+ * swallow what is in it for a while (a black hole, which may end after the client has left), and kill either
+ * side. Volatile
+ * state dies with its process: links, tokens, positions, what is on its way to the store. Durable state does
+ * not: the client's
  * outbox and cursor, the relay's log.
  *
  * Invariants, by the name under which they are asserted below:
- *   ONCE      nothing is logged or delivered twice           PREFIX  what is logged or delivered is a prefix of what was sent
+ *   ONCE      nothing is logged or delivered twice           PREFIX  what is logged or delivered is a prefix of
+ * what was sent
  *   DURABLE   what is told as accepted is in the log         ACKED   acknowledged <= sent, unacknowledged <= window
  *   OWNER     only the connection of the current epoch commits
  *   TOKEN     a resume token admits one connection
  *   DONE      when no fault is left, all is accepted and delivered (an invalid end state otherwise)
  *
- * Mutants, one macro each, must be caught: NO_FENCING, ACK_BEFORE_COMMIT, WRAPPING_COUNTER, NO_HEARTBEAT, REUSABLE_TOKEN.
+ * Mutants, one macro each, must be caught: NO_FENCING, ACK_BEFORE_COMMIT, WRAPPING_COUNTER, NO_HEARTBEAT,
+ * REUSABLE_TOKEN.
  */
 #ifndef N
 #define N 3                     /* messages up */
@@ -209,7 +215,8 @@ inline take(k) {
         acceptTo = 0;
         oweAccept = false;
         oweUpAck = false;
-        if :: nfull(down[k]) -> down[k]!WELCOME, 0, rightToken, 0 :: full(down[k]) -> relayOpen[k] = false; owner = NONE fi
+        if :: nfull(down[k]) -> down[k]!WELCOME, 0, rightToken, 0 :: full(down[k]) -> relayOpen[k] = false;
+            owner = NONE fi
     :: kind == HELLO && a != 0 ->
         if
 #ifdef REUSABLE_TOKEN
@@ -220,7 +227,8 @@ inline take(k) {
             assert(!usedToken[a]);                   /* TOKEN */
             if :: owner != NONE && owner != k -> relayOpen[owner] = false :: else fi;
             resumeOn(k, b);
-            if :: nfull(down[k]) -> down[k]!WELCOME, 1, rightToken, gotUp :: full(down[k]) -> relayOpen[k] = false; owner = NONE fi
+            if :: nfull(down[k]) -> down[k]!WELCOME, 1, rightToken, gotUp
+                :: full(down[k]) -> relayOpen[k] = false; owner = NONE fi
         :: else ->
             if :: nfull(down[k]) -> down[k]!REJECT, 0, 0, 0 :: full(down[k]) -> relayOpen[k] = false fi
         fi
@@ -293,8 +301,10 @@ end:
         assert(nextDown - 1 - ackedDown <= WINDOW)   /* ACKED */
       }
     /* The client left and everything it had sent has been taken; or it fell silent. */
-    :: atomic { relayOpen[0] && !clientOpen[0] && empty(up[0]) -> relayOpen[0] = false; if :: owner == 0 -> owner = NONE :: else fi }
-    :: atomic { relayOpen[1] && !clientOpen[1] && empty(up[1]) -> relayOpen[1] = false; if :: owner == 1 -> owner = NONE :: else fi }
+    :: atomic { relayOpen[0] && !clientOpen[0] && empty(up[0]) -> relayOpen[0] = false; if
+        :: owner == 0 -> owner = NONE :: else fi }
+    :: atomic { relayOpen[1] && !clientOpen[1] && empty(up[1]) -> relayOpen[1] = false; if
+        :: owner == 1 -> owner = NONE :: else fi }
     od
 }
 
@@ -305,7 +315,8 @@ end:
     /* A cut: the client notices, what it had sent may still arrive. */
     :: atomic { faults > 0 && mine != NONE -> faults--; leave() }
     /* A cut in which what was sent is lost too. */
-    :: atomic { faults > 0 && mine != NONE -> faults--; k = mine; leave(); drop(k); relayOpen[k] = false; if :: owner == k -> owner = NONE :: else fi; k = 0 }
+    :: atomic { faults > 0 && mine != NONE -> faults--; k = mine; leave(); drop(k); relayOpen[k] = false; if
+        :: owner == k -> owner = NONE :: else fi; k = 0 }
     /* A black hole; it may end once the client has left. */
     :: atomic { faults > 0 && mine != NONE && !hole[mine] -> faults--; hole[mine] = true }
     :: atomic { hole[0] && !clientOpen[0] -> hole[0] = false }

@@ -106,9 +106,9 @@ final class DispatchPoller: Poller, @unchecked Sendable {
 /// is through, since a descriptor must not be closed before.
 ///
 /// Two things about Dispatch on Linux: a reading source that is made while a writing one waits is never called, so the
-/// reading one is made first (swift-corelibs-libdispatch issue 833 is of that kind); and a source is called once at most
-/// after a hangup, and not at all when a call was due anyway (pull request 477). So after every call the descriptor is
-/// asked whether it hung up, and then the source is told again until it has removed itself.
+/// reading one is made first (swift-corelibs-libdispatch issue 833 is of that kind); and a source is called once at
+/// most after a hangup, and not at all when a call was due anyway (pull request 477). So after every call the
+/// descriptor is asked whether it hung up, and then the source is told again until it has removed itself.
 private final class DispatchRegistration: @unchecked Sendable {
     private(set) var source: (any PollSource)?
     private let descriptor: SharedDescriptor

@@ -1,8 +1,8 @@
 import CMartletSystem
 import Synchronization
 
-/// State behind a `Mutex`, in words that the thread sanitizer understands: it does not see the one in the standard library,
-/// and would call everything that it guards a race.
+/// State behind a `Mutex`, in words that the thread sanitizer understands: it does not see the one in the standard
+/// library, and would call everything that it guards a race.
 final class Guarded<State: Sendable>: Sendable {
     private let mutex: Mutex<State>
 

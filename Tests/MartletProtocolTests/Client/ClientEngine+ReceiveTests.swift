@@ -29,6 +29,16 @@ import Testing
         #expect(offsets == [5, 6])
     }
 
+    @Test func `a log that ends before the cursor has begun anew, and its messages are new`() {
+        let stage = ClientStage()
+        let room = stage.goOnline(.lobby, RoomOptions(cursor: 4), head: 1)
+        for offset in [UInt64(1), 2, 3] { stage.message("line \(offset)", offset: offset) }
+        let offsets = stage.events(in: room).compactMap { event in
+            if case .message(let message, _) = event { message.relay?.offset } else { nil }
+        }
+        #expect(offsets == [2, 3])
+    }
+
     @Test func `a gap moves the cursor, an old gap does not`() {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)

@@ -110,8 +110,19 @@ import Testing
         #expect(stage.log.all(Resume.self).count == 1)
     }
 
+    @Test func `a room whose last session the relay still has is opened again`() throws {
+        let stage = ClientStage()
+        _ = try stage.act { engine, now in try engine.open(.lobby, now: now) }
+        stage.act { $0.start(now: $1) }
+        stage.accept()
+        stage.welcome()
+        stage.say(Reset(session: .first, code: .alreadyOpen))
+        stage.run(for: .seconds(3))
+        #expect(stage.log.all(Open.self).count == 2)
+    }
+
     @Test(arguments: [
-        ErrorCode.roomForbidden, .forbidden, .unsupportedKind, .alreadyOpen, .tooManySessions, .roomFull,
+        ErrorCode.roomForbidden, .forbidden, .unsupportedKind, .tooManySessions, .roomFull,
     ])
     func `a refusal that would come again closes the room`(code: ErrorCode) throws {
         let stage = ClientStage()

@@ -126,14 +126,14 @@ final class ClientStage {
 
     /// Starts the client and brings it online, with a room open.
     @discardableResult
-    func goOnline(_ room: RoomName? = nil, _ options: RoomOptions = RoomOptions()) -> RoomID {
+    func goOnline(_ room: RoomName? = nil, _ options: RoomOptions = RoomOptions(), head: UInt64? = nil) -> RoomID {
         var id = RoomID(rawValue: 0)
         if let room { id = act { engine, now in (try? engine.open(room, options, now: now)) ?? id } }
         act { $0.start(now: $1) }
         accept()
         welcome()
         if room != nil {
-            opened(.first)
+            opened(.first, head: head ?? options.cursor)
             acknowledge(1)
         }
         return id

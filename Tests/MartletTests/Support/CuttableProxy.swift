@@ -1,7 +1,8 @@
 import MartletTransport
 import MartletWire
 
-/// Stands between clients and a relay, on a loop of its own: lets everything through until it is told to cut or to refuse.
+/// Stands between clients and a relay, on a loop of its own: lets everything through until it is told to cut or to
+/// refuse.
 final class CuttableProxy: @unchecked Sendable {
     private let loop = EventLoop(name: "proxy")
     private let target: Endpoint
