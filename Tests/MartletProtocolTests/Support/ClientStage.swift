@@ -151,6 +151,11 @@ final class ClientStage {
         now = end
     }
 
+    /// Time passes while the process is frozen.
+    func sleep(for duration: Duration) {
+        now = now + duration
+    }
+
     private func settle() {
         while let output = engine.nextOutput(now: now) {
             switch output {

@@ -1,0 +1,234 @@
+import MartletWire
+import Testing
+
+@testable import MartletProtocol
+
+/// What a server may do to a client, by the rows of Specs/hostile.md.
+@Suite struct ClientHostileTests {
+    @Test(arguments: Fault.all)
+    func `a fault is named to the server, the connection ends, and another is tried`(fault: Fault) throws {
+        let stage = ClientStage()
+        let room = stage.goOnline(.lobby)
+        try stage.act { engine, now in
+            try engine.send(counter: 1, kind: .text, content: Message.textContent("mine"), in: room, now: now)
+        }
+        let connection = stage.connection
+        let events = stage.events(in: room).count
+        let bytes = fault.bytes(&stage.maker)
+        stage.send(bytes)
+        #expect(stage.farewell == fault.code)
+        #expect(stage.outputs.contains(.close(connection, graceful: true)))
+        #expect(stage.engine.status.lastCode == fault.code)
+        #expect(stage.engine.status.lastFailure == .lost)
+        #expect(stage.events(in: room).count == events)
+        // The link goes on with the next connection, and what was under way with it.
+        stage.run(for: .seconds(1))
+        stage.accept()
+        #expect(stage.log.last(Hello.self)?.resume != nil)
+        #expect(stage.log.last(Message.self)?.counter == 1)
+        #expect(stage.log.last(GoAway.self) == nil)
+    }
+
+    @Test(arguments: Fault.all.filter { [1, 2, 3, 7, 9].contains($0.row) })
+    func `a fault before the welcome ends the attempt`(fault: Fault) {
+        let stage = ClientStage()
+        stage.act { $0.start(now: $1) }
+        stage.accept()
+        let connection = stage.connection
+        stage.send(fault.bytes(&stage.maker))
+        #expect(stage.farewell == fault.code)
+        #expect(stage.outputs.contains(.close(connection, graceful: true)))
+        guard case .waiting = stage.engine.status.state else {
+            Issue.record("\(stage.engine.status)")
+            return
+        }
+    }
+
+    @Test func `row 04 the first frame is no welcome`() {
+        let stage = ClientStage()
+        stage.act { $0.start(now: $1) }
+        stage.accept()
+        stage.say(Ping(nonce: 1))
+        #expect(stage.farewell == .protocolViolation)
+    }
+
+    @Test func `row 04 a welcome that does not fit its hello`() throws {
+        let fresh = ClientStage()
+        fresh.act { $0.start(now: $1) }
+        fresh.accept()
+        fresh.welcome(resumed: [])
+        #expect(fresh.farewell == .protocolViolation)
+
+        for resumed in [nil, [SessionPosition(session: .first, received: 9)]] {
+            let stage = ClientStage()
+            stage.goOnline(.lobby)
+            stage.end()
+            stage.run(for: .seconds(13))
+            stage.accept()
+            stage.welcome(epoch: 2, resumed: resumed)
+            #expect(stage.farewell == .protocolViolation)
+        }
+    }
+
+    @Test func `row 05 a frame that is never whole`() {
+        let stage = ClientStage()
+        stage.answersPings = true
+        stage.goOnline(.lobby)
+        let connection = stage.connection
+        for byte in stage.maker.frame(Gap(offsets: 1...2), on: .first).dropLast() {
+            stage.run(for: .seconds(1))
+            stage.send([byte])
+        }
+        #expect(stage.farewell == .frameTimeout)
+        #expect(stage.outputs.contains(.close(connection, graceful: true)))
+    }
+
+    @Test func `row 07 any single flipped bit`() {
+        let whole = ClientStage()
+        whole.goOnline(.lobby)
+        let bytes = whole.maker.frame(Gap(offsets: 1...2), on: .first)
+        for bit in 0..<(bytes.count * 8) {
+            let stage = ClientStage()
+            let room = stage.goOnline(.lobby)
+            let events = stage.events(in: room).count
+            var flipped = bytes
+            flipped[bit / 8] ^= 1 << UInt8(bit % 8)
+            stage.send(flipped)
+            // A length that says more is a frame that has not come yet.
+            stage.run(for: .seconds(31))
+            #expect(stage.events(in: room).count == events, "bit \(bit)")
+            #expect(stage.states.contains { if case .waiting = $0 { true } else { false } }, "bit \(bit)")
+        }
+    }
+
+    @Test func `row 08 the stream ends inside a frame`() {
+        let stage = ClientStage()
+        let room = stage.goOnline(.lobby)
+        let events = stage.events(in: room).count
+        stage.send(stage.maker.frame(Gap(offsets: 1...2), on: .first).dropLast())
+        stage.end()
+        #expect(stage.events(in: room).count == events)
+        #expect(stage.engine.status.lastFailure == .closedByPeer)
+    }
+
+    @Test func `row 10 what is unknown and not critical is skipped and counted`() {
+        let stage = ClientStage()
+        stage.goOnline(.lobby)
+        for _ in 0..<32 { stage.say(FrameType(rawValue: 0x1ABC), []) }
+        #expect(stage.engine.counters.skipped == 32)
+        #expect(stage.engine.status.isOnline)
+    }
+
+    @Test func `row 14 a message that cannot be shown is a gap, and the next one comes`() {
+        let stage = ClientStage()
+        let room = stage.goOnline(.lobby)
+        let client = Message.encodeClient(counter: 1, kind: .text, content: Message.textContent("abc"))
+        var body = Message.encodeRelay(
+            offset: 1, acceptedAt: 1, sender: .bob, device: DeviceID(rawValue: 2), clientBody: client.rawBytes)
+        body[body.count - 1] = 0xFF
+        stage.say(.data, body, on: .first)
+        stage.message("fine", offset: 2)
+        #expect(stage.events(in: room).dropFirst().first == .gap(1...1))
+        #expect(stage.events(in: room).count == 3)
+        #expect(stage.engine.status.isOnline)
+    }
+
+    @Test func `row 14 a request of nobody's`() {
+        let stage = ClientStage()
+        stage.goOnline(.lobby)
+        stage.say(
+            Request(correlation: 1, method: .locate, deadline: .seconds(1), recipient: nil, sender: nil, content: nil),
+            on: .first)
+        #expect(stage.farewell == .protocolViolation)
+    }
+
+    @Test func `row 16 a compressed welcome`() {
+        let stage = ClientStage()
+        stage.act { $0.start(now: $1) }
+        stage.accept()
+        var deflater = Deflater()
+        let body = ClientStage.welcome().encode() + [UInt8](repeating: 0, count: 0)
+        stage.say(.welcome, deflater.compress(body.rawBytes) ?? body, compression: .zlib)
+        #expect(stage.farewell == .compressionNotAllowed)
+    }
+
+    @Test func `row 17 pings that are not read are answered at most four at a time`() {
+        let stage = ClientStage()
+        stage.goOnline(.lobby)
+        stage.takesBytes = false
+        for nonce in UInt64(0)..<50 { stage.say(Ping(nonce: nonce)) }
+        stage.takeBytes()
+        #expect(stage.log.all(Pong.self).count == 4)
+    }
+
+    @Test func `row 18 sessions that a server opens for their own sake`() {
+        let stage = ClientStage()
+        stage.goOnline(.lobby)
+        for number in 1...101 {
+            let session = SessionID(rawValue: UInt16(2 * number))
+            stage.say(Open(room: .hall, kind: .chat, cursor: 0, tail: nil, noLocal: false), on: session)
+        }
+        #expect(stage.farewell == .churnLimit)
+        #expect(stage.log.all(Reset.self).count == 100)
+    }
+
+    @Test func `row 20 a server that never acknowledges gets a window, and goes after a minute`() throws {
+        let stage = ClientStage()
+        stage.answersPings = true
+        let room = stage.goOnline(.lobby)
+        let content = Message.textContent(String(repeating: "x", count: 10_000))
+        for counter in UInt64(1)...100 {
+            try stage.engine.send(counter: counter, kind: .text, content: content, in: room, now: stage.now)
+        }
+        stage.act { _, _ in }
+        #expect(stage.log.byteCount <= 256 * 1024 + 4096)
+        stage.run(for: .seconds(59))
+        #expect(stage.log.last(GoAway.self) == nil)
+        stage.run(for: .seconds(2))
+        #expect(stage.farewell == .ackTimeout)
+        // Nothing is failed because a timer ran out.
+        #expect(!stage.events(in: room).contains { if case .failed = $0 { true } else { false } })
+    }
+
+    @Test func `row 24 a credential that is revoked`() {
+        let stage = ClientStage()
+        stage.goOnline(.lobby)
+        stage.say(GoAway(Notice(code: .revoked)))
+        #expect(stage.engine.status.state == .stopped(.revoked))
+    }
+
+    @Test func `row 26 a clock that stood still for an hour asks before it concludes`() throws {
+        let stage = ClientStage()
+        stage.answersPings = true
+        stage.goOnline(.lobby)
+        let connection = stage.connection
+        stage.act { $0.setMode(.suspended, now: $1) }
+        stage.sleep(for: .seconds(3600))
+        stage.act { $0.setMode(.foreground, now: $1) }
+        stage.run(for: .seconds(20))
+        #expect(stage.connection == connection)
+        #expect(stage.engine.status.isOnline)
+    }
+
+    @Test func `whatever bytes come, the client closes or carries on`() {
+        var random = SplitMix64(seed: 1)
+        for round in 0..<300 {
+            let stage = ClientStage()
+            stage.goOnline(.lobby)
+            for _ in 0..<20 {
+                let types = FrameType.registered
+                let type = types[Int(random.next() % UInt64(types.count))]
+                var body = (0..<Int(random.next() % 80)).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+                if round.isMultiple(of: 2) { body = Gap(offsets: 1...max(1, random.next() >> 1)).encode() }
+                let session = SessionID(rawValue: UInt16(random.next() % 4))
+                stage.say(
+                    type, body, on: session, flags: FrameFlags(rawValue: UInt8(random.next() % 8)),
+                    sequence: UInt32(truncatingIfNeeded: random.next() % 6))
+                stage.run(for: .milliseconds(Int64(random.next() % 2000)))
+            }
+            stage.act { $0.stop(now: $1) }
+            stage.run(for: .seconds(5))
+            #expect(stage.count(.stopped) == 1)
+        }
+    }
+}

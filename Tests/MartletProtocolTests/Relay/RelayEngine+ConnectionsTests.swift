@@ -1,0 +1,248 @@
+import MartletWire
+import Testing
+
+@testable import MartletProtocol
+
+/// From accept to close at a relay: who is let in, as what, and who is not.
+@Suite struct RelayEngineConnectionsTests {
+    @Test func `a hello is answered when it is known who that is, and not read further before`() throws {
+        let stage = RelayStage()
+        stage.relay.authenticationDelay = .seconds(2)
+        let peer = try #require(stage.connect())
+        peer.greet("alice")
+        #expect(peer.isPaused)
+        #expect(peer.log.frames.isEmpty)
+        stage.run(for: .seconds(2))
+        #expect(!peer.isPaused)
+        let welcome = try #require(peer.log.last(Welcome.self))
+        #expect(welcome.account == .alice)
+        #expect(welcome.epoch == Epoch(rawValue: 1))
+        #expect(welcome.resumed == nil)
+        #expect(welcome.resumeLifetime == .seconds(300))
+        #expect(stage.relay.notes == [.linked(DeviceKey(account: .alice, device: DeviceID(rawValue: 1)), welcome.link)])
+    }
+
+    @Test func `what comes behind a hello is heard when the peer has been let in`() throws {
+        let stage = RelayStage()
+        stage.relay.authenticationDelay = .seconds(1)
+        let peer = try #require(stage.connect())
+        var bytes = peer.maker.frame(RawPeer.hello("alice"))
+        bytes += peer.maker.frame(Open(room: .lobby, kind: .chat, cursor: 0, tail: nil, noLocal: false), on: .first)
+        peer.send(bytes)
+        peer.text("early", counter: 1)
+        stage.run(for: .seconds(1))
+        #expect(stage.relay.log[.lobby]?.count == 1)
+        #expect(peer.log.last(Accepted.self) != nil)
+    }
+
+    @Test func `a hello in two pieces leaves no deadline behind`() throws {
+        let stage = RelayStage()
+        let peer = try #require(stage.connect())
+        let bytes = peer.maker.frame(RawPeer.hello("alice"))
+        peer.send(Array(bytes.prefix(50)))
+        peer.send(Array(bytes.dropFirst(50)))
+        stage.run(for: .seconds(120))
+        #expect(peer.closedAt == nil)
+    }
+
+    @Test func `limits and features are the lower of both sides'`() throws {
+        let stage = RelayStage { $0.features = [.receipts, .zlib] }
+        let peer = try #require(stage.connect())
+        let limits = Limits(
+            maxBodyByteCount: 20_000, maxMessageByteCount: 1 << 24, linkWindow: 20_000, sessionWindow: 1 << 20)
+        let welcome = try #require(peer.greet("alice", limits: limits, features: [.zlib, .requests]))
+        #expect(welcome.features == .zlib)
+        #expect(welcome.limits.maxBodyByteCount == 20_000)
+        #expect(welcome.limits.maxMessageByteCount == 1 << 20)
+        #expect(welcome.limits.linkWindow == 20_000)
+        #expect(welcome.limits.sessionWindow == 256 << 10)
+    }
+
+    @Test func `who is refused is told why, and the connection ends`() throws {
+        let stage = RelayStage()
+        stage.relay.refusals[.alice] = Notice(code: .unauthenticated, reason: "no such token")
+        let peer = try #require(stage.connect())
+        peer.greet("alice")
+        #expect(peer.farewell == .unauthenticated)
+        #expect(stage.relay.notes == [.refused(.alice, .unauthenticated)])
+        #expect(stage.relay.engine.statistics.links == 0)
+        #expect(stage.relay.engine.statistics.connections == 0)
+    }
+
+    @Test func `an answer for a connection that is over, or was answered, changes nothing`() throws {
+        let stage = RelayStage()
+        stage.relay.authenticationDelay = .seconds(1)
+        let peer = try #require(stage.connect())
+        peer.greet("alice")
+        peer.cut()
+        stage.run(for: .seconds(2))
+        #expect(stage.relay.engine.statistics.links == 0)
+        #expect(peer.log.frames.isEmpty)
+    }
+
+    @Test func `as many connections as may, and one that ends makes room`() throws {
+        let stage = RelayStage { $0.maxConnections = 2 }
+        let first = try #require(stage.connect())
+        _ = try #require(stage.connect())
+        #expect(stage.connect() == nil)
+        first.cut()
+        #expect(stage.connect() != nil)
+        #expect(stage.relay.engine.statistics.connections == 2)
+        #expect(stage.relay.engine.statistics.connectionsAccepted == 3)
+    }
+
+    @Test func `as many links as may`() throws {
+        let stage = RelayStage { $0.maxLinks = 1 }
+        let first = stage.member("alice")
+        let second = stage.member("bob")
+        #expect(second.farewell == .tooManyLinks)
+        #expect(first.closedAt == nil)
+    }
+
+    // MARK: Resume
+
+    private func point(
+        _ welcome: Welcome, token: ResumeToken? = nil,
+        positions: [SessionPosition] = [SessionPosition(session: .control, received: 0)]
+    ) -> ResumePoint? {
+        ResumePoint(link: welcome.link, token: token ?? welcome.resumeToken, positions: positions)
+    }
+
+    @Test func `a link is resumed with its token, once, and its epoch rises`() throws {
+        let stage = RelayStage()
+        let first = stage.member("alice")
+        let welcome = try #require(first.log.last(Welcome.self))
+        first.cut()
+        #expect(stage.relay.engine.statistics.suspendedLinks == 1)
+        let second = try #require(stage.connect())
+        let resumed = try #require(second.greet("alice", resume: point(welcome)))
+        #expect(resumed.link == welcome.link)
+        #expect(resumed.epoch == Epoch(rawValue: 2))
+        #expect(resumed.resumed == [SessionPosition(session: .control, received: 0)])
+        #expect(resumed.resumeToken != welcome.resumeToken)
+        #expect(stage.relay.engine.statistics.resumes == 1)
+        #expect(stage.relay.engine.statistics.suspendedLinks == 0)
+        let third = try #require(stage.connect())
+        third.greet("alice", resume: point(welcome))
+        #expect(third.log.last(Reject.self)?.notice.code == .resumeRejected)
+        #expect(third.closedAt == nil)
+        // The link that was resumed does not notice.
+        #expect(second.closedAt == nil)
+    }
+
+    @Test func `a resume is refused whole when a position cannot be continued from`() throws {
+        let stage = RelayStage()
+        let first = stage.member("alice", of: .lobby)
+        let welcome = try #require(first.log.last(Welcome.self))
+        first.cut()
+        for positions in [
+            [SessionPosition(session: .first, received: 99)], [SessionPosition(session: .second, received: 1)],
+        ] {
+            let next = try #require(stage.connect())
+            next.greet("alice", resume: point(welcome, positions: positions))
+            #expect(next.log.last(Reject.self)?.notice.code == .resumeRejected)
+        }
+        #expect(stage.relay.engine.statistics.resumesRefused == 2)
+    }
+
+    @Test func `after a refused resume the same connection begins a new link, and early frames are passed over`() throws {
+        let stage = RelayStage()
+        let first = stage.member("alice", of: .lobby)
+        let old = try #require(first.log.last(Welcome.self))
+        first.cut()
+        stage.run(for: .seconds(301))
+        let second = try #require(stage.connect())
+        var bytes = second.maker.frame(
+            RawPeer.hello(
+                "alice", resume: point(old, positions: [SessionPosition(session: .first, received: 1)])))
+        bytes += second.maker.frame(
+            .data, Message.encodeClient(counter: 1, kind: .text, content: Message.textContent("early")), on: .first)
+        bytes += second.maker.frame(Ping(nonce: 1))
+        second.send(bytes)
+        #expect(second.log.frames.map(\.type) == [.reject])
+        second.maker = FrameMaker()
+        second.greet("alice")
+        second.open(.lobby, on: .first)
+        #expect(second.log.frames.prefix(2).map(\.type) == [.reject, .welcome])
+        #expect(second.log.last(Opened.self) != nil)
+        #expect(stage.relay.log[.lobby] == nil)
+    }
+
+    @Test func `the older connection of a link is told, and what it says no longer counts`() throws {
+        let stage = RelayStage()
+        let older = stage.member("alice", of: .lobby)
+        let welcome = try #require(older.log.last(Welcome.self))
+        let newer = try #require(stage.connect())
+        newer.greet("alice", resume: point(welcome))
+        #expect(older.farewell == .staleEpoch)
+        older.text("late", counter: 1)
+        #expect(stage.relay.log[.lobby] == nil)
+        #expect(newer.closedAt == nil)
+        // Nobody in the room saw the device go.
+        #expect(stage.relay.notes.contains { if case .suspended = $0 { true } else { false } } == false)
+    }
+
+    @Test func `the older connection of a link is fenced also where nobody may be suspended`() throws {
+        let stage = RelayStage { $0.maxSuspendedLinks = 0 }
+        let older = stage.member("alice")
+        let welcome = try #require(older.log.last(Welcome.self))
+        let newer = try #require(stage.connect())
+        #expect(newer.greet("alice", resume: point(welcome))?.epoch == Epoch(rawValue: 2))
+        #expect(older.farewell == .staleEpoch)
+    }
+
+    @Test func `a device that begins a new link takes the place of its old one`() throws {
+        let stage = RelayStage()
+        let older = stage.member("alice", of: .lobby)
+        let welcome = try #require(older.log.last(Welcome.self))
+        let newer = stage.member("alice", of: .lobby)
+        #expect(older.farewell == .replaced)
+        #expect(newer.closedAt == nil)
+        #expect(stage.relay.engine.statistics.links == 1)
+        let third = try #require(stage.connect())
+        third.greet("alice", resume: point(welcome))
+        #expect(third.log.last(Reject.self)?.notice.code == .resumeRejected)
+        // Another device of the account is another matter.
+        let other = stage.member("alice", device: 2)
+        #expect(other.closedAt == nil)
+        #expect(newer.closedAt == nil)
+    }
+
+    // MARK: Ends
+
+    @Test func `an end of stream ends the connection in good order, and the link waits`() throws {
+        let stage = RelayStage()
+        let peer = stage.member("alice")
+        peer.finish()
+        #expect(peer.closedAt != nil)
+        #expect(peer.log.last(GoAway.self) == nil)
+        #expect(stage.relay.engine.statistics.suspendedLinks == 1)
+        #expect(stage.relay.engine.statistics.faults == 0)
+    }
+
+    @Test func `a connection that is silent for longer than any heartbeat ends without a word`() throws {
+        let stage = RelayStage { $0.idleTimeout = .seconds(100) }
+        let peer = stage.member("alice")
+        let other = stage.member("bob")
+        stage.run(for: .seconds(60))
+        other.say(Ping(nonce: 1))
+        stage.run(for: .seconds(41))
+        #expect(peer.closedAt != nil)
+        #expect(peer.log.last(GoAway.self) == nil)
+        #expect(other.closedAt == nil)
+        stage.run(for: .seconds(60))
+        #expect(other.closedAt != nil)
+    }
+
+    @Test func `on datagrams, frames that overtake the hello come again`() throws {
+        let stage = RelayStage()
+        let peer = try #require(stage.connect(.unreliable))
+        let open = peer.maker.frame(
+            Open(room: .lobby, kind: .chat, cursor: 0, tail: nil, noLocal: false), on: .first)
+        peer.send(open)
+        #expect(peer.closedAt == nil)
+        peer.greet("alice")
+        peer.send(open)
+        #expect(peer.log.last(Opened.self) != nil)
+    }
+}

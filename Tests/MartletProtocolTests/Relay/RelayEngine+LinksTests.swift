@@ -1,0 +1,291 @@
+import MartletWire
+import Testing
+
+@testable import MartletProtocol
+
+/// Links at a relay: how long they wait, who goes first, and the way from their sessions to rooms and back.
+@Suite struct RelayEngineLinksTests {
+    private func resume(_ peer: RawPeer, _ account: String, on stage: RelayStage) -> Welcome? {
+        guard let welcome = peer.log.last(Welcome.self), let next = stage.connect() else { return nil }
+        let positions = [SessionPosition(session: .control, received: 0)]
+        return next.greet(
+            account, resume: ResumePoint(link: welcome.link, token: welcome.resumeToken, positions: positions))
+    }
+
+    // MARK: Suspended links
+
+    @Test func `a suspended link is kept for its lifetime and no longer`() throws {
+        let stage = RelayStage()
+        let early = stage.member("alice")
+        let late = stage.member("bob")
+        early.cut()
+        late.cut()
+        stage.run(for: .milliseconds(299_999))
+        #expect(resume(early, "alice", on: stage) != nil)
+        stage.run(for: .milliseconds(1))
+        #expect(stage.relay.engine.statistics.suspendedLinks == 0)
+        #expect(resume(late, "bob", on: stage) == nil)
+        #expect(stage.relay.notes.contains { if case .ended(let who, _) = $0 { who.account == .bob } else { false } })
+    }
+
+    @Test func `beyond the bound, the link that has been suspended for longest goes`() throws {
+        let stage = RelayStage { $0.maxSuspendedLinks = 2 }
+        let peers = ["a", "b", "c"].map { stage.member($0) }
+        for peer in peers {
+            stage.run(for: .seconds(1))
+            peer.cut()
+        }
+        #expect(stage.relay.engine.statistics.suspendedLinks == 2)
+        #expect(resume(peers[0], "a", on: stage) == nil)
+        #expect(resume(peers[1], "b", on: stage) != nil)
+        #expect(resume(peers[2], "c", on: stage) != nil)
+    }
+
+    @Test func `a link that comes and goes counts from when it went last`() throws {
+        let stage = RelayStage { $0.maxSuspendedLinks = 2 }
+        let restless = stage.member("a")
+        restless.cut()
+        let quiet = stage.member("b")
+        stage.run(for: .seconds(1))
+        quiet.cut()
+        stage.run(for: .seconds(1))
+        var welcome = try #require(restless.log.last(Welcome.self))
+        for _ in 0..<50 {
+            let again = try #require(stage.connect())
+            let positions = [SessionPosition(session: .control, received: 0)]
+            welcome = try #require(
+                again.greet(
+                    "a", resume: ResumePoint(link: welcome.link, token: welcome.resumeToken, positions: positions)))
+            stage.run(for: .milliseconds(10))
+            again.cut()
+        }
+        #expect(stage.relay.engine.suspended.count <= 2 * 2 + 16)
+        let third = stage.member("c")
+        third.cut()
+        #expect(resume(quiet, "b", on: stage) == nil)
+        #expect(stage.relay.engine.statistics.suspendedLinks == 2)
+    }
+
+    @Test func `a device that takes its leave is gone at once, one that had a fault is waited for`() throws {
+        let stage = RelayStage()
+        let polite = stage.member("alice", of: .lobby)
+        let broken = stage.member("bob", of: .lobby)
+        polite.say(GoAway(Notice(code: .none)))
+        broken.say(GoAway(Notice(code: .badChecksum)))
+        #expect(polite.closedAt != nil)
+        #expect(broken.closedAt != nil)
+        #expect(stage.relay.engine.statistics.links == 1)
+        #expect(stage.relay.engine.statistics.suspendedLinks == 1)
+    }
+
+    @Test func `a link that is gone leaves nothing behind`() throws {
+        let stage = RelayStage()
+        for round in 0..<50 {
+            let peer = stage.member("alice", of: .lobby)
+            peer.open(.hall, on: .second)
+            peer.text("line \(round)", counter: UInt64(round + 1))
+            if round.isMultiple(of: 2) { peer.cut() } else { peer.say(GoAway(Notice(code: .none))) }
+        }
+        stage.run(for: .seconds(400))
+        let engine = stage.relay.engine.statistics
+        #expect(engine.links == 0)
+        #expect(engine.connections == 0)
+        #expect(engine.rooms == 0)
+        #expect(stage.relay.engine.deadline == nil)
+        #expect(stage.relay.engine.timers.isEmpty)
+        #expect(stage.relay.engine.linkOfDevice.isEmpty)
+        #expect(stage.relay.engine.linkOfID.isEmpty)
+        #expect(stage.relay.engine.links.count <= 2)
+        #expect(stage.relay.engine.connections.count <= 2)
+    }
+
+    // MARK: Rooms
+
+    @Test func `a room is open once on a link`() throws {
+        let stage = RelayStage()
+        let peer = stage.member("alice", of: .lobby)
+        peer.open(.lobby, on: .second)
+        #expect(peer.log.last(Reset.self)?.code == .alreadyOpen)
+        peer.text("still", counter: 1)
+        #expect(stage.relay.log[.lobby]?.count == 1)
+    }
+
+    @Test func `what a session says before its room is loaded is kept in order`() throws {
+        let stage = RelayStage()
+        stage.relay.storeDelay = .milliseconds(100)
+        let peer = stage.member("alice", of: .lobby)
+        for counter in UInt64(1)...5 { peer.text("line \(counter)", counter: counter) }
+        peer.say(Transient(.typing(true)), on: .first)
+        #expect(peer.log.last(Opened.self) == nil)
+        stage.run(for: .milliseconds(300))
+        #expect(stage.relay.log[.lobby]?.map(\.counter) == [1, 2, 3, 4, 5])
+        #expect(peer.log.last(Accepted.self)?.runs == [AcceptedRun(firstCounter: 1, count: 5, firstOffset: 1)])
+    }
+
+    @Test func `a session that leaves before its room is loaded is not let in`() throws {
+        let stage = RelayStage()
+        stage.relay.storeDelay = .milliseconds(100)
+        let peer = stage.member("alice", of: .lobby)
+        peer.text("never", counter: 1)
+        peer.say(Close(code: nil, reason: nil), on: .first)
+        stage.run(for: .seconds(1))
+        #expect(peer.log.last(Opened.self) == nil)
+        #expect(stage.relay.engine.statistics.rooms == 0)
+    }
+
+    @Test func `a room whose store cannot load it resets its sessions`() throws {
+        let stage = RelayStage()
+        stage.relay.refusesLoads = true
+        let peer = stage.member("alice", of: .lobby)
+        #expect(peer.log.last(Reset.self)?.code == .storeUnavailable)
+        #expect(peer.closedAt == nil)
+        stage.relay.refusesLoads = false
+        peer.open(.lobby, on: .second)
+        #expect(peer.log.last(Opened.self) != nil)
+    }
+
+    @Test func `a session that asks to hold back with its open is held back`() throws {
+        let stage = RelayStage()
+        let alice = stage.member("alice", of: .lobby)
+        let bob = stage.member("bob")
+        var bytes = bob.maker.frame(
+            Open(room: .lobby, kind: .chat, cursor: 0, tail: nil, noLocal: false), on: .first)
+        bytes += bob.maker.frame(Suspend(), on: .first)
+        bob.send(bytes)
+        alice.text("one", counter: 1)
+        #expect(bob.log.all(Message.self).isEmpty)
+        bob.say(Resume(cursor: nil), on: .first)
+        #expect(bob.log.all(Message.self).map(\.text) == ["one"])
+    }
+
+    @Test func `a session that resumes from a cursor is not given what lies before`() throws {
+        let stage = RelayStage()
+        let alice = stage.member("alice", of: .lobby)
+        let bob = stage.member("bob", of: .lobby)
+        bob.say(Suspend(), on: .first)
+        for counter in UInt64(1)...5 { alice.text("line \(counter)", counter: counter) }
+        bob.say(Resume(cursor: 3), on: .first)
+        #expect(bob.log.all(Message.self).map(\.counter) == [4, 5])
+    }
+
+    @Test func `a message longer than anybody takes is refused`() throws {
+        let stage = RelayStage { $0.limits = Limits(maxMessageByteCount: 20_000) }
+        let peer = stage.member("alice", of: .lobby)
+        let content = Message.textContent(String(repeating: "x", count: 19_900))
+        let body = Message.encodeClient(counter: 1, kind: .text, content: content)
+        peer.say(.data, Array(body.prefix(16_384)), on: .first, flags: .moreFragments)
+        peer.say(.data, Array(body.dropFirst(16_384)), on: .first)
+        #expect(peer.log.last(Receipt.self) == .refused(Receipt.Refusal(counter: 1, code: .messageTooLarge)))
+        peer.text("short", counter: 2)
+        #expect(stage.relay.log[.lobby]?.map(\.counter) == [2])
+    }
+
+    @Test func `a message longer than a member takes is a gap to it, and the others get it`() throws {
+        let stage = RelayStage()
+        let small = try #require(stage.connect())
+        small.greet("small", limits: Limits(maxMessageByteCount: 16 << 10))
+        small.open(.lobby, on: .first)
+        let large = stage.member("large", of: .lobby)
+        let alice = stage.member("alice", of: .lobby)
+        let body = Message.encodeClient(
+            counter: 1, kind: .text, content: Message.textContent(String(repeating: "x", count: 20_000)))
+        alice.say(.data, Array(body.prefix(16_384)), on: .first, flags: .moreFragments)
+        alice.say(.data, Array(body.dropFirst(16_384)), on: .first)
+        alice.text("short", counter: 2)
+        #expect(small.log.last(Gap.self) == Gap(offsets: 1...1))
+        #expect(small.log.all(Message.self).map(\.counter) == [2])
+        #expect(large.log.frames.count { $0.type == .data } == 3)
+        #expect(large.log.last(Gap.self) == nil)
+    }
+
+    @Test func `transient frames are passed on within bounds, and never those that say who is there`() throws {
+        let stage = RelayStage()
+        let alice = stage.member("alice", of: .lobby)
+        let bob = stage.member("bob", of: .lobby)
+        let before = bob.log.all(Transient.self).count
+        alice.say(Transient(.presence(.left)), on: .first)
+        #expect(bob.log.all(Transient.self).count == before)
+        for _ in 0..<300 { alice.say(Transient(.typing(true)), on: .first) }
+        let passed = bob.log.all(Transient.self).count - before
+        #expect(passed == 100)
+        #expect(alice.closedAt == nil)
+    }
+
+    @Test func `a transient frame that would not fit with its sender in one frame is not passed on`() throws {
+        let stage = RelayStage()
+        let alice = stage.member("alice", of: .lobby)
+        let bob = stage.member("bob", of: .lobby)
+        var content = TLVWriter(reserving: 0)
+        content.append(.text, bytes: [UInt8](repeating: 0x61, count: 16_350))
+        alice.say(Transient(.message(ContentKind(rawValue: 0xF000), content.bytes)), on: .first)
+        for frame in bob.log.frames where frame.type == .transient { #expect(frame.parsed(Transient.self) != nil) }
+        #expect(alice.closedAt == nil)
+    }
+
+    // MARK: The operator
+
+    @Test func `a request without a recipient is the handler's`() throws {
+        let stage = RelayStage()
+        let peer = stage.member("alice", of: .lobby)
+        peer.say(
+            Request(correlation: 7, method: .locate, deadline: .seconds(5), recipient: nil, sender: nil, content: nil),
+            on: .first)
+        #expect(peer.log.last(Response.self) == Response(correlation: 7, status: .unknownMethod))
+        #expect(stage.relay.requests.map(\.request.sender) == [.alice])
+        let handle = try #require(stage.relay.requests.first?.at)
+        #expect(stage.relay.engine.state(of: handle)?.members == [.alice])
+    }
+
+    @Test func `a request that nobody answers ends by its deadline, also when the handler answers later`() throws {
+        let stage = RelayStage()
+        stage.relay.answersRequests = false
+        let peer = stage.member("alice", of: .lobby)
+        peer.say(
+            Request(correlation: 7, method: .locate, deadline: .seconds(5), recipient: nil, sender: nil, content: nil),
+            on: .first)
+        peer.acknowledge(1)
+        stage.run(for: .milliseconds(4999))
+        #expect(peer.log.last(Response.self) == nil)
+        stage.run(for: .milliseconds(1))
+        #expect(peer.log.last(Response.self) == Response(correlation: 7, status: .deadlineExceeded))
+        let late = try #require(stage.relay.requests.first)
+        stage.act { engine, _ in
+            engine.respond(to: late.at, Response(correlation: late.request.correlation, status: .none))
+        }
+        #expect(peer.log.all(Response.self).count == 1)
+    }
+
+    @Test func `revoke ends every connection and link of the account and no other`() throws {
+        let stage = RelayStage()
+        let phone = stage.member("alice", device: 1, of: .lobby)
+        let laptop = stage.member("alice", device: 2, of: .lobby)
+        let away = stage.member("alice", device: 3)
+        let bob = stage.member("bob", of: .lobby)
+        away.cut()
+        stage.act { $0.revoke(.alice, now: $1) }
+        #expect(phone.farewell == .revoked)
+        #expect(laptop.farewell == .revoked)
+        #expect(phone.closedAt == stage.now)
+        #expect(bob.closedAt == nil)
+        #expect(stage.relay.engine.statistics.links == 1)
+        #expect(resume(away, "alice", on: stage) == nil)
+        #expect(bob.log.all(Transient.self).last?.content == .presence(.left))
+    }
+
+    @Test func `drain sends everybody away and lets nobody in`() throws {
+        let stage = RelayStage()
+        let alice = stage.member("alice", of: .lobby)
+        let silent = try #require(stage.connect())
+        stage.act { $0.drain(retryAfter: .seconds(5), redirect: "martlet://b.example", now: $1) }
+        let notice = alice.log.last(GoAway.self)?.notice
+        #expect(notice?.code == .draining)
+        #expect(notice?.retryAfter == .seconds(5))
+        #expect(notice?.redirect == "martlet://b.example")
+        #expect(alice.closedAt != nil)
+        #expect(silent.closedAt != nil)
+        let late = try #require(stage.connect())
+        late.greet("bob")
+        #expect(late.farewell == .draining)
+        #expect(late.log.last(Reject.self)?.notice.redirect == "martlet://b.example")
+    }
+}
