@@ -29,23 +29,29 @@ extension RelayDriver {
             return engine.authenticated(key, .refused(parts.busy), now: now)
         }
         authentications += 1
+        authenticationsBegun += 1
+        let number = authenticationsBegun
         peers[key]?.authentication = Task { [parts, loop] in
             let result = await parts.authenticate(request)
-            loop.execute { self.authenticated(key, request, result) }
+            loop.execute { self.authenticated(key, request, number, result) }
         }
     }
 
     private func authenticated(
-        _ key: ConnectionKey, _ request: AuthenticationRequest, _ result: Result<AccountName, AuthenticationFailure>
+        _ key: ConnectionKey, _ request: AuthenticationRequest, _ number: UInt64,
+        _ result: Result<AccountName, AuthenticationFailure>
     ) {
         authentications -= 1
         peers[key]?.authentication = nil
         let answer: AuthenticationAnswer =
             switch result {
+            case .success(let account) where wasRevoked(account, sinceAuthentication: number):
+                .refused(Notice(code: .revoked))
             case .success(let account):
                 .accepted(account, .fresh(), presented: request.presentedToken.map { TokenDigest(of: $0) })
             case .failure(let failure): .refused(failure.notice)
             }
+        if authentications == 0 { revokedAt.removeAll() }
         engine.authenticated(key, answer, now: enter())
     }
 

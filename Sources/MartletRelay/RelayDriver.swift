@@ -17,6 +17,9 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
     /// Calls of the store that have not answered; a relay is not shut down before they have.
     var storeCalls = 0
     var authentications = 0
+    /// Authentications begun since the start, and how many had been when an account was revoked.
+    var authenticationsBegun: UInt64 = 0
+    var revokedAt: [AccountName: UInt64] = [:]
     var requests = 0
     private var isTurnEndPending = false
     private lazy var timer = LoopTimer(on: loop) { [weak self] in self?.deadlinePassed() }
@@ -93,7 +96,13 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
     }
 
     func revoke(_ account: AccountName) {
+        if authentications > 0 { revokedAt[account] = authenticationsBegun }
         engine.revoke(account, now: enter())
+    }
+
+    /// Whether an account was revoked while the authenticator made up its mind.
+    func wasRevoked(_ account: AccountName, sinceAuthentication number: UInt64) -> Bool {
+        revokedAt[account].map { number <= $0 } ?? false
     }
 
     /// Ends every connection without a word.

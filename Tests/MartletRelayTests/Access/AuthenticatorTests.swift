@@ -76,6 +76,30 @@ struct AuthenticatorTests {
         }
     }
 
+    @Test("say yes too late: the account was revoked meanwhile")
+    func revokedMeanwhile() async throws {
+        let asked = AsyncStream<Void>.makeStream()
+        let answer = AsyncStream<Void>.makeStream()
+        let oracle = Oracle { request in
+            asked.continuation.yield()
+            _ = await answer.stream.first { true }
+            return request.account
+        }
+        try await withRelay(authenticator: oracle) { relay, port in
+            let peer = try await WirePeer.connect(to: port)
+            await peer.send(Speaker.hello())
+            _ = await asked.stream.first { true }
+            await relay.revoke(AccountName("alice")!)
+            answer.continuation.yield()
+            #expect(try await peer.expect(Reject.self).notice.code == .revoked)
+            #expect(await relay.statistics.links == 0)
+            // Who shows a new credential afterwards is somebody new.
+            answer.continuation.yield()
+            let again = try await WirePeer.connect(to: port)
+            try await again.hello()
+        }
+    }
+
     @Test("what it sees is what the client said")
     func request() async throws {
         let seen = Mutex<AuthenticationRequest?>(nil)

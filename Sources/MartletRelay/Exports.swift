@@ -1,0 +1,26 @@
+// The names that embedding a relay needs: with these `import MartletRelay` is enough.
+@_exported public import struct MartletProtocol.AuthenticationRequest
+@_exported public import struct MartletProtocol.DeviceKey
+@_exported public import class MartletProtocol.EncodedBody
+@_exported public import struct MartletProtocol.LogEntry
+@_exported public import struct MartletProtocol.ReadRange
+@_exported public import struct MartletProtocol.RelayConfiguration
+@_exported public import enum MartletProtocol.RelayNote
+@_exported public import struct MartletProtocol.RelayStatistics
+@_exported public import struct MartletProtocol.RoomSnapshot
+@_exported public import struct MartletTransport.IPAddress
+@_exported public import struct MartletTransport.SocketAddress
+@_exported public import struct MartletTransport.TCPOptions
+@_exported public import enum MartletTransport.TransportError
+@_exported public import struct MartletWire.AccountName
+@_exported public import struct MartletWire.Credential
+@_exported public import struct MartletWire.DeviceID
+@_exported public import struct MartletWire.Epoch
+@_exported public import struct MartletWire.ErrorCode
+@_exported public import struct MartletWire.Features
+@_exported public import struct MartletWire.Limits
+@_exported public import struct MartletWire.LinkID
+@_exported public import struct MartletWire.MethodName
+@_exported public import struct MartletWire.Notice
+@_exported public import struct MartletWire.RoomName
+@_exported public import protocol MartletWire.WireName
