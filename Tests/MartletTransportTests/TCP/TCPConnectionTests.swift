@@ -93,6 +93,27 @@ struct TCPConnectionTests {
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
+    func `a fill that gives nothing may ask for another, also behind a full kernel`(
+        _ backend: EventLoop.Backend
+    ) async throws {
+        try await withLoop(backend) { loop in
+            let pair = try await Pair.connect(on: loop, server: Peer(.count), options: .smallBuffers)
+            let byteCount = 4 << 20
+            await loop.run {
+                var emptyFillCount = 0
+                pair.client.onFill = {
+                    guard pair.client.filledByteCount == byteCount else { return }
+                    emptyFillCount += 1
+                    if emptyFillCount == 1 { pair.client.transport?.setNeedsWrite() }
+                    if emptyFillCount == 2 { pair.client.send([9]) }
+                }
+                pair.client.sendPattern(byteCount: byteCount)
+            }
+            await pair.server.receive(byteCount: byteCount + 1)
+        }
+    }
+
+    @Test(arguments: EventLoop.Backend.allCases)
     func `fill is asked for until it gives nothing, and not again unasked`(_ backend: EventLoop.Backend) async throws {
         try await withLoop(backend) { loop in
             let pair = try await Pair.connect(on: loop)
