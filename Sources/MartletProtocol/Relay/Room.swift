@@ -216,10 +216,11 @@ struct Room: Sendable {
 
     // MARK: Presence
 
+    /// Who is there, as far as an answer names them and a look at the first places shows.
     func presentAccounts() -> [AccountName] {
         var seen: Set<AccountName> = []
         var result: [AccountName] = []
-        for member in members {
+        for member in members.prefix(4 * Opened.maxMemberCount) {
             guard let member, seen.insert(member.who.account).inserted else { continue }
             result.append(member.who.account)
             if result.count == Opened.maxMemberCount { break }

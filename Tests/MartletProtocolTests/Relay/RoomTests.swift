@@ -1,0 +1,180 @@
+import MartletWire
+import Testing
+
+@testable import MartletProtocol
+
+/// Who is in a room, and what the others hear of it.
+@Suite struct RoomTests {
+    private func presence(_ to: String, _ who: AccountName, _ presence: Transient.Presence) -> RoomScript.Effect {
+        .whispered(to, .transient(Transient(.presence(presence), sender: who)))
+    }
+
+    @Test func `joins wait for the room to be loaded, in their order`() {
+        var script = RoomScript(snapshot: nil)
+        script.join("alice")
+        script.join("bob", cursor: 2)
+        script.join("carol")
+        script.withdraw("carol")
+        #expect(script.drain() == [.load("lobby")])
+        script.rooms.loaded(.lobby, RoomSnapshot(head: 3, first: 3))
+        let effects = script.drain()
+        #expect(effects.first == .opened("alice", head: 3, first: 3, members: ["alice"]))
+        #expect(effects.contains(.opened("bob", head: 3, first: 3, members: ["alice", "bob"])))
+        #expect(effects.about("carol").isEmpty)
+        script.rooms.loaded(.lobby, RoomSnapshot(head: 99))
+        #expect(script.drain().isEmpty)
+    }
+
+    @Test func `a room that cannot be loaded lets nobody in and is tried again for the next`() {
+        var script = RoomScript(snapshot: nil)
+        script.join("alice")
+        script.join("bob")
+        _ = script.drain()
+        script.rooms.loaded(.lobby, nil)
+        #expect(script.drain() == [.reset("alice", .storeUnavailable), .reset("bob", .storeUnavailable)])
+        #expect(script.rooms.count == 0)
+        script.join("carol")
+        #expect(script.drain() == [.load("lobby")])
+    }
+
+    @Test func `members hear who comes and goes, once for each account`() {
+        var script = RoomScript("alice")
+        script.join("bob")
+        #expect(script.drain().about("alice") == [presence("alice", .bob, .online)])
+        script.join("bob/2")
+        #expect(script.drain().about("alice").isEmpty)
+        script.with("bob") { $0.leave($1) }
+        #expect(script.drain().isEmpty)
+        script.with("bob/2") { $0.leave($1) }
+        #expect(script.drain() == [presence("alice", .bob, .left)])
+        script.with("bob/2") { $0.leave($1) }
+        #expect(script.drain().isEmpty)
+    }
+
+    @Test func `an account is away when all of its devices are`() {
+        var script = RoomScript("alice", "bob", "bob/2")
+        script.with("bob") { $0.setAway(true, $1) }
+        #expect(script.drain().isEmpty)
+        script.with("bob/2") { $0.setAway(true, $1) }
+        #expect(script.drain() == [presence("alice", .bob, .away)])
+        script.with("bob/2") { $0.setAway(true, $1) }
+        #expect(script.drain().isEmpty)
+        script.with("bob/2") { $0.leave($1) }
+        #expect(script.drain().isEmpty)
+        script.join("bob/3")
+        #expect(script.drain().about("alice") == [presence("alice", .bob, .online)])
+        script.with("bob/3") { $0.leave($1) }
+        #expect(script.drain() == [presence("alice", .bob, .away)])
+        script.with("bob") { $0.setAway(false, $1) }
+        #expect(script.drain() == [presence("alice", .bob, .online)])
+    }
+
+    @Test func `who is away is told nothing that does not keep`() {
+        var script = RoomScript("alice", "bob")
+        script.with("alice") { $0.setAway(true, $1) }
+        _ = script.drain()
+        script.join("carol")
+        #expect(script.drain().about("alice").isEmpty)
+        script.post("bob", 1)
+        _ = script.drain()
+        script.store()
+        #expect(script.drain().offsets(to: "alice") == [1])
+    }
+
+    @Test func `a large room does not tell everybody of everybody`() {
+        var script = RoomScript()
+        for number in 0..<Room.maxPresenceMembers { script.join("member\(number)") }
+        script.rooms.loaded(.lobby, RoomSnapshot())
+        _ = script.drain()
+        script.join("late")
+        let effects = script.drain()
+        #expect(effects.count == 1)
+        guard case .opened("late", _, _, let members)? = effects.first else {
+            Issue.record("not let in")
+            return
+        }
+        #expect(members.count == Opened.maxMemberCount)
+        script.with("member3") { $0.setAway(true, $1) }
+        #expect(script.drain().isEmpty)
+        script.with("late") { $0.leave($1) }
+        #expect(script.drain().count == Room.maxPresenceMembers - 1)
+    }
+
+    @Test func `a place that is taken again does not answer to who had it before`() {
+        var script = RoomScript("alice", "bob")
+        let old = script.with("bob")
+        script.with("bob") { $0.leave($1) }
+        script.join("carol")
+        _ = script.drain()
+        if let old {
+            script.rooms.leave(old)
+            script.rooms.setSuspended(true, old)
+            script.rooms.setAway(true, old)
+            script.rooms.setHeldBack(true, old)
+            script.rooms.credit(old, byteCount: 5)
+            script.rooms.read(old, [], first: 1)
+            script.rooms.progressed(old, Receipt.Progress(.read, upTo: 1))
+            script.rooms.whisper(old, Transient(.typing(true)))
+            script.rooms.respond(old, Response(correlation: 1))
+            script.rooms.cancel(old, correlation: 1)
+            let nothing: [UInt8] = []
+            script.rooms.post(old, counter: 1, nothing.rawBytes, credit: 1, acceptedAt: 0)
+            #expect(script.rooms.state(of: old) == nil)
+        }
+        #expect(script.drain().isEmpty)
+        script.fill("alice", 1...1)
+        #expect(script.with("carol").flatMap { script.rooms.state(of: $0) }?.members == [.alice, .carol])
+    }
+
+    @Test func `devices that never post cost a room nothing to remember`() {
+        var script = RoomScript("alice")
+        for number in 2...100 {
+            script.join("bob/\(number)")
+            script.with("alice") { rooms, _ in _ = rooms.nextEffect() }
+        }
+        #expect(script.rooms.count == 1)
+        var room = Room(name: .lobby, index: 0)
+        var effects = Deque<RoomEffect>()
+        room.loaded(RoomSnapshot(), into: &effects)
+        for number in 0..<10 {
+            let key = MemberKey(link: LinkKey(slot: Int32(number), generation: 0), session: SessionID(rawValue: 1))
+            let who = DeviceKey(account: .bob, device: DeviceID(rawValue: UInt64(number)))
+            room.join(JoinRequest(member: key, who: who, open: Open(room: .lobby, cursor: 0)), into: &effects)
+        }
+        #expect(room.marks.isEmpty)
+        #expect(room.mark(ofMember: 3) == 0)
+        #expect(room.mark(ofMember: 3) == 0)
+        #expect(room.marks.count == 1)
+    }
+
+    @Test func `a room that remembers as many devices as it may takes messages of these only`() {
+        var watermarks: [DeviceKey: UInt64] = [:]
+        for number in 0..<Room.maxDevices {
+            watermarks[DeviceKey(account: .carol, device: DeviceID(rawValue: UInt64(number)))] = 5
+        }
+        var script = RoomScript("alice", "carol/7", snapshot: RoomSnapshot(head: 1, first: 1, watermarks: watermarks))
+        script.post("carol/7", 6)
+        script.post("alice", 1, credit: 3)
+        let effects = script.drain()
+        #expect(effects.contains(.append([2])))
+        #expect(effects.about("alice").prefix(2) == [.released("alice", 3), .reset("alice", .roomFull)])
+    }
+
+    @Test func `a room has a bounded number of members, also while it is loading`() {
+        var script = RoomScript(snapshot: nil)
+        for number in 0..<Room.maxMembers { script.join("m/\(number)") }
+        script.join("late")
+        #expect(script.drain().contains(.reset("late", .roomFull)))
+        var room = Room(name: .lobby, index: 0)
+        var effects = Deque<RoomEffect>()
+        room.loaded(RoomSnapshot(), into: &effects)
+        room.memberCount = Room.maxMembers
+        let key = MemberKey(link: LinkKey(slot: 0, generation: 0), session: SessionID(rawValue: 1))
+        let open = Open(room: .lobby, cursor: 0)
+        room.join(JoinRequest(member: key, who: RoomScript.who("alice"), open: open), into: &effects)
+        guard case .reset(key, .roomFull)? = effects.first else {
+            Issue.record("let in: \(effects)")
+            return
+        }
+    }
+}
