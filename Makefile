@@ -9,10 +9,12 @@ SHELL := /bin/bash
 SWIFT ?= swift
 # The file that `make demo` sends; the tool brings its own when this is empty.
 FILE ?=
+# How many clients `make crowd` starts.
+CLIENTS ?= 2000
 
 sources := Sources Tests Package.swift
 
-.PHONY: help deps build demo scenarios test lint format docs coverage tsan asan model
+.PHONY: help deps build demo scenarios crowd test lint format docs coverage tsan asan model
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -30,6 +32,11 @@ demo: deps ## build the tool and show a conversation: make demo FILE=picture.png
 scenarios: deps ## run the conversations between real processes over bad networks, and compare the files
 	@$(SWIFT) build --configuration release --quiet --product martlet
 	@Scripts/scenarios
+
+crowd: deps ## let 2,000 clients talk in 100 rooms and check that everybody got everything: make crowd CLIENTS=500
+	@MARTLET_CROWD_CLIENTS=$(CLIENTS) MARTLET_CROWD_ROOMS=100 MARTLET_CROWD_MESSAGES=10 \
+		$(SWIFT) test --configuration release -Xswiftc -enable-testing --scratch-path .build/crowd \
+		--disable-xctest --filter MartletTests.CrowdTests
 
 test: deps lint ## lint, build with warnings as errors and run every test
 	@$(SWIFT) test --quiet --disable-xctest

@@ -29,12 +29,21 @@ public struct RoomRequest: Sendable {
     public var text: String? { content.flatMap(textField) }
 
     init(_ incoming: IncomingRequest, in room: RoomCore, now: ContinuousClock.Instant) {
-        method = incoming.method.text
-        sender = incoming.sender
-        content = incoming.content
-        deadline = now + incoming.deadline
-        correlation = incoming.correlation
-        reply = Reply(room: room, correlation: incoming.correlation)
+        self.init(
+            incoming.correlation, incoming.method, from: incoming.sender, incoming.content,
+            deadline: now + incoming.deadline, in: room)
+    }
+
+    init(
+        _ correlation: UInt64, _ method: MethodName, from sender: AccountName, _ content: [UInt8]?,
+        deadline: ContinuousClock.Instant, in room: RoomCore
+    ) {
+        self.method = method.text
+        self.sender = sender
+        self.content = content
+        self.deadline = deadline
+        self.correlation = correlation
+        reply = Reply(room: room, correlation: correlation)
     }
 
     /// Answers, with a text or without. Only the first answer counts.

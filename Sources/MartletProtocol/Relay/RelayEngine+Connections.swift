@@ -64,8 +64,15 @@ extension RelayEngine {
 
     func slot(_ key: ConnectionKey) -> Int? {
         let slot = Int(key.slot)
-        guard slot < connections.count, connections[slot]?.generation == key.generation else { return nil }
+        guard slot < connections.count, connections[slot] != nil, connections[slot]!.generation == key.generation else {
+            return nil
+        }
         return slot
+    }
+
+    /// The phase alone: `connections[slot]?.phase` copies the whole connection to look at one field of it.
+    private func phase(_ slot: Int) -> RelayConnection.Phase? {
+        connections[slot] == nil ? nil : connections[slot]!.phase
     }
 
     func key(_ slot: Int) -> ConnectionKey {
@@ -105,7 +112,7 @@ extension RelayEngine {
                 failure = LinkError(error)
             }
             if let failure { return fail(slot, failure, now: now) }
-            switch connections[slot]?.phase {
+            switch phase(slot) {
             case nil, .closing: return
             case .authenticating: return hold(bytes.extracting(droppingFirst: consumed), on: slot, now: now)
             case .awaitingHello, .attached: break
@@ -135,7 +142,7 @@ extension RelayEngine {
     private mutating func take(
         _ header: FrameHeader, _ body: RawSpan, on slot: Int, now: Instant
     ) throws(LinkError) -> FramerStep {
-        switch connections[slot]?.phase {
+        switch phase(slot) {
         case .awaitingHello:
             guard header.type == .hello else {
                 // Early frames of a link whose resume was refused: the client begins again with another hello. And
@@ -149,7 +156,8 @@ extension RelayEngine {
             return .stop
         case .attached(let link):
             try receive(header, body, onLink: link, now: now)
-            return connections[slot]?.linkSlot == nil ? .stop : .proceed
+            if case .attached = phase(slot) { return .proceed }
+            return .stop
         case .authenticating, .closing, nil:
             return .stop
         }

@@ -86,7 +86,7 @@ extension RelayEngine {
 
     func slot(_ key: LinkKey) -> Int? {
         let slot = Int(key.slot)
-        guard slot < links.count, links[slot]?.key == key else { return nil }
+        guard slot < links.count, links[slot] != nil, links[slot]!.key == key else { return nil }
         return slot
     }
 
@@ -361,7 +361,8 @@ extension RelayEngine {
     // MARK: Turns and time
 
     mutating func touch(_ slot: Int) {
-        guard links[slot]?.isTouched == false else { return }
+        // Not `links[slot]?.isTouched`: optional chaining copies the whole link to look at one field of it.
+        guard links[slot] != nil, !links[slot]!.isTouched else { return }
         links[slot]!.isTouched = true
         touched.append(slot)
     }
@@ -379,8 +380,8 @@ extension RelayEngine {
     }
 
     mutating func armLink(_ slot: Int) {
-        guard let link = links[slot], link.connection != nil else { return }
-        timers.set(.link(slot), at: link.link.deadline)
+        guard links[slot] != nil, links[slot]!.connection != nil else { return }
+        timers.set(.link(slot), at: links[slot]!.link.deadline)
     }
 
     mutating func linkDeadline(_ slot: Int, now: Instant) {

@@ -146,15 +146,17 @@ extension Room {
 
     /// Hands a member what it lacks, as far as its credit goes.
     mutating func pump(_ slot: Int, into effects: inout Deque<RoomEffect>) {
-        while members[slot]?.mayReceive == true, let cursor = members[slot]?.cursor, cursor < durable {
-            let wanted = cursor + 1
+        // Not `members[slot]?.cursor`: optional chaining copies the whole member to look at one field of it.
+        guard members[slot] != nil else { return }
+        while members[slot]!.mayReceive, members[slot]!.cursor < durable {
+            let wanted = members[slot]!.cursor + 1
             if let entry = tail[wanted] {
                 deliver(entry, to: slot, into: &effects)
             } else if wanted < first {
                 skipGap(slot, to: first, into: &effects)
-            } else if let key = members[slot]?.key {
-                members[slot]?.isReading = true
-                let handle = MemberHandle(room: index, slot: Int32(slot), key: key)
+            } else {
+                members[slot]!.isReading = true
+                let handle = MemberHandle(room: index, slot: Int32(slot), key: members[slot]!.key)
                 let range = ReadRange(from: wanted, maxCount: Room.readCount, maxByteCount: Room.readByteCount)
                 return effects.append(.read(name, handle, range))
             }
@@ -162,8 +164,8 @@ extension Room {
     }
 
     private mutating func deliver(_ entry: LogEntry, to slot: Int, into effects: inout Deque<RoomEffect>) {
-        members[slot]?.cursor = entry.offset
-        guard members[slot]?.isSparedOf(entry) == false else { return }
+        members[slot]!.cursor = entry.offset
+        guard !members[slot]!.isSparedOf(entry) else { return }
         send(.data, entry.body, to: slot, into: &effects)
     }
 

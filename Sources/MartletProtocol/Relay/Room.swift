@@ -123,7 +123,7 @@ struct Room: Sendable {
 
     func slot(_ handle: MemberHandle) -> Int? {
         let slot = Int(handle.slot)
-        guard slot < members.count, members[slot]?.key == handle.key else { return nil }
+        guard slot < members.count, members[slot] != nil, members[slot]!.key == handle.key else { return nil }
         return slot
     }
 
@@ -265,8 +265,8 @@ struct Room: Sendable {
 
     /// A reliable frame for a member; what is on its way to it counts against its credit until it is acknowledged.
     mutating func send(_ type: FrameType, _ body: EncodedBody, to slot: Int, into effects: inout Deque<RoomEffect>) {
-        guard let key = members[slot]?.key else { return }
-        members[slot]?.credit -= body.bytes.count
-        effects.append(.send(key, type, body))
+        guard members[slot] != nil else { return }
+        members[slot]!.credit -= body.bytes.count
+        effects.append(.send(members[slot]!.key, type, body))
     }
 }

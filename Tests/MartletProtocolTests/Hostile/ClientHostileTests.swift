@@ -203,7 +203,7 @@ import Testing
         stage.goOnline(.lobby)
         let connection = stage.connection
         stage.act { $0.setMode(.suspended, now: $1) }
-        stage.sleep(for: .seconds(3600))
+        stage.freeze(for: .seconds(3600))
         stage.act { $0.setMode(.foreground, now: $1) }
         stage.run(for: .seconds(20))
         #expect(stage.connection == connection)

@@ -1,3 +1,4 @@
+import MartletTestKit
 import MartletWire
 import Testing
 
@@ -6,7 +7,9 @@ import Testing
 /// What a peer may do to a relay, by the rows of Specs/hostile.md: the code it is told, the end, and the bound.
 @Suite struct RelayHostileTests {
     @Test(arguments: Fault.all)
-    func `a fault is named to the peer, its connection ends, and its link resumes with nothing lost`(fault: Fault) throws {
+    func `a fault is named to the peer, its connection ends, and its link resumes with nothing lost`(fault: Fault)
+        throws
+    {
         let stage = RelayStage()
         let mallory = stage.member("mallory", of: .lobby)
         let bob = stage.member("bob", of: .lobby)
@@ -20,7 +23,9 @@ import Testing
         #expect(bob.closedAt == nil)
         #expect(bob.log.all(Message.self).map(\.text) == ["before"])
         let again = try #require(stage.connect())
-        let positions = [SessionPosition(session: .control, received: 0), SessionPosition(session: .first, received: 0)]
+        let positions = [
+            SessionPosition(session: .control, received: 0), SessionPosition(session: .first, received: 0),
+        ]
         again.greet(
             "mallory", resume: ResumePoint(link: welcome.link, token: welcome.resumeToken, positions: positions))
         #expect(again.log.last(Welcome.self)?.epoch == Epoch(rawValue: 2))
@@ -198,7 +203,8 @@ import Testing
         let peer = try #require(stage.connect())
         var deflater = Deflater()
         let hello = RawPeer.hello("mallory", credential: Credential([UInt8](repeating: 7, count: 4096))).encode()
-        peer.say(.hello, try #require(deflater.compress(hello.rawBytes)), compression: .zlib)
+        let compressed = deflater.compress(hello.rawBytes)
+        peer.say(.hello, try #require(compressed), compression: .zlib)
         #expect(peer.farewell == .compressionNotAllowed)
     }
 
@@ -207,7 +213,8 @@ import Testing
         let peer = stage.member("mallory", of: .lobby)
         var deflater = Deflater()
         let body = [UInt8](repeating: 0, count: 4096)
-        peer.say(.data, try #require(deflater.compress(body.rawBytes)), on: .first, compression: .zlib)
+        let compressed = deflater.compress(body.rawBytes)
+        peer.say(.data, try #require(compressed), on: .first, compression: .zlib)
         #expect(peer.farewell == .compressionNotAllowed)
     }
 
@@ -279,7 +286,9 @@ import Testing
         let peer = try #require(stage.connect())
         for _ in 0..<5 {
             #expect(peer.closedAt == nil)
-            peer.greet("mallory", resume: ResumePoint(link: LinkID(rawValue: 1), token: ResumeToken(1, 2, 3, 4), positions: []))
+            peer.greet(
+                "mallory", resume: ResumePoint(link: LinkID(rawValue: 1), token: ResumeToken(1, 2, 3, 4), positions: [])
+            )
         }
         #expect(peer.farewell == .resumeRejected)
         #expect(peer.log.all(Reject.self).count == 5)

@@ -1,3 +1,4 @@
+import MartletTestKit
 import MartletWire
 import Testing
 
@@ -145,7 +146,8 @@ import Testing
         #expect(stage.relay.engine.statistics.resumesRefused == 2)
     }
 
-    @Test func `after a refused resume the same connection begins a new link, and early frames are passed over`() throws {
+    @Test func `after a refused resume the same connection begins a new link, and early frames are passed over`() throws
+    {
         let stage = RelayStage()
         let first = stage.member("alice", of: .lobby)
         let old = try #require(first.log.last(Welcome.self))

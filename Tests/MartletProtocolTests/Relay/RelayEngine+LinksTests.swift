@@ -1,3 +1,4 @@
+import MartletTestKit
 import MartletWire
 import Testing
 

@@ -225,7 +225,9 @@ import Testing
         #expect(pair.alice.outputs.count { if case .response = $0.output { true } else { false } } == 3)
     }
 
-    @Test func `a request that is withdrawn is withdrawn on the other side, one whose member leaves is answered`() throws {
+    @Test func `a request that is withdrawn is withdrawn on the other side, one whose member leaves is answered`()
+        throws
+    {
         let pair = try Pair()
         pair.settle()
         let withdrawn = try ask(pair, to: .bob)

@@ -56,6 +56,8 @@ import Testing
         #expect(try #require(took.last) < path + .milliseconds(100))
         // The path is used, and not only left free.
         #expect(world.now - began < .seconds(70))
-        print(shared, took.count, took[took.count / 2], took[took.count * 99 / 100], took.last ?? .zero, world.now - began)
+        print(
+            shared, took.count, took[took.count / 2], took[took.count * 99 / 100], took.last ?? .zero, world.now - began
+        )
     }
 }

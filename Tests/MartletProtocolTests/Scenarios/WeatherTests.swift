@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test func `a handshake into a black hole ends by its deadline, and the next one is tried`() throws {
-        let pair = try Pair(PathConditions(delay: .milliseconds(50)))
+        let pair = try Pair(.reliable, PathConditions(delay: .milliseconds(50)))
         #expect(pair.world.run(until: pair.world.now + .seconds(1)) { pair.alice.engine.status.state == .handshaking })
         pair.world.blackHole(pair.alice)
         let began = pair.world.now
@@ -139,7 +139,8 @@ import Testing
 
     // MARK: The first line after a cut
 
-    @Test(arguments: [0, 200]) func `after a cut the first pending line is there one and a half round trips after connect`(
+    @Test(arguments: [0, 200])
+    func `after a cut the first pending line is there one and a half round trips after connect`(
         others: Int
     ) throws {
         let pair = try Pair()
@@ -228,7 +229,7 @@ import Testing
     }
 
     @Test func `twenty sessions reset in the middle of a quarter megabyte do not use up the link's credit`() throws {
-        let pair = try Pair(PathConditions(delay: .milliseconds(50), bytesPerSecond: 500_000))
+        let pair = try Pair(.reliable, PathConditions(delay: .milliseconds(50), bytesPerSecond: 500_000))
         pair.world.relay.storeDelay = .milliseconds(20)
         pair.settle()
         let filler = String(repeating: "x", count: 8000)

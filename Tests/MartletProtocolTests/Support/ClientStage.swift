@@ -152,7 +152,7 @@ final class ClientStage {
     }
 
     /// Time passes while the process is frozen.
-    func sleep(for duration: Duration) {
+    func freeze(for duration: Duration) {
         now = now + duration
     }
 

@@ -28,7 +28,8 @@ struct Fault: CustomTestStringConvertible, Sendable {
     }
 
     private static func tlv(_ tag: UInt16, _ length: UInt32, _ value: [UInt8] = []) -> [UInt8] {
-        [UInt8(tag >> 8), UInt8(tag & 0xFF)] + (0..<4).map { UInt8(truncatingIfNeeded: length >> (24 - 8 * $0)) } + value
+        [UInt8(tag >> 8), UInt8(tag & 0xFF)] + (0..<4).map { UInt8(truncatingIfNeeded: length >> (24 - 8 * $0)) }
+            + value
     }
 
     /// Containers in containers, from the inside.

@@ -48,8 +48,8 @@ extension VirtualWorld {
     /// Opens a room for a client and starts it.
     func open(
         _ room: RoomName, for client: VirtualClient, _ options: RoomOptions = RoomOptions()
-    ) throws(ClientError) -> RoomID {
-        let id = try client.engine.open(room, options, now: now)
+    ) throws -> RoomID {
+        let id = try act(client) { try $0.open(room, options, now: $1) }
         act(client) { $0.start(now: $1) }
         return id
     }

@@ -122,9 +122,11 @@ final class TroubledWorld {
         case 11..<14:
             world.relay.refusesAppends = true
             later { [world] in world.relay.refusesAppends = false }
-        case 14: world.relay.refusesLoads = true
+        case 14:
+            world.relay.refusesLoads = true
             later { [world] in world.relay.refusesLoads = false }
-        case 15: world.relay.refusesReads = true
+        case 15:
+            world.relay.refusesReads = true
             later { [world] in world.relay.refusesReads = false }
         case 16..<19:
             world.act(client) { $0.suspend(id, now: $1) }
@@ -137,7 +139,8 @@ final class TroubledWorld {
             later { [world] in world.takeMessages(client) }
         case 23: world.act(client) { $0.setMode(.background, now: $1) }
         case 24: world.act(client) { $0.enterForeground(now: $1) }
-        case 25: world.act(client) { $0.stop(now: $1) }
+        case 25:
+            world.act(client) { $0.stop(now: $1) }
             later { [world] in world.act(client) { $0.start(now: $1) } }
         case 26: world.act(client) { $0.retryNow(now: $1) }
         default:

@@ -1,0 +1,34 @@
+import Testing
+
+@testable import Martlet
+
+@Suite("An outbox in memory")
+struct InMemoryOutboxTests {
+    private func entry(_ counter: UInt64, _ room: String, of outbox: InMemoryOutbox) -> OutboxEntry {
+        let id = MessageID(device: outbox.open().device, counter: counter)
+        return OutboxEntry(id: id, room: room, kind: .text, content: [])
+    }
+
+    @Test func `it knows what it was given and not told to forget`() {
+        let outbox = InMemoryOutbox()
+        let entries = [(1, "a"), (2, "b"), (3, "a"), (4, "a")].map { entry($0.0, $0.1, of: outbox) }
+        outbox.append(entries)
+        outbox.remove([entries[2].id], room: "a")
+        outbox.remove([entries[0].id, entries[1].id], room: "a")
+        #expect(outbox.open().pending == [entries[1], entries[3]])
+        #expect(outbox.open().nextCounter == 5)
+    }
+
+    @Test func `cursors only rise`() {
+        let outbox = InMemoryOutbox()
+        outbox.saveCursor(5, room: "a")
+        outbox.saveCursor(3, room: "a")
+        #expect(outbox.open().cursors == ["a": 5])
+    }
+
+    @Test func `each is another device, and stays it`() {
+        let outbox = InMemoryOutbox()
+        #expect(outbox.open().device == outbox.open().device)
+        #expect(outbox.open().device != InMemoryOutbox().open().device)
+    }
+}

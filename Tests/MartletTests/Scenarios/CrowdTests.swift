@@ -1,0 +1,120 @@
+import Foundation
+import Martlet
+import MartletTransport
+import Testing
+
+/// Every message of every room at every member, in the order of offsets, once.
+///
+/// `make crowd` runs it with 2,000 clients; what is printed are the figures of that run.
+@Suite("A crowd", .timeLimit(.minutes(10)))
+struct CrowdTests {
+    private struct Size {
+        var clients = 200
+        var rooms = 10
+        var messagesPerClient = 5
+
+        static var asked: Size {
+            let environment = ProcessInfo.processInfo.environment
+            func number(_ name: String) -> Int? { environment["MARTLET_CROWD_\(name)"].flatMap(Int.init) }
+            var size = Size()
+            size.clients = number("CLIENTS") ?? size.clients
+            size.rooms = number("ROOMS") ?? size.rooms
+            size.messagesPerClient = number("MESSAGES") ?? size.messagesPerClient
+            return size
+        }
+
+        /// Members of room 0, which has the most.
+        func members(of room: Int) -> Int { clients / rooms + (room < clients % rooms ? 1 : 0) }
+        func messages(in room: Int) -> Int { members(of: room) * messagesPerClient }
+        var deliveries: Int { (0..<rooms).reduce(0) { $0 + members(of: $1) * messages(in: $1) } }
+    }
+
+    @Test func `gets all that is said in its rooms, on one loop`() async throws {
+        let size = Size.asked
+        let loop = EventLoop(name: "crowd")
+        let clock = ContinuousClock()
+        try await withRelay { relay in
+            var clients: [Client] = []
+            for number in 0..<size.clients {
+                clients.append(try Client(to: relay, as: .anonymous("member-\(number)"), on: loop))
+            }
+            let began = clock.now
+            let rooms = try await open(clients, size)
+            let opened = clock.now
+            let received = try await converse(rooms, size)
+            let ended = clock.now
+            for room in 0..<size.rooms {
+                let logs = stride(from: room, to: size.clients, by: size.rooms).map { received[$0] }
+                #expect(logs[0].count == size.messages(in: room))
+                #expect(logs.allSatisfy { $0 == logs[0] })
+                #expect(Set(logs[0]).count == logs[0].count)
+            }
+            let reconnects = await stop(clients)
+            #expect(reconnects == 0)
+            report(size, opening: opened - began, conversation: ended - opened)
+        }
+        await loop.shutdown()
+    }
+
+    private func open(_ clients: [Client], _ size: Size) async throws -> [Room] {
+        try await inOrder(clients.indices) { index in
+            try await clients[index].start()
+            let options = Room.Options(from: .start, echo: true)
+            return try await clients[index].open(room: "room-\(index % size.rooms)", options: options)
+        }
+    }
+
+    /// The messages that each member got, by their IDs; that their offsets are 1, 2, 3 is checked on the way.
+    private func converse(_ rooms: [Room], _ size: Size) async throws -> [[MessageID]] {
+        try await inOrder(rooms.indices) { index in
+            for number in 1...size.messagesPerClient { try await rooms[index].send("\(index): \(number)") }
+            var ids: [MessageID] = []
+            for try await message in rooms[index].messages {
+                ids.append(message.id)
+                #expect(message.offset == UInt64(ids.count))
+                if ids.count == size.messages(in: index % size.rooms) { break }
+            }
+            return ids
+        }
+    }
+
+    private func stop(_ clients: [Client]) async -> UInt64 {
+        let counts = try? await inOrder(clients.indices) { index in
+            await clients[index].stop()
+            return await clients[index].statistics.reconnects
+        }
+        return (counts ?? []).reduce(0, +)
+    }
+
+    /// One task for each, and what they return in the order of the indices.
+    private func inOrder<Value: Sendable>(
+        _ indices: Range<Int>, _ body: @escaping @Sendable (Int) async throws -> Value
+    ) async throws -> [Value] {
+        try await withThrowingTaskGroup(of: (Int, Value).self) { group in
+            for index in indices { group.addTask { (index, try await body(index)) } }
+            var values: [Int: Value] = [:]
+            for try await (index, value) in group { values[index] = value }
+            return indices.map { values[$0]! }
+        }
+    }
+
+    private func report(_ size: Size, opening: Duration, conversation: Duration) {
+        let deliveries = Double(size.deliveries)
+        print(
+            """
+            crowd: \(size.clients) clients in \(size.rooms) rooms on one loop, the relay on another, one process
+            crowd: connected and let in within \(opening.text); \(size.clients * size.messagesPerClient) messages, \
+            \(size.deliveries) deliveries within \(conversation.text), \
+            \(Int(deliveries / conversation.seconds)) deliveries a second
+            crowd: every message of every room at every member, in the order of offsets, once
+            """)
+    }
+}
+
+extension Duration {
+    fileprivate var seconds: Double {
+        Double(components.seconds) + Double(components.attoseconds) / 1e18
+    }
+
+    fileprivate var text: String { String(format: "%.2f s", seconds) }
+}

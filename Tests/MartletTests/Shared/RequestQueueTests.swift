@@ -1,0 +1,43 @@
+import MartletProtocol
+import MartletWire
+import Synchronization
+import Testing
+
+@testable import Martlet
+
+@Suite("Requests that wait for the application")
+struct RequestQueueTests {
+    private let now = ContinuousClock.now
+
+    private func request(_ correlation: UInt64, deadline: Duration = .seconds(10)) -> RoomRequest {
+        let room = RoomCore(
+            id: RoomID(rawValue: 1), name: RoomName("lobby")!, device: DeviceID(rawValue: 1),
+            configuration: Client.Configuration(), source: CounterSource(first: 1), waitsForOutbox: false,
+            mailbox: Mailbox(loop: .shared))
+        return RoomRequest(
+            correlation, MethodName("roll")!, from: AccountName("bob")!, nil, deadline: now + deadline, in: room)
+    }
+
+    @Test func `they are taken in order, and those whose time is up are passed over`() {
+        var queue = RequestQueue()
+        for waiting in [request(1, deadline: .seconds(1)), request(2), request(3)] {
+            let surplus = queue.append(waiting, now: now)
+            #expect(surplus?.correlation == nil)
+        }
+        queue.cancel(3)
+        let taken = (1...2).map { _ in queue.popFirst(now: now + .seconds(2))?.correlation }
+        #expect(taken == [2, nil])
+        #expect(queue.isEmpty)
+    }
+
+    @Test func `one too many comes back, unless others' time is up`() {
+        var queue = RequestQueue()
+        for number in 1...UInt64(RequestQueue.maxWaitingRequests) {
+            _ = queue.append(request(number, deadline: .seconds(number == 1 ? 1 : 10)), now: now)
+        }
+        let surplus = queue.append(request(1000), now: now)
+        #expect(surplus?.correlation == 1000)
+        let later = queue.append(request(1001), now: now + .seconds(2))
+        #expect(later?.correlation == nil)
+    }
+}

@@ -1,0 +1,53 @@
+import Testing
+
+@testable import Martlet
+
+@Suite("Elements for many subscribers", .timeLimit(.minutes(1)))
+struct BroadcastTests {
+    private func next(_ subscription: Broadcast<Int>.Subscription) -> String {
+        switch subscription.broadcast.next(for: subscription.id) {
+        case .element(let element): "\(element)"
+        case .missed(let count): "missed \(count)"
+        case .nothing: "nothing"
+        case .over: "over"
+        }
+    }
+
+    @Test func `each subscriber gets what comes after it subscribed, up to the end`() {
+        let broadcast = Broadcast<Int>()
+        broadcast.publish(0)
+        let one = Broadcast.Subscription(broadcast)
+        broadcast.publish(1)
+        let other = Broadcast.Subscription(broadcast)
+        broadcast.publish(2)
+        broadcast.finish()
+        #expect((1...3).map { _ in next(one) } == ["1", "2", "over"])
+        #expect((1...2).map { _ in next(other) } == ["2", "over"])
+    }
+
+    @Test func `the oldest are dropped for who is too slow, and counted`() {
+        let broadcast = Broadcast<Int>()
+        let subscription = Broadcast.Subscription(broadcast)
+        let limit = Broadcast<Int>.maxBufferedElements
+        for number in 0..<(limit + 3) { broadcast.publish(number) }
+        #expect(next(subscription) == "missed 3")
+        for number in 3..<(limit + 3) { #expect(next(subscription) == "\(number)") }
+        #expect(next(subscription) == "nothing")
+    }
+
+    @Test func `who waits is woken by an element, by the end and by cancellation`() async {
+        let broadcast = Broadcast<Int>()
+        let subscription = Broadcast.Subscription(broadcast)
+        let first = Task { await broadcast.wait(for: subscription.id) }
+        broadcast.publish(1)
+        await first.value
+        #expect(next(subscription) == "1")
+        let cancelled = Task { await broadcast.wait(for: subscription.id) }
+        cancelled.cancel()
+        await cancelled.value
+        let last = Task { await broadcast.wait(for: subscription.id) }
+        broadcast.finish()
+        await last.value
+        #expect(next(subscription) == "over")
+    }
+}

@@ -1,0 +1,38 @@
+import Testing
+
+@testable import Martlet
+
+@Suite("A value of which the latest counts", .timeLimit(.minutes(1)))
+struct LatestTests {
+    @Test func `an observer sees the present value first and may miss what was between`() {
+        let latest = Latest(1)
+        var version: UInt64 = 0
+        var seen = [latest.next(after: &version), latest.next(after: &version)]
+        latest.set(2)
+        latest.set(3)
+        seen.append(latest.next(after: &version))
+        latest.set(3)
+        seen.append(latest.next(after: &version))
+        #expect(seen == [1, nil, 3, nil])
+    }
+
+    @Test func `who waits is woken by a change, by the end and by cancellation`() async {
+        let latest = Latest(1)
+        var version: UInt64 = 0
+        _ = latest.next(after: &version)
+        let seen = version
+        let waiting = (1...2).map { _ in Task { await latest.wait(for: seen) } }
+        latest.set(2)
+        for task in waiting { await task.value }
+        _ = latest.next(after: &version)
+        let now = version
+        let cancelled = Task { await latest.wait(for: now) }
+        cancelled.cancel()
+        await cancelled.value
+        let last = Task { await latest.wait(for: now) }
+        latest.finish()
+        await last.value
+        #expect(latest.isOver)
+        await latest.wait(for: now)
+    }
+}
