@@ -1,7 +1,6 @@
 public import MartletProtocol
 public import MartletTransport
 public import MartletWire
-import Synchronization
 
 /// A relay server to embed: listens, lets clients in, keeps rooms and passes messages on.
 ///
@@ -39,7 +38,7 @@ public final class Relay: Sendable {
     }
 
     private let parts: RelayParts
-    private let phase = Mutex<Phase>(.idle)
+    private let phase = Guarded<Phase>(.idle)
     private let stopped = AsyncStream<Never>.makeStream()
 
     /// A relay that has not started.

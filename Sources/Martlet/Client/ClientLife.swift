@@ -1,7 +1,6 @@
 import MartletProtocol
 import MartletTransport
 import MartletWire
-import Synchronization
 
 /// Who a client is, to whom it connects, and how.
 struct ClientIdentity: Sendable {
@@ -32,8 +31,8 @@ final class ClientLife: Sendable {
     let outbox: any Outbox
     let mailbox: Mailbox
     let status = Latest(Client.Status())
-    private let state = Mutex(State.idle)
-    private let statistics = Mutex(Client.Statistics())
+    private let state = Guarded(State.idle)
+    private let statistics = Guarded(Client.Statistics())
 
     init(_ identity: ClientIdentity, outbox: any Outbox, loop: EventLoop) {
         self.identity = identity

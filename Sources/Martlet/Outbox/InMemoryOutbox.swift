@@ -1,6 +1,6 @@
 import MartletProtocol
+import MartletTransport
 public import MartletWire
-import Synchronization
 
 /// An outbox that lives as long as its object: nothing survives the process, but another client can be started from it.
 ///
@@ -16,11 +16,11 @@ public final class InMemoryOutbox: ImmediateOutbox {
         var cursors: [String: UInt64] = [:]
     }
 
-    private let state: Mutex<State>
+    private let state: Guarded<State>
 
     /// An empty outbox of a new device.
     public init() {
-        state = Mutex(State(device: DeviceID(rawValue: .random(in: 1 ... .max))))
+        state = Guarded(State(device: DeviceID(rawValue: .random(in: 1 ... .max))))
     }
 
     /// What was put into this object and not removed.

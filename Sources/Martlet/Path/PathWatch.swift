@@ -1,12 +1,11 @@
 import MartletProtocol
 import MartletTransport
-import Synchronization
 
 /// One path monitor for all clients of a loop; it runs while there are any.
 ///
 /// All but the registry belongs to the loop.
 final class PathWatch: @unchecked Sendable {  // touched on its loop only
-    private static let watches = Mutex<[ObjectIdentifier: PathWatch]>([:])
+    private static let watches = Guarded<[ObjectIdentifier: PathWatch]>([:])
 
     private let loop: EventLoop
     private var monitor: PathMonitor?

@@ -1,7 +1,6 @@
 import MartletProtocol
 import MartletTransport
 import MartletWire
-import Synchronization
 
 /// What others have for a client's loop to do. The loop is woken only when the mailbox was empty and takes all of it at
 /// once.
@@ -53,7 +52,7 @@ final class Mailbox: Sendable {
     }
 
     private let loop: EventLoop
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     init(loop: EventLoop) {
         self.loop = loop

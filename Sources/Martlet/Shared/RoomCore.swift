@@ -1,4 +1,5 @@
 import MartletProtocol
+import MartletTransport
 import MartletWire
 import Synchronization
 
@@ -64,7 +65,7 @@ final class RoomCore: Waitable {
     let waitsForOutbox: Bool
     let events = Broadcast<Room.Event>()
     let mailbox: Mailbox
-    let state: Mutex<State>
+    let state: Guarded<State>
     /// Set when what was received and not handed out is of no use here any more: it comes again from the cursor.
     let isOverHere = Atomic(false)
 
@@ -78,7 +79,7 @@ final class RoomCore: Waitable {
         self.waitsForOutbox = waitsForOutbox
         self.mailbox = mailbox
         maxContentByteCount = min(configuration.maxContentByteCount, configuration.maxPendingByteCount)
-        state = Mutex(
+        state = Guarded(
             State(
                 outgoing: OutgoingQueue(
                     maxPendingMessages: configuration.maxPendingMessages,

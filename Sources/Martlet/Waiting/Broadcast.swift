@@ -1,5 +1,5 @@
 import MartletProtocol
-import Synchronization
+import MartletTransport
 
 /// Elements for any number of subscribers, each with a buffer of its own: what is too much for it is dropped, oldest
 /// first, and counted. Without subscribers nothing is kept.
@@ -27,7 +27,7 @@ final class Broadcast<Element: Sendable>: Waitable {
         var isOver = false
     }
 
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     /// Takes part until it goes away.
     final class Subscription: Sendable {

@@ -1,4 +1,4 @@
-import Synchronization
+import MartletTransport
 
 /// A value that changes, for any number of observers who want to know the latest and may miss what was between.
 final class Latest<Value: Sendable & Equatable>: Waitable {
@@ -9,10 +9,10 @@ final class Latest<Value: Sendable & Equatable>: Waitable {
         var waiters: [Waiter] = []
     }
 
-    private let state: Mutex<State>
+    private let state: Guarded<State>
 
     init(_ value: Value) {
-        state = Mutex(State(value: value))
+        state = Guarded(State(value: value))
     }
 
     var value: Value { state.withLock { $0.value } }

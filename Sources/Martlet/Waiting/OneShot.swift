@@ -1,4 +1,4 @@
-import Synchronization
+import MartletTransport
 
 /// The outcome of one call: resolved once, by whoever is first, and awaited once.
 final class OneShot<Value: Sendable>: Sendable {
@@ -9,7 +9,7 @@ final class OneShot<Value: Sendable>: Sendable {
         case over
     }
 
-    private let state = Mutex(State.open)
+    private let state = Guarded(State.open)
 
     /// False when there is an outcome already.
     @discardableResult

@@ -1,6 +1,6 @@
 public import MartletProtocol
+import MartletTransport
 public import MartletWire
-import Synchronization
 
 /// Rooms' logs in memory, within bounds: the oldest messages of a room give way to new ones.
 ///
@@ -30,7 +30,7 @@ public final class InMemoryStore: ImmediateRoomStore {
 
     /// How much is kept at the most.
     public let bounds: Bounds
-    private let logs = Mutex<[RoomName: MemoryLog]>([:])
+    private let logs = Guarded<[RoomName: MemoryLog]>([:])
 
     /// An empty store.
     ///

@@ -1,6 +1,6 @@
 import Foundation
 import Martlet
-import Synchronization
+import MartletTransport
 
 /// Receives a room's messages and has them written, until enough came or somebody ends it.
 ///
@@ -92,7 +92,7 @@ struct Listening: Sendable {
 
 /// When something last happened.
 private final class Activity: Sendable {
-    private let last = Mutex(ContinuousClock.now)
+    private let last = Guarded(ContinuousClock.now)
 
     func note() { last.withLock { $0 = .now } }
 

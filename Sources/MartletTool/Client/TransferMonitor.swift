@@ -1,6 +1,6 @@
 import Foundation
 import Martlet
-import Synchronization
+import MartletTransport
 
 /// How the progress of lines is shown.
 enum ProgressStyle: String, CaseIterable, Sendable {
@@ -34,7 +34,7 @@ final class TransferMonitor: Sendable {
         var acceptedByteCount = 0
     }
 
-    private let counts = Mutex(Counts())
+    private let counts = Guarded(Counts())
     private let style: ProgressStyle
     private let totalByteCount: Int?
     private let totalCount: Int?
@@ -129,7 +129,7 @@ final class TransferMonitor: Sendable {
 
 /// One line on standard error that is written over again and again.
 final class LiveLine: Sendable {
-    private let isShown = Mutex(false)
+    private let isShown = Guarded(false)
 
     /// Shows the line in place of the last one.
     func show(_ line: String) {

@@ -1,4 +1,4 @@
-import Synchronization
+import MartletTransport
 
 /// Lines between who receives and who writes them: whatever came during one write goes out in the next.
 ///
@@ -21,7 +21,7 @@ final class LineBuffer: Sendable {
         var writer: CheckedContinuation<Void, Never>?
     }
 
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     /// Adds what belongs to the message at `offset`; returns when there is room for more.
     func add(_ bytes: [UInt8], offset: UInt64) async {

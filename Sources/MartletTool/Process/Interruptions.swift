@@ -1,6 +1,6 @@
 import Dispatch
 import Foundation
-import Synchronization
+import MartletTransport
 
 /// Signals as events: from the first use on, those asked for no longer end the process by themselves.
 enum Interruptions {
@@ -35,7 +35,7 @@ enum Interruptions {
     /// second one ends the process at once.
     static func cancel(_ body: @escaping @Sendable () async throws -> ExitCode) async throws -> ExitCode {
         let work = Task { try await body() }
-        let first = Mutex<ExitCode?>(nil)
+        let first = Guarded<ExitCode?>(nil)
         let watch = Task {
             for await number in stream(of: [SIGINT, SIGTERM]) {
                 let isFirst = first.withLock { code in

@@ -1,6 +1,6 @@
 import Dispatch
 import Foundation
-import Synchronization
+import MartletTransport
 
 /// A file descriptor's bytes as they come, read on a thread of their own and only as fast as they are taken.
 struct StandardInput: Sendable {
@@ -61,7 +61,7 @@ private final class InputAnswer: Sendable {
         case resolved(Result<[UInt8], any Error>)
     }
 
-    private let state = Mutex(State.open)
+    private let state = Guarded(State.open)
 
     func wait(_ continuation: CheckedContinuation<[UInt8], any Error>) {
         let early = state.withLock { state -> Result<[UInt8], any Error>? in

@@ -1,9 +1,9 @@
 import Foundation
-import Synchronization
+import MartletTransport
 
 /// A few lines on standard output that are drawn over again and again, below what was printed before.
 final class LiveBlock: Sendable {
-    private let shownCount = Mutex(0)
+    private let shownCount = Guarded(0)
 
     /// Shows these lines in place of the last ones.
     func show(_ lines: [StyledLine]) {

@@ -3,19 +3,21 @@ import Synchronization
 
 /// State behind a `Mutex`, in words that the thread sanitizer understands: it does not see the one in the standard
 /// library, and would call everything that it guards a race.
-final class Guarded<State: Sendable>: Sendable {
+package struct Guarded<State>: ~Copyable, Sendable {
     private let mutex: Mutex<State>
 
-    init(_ state: State) {
+    package init(_ state: consuming sending State) {
         mutex = Mutex(state)
     }
 
-    func withLock<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
-        mutex.withLock { state in
-            let address = unsafe UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
+    package borrowing func withLock<Result: ~Copyable, Failure: Error>(
+        _ body: (inout sending State) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+        try mutex.withLock { state throws(Failure) in
+            let address = unsafe withUnsafePointer(to: &state) { unsafe UnsafeRawPointer($0) }
             unsafe martlet_sanitizer_acquire(address)
             defer { unsafe martlet_sanitizer_release(address) }
-            return body(&state)
+            return try body(&state)
         }
     }
 }

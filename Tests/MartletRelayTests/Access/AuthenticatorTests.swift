@@ -1,7 +1,7 @@
 import MartletProtocol
 import MartletRelay
+import MartletTransport
 import MartletWire
-import Synchronization
 import Testing
 
 @Suite("What an authenticator may do to a connection")
@@ -102,7 +102,7 @@ struct AuthenticatorTests {
 
     @Test("what it sees is what the client said")
     func request() async throws {
-        let seen = Mutex<AuthenticationRequest?>(nil)
+        let seen = Guarded<AuthenticationRequest?>(nil)
         let oracle = Oracle { request in
             seen.withLock { $0 = request }
             return request.account

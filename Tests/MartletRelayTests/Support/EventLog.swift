@@ -1,10 +1,10 @@
 import MartletProtocol
 import MartletRelay
-import Synchronization
+import MartletTransport
 
 /// Remembers what a relay tells of itself.
 final class EventLog: Sendable {
-    private let events = Mutex<[RelayEvent]>([])
+    private let events = Guarded<[RelayEvent]>([])
 
     var note: @Sendable (RelayEvent) -> Void {
         { event in self.events.withLock { $0.append(event) } }

@@ -1,7 +1,7 @@
 import MartletProtocol
 import MartletRelay
+import MartletTransport
 import MartletWire
-import Synchronization
 
 /// A store that takes its time, fails when it is told to, and remembers what it was asked.
 final class SlowStore: RoomStore {
@@ -15,7 +15,7 @@ final class SlowStore: RoomStore {
     }
 
     private let inner: InMemoryStore
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     init(bounds: InMemoryStore.Bounds = InMemoryStore.Bounds()) {
         inner = InMemoryStore(bounds: bounds)
@@ -72,7 +72,7 @@ final class SlowStore: RoomStore {
 /// Counts what reaches a store that answers at once.
 final class CountingStore: ImmediateRoomStore {
     private let inner = InMemoryStore()
-    private let counts = Mutex<[Int]>([])
+    private let counts = Guarded<[Int]>([])
 
     /// Messages in each append.
     var appends: [Int] { counts.withLock { $0 } }

@@ -1,6 +1,6 @@
 import Martlet
 import MartletRelay
-import Synchronization
+import MartletTransport
 import Testing
 
 @Suite("Who is let in", .timeLimit(.minutes(1)))
@@ -33,7 +33,7 @@ struct CredentialTests {
     }
 
     @Test func `with a wrong token the client gives up, says so, and tries again when asked`() async throws {
-        let token = Mutex("wrong")
+        let token = Guarded("wrong")
         try await withRelay(authenticator: try authenticator()) { relay in
             let alice = try Client(
                 to: relay, as: .account("alice", token: { token.withLock { $0 } }), configuration: .hasty)

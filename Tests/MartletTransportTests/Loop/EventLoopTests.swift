@@ -58,7 +58,7 @@ struct EventLoopTests {
     @Test(arguments: EventLoop.Backend.allCases)
     func `work of one thread runs in its order, with the jobs of actors`(_ backend: EventLoop.Backend) async throws {
         try await withLoop(backend) { loop in
-            let seen = Mutex<[Int]>([])
+            let seen = Guarded<[Int]>([])
             for number in 0..<1000 {
                 loop.execute { seen.withLock { $0.append(number) } }
             }

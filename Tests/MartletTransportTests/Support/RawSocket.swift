@@ -1,16 +1,15 @@
 import CMartletSystem
 import Glibc
 import MartletTransport
-import Synchronization
 
 @testable import MartletTransport
 
 /// A blocking socket for what no transport of ours would do to its peer. Its calls run on a thread of their own.
 final class RawSocket: Sendable {
-    private let descriptor: Mutex<Int32>
+    private let descriptor: Guarded<Int32>
 
     private init(_ descriptor: Int32) {
-        self.descriptor = Mutex(descriptor)
+        self.descriptor = Guarded(descriptor)
     }
 
     deinit {
