@@ -13,8 +13,8 @@ package struct Guarded<State>: ~Copyable, Sendable {
     package borrowing func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending State) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
-        try mutex.withLock { state throws(Failure) in
-            let address = unsafe withUnsafePointer(to: &state) { unsafe UnsafeRawPointer($0) }
+        let address = unsafe withUnsafePointer(to: mutex) { unsafe UnsafeRawPointer($0) }
+        return try mutex.withLock { state throws(Failure) in
             unsafe martlet_sanitizer_acquire(address)
             defer { unsafe martlet_sanitizer_release(address) }
             return try body(&state)
