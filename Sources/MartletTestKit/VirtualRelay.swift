@@ -100,8 +100,7 @@ public final class VirtualRelay {
             if !refusesAppends { store(entries, in: room) }
             engine.stored(room, upTo: refusesAppends ? nil : entries.last?.offset, messageCount: entries.count)
         case .read(let room, let handle, let range):
-            let entries = (log[room] ?? []).filter { $0.offset >= range.from }.prefix(range.maxCount)
-            engine.read(handle, refusesReads ? nil : Array(entries), first: first(room))
+            engine.read(handle, refusesReads ? nil : entries(of: room, in: range), first: first(room))
         }
     }
 
@@ -113,6 +112,15 @@ public final class VirtualRelay {
             let device = DeviceKey(account: entry.sender, device: entry.device)
             watermarks[room, default: [:]][device] = max(watermarks[room]?[device] ?? 0, entry.counter)
         }
+    }
+
+    /// As many entries as were asked for, and at least one if there is one.
+    private func entries(of room: RoomName, in range: ReadRange) -> [LogEntry] {
+        var byteCount = 0
+        return (log[room] ?? []).drop { $0.offset < range.from }.prefix(range.maxCount).prefix { entry in
+            defer { byteCount += entry.body.bytes.count }
+            return byteCount == 0 || byteCount + entry.body.bytes.count <= range.maxByteCount
+        }.map(\.self)
     }
 
     private func first(_ room: RoomName) -> UInt64 {

@@ -122,6 +122,7 @@ extension Link {
     /// Acts on the deadlines that have passed.
     public mutating func deadlinePassed(now: Instant) -> OnDeadline {
         guard let carrier else { return .proceed }
+        pacingNoted = now
         let isWaitingForRoom = isAckDue || !control.isEmpty || hasFrames(now: now)
         if let ackDeadline, ackDeadline <= now {
             self.ackDeadline = nil

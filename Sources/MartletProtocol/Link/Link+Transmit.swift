@@ -65,9 +65,13 @@ extension Link {
         earlyBudget != 0 && scheduler.hasWork(allowsBulk: flight.allows(at: now))
     }
 
-    /// When bulk that waits for nothing else may go on.
+    /// When bulk that waits for nothing else may go on; nil when that has been noted, and the carrier's room is all
+    /// that it waits for.
     var pacingDeadline: Instant? {
-        earlyBudget != 0 && flight.hasRoom && scheduler.hasBulkWork ? flight.pacedUntil : nil
+        guard earlyBudget != 0, flight.hasRoom, scheduler.hasBulkWork, flight.pacedUntil > pacingNoted else {
+            return nil
+        }
+        return flight.pacedUntil
     }
 
     /// Whether frames wait for credit, and nothing under way will bring news of it.

@@ -91,6 +91,8 @@ public struct Link: Sendable {
     var probe: Probe?
     var probes: UInt64 = 0
     var flight = FlightWindow()
+    /// When it was last looked whether bulk may go on.
+    var pacingNoted = Instant.zero
     /// The carrier had no room for all there was when the acknowledgement timer last ran out.
     var wasWaitingForRoom = false
     var pingBudget = TokenBucket(burst: 100, perMinute: 600)

@@ -208,6 +208,22 @@ import Testing
         #expect(order.prefix(3).map(\.flags.priority) == [.urgent, .high, .low])
     }
 
+    @Test func `bulk that may go on and finds no room in the carrier wakes its owner once`() throws {
+        let pair = LinkPair(.reliable, path: LinkPath(bytesPerSecond: 1_000_000))
+        let file = try pair.open("file", kind: .file)
+        for number in 1...40 { pair.send(number, byteCount: 16_000, on: file) }
+        // In the middle of the file, between two frames that are kept apart.
+        let isPaced = pair.run(within: .seconds(2)) {
+            (pair.client.link.pacingDeadline ?? .zero) > pair.now && pair.relay.bodies(on: file).count > 10
+        }
+        try #require(isPaced)
+        let paced = try #require(pair.client.link.pacingDeadline)
+        #expect(!pair.client.link.hasOutput(now: pair.now))
+        #expect(pair.client.link.deadlinePassed(now: paced) == .proceed)
+        #expect(pair.client.link.hasOutput(now: paced))
+        #expect(try #require(pair.client.link.deadline) > paced)
+    }
+
     @Test func `what does not fit stays for the next buffer`() throws {
         let pair = LinkPair(.reliable)
         let session = try pair.open()
