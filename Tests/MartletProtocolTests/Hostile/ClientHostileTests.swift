@@ -175,7 +175,8 @@ import Testing
     @Test func `row 20 a server that never acknowledges gets a window, and goes after a minute`() throws {
         let stage = ClientStage()
         stage.answersPings = true
-        let room = stage.goOnline(.lobby)
+        // No more credit than the windows that were agreed on.
+        let room = stage.goOnline(.lobby, creditLimit: 0)
         let content = Message.textContent(String(repeating: "x", count: 10_000))
         for counter in UInt64(1)...100 {
             try stage.engine.send(counter: counter, kind: .text, content: content, in: room, now: stage.now)

@@ -112,11 +112,10 @@ final class ClientStage {
         say(.data, relayed, on: session)
     }
 
-    func acknowledge(_ cumulative: UInt64, on session: SessionID = .first) {
-        say(
-            Ack(
-                echo: nil, linkCredit: 1 << 40,
-                sessions: [SessionAck(session: session, cumulative: cumulative, creditLimit: 1 << 40)]))
+    /// Acknowledges everything on a session up to a sequence, and gives credit, without end unless told.
+    func acknowledge(_ cumulative: UInt64, on session: SessionID = .first, creditLimit: UInt64 = 1 << 40) {
+        let part = SessionAck(session: session, cumulative: cumulative, creditLimit: creditLimit)
+        say(Ack(echo: nil, linkCredit: creditLimit, sessions: [part]))
     }
 
     /// The connection is over, by the server or the network.
@@ -124,9 +123,12 @@ final class ClientStage {
         act { [connection] engine, now in engine.closed(connection, byPeer: byPeer, now: now) }
     }
 
-    /// Starts the client and brings it online, with a room open.
+    /// Starts the client and brings it online, with a room open, and with credit without end unless told.
     @discardableResult
-    func goOnline(_ room: RoomName? = nil, _ options: RoomOptions = RoomOptions(), head: UInt64? = nil) -> RoomID {
+    func goOnline(
+        _ room: RoomName? = nil, _ options: RoomOptions = RoomOptions(), head: UInt64? = nil,
+        creditLimit: UInt64 = 1 << 40
+    ) -> RoomID {
         var id = RoomID(rawValue: 0)
         if let room { id = act { engine, now in (try? engine.open(room, options, now: now)) ?? id } }
         act { $0.start(now: $1) }
@@ -134,7 +136,7 @@ final class ClientStage {
         welcome()
         if room != nil {
             opened(.first, head: head ?? options.cursor)
-            acknowledge(1)
+            acknowledge(1, creditLimit: creditLimit)
         }
         return id
     }

@@ -152,12 +152,17 @@ final class RawPeer {
         say(Open(room: room, kind: .chat, cursor: 0, tail: nil, noLocal: false), on: session)
     }
 
-    /// Acknowledges everything on a session and gives credit without end.
+    /// Acknowledges everything on a session up to a sequence, and gives credit without end.
     func acknowledge(_ cumulative: UInt64, on session: SessionID = .first) {
-        say(
-            Ack(
-                echo: nil, linkCredit: 1 << 40,
-                sessions: [SessionAck(session: session, cumulative: cumulative, creditLimit: 1 << 40)]))
+        let part = SessionAck(session: session, cumulative: cumulative, creditLimit: 1 << 40)
+        say(Ack(echo: nil, linkCredit: 1 << 40, sessions: [part]))
+    }
+
+    /// Acknowledges everything that it has read on a session.
+    func acknowledgeAll(on session: SessionID = .first) {
+        acknowledge(
+            UInt64(log.frames.count { $0.header.session == session && $0.header.flags.contains(.reliable) }),
+            on: session)
     }
 
     /// The peer sends no more.
