@@ -94,8 +94,12 @@ class Receipt(Body):
     def check(self, sender, faults):
         if self.receipt_kind == REFUSED:
             faults.refuse(self.counter is None or self.code is None, ErrorCode.MISSING_FIELD)
+            others = ("up_to", "sender", "device")
         else:
             faults.refuse(self.up_to is None, ErrorCode.MISSING_FIELD)
+            others = ("counter", "code", "reason")
+        for name in others:
+            object.__setattr__(self, name, None)
 
 
 @dataclass(frozen=True, kw_only=True)

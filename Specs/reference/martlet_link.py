@@ -28,7 +28,7 @@ class ReceiveWindow:
         """The whole sequence of a new frame, or None for one that has come before."""
         expected = self.cumulative + 1
         sequence = whole_sequence(low, expected)
-        if not 1 <= sequence < expected + WINDOW:
+        if not 1 <= sequence < min(expected + WINDOW, 1 << 64):
             raise WireError(ErrorCode.OUT_OF_WINDOW)
         if sequence < expected or sequence in self.beyond:
             return None

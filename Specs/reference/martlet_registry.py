@@ -190,12 +190,13 @@ class WireError(Exception):
     """A fault of the peer's bytes.
 
     `code` is what is reported, `scope` what it ends, `at` where the frame begins in the stream, once that is known.
-    `also` holds the codes of further faults of the same frame where the text does not say which one comes first.
+    `also` holds the codes of all faults of the frame, each with what it ends, where the text does not say which one
+    comes first (W-8).
     """
 
     def __init__(self, code, scope=Scope.CONNECTION, also=()):
         super().__init__(code.wire_name)
         self.code = code
         self.scope = scope
-        self.also = frozenset(also)
+        self.also = dict(also)
         self.at = None

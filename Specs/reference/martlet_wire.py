@@ -139,17 +139,20 @@ class Framer:
             raise WireError(ErrorCode.BAD_MAGIC)
         if len(have) > 4 and have[4] != MAJOR:
             raise WireError(ErrorCode.UNSUPPORTED_VERSION)
+        # Each should be checked at once; a receiver that waits for the whole header may see the end first.
+        later = {ErrorCode.UNEXPECTED_EOF: Scope.CONNECTION}
         if len(have) > 16 and have[16] & Flags.RESERVED:
-            raise WireError(ErrorCode.RESERVED_BITS)
+            raise WireError(ErrorCode.RESERVED_BITS, also=later)
         if len(have) < CHECKED_HEADER_SIZE:
             return
         kind = int.from_bytes(have[6:8], "big")
         if int.from_bytes(have[20:24], "big") > self.max_body:
-            raise WireError(ErrorCode.FRAME_TOO_LARGE)
+            raise WireError(ErrorCode.FRAME_TOO_LARGE, also=later)
         if have[17] not in (NONE, ZLIB):
-            raise WireError(ErrorCode.COMPRESSION_NOT_ALLOWED)
+            raise WireError(ErrorCode.COMPRESSION_NOT_ALLOWED, also=later)
         if self.first_is_hello and kind != FrameType.HELLO:
-            raise WireError(ErrorCode.EXPECTED_HELLO)
+            # A receiver that has the whole frame already may look at its checksum first.
+            raise WireError(ErrorCode.EXPECTED_HELLO, also=later | {ErrorCode.BAD_CHECKSUM: Scope.CONNECTION})
 
 
 def is_known(header, sender):
@@ -203,6 +206,7 @@ class Receiver:
         self.established = established
         self.framer = Framer(max_body, zlib_allowed, first_is_hello=sender == CLIENT and not established)
         self._in_fragments = {}
+        self._is_part = False
 
     def establish(self, max_body, zlib_allowed):
         """Welcome has been sent, or has come: what it says holds from here."""
@@ -210,15 +214,20 @@ class Receiver:
         self.framer.max_body = max_body
         self.framer.zlib_allowed = zlib_allowed
 
-    def next_bytes(self):
-        """The next frame with its inflated body as bytes, or None; what 13.1 says of its header has been checked."""
+    def next_bytes(self, check=lambda header: None):
+        """The next frame with its inflated body as bytes, or None; what 13.1 says of its header has been checked.
+
+        `check` is called before the body is looked at.
+        """
         frame = self.framer.next()
         if frame is None:
             return None
         with self._ending(frame):
             header = frame.header
             self._check_phase(header)
-            if not is_known(header, self.sender):
+            known = is_known(header, self.sender)
+            check(header)
+            if not known:
                 return frame._replace(body=None)
             if header.compression == ZLIB:
                 return frame._replace(body=inflated(frame.body, self.framer.max_body))
@@ -227,12 +236,12 @@ class Receiver:
     def next(self):
         """The next frame with its value, or None. For streams that begin between two messages: a frame with
         moreFragments, and those that follow it on its session up to the last, come out as bytes."""
-        frame = self.next_bytes()
+        frame = self.next_bytes(self._note_fragments)
         if frame is None:
             return None
         header, body, at = frame
         with self._ending(frame):
-            if self._is_fragment(header) or body is None:
+            if self._is_part or body is None:
                 return Frame(header, body, at)
             try:
                 value = decode(header.type, body, self.sender)
@@ -265,16 +274,17 @@ class Receiver:
         if wrong:
             raise WireError(ErrorCode.PROTOCOL_VIOLATION)
 
-    def _is_fragment(self, header):
+    def _note_fragments(self, header):
         """W-21."""
+        self._is_part = False
         if not header.is_reliable:
-            return False
+            return
         begun = self._in_fragments.pop(header.session, None)
         if begun not in (None, header.type):
             raise WireError(ErrorCode.PROTOCOL_VIOLATION)
         if header.has_more and header.type in MAY_BE_CUT:
             self._in_fragments[header.session] = header.type
-        return header.has_more or begun is not None
+        self._is_part = header.has_more or begun is not None
 
 
 def decode(frame_type, body, sender):

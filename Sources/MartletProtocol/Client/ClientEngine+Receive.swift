@@ -60,9 +60,7 @@ extension ClientEngine {
 
     private mutating func takeHandshake(_ header: FrameHeader, _ body: RawSpan, now: Instant) throws(LinkError) {
         guard header.compression == .none else { throw .peer(.compressionNotAllowed) }
-        guard header.type.rule?.isHandshake != true || header.type.rule?.allows(header) == true else {
-            throw .peer(.protocolViolation)
-        }
+        guard header.type.rule?.allows(header) != false else { throw .peer(.protocolViolation) }
         switch header.type {
         case .welcome: try take(try Link.parse(Welcome.self, body), now: now)
         case .reject: take(try Link.parse(Reject.self, body), now: now)

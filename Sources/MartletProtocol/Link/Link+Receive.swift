@@ -21,10 +21,13 @@ extension Link {
         counters.framesReceived += 1
         counters.bytesReceived += UInt64(FrameHeader.byteCount + body.byteCount)
         ackTimer.heard()
-        guard let rule = header.type.rule else { return try skip(header, now: now) }
+        let rule = header.type.rule
+        if header.compression != .none, !features.contains(.zlib) || rule?.isHandshake == true {
+            throw .peer(.compressionNotAllowed)
+        }
+        guard let rule else { return try skip(header, now: now) }
         guard rule.allows(header), !rule.isHandshake else { throw .peer(.protocolViolation) }
         guard header.compression != .none else { return try take(header, rule, body, isInPlace: true, now) }
-        guard features.contains(.zlib) else { throw .peer(.compressionNotAllowed) }
         let plain: [UInt8]
         do { plain = try inflater.inflate(body, limit: limits.maxBodyByteCount) } catch { throw LinkError(error) }
         return try take(header, rule, plain.rawBytes, isInPlace: false, now)
@@ -34,9 +37,6 @@ extension Link {
         _ header: FrameHeader, _ rule: FrameRule, _ plain: RawSpan, isInPlace: Bool, _ now: Instant
     ) throws(LinkError) -> Reception {
         guard rule.isReliable else { return try takeUnreliable(header, plain, isInPlace: isInPlace, now: now) }
-        guard !header.flags.contains(.moreFragments) || header.type.mayBeFragmented else {
-            throw .peer(.protocolViolation)
-        }
         return try takeReliable(header, plain, isInPlace: isInPlace, now)
     }
 
@@ -304,9 +304,6 @@ extension FrameType {
         default: false
         }
     }
-
-    /// Whether bodies of this type may be cut into fragments: what applications say, and the list of members.
-    var mayBeFragmented: Bool { isCredited || self == .opened }
 }
 
 extension ReceiveStream.Arrival {

@@ -83,11 +83,15 @@ struct ReceiveStream: Sendable {
     var ranges: [ClosedRange<UInt64>] { Array(heldRanges.ranges.prefix(ReceiveStream.maxAckRanges)) }
 
     /// The whole sequence of a frame whose low 32 bits are given: the one nearest to what is expected (RFC 9000 §A.3);
-    /// nil when that would be below 1.
+    /// nil when that would be below 1, or no number of 64 bits.
     func sequence(low: UInt32) -> UInt64? {
         let distance = Int64(Int32(bitPattern: low &- UInt32(truncatingIfNeeded: expected)))
-        if distance < 0, UInt64(-distance) >= expected { return nil }
-        return UInt64(Int64(expected) + distance)
+        if distance < 0, distance.magnitude >= expected { return nil }
+        let (sequence, overflow) =
+            distance < 0
+            ? expected.subtractingReportingOverflow(distance.magnitude)
+            : expected.addingReportingOverflow(distance.magnitude)
+        return overflow ? nil : sequence
     }
 
     /// What to do with a frame whose body is `plain`, inflated.

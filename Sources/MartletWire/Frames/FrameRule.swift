@@ -14,16 +14,23 @@ public struct FrameRule: Hashable, Sendable {
     public let isReliable: Bool
     /// Where it may travel.
     public let scope: Scope
+    /// Whether it may be cut into fragments.
+    public let isCut: Bool
     /// Whether it belongs to the handshake, and so is never compressed.
     public let isHandshake: Bool
 
-    /// Whether a header keeps the rule: the flag, the session, no sequence and no fragments without reliability, no
-    /// compression in the handshake.
+    fileprivate init(isReliable: Bool, scope: Scope, isCut: Bool = false, isHandshake: Bool = false) {
+        self.isReliable = isReliable
+        self.scope = scope
+        self.isCut = isCut
+        self.isHandshake = isHandshake
+    }
+
+    /// Whether a header keeps the rule: the flag, the session, no sequence without reliability, fragments only of what
+    /// is cut, no compression in the handshake.
     public func allows(_ header: FrameHeader) -> Bool {
         guard header.flags.contains(.reliable) == isReliable else { return false }
-        if !isReliable {
-            guard header.sequence == 0, !header.flags.contains(.moreFragments) else { return false }
-        }
+        guard isReliable || header.sequence == 0, isCut || !header.flags.contains(.moreFragments) else { return false }
         if isHandshake, header.compression != .none { return false }
         switch scope {
         case .control: return header.session == .control
@@ -37,13 +44,14 @@ extension FrameType {
     /// The type's rule; nil when version 1.0 does not know the type.
     public var rule: FrameRule? {
         switch self {
-        case .data, .receipt, .accepted, .gap, .open, .opened, .close, .suspend, .resume:
-            FrameRule(isReliable: true, scope: .session, isHandshake: false)
-        case .transient: FrameRule(isReliable: false, scope: .session, isHandshake: false)
-        case .ack, .ping, .pong, .goaway: FrameRule(isReliable: false, scope: .control, isHandshake: false)
+        case .data, .opened: FrameRule(isReliable: true, scope: .session, isCut: true)
+        case .receipt, .accepted, .gap, .open, .close, .suspend, .resume: FrameRule(isReliable: true, scope: .session)
+        case .transient: FrameRule(isReliable: false, scope: .session)
+        case .ack, .ping, .pong, .goaway: FrameRule(isReliable: false, scope: .control)
         case .hello, .welcome, .reject: FrameRule(isReliable: false, scope: .control, isHandshake: true)
-        case .reset: FrameRule(isReliable: true, scope: .control, isHandshake: false)
-        case .request, .response, .cancel: FrameRule(isReliable: true, scope: .any, isHandshake: false)
+        case .reset: FrameRule(isReliable: true, scope: .control)
+        case .request, .response: FrameRule(isReliable: true, scope: .any, isCut: true)
+        case .cancel: FrameRule(isReliable: true, scope: .any)
         default: nil
         }
     }

@@ -72,10 +72,11 @@ public struct MessageView: ~Escapable {
                 throw .tooManyTLVs(limit: TLVLimits.maxCount - Self.relayFieldCount)
             }
         } else {
-            _ = try offset.required(.offset)
-            _ = try acceptedAt.required(.acceptedAt)
-            _ = try device.required(.device)
-            if sender == nil { throw .missingField(.sender) }
+            // Some of them is what neither side sends (Specs/wire.md W-61).
+            if offset == nil { throw .invalidValue(.offset) }
+            if acceptedAt == nil { throw .invalidValue(.acceptedAt) }
+            if device == nil { throw .invalidValue(.device) }
+            if sender == nil { throw .invalidValue(.sender) }
         }
         self.offset = offset
         self.acceptedAt = acceptedAt

@@ -138,6 +138,10 @@ def receipts(file):
     file.good("refused", "W-65", 0x2002, refused, {"receiptKind": 3, "counter": "1", "code": 0x0405})
     file.good("refused with a reason", "W-65", 0x2002, [refused, t(0x02, "no")],
               {"receiptKind": 3, "counter": "1", "code": 0x0405, "reason": "no"})
+    file.good("delivered, with fields of a refusal, which are ignored", "W-65", 0x2002,
+              [t(0x61, u8(1)), up_to, COUNTER, t(0x02, "no")], {"receiptKind": 1, "upTo": "9"})
+    file.good("refused, with fields of a mark, which are ignored", "W-65", 0x2002, [refused, up_to, t(0x11, u64(7))],
+              {"receiptKind": 3, "counter": "1", "code": 0x0405})
     bad("a receipt of kind 0", "invalidValue", t(0x61, u8(0)), up_to)
     bad("a receipt of kind 4", "invalidValue", t(0x61, u8(4)), up_to)
     bad("a receipt without its kind", "missingField", up_to)

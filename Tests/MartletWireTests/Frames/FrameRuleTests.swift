@@ -23,6 +23,14 @@ struct FrameRuleTests {
         #expect(allows(.transient, .moreFragments, session: 1) == false)
     }
 
+    @Test(
+        "Only what can be long is cut",
+        arguments: [FrameType.data, .opened, .request, .response, .receipt, .accepted, .gap, .open, .close, .cancel])
+    func fragments(_ type: FrameType) {
+        let isCut = [.data, .opened, .request, .response].contains(type)
+        #expect(allows(type, [.reliable, .moreFragments], session: 1, sequence: 5) == isCut)
+    }
+
     @Test("A frame travels where it belongs")
     func scope() {
         #expect(allows(.data, .reliable, session: 0) == false)
