@@ -45,9 +45,12 @@ let package = Package(
             name: "MartletTool",
             dependencies: ["Martlet", "MartletRelay", "MartletTestKit", "MartletTransport", "MartletWire"],
             swiftSettings: settings),
-        .testTarget(name: "MartletWireTests", dependencies: ["MartletWire"], swiftSettings: settings),
+        .executableTarget(name: "MartletDifferential", dependencies: ["MartletWire"], swiftSettings: settings),
         .testTarget(
-            name: "MartletProtocolTests", dependencies: ["MartletProtocol", "MartletTestKit"], swiftSettings: settings),
+            name: "MartletWireTests", dependencies: ["MartletWire", "MartletDifferential"], swiftSettings: settings),
+        .testTarget(
+            name: "MartletProtocolTests", dependencies: ["MartletProtocol", "MartletTestKit", "MartletDifferential"],
+            swiftSettings: settings),
         .testTarget(name: "MartletTransportTests", dependencies: ["MartletTransport"], swiftSettings: settings),
         .testTarget(
             name: "MartletRelayTests", dependencies: ["MartletRelay", "MartletTestKit"], swiftSettings: settings),

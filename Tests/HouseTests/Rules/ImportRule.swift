@@ -14,6 +14,7 @@ enum ImportRule {
         "MartletRelay": [
             "MartletWire", "MartletProtocol", "MartletTransport", "CMartletCrypto", "Synchronization", "Observation",
         ],
+        "MartletDifferential": ["MartletWire", "Foundation"],
         "MartletTool": cLibraries.union([
             "Martlet", "MartletRelay", "MartletTestKit", "MartletWire", "MartletProtocol", "MartletTransport",
             "Foundation", "Dispatch", "Synchronization",
@@ -28,7 +29,8 @@ enum ImportRule {
 
     /// By folder in Tests/: what its tests may import of the package besides the module they test.
     private static let alsoAllowedInTests: [String: Set<String>] = [
-        "MartletProtocolTests": ["MartletTestKit"],
+        "MartletWireTests": ["MartletDifferential"],
+        "MartletProtocolTests": ["MartletTestKit", "MartletDifferential"],
         "MartletTransportTests": ["MartletTestKit"],
         "MartletRelayTests": ["MartletTestKit"],
         "MartletTests": ["MartletRelay", "MartletTestKit"],

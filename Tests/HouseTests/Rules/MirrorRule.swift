@@ -2,7 +2,7 @@
 ///
 /// What tests several files at once, or is shared by tests, lies in a folder whose name says so.
 enum MirrorRule {
-    static let foldersWithoutMirror: Set<Substring> = ["Scenarios", "Hostile", "Support"]
+    static let foldersWithoutMirror: Set<Substring> = ["Scenarios", "Hostile", "Support", "Vectors"]
 
     static func findings(in tree: SourceTree) -> [Finding] {
         tree.swiftFiles.compactMap { file in

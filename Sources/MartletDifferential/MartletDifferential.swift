@@ -1,0 +1,118 @@
+import Foundation
+import MartletWire
+
+/// Answers what this implementation makes of frames, for `Specs/reference/differential.py`, which compares.
+///
+/// Lines come in batches, each ended by a line of one full stop; the answers to a batch go out together, so that
+/// neither side waits for the other with a full pipe.
+///
+/// | line | answer |
+/// |---|---|
+/// | `read SENDER PHASE LIMIT SPLIT HEX` | what the stream comes to, its pieces separated by blanks |
+/// | `make SEED COUNT` | so many lines: who sends a frame, and the frame |
+///
+/// PHASE is `handshake`, `plain` or `zlib`, the last two after welcome. The stream comes in two pieces, the first of
+/// SPLIT bytes. A piece of an answer is `value`, `skipped`, `fragment` or `refused` with the header's fields, and the
+/// value's own encoding, the bytes or the code; or `error` with a code and an offset. Numbers are hexadecimal.
+@main
+struct MartletDifferential {
+    static func main() {
+        var answers: [UInt8] = []
+        while let line = readLine() {
+            if line == "." {
+                FileHandle.standardOutput.write(Data(answers))
+                answers.removeAll(keepingCapacity: true)
+                continue
+            }
+            let words = line.split(separator: " ", omittingEmptySubsequences: false)
+            switch words.first {
+            case "read": read(words, into: &answers)
+            case "make": make(words, into: &answers)
+            default: answers.append(contentsOf: "not understood\n".utf8)
+            }
+        }
+    }
+
+    private static func read(_ words: [Substring], into answers: inout [UInt8]) {
+        guard words.count == 6, let sender = Side(rawValue: String(words[1])), let limit = Int(words[3]),
+            let split = Int(words[4])
+        else { return answers.append(contentsOf: "not understood\n".utf8) }
+        let bytes = Hex.bytes(words[5])
+        var reader =
+            words[2] == "handshake"
+            ? StreamReader(from: sender) : StreamReader(from: sender, established: (limit, zlib: words[2] == "zlib"))
+        reader.consume(bytes.rawBytes.extracting(first: split))
+        reader.consume(bytes.rawBytes.extracting(droppingFirst: split))
+        reader.finish()
+        for frame in reader.frames { append(frame.header, frame.outcome, to: &answers) }
+        if let failure = reader.failure {
+            let code = String(failure.code.rawValue, radix: 16)
+            answers.append(contentsOf: "error:\(code):\(String(failure.offset, radix: 16))".utf8)
+        }
+        answers.append(UInt8(ascii: "\n"))
+    }
+
+    private static func append(_ header: FrameHeader, _ outcome: StreamReader.Outcome, to answers: inout [UInt8]) {
+        let fields = [
+            UInt32(header.type.rawValue), UInt32(header.session.rawValue), header.sequence, header.timestamp,
+            UInt32(header.flags.rawValue), UInt32(header.compression.rawValue), UInt32(header.version.minor),
+        ]
+        let shown = fields.map { String($0, radix: 16) }.joined(separator: ".")
+        switch outcome {
+        case .value(let frame):
+            answers.append(contentsOf: "value:\(shown):".utf8)
+            Hex.append(frame.encode(), to: &answers)
+        case .skipped:
+            answers.append(contentsOf: "skipped:\(shown)".utf8)
+        case .fragment(let bytes):
+            answers.append(contentsOf: "fragment:\(shown):".utf8)
+            Hex.append(bytes, to: &answers)
+        case .refused(let code, let scope):
+            answers.append(
+                contentsOf: "refused:\(shown):\(String(code.rawValue, radix: 16)):\(scope.rawValue)".utf8)
+        }
+        answers.append(UInt8(ascii: " "))
+    }
+
+    private static func make(_ words: [Substring], into answers: inout [UInt8]) {
+        guard words.count == 3, let seed = UInt64(words[1]), let count = Int(words[2]) else {
+            return answers.append(contentsOf: "not understood\n".utf8)
+        }
+        var generator = FrameGenerator(seed: seed)
+        for _ in 0..<count {
+            let (sender, bytes) = generator.frame()
+            answers.append(contentsOf: "\(sender.rawValue) ".utf8)
+            Hex.append(bytes, to: &answers)
+            answers.append(UInt8(ascii: "\n"))
+        }
+    }
+}
+
+/// Bytes as hexadecimal digits.
+enum Hex {
+    private static let digits = Array("0123456789abcdef".utf8)
+
+    static func append(_ bytes: [UInt8], to text: inout [UInt8]) {
+        text.reserveCapacity(text.count + 2 * bytes.count)
+        for byte in bytes {
+            text.append(digits[Int(byte >> 4)])
+            text.append(digits[Int(byte & 15)])
+        }
+    }
+
+    static func bytes(_ text: Substring) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.utf8.count / 2)
+        var high: UInt8?
+        for digit in text.utf8 {
+            let value = digit < UInt8(ascii: "a") ? digit &- UInt8(ascii: "0") : digit &- UInt8(ascii: "a") &+ 10
+            if let first = high {
+                bytes.append(first << 4 | value & 15)
+                high = nil
+            } else {
+                high = value & 15
+            }
+        }
+        return bytes
+    }
+}

@@ -1,0 +1,116 @@
+import Testing
+
+@testable import MartletDifferential
+@testable import MartletWire
+
+/// Replays `Specs/vectors`, whose expectations were written from the specification, not from this code.
+@Suite("Vectors")
+struct VectorTests {
+    /// Files that hold something else than streams; sequences and fragments are the link's.
+    private static let others: Set<String> = ["sequences", "windows", "assembled", "resumes", "conversations"]
+    /// Streams of at most so many bytes are cut at every place and changed in every bit.
+    private static let maxCutByteCount = 320
+
+    private static let files = (try? VectorFile.all(besides: #filePath, levels: 4)) ?? []
+    private static let streams = files.filter { !others.contains($0.name) }
+
+    /// What a stream comes to.
+    private struct Result: Equatable {
+        var frames: [[String: JSONValue]]
+        var error: JSONValue?
+    }
+
+    private func result(of bytes: [UInt8], cutAt cuts: [Int] = [], _ vector: JSONValue) -> Result {
+        let given = vector["given"]
+        let sender = given?["from"]?.text.flatMap(Side.init) ?? .client
+        let isEstablished = given?["phase"]?.text != "handshake"
+        let limits = (maxBodyByteCount: given?["maxBody"]?.number ?? 65_536, zlib: given?["zlib"] != .bool(false))
+        var reader = StreamReader(from: sender, established: isEstablished ? limits : nil)
+        var start = 0
+        for end in cuts + [bytes.count] {
+            reader.consume(bytes[start..<end].rawBytes)
+            start = end
+        }
+        if vector["end"]?.isTrue == true { reader.finish() }
+        return Result(
+            frames: reader.frames.map { $0.header.json.merging($0.outcome.json) { first, _ in first } },
+            error: reader.failure.map { .object(["code": .code($0.code), "at": .number($0.offset)]) })
+    }
+
+    private func expected(_ vector: JSONValue) -> Result {
+        Result(frames: (vector["frames"]?.list ?? []).map(Self.expectedFrame), error: vector["error"])
+    }
+
+    /// A frame as the vector shows it, but for what only a link knows.
+    private static func expectedFrame(_ frame: JSONValue) -> [String: JSONValue] {
+        guard case .object(var fields) = frame.expanded else { return [:] }
+        if let pieces = frame["fragment"] { fields["fragment"] = .hex(pieces.bytes) }
+        for key in ["whole", "repeated", "passedOver"] { fields[key] = nil }
+        return fields
+    }
+
+    @Test func `there are vectors of every type and every code that the wire can raise`() {
+        let vectors = Self.files.flatMap(\.vectors)
+        #expect(vectors.count >= 500)
+        let frames = Self.streams.flatMap(\.vectors).flatMap { $0["frames"]?.list ?? [] }
+        let types = Set(frames.filter { $0["value"] != nil }.compactMap { $0["type"]?.text })
+        #expect(types.count == 21)
+        let errors = Self.streams.flatMap(\.vectors).compactMap { $0["error"]?["code"]?.text }
+        #expect(Set(errors + frames.compactMap { $0["refused"]?.text }).count == 19)
+    }
+
+    @Test(arguments: streams.map(\.name))
+    func `a stream comes to what the specification says`(name: String) {
+        for vector in Self.streams.first(where: { $0.name == name })?.vectors ?? [] {
+            let result = result(of: vector["bytes"]?.bytes ?? [], vector)
+            #expect(result == expected(vector), "\(name): \(vector["name"]?.text ?? "")")
+        }
+    }
+
+    @Test(arguments: streams.map(\.name))
+    func `a stream comes to the same however it is cut`(name: String) {
+        for vector in Self.streams.first(where: { $0.name == name })?.vectors ?? [] {
+            let bytes = vector["bytes"]?.bytes ?? []
+            guard bytes.count <= Self.maxCutByteCount, !bytes.isEmpty else { continue }
+            let expected = expected(vector)
+            let title = "\(name): \(vector["name"]?.text ?? "")"
+            #expect(result(of: bytes, cutAt: Array(0..<bytes.count), vector) == expected, "\(title), byte by byte")
+            for cut in 1..<bytes.count {
+                #expect(result(of: bytes, cutAt: [cut], vector) == expected, "\(title), cut at \(cut)")
+            }
+        }
+    }
+
+    @Test(arguments: streams.map(\.name))
+    func `a stream with one bit flipped is refused`(name: String) {
+        for vector in Self.streams.first(where: { $0.name == name })?.vectors ?? [] where vector["error"] == nil {
+            var bytes = vector["bytes"]?.bytes ?? []
+            guard bytes.count <= Self.maxCutByteCount else { continue }
+            let ended = JSONValue.object(["end": .bool(true), "given": vector["given"] ?? .object([:])])
+            for bit in 0..<8 * bytes.count {
+                bytes[bit / 8] ^= 1 << UInt8(bit % 8)
+                let result = result(of: bytes, ended)
+                bytes[bit / 8] ^= 1 << UInt8(bit % 8)
+                #expect(result.error != nil, "\(name): \(vector["name"]?.text ?? ""), bit \(bit)")
+            }
+        }
+    }
+
+    @Test(arguments: ["resumes", "conversations"])
+    func `both sides of a conversation come to what the specification says`(name: String) {
+        for vector in Self.files.first(where: { $0.name == name })?.vectors ?? [] {
+            var streams: [String: (bytes: [UInt8], frames: [[String: JSONValue]])] = [:]
+            for step in vector["steps"]?.list ?? [] {
+                let stream = "\(step["connection"]?.number ?? 0) \(step["from"]?.text ?? "")"
+                streams[stream, default: ([], [])].bytes += step["bytes"]?.bytes ?? []
+                streams[stream, default: ([], [])].frames += (step["frames"]?.list ?? []).map(Self.expectedFrame)
+            }
+            for (stream, expected) in streams {
+                let sender = JSONValue.text(stream.hasSuffix("client") ? "client" : "server")
+                let given: JSONValue = .object(["given": .object(["phase": .text("handshake"), "from": sender])])
+                let result = result(of: expected.bytes, given)
+                #expect(result.error == nil && result.frames == expected.frames, "\(name), \(stream)")
+            }
+        }
+    }
+}
