@@ -1,0 +1,257 @@
+"""Frames at random, most of them right, many of them nearly so: what differential.py lets both implementations read."""
+
+import struct
+import zlib
+
+from martlet_frames import BODIES
+from martlet_registry import CLIENT, RULES, SERVER, FrameType, Sessions
+from martlet_tlv import children, is_container, tlv
+from martlet_wire import Header
+
+KINDS = list(RULES)
+TAGS = sorted({tag for body in BODIES.values() for tag in body.table()})
+NAMES = {0x0012, 0x004A, 0x0050, 0x0055, 0x0073}
+TEXTS = {0x0002: 256, 0x0004: 512, 0x0014: 128}
+SIZES = {
+    0x0001: 2, 0x0003: 4, 0x0010: 8, 0x0011: 8, 0x0015: 8, 0x0018: 4, 0x0019: 4, 0x001A: 4, 0x0030: 8, 0x0031: 8,
+    0x0033: 8, 0x0034: 8, 0x0040: 8, 0x0041: 2, 0x0043: 4, 0x0048: 8, 0x0049: 8, 0x0052: 8, 0x0053: 8, 0x0054: 8,
+    0x0056: 4, 0x0057: 2, 0x0062: 8, 0x0070: 8, 0x0072: 4, 0x0074: 2,
+}
+LEAST = {0x0020: 17_408, 0x0021: 16_384, 0x0022: 17_408, 0x0023: 17_408}
+SMALL = {0x0051: 3, 0x0058: 1, 0x0061: 3, 0x0080: 2, 0x0081: 1}
+CHARACTERS = "abcXYZ 09~é\u00a0ßЖ漢\U0001f426"
+# Near names and text: control characters, and bytes that are not UTF-8.
+ODD = ["\x00", "\x1f", "\x7f", "\x80", "\x9f"]
+BROKEN = [b"\x80", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", b"\xff", b"\xf0\x80\x80\x80"]
+
+
+class Maker:
+    """Makes frames from a `random.Random`."""
+
+    def __init__(self, random):
+        self.random = random
+
+    def frame(self):
+        """(sender, frame): a type with most of its fields, then perhaps something is changed."""
+        pick = self.random.random()
+        sender = CLIENT if pick < 0.5 else SERVER
+        kind = self.random.choice(KINDS)
+        if sender not in RULES[kind][2] and pick > 0.02:
+            sender = RULES[kind][2][0]
+        tlvs = self.fields(BODIES[kind], sender)
+        for _ in range(self.random.choice((0, 0, 0, 1, 1, 2))):
+            self.change(tlvs)
+        body = b"".join(tlv(tag, value) for tag, value in tlvs)
+        if self.random.random() < 0.1:
+            body = self.damaged(body)
+        return sender, self.framed(kind, sender, body)
+
+    def framed(self, kind, sender, body):
+        random = self.random
+        reliable, column, _ = RULES[kind]
+        session = 0 if column == Sessions.LINK else random.choice((1, 2, 3, 65_534, 65_535))
+        if kind == FrameType.OPEN:
+            session = session | 1 if sender == CLIENT else (session & 0xFFFE) or 2
+        flags = 0x08 | random.choice((0, 0x10, 0x20, 0x30)) | (0x01 if reliable else 0)
+        fields = {
+            "session": session, "flags": flags, "sequence": random.getrandbits(32) if reliable else 0,
+            "timestamp": random.getrandbits(32), "minor": random.choice((0, 0, 0, 1, 255)), "compression": 0}
+        if random.random() < 0.2:
+            fields["compression"], body = 1, self.compressed(body)
+        if random.random() < 0.05:
+            self.change_header(fields)
+        if random.random() < 0.02:
+            kind = random.choice((0, 0x1002, 0x7000, 0x8000, 0xF000, random.getrandbits(16), int(kind) ^ 0x8000))
+        return Header(type=int(kind), **fields).encoded(body) + body
+
+    def change_header(self, fields):
+        random = self.random
+        name = random.choice(("session", "flags", "flags", "sequence", "compression"))
+        fields[name] = {
+            "session": random.choice((0, 1, 2)), "flags": fields["flags"] ^ random.choice((1, 2, 4, 8, 0x40, 0x80)),
+            "sequence": random.choice((0, 1)), "compression": random.choice((1, 2, 3, 255)),
+        }[name]
+
+    def compressed(self, body):
+        random = self.random
+        stream = zlib.compressobj(random.choice((0, 1, 6, 9)), wbits=random.choice((9, 12, 15)))
+        data = stream.compress(body)
+        if random.random() < 0.3:
+            data += stream.flush(zlib.Z_FULL_FLUSH)
+        data += stream.flush()
+        if random.random() < 0.3:
+            data = self.damaged(data)
+        return data
+
+    def damaged(self, data):
+        """Bytes with a bit flipped, cut short, doubled in part, or longer."""
+        random = self.random
+        data = bytearray(data)
+        at = random.randrange(len(data) + 1)
+        pick = random.randrange(5)
+        if pick == 0 or at == len(data):
+            data += random.randbytes(random.choice((1, 2, 6, 7)))
+        elif pick == 1:
+            del data[at:]
+        elif pick == 2:
+            data[at:at] = data[at : at + random.randrange(1, 9)]
+        else:
+            data[at] ^= 1 << random.randrange(8)
+        return bytes(data)
+
+    # Fields
+
+    def fields(self, cls, sender):
+        """The fields of a type: those that must be there, and some of the others."""
+        tlvs = []
+        for tag, (name, rule) in cls.table().items():
+            count = self.random.randrange(4) if "repeats" in rule else self.random.randrange(2)
+            tlvs += [(tag, self.value(tag, rule, sender)) for _ in range(max(count, rule["least"]))]
+        name = cls.__name__
+        if name == "Data" and self.random.random() < 0.97:
+            relayed = (0x0048, 0x0049, 0x0011, 0x004A)
+            tlvs = [field for field in tlvs if field[0] not in relayed]
+            if sender == SERVER:
+                tlvs = [(tag, self.value(tag, None, sender)) for tag in relayed] + tlvs
+        elif name == "Transient" and self.random.random() < 0.9:
+            keep = self.random.choice(((0x0081,), (0x0080,), (0x0041, 0x0142)))
+            tlvs = [(tag, self.value(tag, None, sender)) for tag in keep]
+        elif name == "Receipt" and self.random.random() < 0.9:
+            kind, keep = self.random.choice(((1, (0x0062,)), (2, (0x0062, 0x004A)), (3, (0x0040, 0x0001))))
+            tlvs = [(0x0061, bytes([kind]))] + [(tag, self.value(tag, None, sender)) for tag in keep]
+        elif name == "Gap" and self.random.random() < 0.9:
+            first, last = sorted((self.number(8), self.number(8)))
+            tlvs = [(0x0054, first), (0x0062, last)]
+        return tlvs
+
+    def value(self, tag, rule, sender):
+        random = self.random
+        if rule is not None and not isinstance(rule["kind"], tuple):
+            return b"".join(tlv(*field) for field in self.fields(rule["kind"], sender))
+        if tag in SIZES:
+            return self.number(SIZES[tag])
+        if tag in LEAST:
+            return struct.pack(">I", random.choice((LEAST[tag], LEAST[tag], 65_536, 0xFFFFFFFF, LEAST[tag] - 1)))
+        if tag in SMALL:
+            return bytes([random.randrange(SMALL[tag] + (random.random() < 0.05) + 1)])
+        if tag in NAMES:
+            return self.text(1, 128, ODD)
+        if tag == 0x0071:
+            return self.text(1, 64, ODD)
+        if tag in TEXTS:
+            return self.text(tag == 0x0004, TEXTS[tag])
+        return getattr(self, f"value_{tag:04x}")()
+
+    def number(self, size):
+        pick = self.random.randrange(6)
+        number = (0, 1, (1 << 8 * size) - 1)[pick] if pick < 3 else self.random.getrandbits(8 * size)
+        return number.to_bytes(size, "big")
+
+    def text(self, least, most, odd=()):
+        random = self.random
+        pick = random.random()
+        if pick < 0.02:
+            return b"a" * random.choice((0, most, most + 1))
+        found = "".join(random.choices(CHARACTERS, k=random.randrange(int(least), 9)))
+        if pick < 0.04 and odd:
+            found += random.choice(odd)
+        data = found.encode()
+        return data + random.choice(BROKEN) if 0.04 <= pick < 0.06 else data
+
+    def value_0005(self):
+        return self.random.randbytes(2)
+
+    def value_0013(self):
+        return self.random.randbytes(self.random.choice((0, 5, 40)))
+
+    def value_0016(self):
+        return self.random.randbytes(self.random.choice((32, 32, 32, 32, 31)))
+
+    def value_0017(self):
+        return struct.pack(">HQ", self.random.randrange(40), self.random.getrandbits(64))
+
+    def value_0024(self):
+        return self.number(2)
+
+    def value_0032(self):
+        random = self.random
+        at = random.getrandbits(random.choice((8, 40, 63)))
+        data = struct.pack(">HQQ", random.randrange(9), at, random.getrandbits(64))
+        for _ in range(random.randrange(4)):
+            first = at + random.choice((1, 2, 2, 2, 9))
+            at = first + random.choice((0, 1, 7, 7, -1))
+            data += struct.pack(">QQ", first, at)
+        return data
+
+    def value_0060(self):
+        random = self.random
+        high = (1 << 64) - 1
+        count = random.choice((0, 1, 1, 2, 1000, 0xFFFFFFFF))
+        edge = random.choice((0, 1, 1, 50, high - count, high - count + 1, random.getrandbits(63)))
+        offset = random.choice((0, 1, 12, min(high - count + 1, high)))
+        return struct.pack(">QIQ", min(max(edge, 0), high), count, offset)
+
+    def value_0142(self):
+        random = self.random
+        if random.random() < 0.5:
+            return tlv(0x0201, self.text(1, 200)) + self.content(2)
+        return self.content(0)
+
+    def content(self, depth):
+        random = self.random
+        parts = []
+        for _ in range(random.randrange(4)):
+            if depth < 9 and random.random() < 0.3:
+                parts.append(tlv(random.choice((0x0100, 0x0142, 0x01FF, 0x8150)), self.content(depth + 1)))
+            else:
+                tag = random.choice((0x0201, 0x0202, 0x8001, 0x4000))
+                parts.append(tlv(tag, random.randbytes(random.randrange(9))))
+        return b"".join(parts)
+
+    # Changes of a body
+
+    def change(self, tlvs):
+        """Something that a careless or a hostile peer would do to fields."""
+        random = self.random
+        at = random.randrange(len(tlvs) + 1)
+        pick = random.randrange(10)
+        if pick == 0 or at == len(tlvs):
+            tlvs.insert(at, (random.choice((0x3000, 0x4000, 0x8001, 0x0150, 0x8150, random.choice(TAGS))), b""))
+        elif pick == 1:
+            tlvs.insert(at, (0x0150, self.content(0)))
+        elif pick == 2:
+            tlvs.insert(at, tlvs[at])
+        elif pick == 3:
+            del tlvs[at]
+        elif pick == 4:
+            random.shuffle(tlvs)
+        elif pick == 5:
+            tlvs[at] = (random.choice(TAGS), tlvs[at][1])
+        elif pick == 6:
+            tag = random.choice(TAGS)
+            tlvs.insert(at, (tag, self.random.randbytes(random.choice((0, 1, 2, 4, 8)))))
+        elif pick == 7 and is_container(tlvs[at][0]):
+            try:
+                inside = children(tlvs[at][1])
+            except struct.error:
+                return
+            self.change(inside)
+            tlvs[at] = (tlvs[at][0], b"".join(tlv(tag, value) for tag, value in inside))
+        elif pick == 8 and random.random() < 0.03:
+            tlvs += [(0x3000, b"")] * random.choice((1020, 1024))
+        else:
+            tlvs[at] = (tlvs[at][0], self.damaged(tlvs[at][1]))
+
+
+def cut_up(maker, data):
+    """A whole frame as bytes that may not be one: flipped, cut, longer, its length or checksum wrong."""
+    random = maker.random
+    pick = random.random()
+    if pick < 0.95:
+        return data
+    if pick < 0.97:
+        return maker.damaged(data)
+    data = bytearray(data)
+    at = random.randrange(28)
+    data[at] ^= 1 << random.randrange(8)
+    return bytes(data)
