@@ -14,7 +14,7 @@ CLIENTS ?= 2000
 
 sources := Sources Tests Package.swift
 
-.PHONY: help deps build demo scenarios crowd test lint format docs coverage tsan asan model
+.PHONY: help deps build demo scenarios crowd test differential lint format docs coverage tsan asan model
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -38,7 +38,17 @@ crowd: deps ## let 2,000 clients talk in 100 rooms and check that everybody got 
 	@Scripts/crowd $(CLIENTS)
 
 test: deps lint ## lint, build with warnings as errors and run every test
+	@Scripts/install-dependencies python3
 	@$(SWIFT) test --quiet --disable-xctest
+	@Specs/reference/test_vectors.py
+	@Specs/reference/test_example.py
+	@Specs/reference/differential.py --frames 8000 .build/debug/MartletDifferential
+	@Scripts/stranger .build/debug/martlet
+
+differential: deps ## let both implementations of the wire read a million frames, and compare
+	@Scripts/install-dependencies python3
+	@$(SWIFT) build --configuration release --quiet --product MartletDifferential
+	@Specs/reference/differential.py --frames 1000000 .build/release/MartletDifferential
 
 lint: ## check the formatting of every Swift file
 	@$(SWIFT) format lint --strict --parallel --recursive $(sources)

@@ -1,0 +1,246 @@
+"""A client that was written from Specs alone: it logs in, opens rooms, sends, receives, is cut, and resumes.
+
+It waits for what it wants and does nothing in between, so it keeps no timers and no heartbeat.
+"""
+
+import random
+import socket
+import time
+
+from martlet_frames import (
+    Accepted, Ack, Close, Data, GoAway, Hello, HelloResume, Limits, Open, Opened, Ping, Pong, Reject,
+    Request, Reset, Response, Welcome,
+)
+from martlet_link import CREDITED, SessionReceiver
+from martlet_registry import SERVER, Features
+from martlet_tlv import Echo, Position, Version, tlv
+from martlet_wire import Receiver, decode, encode, encode_bytes
+
+TIMEOUT = 10
+FRAGMENT = 16 * 1024
+EARLY = 8 * 1024
+HIGH = 1
+CHAT_WINDOW = 256 * 1024
+MINE = Limits(max_body=65_536, max_message=1 << 20, link_window=1 << 20, session_window=CHAT_WINDOW, max_sessions=255)
+LEAST = Limits(max_body=17_408, max_message=16_384, link_window=17_408, session_window=17_408, max_sessions=1)
+TEXT = 0x1001
+
+
+class Unexpected(Exception):
+    """The relay did something that the texts do not say, or did not do what they say."""
+
+
+class Session:
+    """One session of a link: what was sent and is not acknowledged, and what has come."""
+
+    def __init__(self):
+        self.sent = 0
+        self.unacknowledged = {}  # By sequence: what it takes to send the frame again.
+        self.receiver = SessionReceiver(MINE.max_message)
+        self.credit_received = 0
+        self.is_told = True  # Whether everything received has been acknowledged.
+
+
+class Client:
+    """A device: its link over one connection after another. Counters and the outbox outlive both."""
+
+    def __init__(self, port, account, credential):
+        self.port, self.account, self.credential = port, account, credential
+        self.device = random.getrandbits(64)
+        self.counter = 0
+        self.outbox = {}  # Messages that are not accepted, by counter.
+        self.forget()
+
+    def forget(self):
+        """Nothing is left of the link."""
+        self.link = self.token = self.epoch = None
+        self.limits, self.features = LEAST, Features(0)
+        self.began = time.monotonic()
+        self.sessions = {0: Session()}
+        self.credit_received = 0
+        self.stamp = None  # The newest timestamp received, and when.
+        self.events = []  # (session, value) of whatever came and nobody has asked for.
+
+    # Connections
+
+    def connect(self, early=(), answer=Welcome):
+        """Says hello, for the link or for a new one, and behind it what is unacknowledged and what `early` queues."""
+        self.socket = socket.create_connection(("127.0.0.1", self.port), TIMEOUT)
+        self.receiver = Receiver(SERVER)
+        return self.greet(early, answer)
+
+    def greet(self, early=(), answer=Welcome):
+        resume = None
+        if self.link is not None:
+            positions = tuple(
+                Position(number, session.receiver.window.cumulative) for number, session in self.sessions.items())
+            resume = HelloResume(link=self.link, resume_token=self.token, session_position=positions)
+        self.socket.sendall(encode(Hello(
+            spoken_version=(Version(1, 0),), features=Features.ZLIB | Features.REQUESTS | Features.RECEIPTS,
+            limits=MINE, device=self.device, account=self.account, credential=self.credential.encode(),
+            agent="client.py", resume=resume)))
+        self.is_early, self.gone = 0, set()
+        self.transmit()
+        for act in early:
+            act()
+        value = self.wait_for(answer, 0)
+        if answer is Welcome:
+            self.welcomed(value, resume)
+        return value
+
+    def welcomed(self, welcome, resume):
+        if (welcome.resume is None) != (resume is None) or welcome.spoken_version != Version(1, 0):
+            raise Unexpected(f"welcome {welcome}")
+        self.is_early = None
+        self.link, self.token, self.epoch = welcome.link, welcome.resume_token, welcome.epoch
+        self.limits, self.features = welcome.limits, Features(welcome.features)
+        self.receiver.establish(self.limits.max_body, bool(self.features & Features.ZLIB))
+        for position in welcome.resume.session_position if welcome.resume else ():
+            self.acknowledged(position.session, position.highest)
+        self.transmit()
+        for session in self.sessions.values():
+            session.is_told = False
+        self.acknowledge()
+
+    def cut(self):
+        """The connection breaks; nobody is told."""
+        self.socket.close()
+
+    def leave(self):
+        self.socket.sendall(encode(GoAway(code=0), timestamp=self.now()))
+        if self.socket.recv(1):
+            raise Unexpected("something came behind goaway")
+        self.socket.close()
+
+    def now(self):
+        return int(1000 * (time.monotonic() - self.began))
+
+    # Sending
+
+    def send(self, number, body, compress=False):
+        """Queues a reliable frame, in fragments when it is long, and sends what may be sent."""
+        session = self.sessions[number]
+        data = body.encoded()
+        parts = [data[at : at + FRAGMENT] for at in range(0, len(data), FRAGMENT)] or [b""]
+        for part in parts:
+            session.sent += 1
+            last = part is parts[-1]
+            session.unacknowledged[session.sent] = (body.type, part, not last, compress)
+        self.transmit()
+
+    def transmit(self):
+        """Sends what is unacknowledged and has not been sent on this connection; before welcome at most 8 KiB."""
+        for number, session in self.sessions.items():
+            for sequence, (kind, part, more, compress) in session.unacknowledged.items():
+                if (number, sequence) in self.gone:
+                    continue
+                data = encode_bytes(
+                    kind, part, number, sequence, self.now(), HIGH if number else 0, compress=compress, more=more)
+                if self.is_early is not None:
+                    if self.is_early + len(data) > EARLY:
+                        return
+                    self.is_early += len(data)
+                self.gone.add((number, sequence))
+                self.socket.sendall(data)
+
+    def post(self, number, text, compress=False):
+        self.counter += 1
+        self.outbox[self.counter] = Data(counter=self.counter, kind=TEXT, content=tlv(0x0201, text.encode()))
+        self.send(number, self.outbox[self.counter], compress)
+
+    def open(self, number, room, cursor=0, **more):
+        self.sessions[number] = Session()
+        self.send(number, Open(room=room, session_kind=0, cursor=cursor, **more))
+
+    def acknowledge(self):
+        """W-48, with everything given back as soon as it came."""
+        late = {number: session for number, session in self.sessions.items() if not session.is_told}
+        if not late:
+            return
+        acks = []
+        for number, session in late.items():
+            window = min(self.limits.session_window, CHAT_WINDOW) if number else 65_536
+            acks.append(session.receiver.window.ack(number, session.credit_received + window))
+            session.is_told = True
+        self.socket.sendall(encode(
+            Ack(link_credit=self.credit_received + self.limits.link_window, session_ack=tuple(acks), echo=self.echo()),
+            timestamp=self.now()))
+        self.stamp = None
+
+    def echo(self):
+        return self.stamp and Echo(self.stamp[0], int(1e6 * (time.monotonic() - self.stamp[1])))
+
+    # Receiving
+
+    def wait_for(self, kind, number, count=1, timeout=TIMEOUT):
+        """The next values of a type on a session, in order; the only one by itself."""
+        end = time.monotonic() + timeout
+        while True:
+            found = [event for event in self.events if event[0] == number and isinstance(event[1], kind)][:count]
+            if len(found) == count:
+                for event in found:
+                    self.events.remove(event)
+                values = [value for _, value in found]
+                return values[0] if count == 1 else values
+            refusal = next((value for _, value in self.events if isinstance(value, (Reject, GoAway, Reset))), None)
+            if refusal is not None and kind not in (Reject, GoAway, Reset):
+                raise Unexpected(f"waited for {kind.__name__}, was told {refusal}")
+            self.socket.settimeout(max(end - time.monotonic(), 0.001))
+            data = self.socket.recv(65_536)
+            if not data:
+                raise Unexpected(f"the relay hung up, {kind.__name__} was awaited")
+            self.receiver.framer.feed(data)
+            while (frame := self.receiver.next_bytes()) is not None:
+                self.take(*frame)
+            self.acknowledge()
+
+    def take(self, header, body, _):
+        if body is None:
+            return
+        if not header.is_reliable:
+            value = decode(header.type, body, SERVER)
+            if isinstance(value, Welcome):
+                self.receiver.establish(value.limits.max_body, bool(value.features & Features.ZLIB))
+            self.took(header, value)
+            return
+        self.stamp = (header.timestamp, time.monotonic())
+        session = self.sessions.get(header.session)
+        if session is None:
+            raise Unexpected(f"a frame of session {header.session}, which is not open")
+        before = session.receiver.window.cumulative
+        whole = session.receiver.receive(header.type, header.sequence, body, header.has_more)
+        session.is_told = False
+        if header.type in CREDITED and session.receiver.window.cumulative != before:
+            session.credit_received += len(body)
+            self.credit_received += len(body)
+        for kind, data in whole:
+            self.took(header, decode(kind, data, SERVER))
+
+    def took(self, header, value):
+        if isinstance(value, Ack):
+            for ack in value.session_ack:
+                self.acknowledged(ack.session, ack.cumulative, ack.ranges)
+            return
+        if isinstance(value, Ping):
+            echo = Echo(header.timestamp, 0)
+            self.socket.sendall(encode(Pong(nonce=value.nonce, echo=echo), timestamp=self.now()))
+            return
+        if isinstance(value, Accepted):
+            for run in value.accepted_run:
+                for counter in range(run.counter, run.counter + run.count):
+                    self.outbox.pop(counter, None)
+        self.events.append((header.session, value))
+
+    def acknowledged(self, number, cumulative, ranges=()):
+        session = self.sessions.get(number)
+        if session is None:
+            return
+        if max([cumulative, *(last for _, last in ranges)]) > session.sent:
+            raise Unexpected(f"an acknowledgement of what was never sent on session {number}")
+        for sequence in list(session.unacknowledged):
+            if sequence <= cumulative or any(first <= sequence <= last for first, last in ranges):
+                del session.unacknowledged[sequence]
+
+    def until_accepted(self, number):
+        while self.outbox:
+            self.wait_for(Accepted, number)
