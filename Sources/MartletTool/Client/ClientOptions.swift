@@ -4,7 +4,7 @@ import Martlet
 /// What all commands that are clients take.
 enum ClientOptions {
     static let target = Option.text(
-        "to", "URL", fallback: "martlet://127.0.0.1:7227", help: "the relay; martlet:// is plain, martlets:// is TLS")
+        "to", "URL", fallback: "martlet://127.0.0.1:7227", help: "the relay; there is no TLS yet, so martlet:// it is")
     static let room = Option.text("room", short: "r", "NAME", fallback: "lobby", help: "the room")
     static let account = Option.text(
         "account", short: "a", "NAME", help: "who to be [your name on this machine]")
