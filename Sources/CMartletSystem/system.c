@@ -51,7 +51,7 @@ void martlet_close(int32_t descriptor) {
 uint64_t martlet_clock(void) {
     struct timespec time;
 #ifdef __linux__
-    clock_gettime(CLOCK_BOOTTIME, &time);
+    clock_gettime(CLOCK_BOOTTIME, &time);  // C-53
 #else
     clock_gettime(CLOCK_MONOTONIC, &time);
 #endif

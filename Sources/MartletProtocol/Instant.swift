@@ -1,4 +1,4 @@
-/// A point on a monotonic clock that the caller owns: nanoseconds since an origin the caller chose.
+/// A point on a monotonic clock that the caller owns: nanoseconds since an origin the caller chose (C-53).
 ///
 /// The protocol core reads no clock: every event brings its instant along.
 public struct Instant: Hashable, Comparable, Sendable {

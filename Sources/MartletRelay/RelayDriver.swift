@@ -63,7 +63,7 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
     // MARK: Connections
 
     func accept(_ transport: any Transport) {
-        // A connection that is too many is dropped here and so closed.
+        // A connection that is too many is dropped here and so closed (C-11).
         guard let key = engine.accepted(.reliable, now: enter()) else { return }
         let peer = PeerConnection(key, on: transport, of: self)
         peers[key] = peer
@@ -100,7 +100,7 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
         engine.revoke(account, now: enter())
     }
 
-    /// Whether an account was revoked while the authenticator made up its mind.
+    /// Whether an account was revoked while the authenticator made up its mind (C-28).
     func wasRevoked(_ account: AccountName, sinceAuthentication number: UInt64) -> Bool {
         revokedAt[account].map { number <= $0 } ?? false
     }

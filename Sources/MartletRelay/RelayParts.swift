@@ -24,7 +24,7 @@ struct RelayParts: Sendable {
         self.onEvent = onEvent
     }
 
-    /// Asks the authenticator; whatever it throws becomes an answer.
+    /// Asks the authenticator; whatever it throws becomes an answer (C-27).
     func authenticate(_ request: AuthenticationRequest) async -> Result<AccountName, AuthenticationFailure> {
         do {
             return .success(try await authenticator.authenticate(request))

@@ -136,6 +136,7 @@ struct RelayTests {
         }
     }
 
+    // C-11
     @Test("a connection too many is closed at once")
     func tooMany() async throws {
         var engine = RelayConfiguration.patient

@@ -30,7 +30,7 @@ extension ClientDriver {
         connector.start { [weak self] result in self?.dialled(id, result) }
     }
 
-    /// Where to dial. A redirect is followed only to where this version can go.
+    /// Where to dial. A redirect is followed only to where this version can go (C-58).
     private func endpoints(_ redirect: String?) -> [Endpoint]? {
         guard let redirect else { return life.identity.endpoints }
         guard let endpoint = try? Endpoint(parsing: redirect, defaultSecurity: .plain), endpoint.security == .plain

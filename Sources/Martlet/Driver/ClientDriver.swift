@@ -24,7 +24,7 @@ final class ClientDriver: @unchecked Sendable {  // all state is touched on its 
         case over
     }
 
-    /// A timer that is so much too late tells that the process was frozen.
+    /// A timer that is so much too late tells that the process was frozen (C-51).
     static let wakeLateness: Duration = .seconds(5)
 
     let life: ClientLife

@@ -76,7 +76,7 @@ extension ClientEngine {
         perform(machine.handle(.networkError(machine.current), now: now), now: now)
     }
 
-    /// The peer broke a rule: it is told, and the link goes on with another connection.
+    /// The peer broke a rule: it is told, and the link goes on with another connection (C-41).
     mutating func fail(_ error: LinkError, now: Instant) {
         handshake.append(.goaway, GoAway(Notice(code: error.code)).encode())
         outputs.append(.transmit(machine.current))
@@ -96,6 +96,7 @@ extension ClientEngine {
         handshakeConnection = id
         framer = Framer(maxBodyByteCount: Limits.maxHandshakeBodyByteCount)
         current.state = .connecting(attempt: policy.attempt + 1)
+        // Asked for anew for each attempt: a token that was good an hour ago need not be now (C-12).
         outputs.append(.fetchCredential(id))
         outputs.append(.connect(id, redirect: redirect))
     }
@@ -132,7 +133,7 @@ extension ClientEngine {
         handOverAll(now: now)
     }
 
-    /// A fresh link: rooms are opened on it again and what was not accepted is sent again.
+    /// A fresh link: rooms are opened on it again and what was not accepted is sent again (C-36).
     private mutating func beginLink(now: Instant) {
         pastCounters = pastCounters.adding(link.counters)
         link = Link(
@@ -165,14 +166,15 @@ extension ClientEngine {
     }
 
     mutating func take(_ welcome: Welcome, now: Instant) throws(LinkError) {
+        // What does not answer the hello is not begun (C-20).
         guard welcome.version.major == WireVersion.current.major, (welcome.resumed == nil) == (ticket == nil) else {
             throw .peer(.protocolViolation)
         }
         if let resumed = welcome.resumed {
-            guard link.canResume(from: resumed) else { throw .peer(.protocolViolation) }
+            guard link.canResume(from: resumed) else { throw .peer(.protocolViolation) }  // C-32
             current.resumes += 1
         }
-        // Whatever the server says: nothing beyond what was offered.
+        // Whatever the server says: nothing beyond what was offered (C-20).
         link.adopt(
             welcome.limits.negotiated(with: configuration.limits),
             features: welcome.features.intersection(configuration.features))
@@ -184,7 +186,7 @@ extension ClientEngine {
     }
 
     mutating func take(_ reject: Reject, now: Instant) {
-        if reject.notice.code == .resumeRejected, ticket != nil {
+        if reject.notice.code == .resumeRejected, ticket != nil {  // C-34
             ticket = nil
             return sayHello(now: now)
         }
@@ -198,6 +200,7 @@ extension ClientEngine {
         perform(machine.handle(.networkError(machine.current), now: now), now: now)
     }
 
+    // What the server says decides when, where and whether to try again (C-43).
     private mutating func note(_ notice: Notice) {
         current.lastCode = notice.code
         if let target = notice.redirect { redirect = target }

@@ -6,6 +6,7 @@ extension ClientEngine {
         // After the goodbye nothing is heard any more; half a frame would be taken for a fault.
         if case .disconnecting = machine.state { return }
         guard id == machine.current, var framer = framer.take() else { return }
+        // On a slow path a frame may be long under way (C-46).
         heartbeat.received(now: now)
         let frames = counters.framesReceived
         var consumed = 0
@@ -66,7 +67,7 @@ extension ClientEngine {
         case .reject: take(try Link.parse(Reject.self, body), now: now)
         case .goaway: take(try Link.parse(GoAway.self, body), now: now)
         default:
-            // Datagrams may have overtaken the welcome; what was not acknowledged comes again.
+            // Datagrams may have overtaken the welcome; what was not acknowledged comes again (C-19).
             guard configuration.carrier == .unreliable else { throw .peer(.protocolViolation) }
         }
     }

@@ -22,7 +22,7 @@ public struct ClientEngine: ~Copyable {
         case frame
     }
 
-    /// From a frame's first byte to its last (Specs/hostile.md row 5).
+    /// From a frame's first byte to its last (C-60, Specs/hostile.md row 5).
     static let frameTimeout: Duration = .seconds(30)
 
     /// What a resume needs beside the link itself.
@@ -102,7 +102,7 @@ public struct ClientEngine: ~Copyable {
         perform(machine.handle(.connect, now: now), now: now)
     }
 
-    /// Ends in good order: sends what may still be sent, says goodbye, and answers `.stopped`.
+    /// Ends in good order: sends what may still be sent, says goodbye, and answers `.stopped` (C-7).
     ///
     /// What the server answers from here on is not heard: messages it has not accepted so far stay unaccepted here, and
     /// are sent again after the next `start`.
@@ -231,7 +231,7 @@ public struct ClientEngine: ~Copyable {
 
     // MARK: Inside
 
-    /// What may be counted on before the server has answered: the least that any server takes.
+    /// What may be counted on before the server has answered: the least that any server takes (C-17).
     static func earlyLimits(_ configuration: ClientConfiguration) -> Limits {
         let least = Limits.minimum
         return Limits(
@@ -266,7 +266,7 @@ public struct ClientEngine: ~Copyable {
             heartbeat.expectReply(link.hasUnacknowledged || !requests.isEmpty, now: now)
             heartbeat.setRoundTrip(smoothed: link.rtt.smoothed, timeout: link.rtt.baseTimeout)
             let limit = natProbe.interval(now: now)
-            heartbeat.setLimit(min(serverInterval ?? limit, limit))
+            heartbeat.setLimit(min(serverInterval ?? limit, limit))  // C-49
             current.quality = link.rtt.quality
         }
         if !isTransmitAsked, owesGoodbye || !handshake.isEmpty || link.hasOutput(now: now) {

@@ -1,6 +1,7 @@
 /// Names one attempt to connect and the connection it becomes; every attempt of a machine has a higher one.
 ///
-/// What a socket reports brings the ID along, so news of an attempt that was given up is told from news that matters.
+/// What a socket reports brings the ID along, so news of an attempt that was given up is told from news that matters
+/// (C-4).
 public struct ConnectionID: RawRepresentable, Hashable, Sendable {
     /// The count of attempts when this one began; 0 is no attempt.
     public var rawValue: UInt32

@@ -1,4 +1,4 @@
-/// The life of a client's connections, one at a time.
+/// The life of a client's connections, one at a time (C-4).
 ///
 ///     disconnected ─► connecting ─► connected(awaitingWelcome ─► established) ─► disconnecting ─► disconnected
 ///
@@ -13,7 +13,7 @@
 /// Dialling is single-flight by construction: only ``Action/open(_:)`` starts an attempt, it raises the ID, and what an
 /// older attempt reports is ``Answer/stale(_:)``. Every ID that was opened is reported ``Action/closed(_:_:)`` exactly
 /// once. What happens when is the table in ``transitions``; an event that the table does not expect is reported and
-/// changes nothing.
+/// changes nothing (C-6).
 public struct ConnectionMachine: Equatable, Sendable {
     /// Where the connection is in its life.
     public enum State: Hashable, Sendable {
@@ -35,7 +35,7 @@ public struct ConnectionMachine: Equatable, Sendable {
         case established
     }
 
-    /// How long each state that has a deadline of its own may last.
+    /// How long each state that has a deadline of its own may last (C-5).
     ///
     /// Established has none, it ends when the ``Heartbeat`` gives the peer up; disconnected has none, it ends when the
     /// ``ReconnectPolicy`` or the user says so.

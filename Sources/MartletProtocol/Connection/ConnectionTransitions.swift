@@ -19,7 +19,7 @@ extension ConnectionMachine {
         case ignore
     }
 
-    /// What each state does with each event; what is not in the table is unexpected.
+    /// What each state does with each event; what is not in the table is unexpected (C-6).
     ///
     /// A step that closes names the attempt from before an `open` that follows it. A network error closes the carrier
     /// though that may be over already, because it is also what the heartbeat and the framer report about a live one.

@@ -1,4 +1,4 @@
-/// What a change of path means to a connection.
+/// What a change of path means to a connection (C-54).
 ///
 /// A socket cannot move: when the address that it is bound to is gone, so is the connection, whatever TCP still hopes.
 /// A change that leaves the address in place may or may not have broken it; a probe finds out within seconds, and a

@@ -9,11 +9,11 @@
 ///
 /// A wait is drawn evenly below a ceiling that doubles from ``Configuration/base`` to ``Configuration/cap`` (full
 /// jitter). It starts over only after a connection that stayed healthy, or on a new path, whose attempts say nothing
-/// about those on the old one. What the server asked for is the least wait; only the user cuts it short.
+/// about those on the old one. What the server asked for is the least wait; only the user cuts it short (C-55).
 public struct ReconnectPolicy: Equatable, Sendable {
-    /// The longest wait that a server can ask for; what it asks beyond that is taken as this.
+    /// The longest wait that a server can ask for; what it asks beyond that is taken as this (C-57).
     public static let maxRetryAfter = Duration.seconds(3600)
-    /// Redirects in a row that are followed; further ones count as failures.
+    /// Redirects in a row that are followed; further ones count as failures (C-58).
     public static let maxRedirectCount = 5
 
     /// The policy's numbers.
@@ -25,9 +25,10 @@ public struct ReconnectPolicy: Equatable, Sendable {
         /// In place of `base` after the peer ended an established connection.
         ///
         /// A server that dies or leaves ends everybody's connection in the same instant. Spread over 1 s, 10,000
-        /// clients come back in that second; over 12 s, at most 1,300 in any second however long the server was away.
+        /// clients come back in that second; over 12 s, at most 1,300 in any second however long the server was away
+        /// (C-55).
         public var peerClosedBase: Duration
-        /// How long a connection must have lasted for its end to count as the first failure.
+        /// How long a connection must have lasted for its end to count as the first failure (C-56).
         public var healthyAfter: Duration
         /// How long a cellular or unknown path is given to settle before it is used.
         public var cellularDelay: Duration
@@ -128,7 +129,7 @@ public struct ReconnectPolicy: Equatable, Sendable {
         }
     }
 
-    /// The path monitor reported this status.
+    /// The path monitor reported this status (C-57).
     public mutating func pathChanged(to status: PathStatus, now: Instant) -> Answer {
         let old = path
         path = status

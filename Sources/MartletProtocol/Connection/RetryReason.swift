@@ -18,7 +18,7 @@ public enum PauseReason: Hashable, Sendable {
     case noPath
 }
 
-/// Why no further attempt is made until the user says so.
+/// Why no further attempt is made until the user says so (C-44).
 public enum StopReason: Hashable, Sendable {
     /// The server refused the credential twice in a row, though a fresh one was asked for.
     case unauthenticated
@@ -26,7 +26,7 @@ public enum StopReason: Hashable, Sendable {
     case forbidden
     /// The credential was revoked.
     case revoked
-    /// Another connection of the same device took the link; retrying would take it back and forth for ever.
+    /// Another connection of the same device took the link; retrying would take it back and forth for ever (C-39).
     case replaced
     /// The server speaks none of our versions.
     case unsupportedVersion

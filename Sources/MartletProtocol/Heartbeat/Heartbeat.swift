@@ -9,7 +9,7 @@
 ///
 /// Any frame is proof of life, so a ping is sent only after silence. While an answer is expected the silence is at most
 /// ``maxSilenceWhenExpecting``, and a dead peer is noticed that plus two probe timeouts later: 8.8 s. Otherwise it is
-/// noticed 4.8 s after the current interval.
+/// noticed 4.8 s after the current interval (C-47).
 public struct Heartbeat: Equatable, Sendable {
     /// Pings in a row that may stay without any answer.
     public static let probeCount = 2
@@ -19,7 +19,7 @@ public struct Heartbeat: Equatable, Sendable {
     public static let maxProbeTimeout = Duration.milliseconds(2400)
     /// The longest silence while something is unacknowledged.
     public static let maxSilenceWhenExpecting = Duration.seconds(4)
-    /// A timer that comes this late slept with the process: what was not heard meanwhile proves nothing.
+    /// A timer that comes this late slept with the process: what was not heard meanwhile proves nothing (C-51).
     public static let suspensionThreshold = Duration.seconds(5)
 
     /// What an event led to.
@@ -97,7 +97,7 @@ public struct Heartbeat: Equatable, Sendable {
         expectingSince = nil
     }
 
-    /// A frame of any type came.
+    /// A frame of any type came (C-46).
     public mutating func received(now: Instant) {
         lastReceived = now
         if state == .probing { state = .idle }
@@ -166,7 +166,8 @@ public struct Heartbeat: Equatable, Sendable {
         return firstPing(now: now, random: random)
     }
 
-    /// The process woke after it had been frozen: asks the peer at once, and does not hold the time asleep against it.
+    /// The process woke after it had been frozen: asks the peer at once, and does not hold the time asleep against it
+    /// (C-51).
     public mutating func wake(now: Instant, random: UInt64) -> Answer {
         guard state != .dead, interval != nil else { return .none }
         return firstPing(now: now, random: random)

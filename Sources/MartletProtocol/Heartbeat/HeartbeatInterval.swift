@@ -23,7 +23,7 @@ public enum HeartbeatStrategy: Hashable, Sendable, CaseIterable {
 /// How long a link may be silent before the peer is asked whether it is there.
 ///
 /// base × strategy × mode × quality, ± ``jitterPercent``, clamped to the mode's ``range(of:)``. Quality is ×2.5 for
-/// poor, ×1.5 for fair and unknown, and RTT / 200 ms, at least 1, for the others.
+/// poor, ×1.5 for fair and unknown, and RTT / 200 ms, at least 1, for the others (C-48).
 public struct HeartbeatInterval: Hashable, Sendable {
     /// The interval before anything is multiplied.
     public static let base = Duration.seconds(30)
@@ -44,7 +44,8 @@ public struct HeartbeatInterval: Hashable, Sendable {
     public var strategy: HeartbeatStrategy
     /// The smoothed round-trip time, if it is known.
     public var roundTrip: Duration?
-    /// The longest interval for other reasons: the NAT's idle limit, the server's hint. Not below the mode's shortest.
+    /// The longest interval for other reasons: the NAT's idle limit, the server's hint. Not below the mode's shortest
+    /// (C-49).
     public var limit: Duration?
 
     /// An interval with these parts.

@@ -7,7 +7,7 @@
 ///
 /// A failure within ``pathChangeGrace`` of a path change, before or after it, is the path's and is not counted. One at
 /// a silence that has been survived before is not the translator's either, but ``contradictionLimit`` of them in a row
-/// begin the search anew.
+/// begin the search anew (C-50).
 public struct NATProbe: Equatable, Sendable {
     /// The silence that every network is taken to forgive.
     public static let minimum = Duration.seconds(15)

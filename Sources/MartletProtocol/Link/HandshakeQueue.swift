@@ -13,7 +13,7 @@ struct HandshakeQueue: Sendable {
 
     var isEmpty: Bool { frames.isEmpty }
 
-    /// Queues a frame and returns its size on the wire in bytes.
+    /// Queues a frame and returns its size on the wire in bytes (C-12, C-14, C-21).
     @discardableResult
     mutating func append(_ type: FrameType, _ body: [UInt8]) -> Int {
         var header = FrameHeader(type: type, bodyByteCount: UInt32(body.count))

@@ -37,7 +37,7 @@ extension Link {
         }
     }
 
-    /// The connection is gone; what was not acknowledged waits for the next.
+    /// The connection is gone; what was not acknowledged waits for the next (C-2).
     public mutating func detach() {
         carrier = nil
         control.removeAll()
@@ -61,14 +61,14 @@ extension Link {
         }
     }
 
-    /// The highest sequence received in order per session: what a resume tells the other side.
+    /// The highest sequence received in order per session: what a resume tells the other side (C-29).
     public var positions: [SessionPosition] {
         sessions.lazy.filter(\.isLive).map {
             SessionPosition(session: $0.id, received: $0.receive.cumulative)
         }
     }
 
-    /// Whether the peer's positions can be continued from: a resume is refused whole, never in part.
+    /// Whether the peer's positions can be continued from: a resume is refused whole, never in part (C-30).
     public func canResume(from positions: [SessionPosition]) -> Bool {
         positions.allSatisfy { position in
             guard let slot = slots[position.session] else {
@@ -82,7 +82,7 @@ extension Link {
     /// Continues from where the peer says it is; the early limit is lifted.
     ///
     /// A session that the peer has closed and does not name is finished there and is dropped here. Any other that it
-    /// does not name it has not heard of yet, or has reset and says so.
+    /// does not name it has not heard of yet, or has reset and says so (C-33).
     public mutating func confirm(_ positions: [SessionPosition]?, now: Instant) {
         earlyBudget = nil
         if let positions {

@@ -186,7 +186,7 @@ extension Link {
         FrameHeader(type: type, sequence: sequence, timestamp: timestamp(now), flags: flags, session: session)
     }
 
-    /// Writes a frame that has to keep within the early budget; the first that does not ends the early phase.
+    /// Writes a frame that has to keep within the early budget; the first that does not ends the early phase (C-16).
     private mutating func writeEarly(
         _ header: FrameHeader, _ body: EncodedBody, fragment: Int, into out: inout OutputRawSpan
     ) -> Int? {

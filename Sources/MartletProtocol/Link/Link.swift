@@ -29,13 +29,14 @@ public struct Link: Sendable {
     static let maxOverdueFrames = 16
     /// The longest that an acknowledgement is held back (RFC 9000 §13.2.1).
     public static let maxAckDelay: Duration = .milliseconds(25)
-    /// How long the peer may leave frames unacknowledged while it shows signs of life (Specs/hostile.md row 20).
+    /// How long the peer may leave frames unacknowledged while it shows signs of life (C-60, Specs/hostile.md row 20).
     public static let ackTimeout: Duration = .seconds(60)
     /// Pongs that wait to be sent at the most (Specs/hostile.md row 17).
     public static let maxQueuedPongs = 4
-    /// Body bytes sent on a new connection before the peer has answered the hello.
+    /// Bytes of frames, headers included, sent on a new connection before the peer has answered the hello (C-16).
     public static let earlyByteCount = 8 * 1024
-    /// Sessions open at a time at the most, whatever the limits say: one resume names them and the control session.
+    /// Sessions open at a time at the most, whatever the limits say: one resume names them and the control session
+    /// (C-25).
     static let maxSessions = ResumePoint.maxPositionCount - 1
     /// Bytes of an acknowledgement's body at the most; what is left goes into another.
     static let maxAckByteCount = 8 * 1024

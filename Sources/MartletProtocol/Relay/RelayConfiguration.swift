@@ -10,11 +10,11 @@ public struct RelayConfiguration: Sendable {
     public var handshakeTimeout: Duration = .seconds(5)
     /// From the connection to an accepted hello, whatever else arrives (Specs/hostile.md row 6).
     public var authTimeout: Duration = .seconds(10)
-    /// From a frame's first byte to its last (Specs/hostile.md row 5).
+    /// From a frame's first byte to its last (C-60, Specs/hostile.md row 5).
     public var frameTimeout: Duration = .seconds(30)
     /// How long a peer may not read while there is something for it (Specs/hostile.md row 20).
     public var slowConsumerTimeout: Duration = .seconds(10)
-    /// How long a connection may be silent; longer than any client's heartbeat interval.
+    /// How long a connection may be silent; longer than any client's heartbeat interval (C-52).
     public var idleTimeout: Duration = .seconds(1500)
     /// How long a link without a connection is kept for its device to resume.
     public var resumeLifetime: Duration = .seconds(300)
@@ -37,7 +37,7 @@ public struct ConnectionKey: Hashable, Sendable {
     var generation: UInt32
 }
 
-/// The hash of a resume token: what a relay keeps, so that reading its memory gives nobody a link.
+/// The hash of a resume token: what a relay keeps, so that reading its memory gives nobody a link (C-37).
 public struct TokenDigest: Sendable, Equatable, CustomStringConvertible {
     /// SHA-256 of the token's 32 bytes, as four big-endian words.
     public let words: (UInt64, UInt64, UInt64, UInt64)
@@ -47,7 +47,7 @@ public struct TokenDigest: Sendable, Equatable, CustomStringConvertible {
         words = (a, b, c, d)
     }
 
-    /// Compares in constant time: how much of a guess was right must not show.
+    /// Compares in constant time: how much of a guess was right must not show (C-37).
     public static func == (left: TokenDigest, right: TokenDigest) -> Bool {
         let difference =
             (left.words.0 ^ right.words.0) | (left.words.1 ^ right.words.1)
@@ -101,7 +101,7 @@ public struct AuthenticationRequest: Equatable, Sendable {
 
 /// The shell's answer to an `AuthenticationRequest`.
 public enum AuthenticationAnswer: Sendable {
-    /// It is this account; with a fresh token, and the digest of the token it presented if it did.
+    /// It is this account; with a fresh token, and the digest of the token it presented if it did (C-26).
     case accepted(AccountName, TokenGrant, presented: TokenDigest?)
     /// It is not let in.
     case refused(Notice)

@@ -1,6 +1,6 @@
 import MartletWire
 
-/// One connection at the relay, from accept to close.
+/// One connection at the relay, from accept to close (C-8).
 ///
 /// Phases and exits:
 ///
@@ -55,7 +55,7 @@ struct RelayConnection {
         return nil
     }
 
-    /// When something is due, and what it is called when it is.
+    /// When something is due, and what it is called when it is (C-10, C-60).
     func deadline(_ configuration: RelayConfiguration) -> (at: Instant, code: ErrorCode)? {
         var due: (at: Instant, code: ErrorCode)
         switch phase {

@@ -27,16 +27,19 @@ extension RelayEngine {
         let held = connections[slot]!.held
         connections[slot]!.held = []
         armConnection(slot)
+        // What came early is taken up in its order (C-18).
         if !held.isEmpty { parse(held.rawBytes, on: slot, now: now) }
     }
 
-    /// Ends a connection for a fault of the peer's and tells it where that is possible.
+    /// Ends a connection for a fault of the peer's and tells it where that is possible (C-41).
     mutating func fail(_ slot: Int, _ error: LinkError, now: Instant) {
         guard connections[slot]!.phase != .closing else { return }
         counted.faults += 1
         outputs.append(.note(.faulted(error.code)))
         let spoken: [WireVersion] = error.code == .unsupportedVersion ? [.current] : []
-        say(.goaway, Notice(code: error.code, spokenVersions: spoken), on: slot, now: now)
+        // A hello whose fields are wrong is answered like any that is not let in (C-13).
+        let type: FrameType = error.code == .invalidHello ? .reject : .goaway
+        say(type, Notice(code: error.code, spokenVersions: spoken), on: slot, now: now)
     }
 
     /// Ends a connection; its link waits to be resumed.
@@ -90,6 +93,7 @@ extension RelayEngine {
     // MARK: Bytes
 
     private mutating func hold(_ bytes: RawSpan, on slot: Int, now: Instant) {
+        // What nobody has vouched for is bounded (C-9).
         guard connections[slot]!.held.count + bytes.byteCount <= RelayConnection.maxHeldByteCount else {
             return fail(slot, .peer(.protocolViolation), now: now)
         }
@@ -122,7 +126,7 @@ extension RelayEngine {
     }
 
     /// A first frame that is not hello is refused by its header, before its body (Specs/hostile.md row 4); a frame that
-    /// is not complete has a deadline (row 5).
+    /// is not complete has a deadline (row 5; C-13).
     private mutating func checkPartial(_ slot: Int, hadFrames: Bool, now: Instant) {
         let box = connections[slot]!.framer
         if connections[slot]!.phase == .awaitingHello, !connections[slot]!.isPassingOver,
@@ -146,7 +150,7 @@ extension RelayEngine {
         case .awaitingHello:
             guard header.type == .hello else {
                 // Early frames of a link whose resume was refused: the client begins again with another hello. And
-                // datagrams may overtake the hello; what is not acknowledged comes again.
+                // datagrams may overtake the hello; what is not acknowledged comes again (C-13, C-34).
                 guard connections[slot]!.isPassingOver || connections[slot]!.carrier == .unreliable else {
                     throw .peer(.expectedHello)
                 }
@@ -186,7 +190,7 @@ extension RelayEngine {
         connections[slot]!.isPassingOver = false
         connections[slot]!.partialSince = nil
         armConnection(slot)
-        outputs.append(.pauseReading(key(slot)))
+        outputs.append(.pauseReading(key(slot)))  // C-9
         outputs.append(
             .authenticate(
                 key(slot),
@@ -205,6 +209,7 @@ extension RelayEngine {
         if let point = hello.resume {
             guard let found = resumable(point, by: who, presented) else { return refuseResume(slot, who, now: now) }
             link = found
+            // Fenced first: whose the link is must be settled before anybody is welcomed (C-32, C-38).
             if let older = links[link]!.connection {
                 links[link]!.connection = nil
                 say(.goaway, Notice(code: .staleEpoch), on: older, now: now)
@@ -225,7 +230,8 @@ extension RelayEngine {
             attach(link, to: slot, now: now)
             outputs.append(.note(.linked(who, links[link]!.id)))
         }
-        // Minors only add: a client that speaks later ones alone takes ours, one that speaks an earlier one gets that.
+        // Minors only add: a client that speaks later ones alone takes ours, one that speaks an earlier one gets that
+        // (C-22).
         let spoken = hello.spokenVersions.filter { $0.major == WireVersion.current.major }.max() ?? .current
         let version = min(spoken, .current)
         let welcome = Welcome(
@@ -236,6 +242,7 @@ extension RelayEngine {
         touch(link)
     }
 
+    // Whatever is wrong, the answer is the same (C-31, C-35).
     private func resumable(_ point: ResumePoint, by who: DeviceKey, _ presented: TokenDigest?) -> Int? {
         guard let presented, let slot = linkOfID[point.link], let link = links[slot], link.who == who,
             link.token == presented, link.link.canResume(from: point.positions)
@@ -243,7 +250,8 @@ extension RelayEngine {
         return slot
     }
 
-    /// A resume is refused whole; the connection stays for a fresh hello, but not for ever (Specs/hostile.md row 23).
+    /// A resume is refused whole; the connection stays for a fresh hello, but not for ever (C-34, C-35,
+    /// Specs/hostile.md row 23).
     private mutating func refuseResume(_ slot: Int, _ who: DeviceKey, now: Instant) {
         counted.resumesRefused += 1
         outputs.append(.note(.refused(who.account, .resumeRejected)))

@@ -3,7 +3,8 @@ import MartletWire
 extension RelayEngine {
     // MARK: Life
 
-    /// A fresh link for a device; the one it had before is gone, and its connection is told (one link a device).
+    /// A fresh link for a device; the one it had before is gone, and its connection is told (one link a device; C-2,
+    /// C-39).
     mutating func makeLink(
         for who: DeviceKey, _ limits: Limits, _ features: Features, _ token: TokenDigest, now: Instant
     ) -> Int? {
@@ -69,7 +70,8 @@ extension RelayEngine {
         outputs.append(.note(.ended(link.who, link.id)))
     }
 
-    /// The link that has been without a connection for longest goes first; what the queue has too much of is let go.
+    /// The link that has been without a connection for longest goes first; what the queue has too much of is let go
+    /// (C-62).
     private mutating func boundSuspended(now: Instant) {
         while suspendedCount > configuration.maxSuspendedLinks, let first = suspended.popFirst() {
             if isCurrent(first), let slot = slot(first.link) { remove(slot, now: now) }
@@ -139,7 +141,7 @@ extension RelayEngine {
             if let handle = link.sessions[session]?.handle { rooms.credit(handle, byteCount: byteCount) }
         case .goAway(let goAway):
             if let connection = link.connection { end(connection, afterFlush: true, now: now) }
-            // Without a fault the device takes its leave; with one it will resume.
+            // Without a fault the device takes its leave; with one it will resume (C-42).
             if goAway.notice.code == .none { remove(slot, now: now) }
         case .opened, .pong:
             break

@@ -52,7 +52,7 @@ public struct RelayEngine: ~Copyable {
 
     // MARK: Connections
 
-    /// A connection was accepted; nil when there are too many and it is to be closed at once.
+    /// A connection was accepted; nil when there are too many and it is to be closed at once (C-11).
     public mutating func accepted(_ carrier: Carrier, now: Instant) -> ConnectionKey? {
         guard counted.connections < configuration.maxConnections else { return nil }
         generation &+= 1
@@ -82,7 +82,7 @@ public struct RelayEngine: ~Copyable {
     /// Writes what there is to send on a connection, as whole frames, as far as `out` has room.
     public mutating func transmit(on key: ConnectionKey, into out: inout OutputRawSpan, now: Instant) {
         guard let slot = slot(key) else { return }
-        // The peer took what it was given before; for what is left now its time begins again.
+        // The peer took what it was given before; for what is left now its time begins again (C-61).
         connections[slot]!.transmitAskedAt = now
         guard connections[slot]!.outbox.write(into: &out) else { return armConnection(slot) }
         guard let link = connections[slot]!.linkSlot else { return connections[slot]!.transmitAskedAt = nil }
@@ -143,7 +143,7 @@ public struct RelayEngine: ~Copyable {
 
     // MARK: The operator
 
-    /// Ends every connection and link of an account, whose credential no longer holds (Specs/hostile.md row 24).
+    /// Ends every connection and link of an account, whose credential no longer holds (C-28, Specs/hostile.md row 24).
     public mutating func revoke(_ account: AccountName, now: Instant) {
         for slot in links.indices where links[slot]?.who.account == account {
             if let connection = links[slot]!.connection {
@@ -153,7 +153,7 @@ public struct RelayEngine: ~Copyable {
         }
     }
 
-    /// Admits nobody any more and sends everybody away, to come back after a while or elsewhere.
+    /// Admits nobody any more and sends everybody away, to come back after a while or elsewhere (C-45).
     public mutating func drain(retryAfter: Duration?, redirect: String? = nil, now: Instant) {
         let notice = Notice(code: .draining, retryAfter: retryAfter, redirect: redirect)
         drainNotice = notice
@@ -186,10 +186,10 @@ public struct RelayEngine: ~Copyable {
         }
     }
 
-    /// The goaway's or reject's bytes go into the connection's outbox, and the connection ends behind them.
+    /// The goaway's or reject's bytes go into the connection's outbox, and the connection ends behind them (C-40).
     ///
     /// Before authentication never more than three times what was received, so that nobody can be made to flood another
-    /// (HOSTILE row 32): what is too long is said in fewer words, or not at all.
+    /// (Specs/hostile.md row 32): what is too long is said in fewer words, or not at all (C-15).
     mutating func say(_ type: FrameType, _ notice: Notice, on slot: Int, now: Instant) {
         for words in [notice, notice.withoutReason, Notice(code: notice.code)] {
             let body = type == .reject ? Reject(words).encode() : GoAway(words).encode()

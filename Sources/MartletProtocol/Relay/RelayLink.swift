@@ -8,7 +8,7 @@ struct RelayLink: Sendable {
     static let maxHeldByteCount = 64 * 1024
     /// Bytes that wait for a device or its acknowledgement, objects counted, beyond which its rooms hold messages back.
     static let holdingByteCount = 512 * 1024
-    /// The same at the most; a session that wants more is reset (HOSTILE row 20).
+    /// The same at the most; a session that wants more is reset (Specs/hostile.md row 20).
     static let maxQueuedByteCount = 960 * 1024
     /// What a frame that waits costs beside its bytes: its place in the queue and its body's objects.
     static let entryByteCount = 192

@@ -28,7 +28,7 @@ public struct LogEntry: Sendable {
     }
 }
 
-/// A device as rooms know it; the account is part of it, so nobody can speak for another's device.
+/// A device as rooms know it; the account is part of it, so nobody can speak for another's device (C-2).
 public struct DeviceKey: Hashable, Sendable {
     /// The account the device authenticated as.
     public var account: AccountName

@@ -6,14 +6,14 @@ public import MartletWire
 /// Called for every connection, so it may take its time but not for ever: after `RelayConfiguration.authTimeout` the
 /// connection is closed and the task that asks is cancelled.
 public protocol Authenticator: Sendable {
-    /// The account that a client may act as; often the one it asks for.
+    /// The account that a client may act as; often the one it asks for (C-26).
     ///
     /// Throws `AuthenticationFailure` to turn it away. Any other error is reported as `RelayEvent.authenticatorFailed`
     /// and told to the client as `serverBusy`, since it is not the client's fault.
     func authenticate(_ request: AuthenticationRequest) async throws -> AccountName
 }
 
-/// Why a client is turned away, and what it may do next.
+/// Why a client is turned away, and what it may do next (C-27).
 public struct AuthenticationFailure: Error, Equatable, Sendable {
     /// What is said to the client.
     public var notice: Notice

@@ -1,4 +1,4 @@
-/// Where a server is, as people write it: `martlets://chat.example.com:7227`.
+/// Where a server is, as people write it: `martlets://chat.example.com:7227` (C-58).
 public struct Endpoint: Hashable, Sendable {
     /// Whether the connection is encrypted, as the URL scheme says.
     public enum Security: Sendable {

@@ -3,7 +3,7 @@
 /// Addresses come in as names are resolved. One attempt starts every `attemptDelay`, the next at once when one fails;
 /// the first that connects wins and the others are abandoned. When nothing is left to try, or at the deadline, the race
 /// is lost with the failure of every attempt. The race does nothing itself: feed it what happened, then drain
-/// `nextOutput` until it says wait.
+/// `nextOutput` until it says wait (C-59).
 public struct ConnectionRace: Sendable, Equatable {
     /// What the shell has to do.
     public enum Output: Sendable, Equatable {

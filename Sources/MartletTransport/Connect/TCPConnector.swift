@@ -3,7 +3,8 @@
 public final class TCPConnector: @unchecked Sendable {
     /// What can be set on a race.
     public struct Options: Sendable {
-        /// How long one attempt is given before the next starts beside it (RFC 8305 §5, Connection Attempt Delay).
+        /// How long one attempt is given before the next starts beside it (RFC 8305 §5, Connection Attempt Delay;
+        /// C-59).
         public var attemptDelay: Duration = .milliseconds(250)
         /// For all of it, resolution included.
         public var timeout: Duration = .seconds(15)

@@ -9,7 +9,7 @@ public struct TCPOptions: Sendable, Equatable {
     /// TCP_USER_TIMEOUT: how long sent bytes may stay unacknowledged before the kernel gives the connection up.
     /// nil leaves it to the system.
     public var userTimeout: Duration?
-    /// How long `close(afterFlush: true)` may take in all; then the connection is reset.
+    /// How long `close(afterFlush: true)` may take in all; then the connection is reset (C-40, C-60).
     public var closeTimeout: Duration = .seconds(1)
     /// SO_SNDBUF in bytes; nil leaves it to the system, which adapts it.
     public var sendBufferByteCount: Int?

@@ -5,6 +5,7 @@ import Testing
 
 /// From the dial to the welcome, in every order in which things may come.
 @Suite struct ClientEngineConnectionTests {
+    // C-12
     @Test func `the credential after the carrier: hello waits for it`() throws {
         let stage = ClientStage()
         stage.givesCredentials = false
@@ -91,6 +92,7 @@ import Testing
         #expect(stage.connection != first)
     }
 
+    // C-60
     @Test(arguments: [true, false]) func `a handshake that nobody answers ends by its deadline`(hasCredential: Bool) {
         let stage = ClientStage()
         stage.givesCredentials = hasCredential
@@ -116,6 +118,7 @@ import Testing
         #expect(stage.outputs.contains(.close(first, graceful: false)))
     }
 
+    // C-43, C-44
     @Test(arguments: [
         (ErrorCode.forbidden, StopReason.forbidden), (.revoked, .revoked), (.replaced, .replaced),
         (.unsupportedVersion, .unsupportedVersion),
@@ -133,6 +136,7 @@ import Testing
         #expect(stage.engine.status.state == .connecting(attempt: 1))
     }
 
+    // C-43
     @Test func `a credential is refused once with another try, twice for good`() {
         let stage = ClientStage()
         stage.act { $0.start(now: $1) }
@@ -145,6 +149,7 @@ import Testing
         #expect(stage.engine.status.state == .stopped(.unauthenticated))
     }
 
+    // C-43
     @Test(arguments: [ErrorCode.serverBusy, .draining, .tooManyLinks])
     func `the server says when to come again`(code: ErrorCode) {
         let stage = ClientStage()
@@ -159,6 +164,7 @@ import Testing
         #expect(until - stage.now <= .seconds(21))
     }
 
+    // C-58
     @Test func `the server says where to go, and the next attempt after that is the configured one`() {
         let stage = ClientStage()
         stage.act { $0.start(now: $1) }
@@ -170,6 +176,7 @@ import Testing
         #expect(stage.outputs.contains(.connect(stage.connection, redirect: nil)))
     }
 
+    // C-43
     @Test func `a goaway with a redirect moves a client that is online`() {
         let stage = ClientStage()
         stage.goOnline(.lobby)
@@ -181,6 +188,7 @@ import Testing
         #expect(stage.log.last(Hello.self)?.resume?.link == LinkID(rawValue: 7))
     }
 
+    // C-12, C-14, C-21, C-29
     @Test func `a resume names the link, its token and how far each session has come`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
@@ -189,6 +197,9 @@ import Testing
         stage.run(for: .seconds(13))
         stage.accept()
         let hello = try #require(stage.log.last(Hello.self))
+        let header = try #require(stage.log.frames.first?.header)
+        #expect((header.session, header.sequence, header.timestamp) == (.control, 0, 0))
+        #expect((header.version, header.compression) == (WireVersion(major: 1, minor: 0), .none))
         #expect(hello.resume?.token == ResumeToken(1, 2, 3, 1))
         #expect(
             hello.resume?.positions == [
@@ -208,6 +219,7 @@ import Testing
         #expect(stage.log.all(Open.self).isEmpty)
     }
 
+    // C-34, C-36
     @Test func `a resume that is refused goes on as a new link on the same connection`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
@@ -234,6 +246,7 @@ import Testing
         #expect(stage.engine.status.epoch == 1)
     }
 
+    // C-20
     @Test func `a welcome is held to what was offered`() throws {
         let stage = ClientStage { $0.limits = Limits(maxMessageByteCount: 20_000) }
         let room = stage.act { engine, now in try? engine.open(.lobby, now: now) }
@@ -273,6 +286,7 @@ import Testing
         #expect(stage.engine.status.lastFailure == .lost)
     }
 
+    // C-4
     @Test func `events of connections that are over change nothing`() {
         let stage = ClientStage()
         stage.goOnline(.lobby)

@@ -19,6 +19,26 @@ import Testing
             room.map { stage.events(in: $0) } == [.opened(head: 3, first: 1, members: [.bob]), .gap(1...3)])
     }
 
+    // C-46
+    @Test func `a frame that takes long shows that the server lives`() throws {
+        let stage = ClientStage()
+        let room = stage.goOnline(.lobby)
+        try stage.act { engine, now in
+            _ = try engine.request(.locate, to: .bob, in: room, deadline: .seconds(60), now: now)
+        }
+        stage.acknowledge(2)
+        for byte in stage.maker.frame(Gap(offsets: 1...2), on: .first).prefix(25) {
+            stage.run(for: .seconds(1))
+            stage.send([byte])
+        }
+        #expect(stage.engine.status.isOnline)
+        #expect(stage.log.all(Ping.self).isEmpty)
+        // What has stopped to come is asked after.
+        stage.run(for: .seconds(4))
+        #expect(stage.log.all(Ping.self).count == 1)
+    }
+
+    //
     @Test func `offsets only rise: what is repeated is dropped, and its credit goes back`() {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby, RoomOptions(cursor: 4))
@@ -138,6 +158,7 @@ import Testing
         #expect(stage.engine.status.isOnline)
     }
 
+    // C-40
     @Test func `frames behind a goaway are not looked at`() {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
@@ -149,6 +170,7 @@ import Testing
         #expect(stage.engine.status.lastFailure == .refused(retryAfter: nil))
     }
 
+    // C-19
     @Test func `on datagrams, frames that overtake the welcome come again`() {
         let stage = ClientStage { $0.carrier = .unreliable }
         let room = stage.act { engine, now in try? engine.open(.lobby, now: now) }

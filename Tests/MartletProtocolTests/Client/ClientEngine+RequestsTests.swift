@@ -88,6 +88,7 @@ import Testing
                 .response(request: number, .answered(status: .none, reason: nil, content: nil))))
     }
 
+    // C-36
     @Test func `a link that is lost fails what was under way on it; what had not left goes out on the next`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)

@@ -64,6 +64,7 @@ import Testing
         #expect(stage.count(.stopped) == 1)
     }
 
+    // C-7
     @Test func `a stop sends what is left, then the goodbye, and hears no more`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
@@ -163,6 +164,7 @@ import Testing
         #expect(stage.outputs.contains(.close(old, graceful: false)))
     }
 
+    // C-51, C-54
     @Test func `a path that left the address in place makes the client ask`() {
         let stage = stage(at: .online)
         stage.act { $0.pathChanged(to: Self.wifi(1, "10.0.0.1"), now: $1) }
@@ -170,6 +172,7 @@ import Testing
         #expect(stage.log.all(Ping.self).count == 1)
     }
 
+    // C-54
     @Test func `another path while it dials: the dial begins again on that`() {
         let stage = ClientStage()
         stage.act { $0.pathChanged(to: Self.wifi(1), now: $1) }
@@ -187,6 +190,16 @@ import Testing
         stage.run(for: .seconds(60))
         #expect(stage.states.contains { if case .waiting = $0 { true } else { false } })
         #expect(stage.engine.status.lastFailure != nil)
+    }
+
+    // C-49
+    @Test(arguments: [nil, 20]) func `a server may ask for a shorter interval`(hint: Int?) {
+        let stage = ClientStage()
+        stage.act { $0.start(now: $1) }
+        stage.accept()
+        stage.welcome(heartbeatInterval: hint.map { .seconds($0) })
+        stage.run(for: .seconds(20))
+        #expect(stage.log.all(Ping.self).count == (hint == nil ? 0 : 1))
     }
 
     @Test func `counters and round trips outlive links`() throws {

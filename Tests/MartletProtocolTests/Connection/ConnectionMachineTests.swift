@@ -20,6 +20,7 @@ import Testing
         #expect(machine.state == .disconnected)
     }
 
+    // C-4
     @Test func `Dialling is single flight: a second wish to connect opens nothing`() {
         var machine = ConnectionMachine()
         _ = machine.handle(.connect, now: .zero)
@@ -36,6 +37,7 @@ import Testing
         #expect(machine.state == .connecting(second))
     }
 
+    // C-4
     @Test func `What an older attempt reports is stale and changes nothing`() {
         var machine = machineThatIs(.established)
         _ = machine.handle(.reconnect, now: .zero)
@@ -55,6 +57,7 @@ import Testing
         #expect(machine.state == .disconnected)
     }
 
+    // C-5, C-60
     @Test(arguments: [
         (State.connecting(ConnectionID(rawValue: 1)), 15, ConnectionMachine.CloseCause.connectTimedOut),
         (.connected(ConnectionID(rawValue: 1), .awaitingWelcome), 10, .handshakeTimedOut),

@@ -29,6 +29,7 @@ import Testing
         deadline           -         xC>disc      xC>disc      -            xC>disc
         """
 
+    // C-6
     @Test func `Every state does with every event what the table says`() {
         var actual: [[String]] = [["event"] + Self.states.map(name)]
         for event in Self.events {
@@ -51,6 +52,7 @@ import Testing
         #expect(Self.states.count == Machine.Phase.allCases.count)
     }
 
+    // C-6
     @Test func `An unexpected event is reported with the state that did not expect it`() {
         var machine = machineThatIs(.established)
         let answer = machine.handle(.welcome(Self.id), now: .zero)

@@ -7,6 +7,7 @@ import Testing
     private let mobile = PathStatus(
         isUp: true, kind: .cellular, network: NetworkID(rawValue: 2), addresses: ["198.51.100.9"])
 
+    // C-54
     @Test func `The connection's address has gone: redial`() {
         #expect(PathChange(from: home, to: mobile, localAddress: "192.0.2.7") == .redial)
         var renumbered = home
@@ -21,6 +22,7 @@ import Testing
         #expect(PathChange(from: mobile, to: both, localAddress: "198.51.100.9") == .probe)
     }
 
+    // C-54
     @Test func `The same network comes back: probe`() {
         #expect(PathChange(from: .down, to: home, localAddress: "192.0.2.7") == .probe)
     }

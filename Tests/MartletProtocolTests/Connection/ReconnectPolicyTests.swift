@@ -9,6 +9,7 @@ import Testing
 
     private func at(_ duration: Duration) -> Instant { .zero + duration }
 
+    // C-55
     @Test func `The ceiling of a wait doubles from the base to the cap`() {
         var policy = ReconnectPolicy()
         let ceilings = (1...7).map { attempt in
@@ -49,6 +50,7 @@ import Testing
         #expect(policy.deadline == nil)
     }
 
+    // C-56
     @Test func `A connection that was healthy starts the count over, one that was not does not`() {
         var policy = ReconnectPolicy()
         _ = policy.failed(.unreachable, now: .zero, random: half)
@@ -71,6 +73,7 @@ import Testing
         }
     }
 
+    // C-57
     @Test func `Cellular coming up is used after 1 s, and so is a path of unknown kind`() {
         for kind in [PathKind.cellular, .other] {
             var policy = pausedPolicy()
@@ -98,6 +101,7 @@ import Testing
         #expect(policy.failed(.redirected(retryAfter: nil), now: .zero, random: half) == .paused(.noPath))
     }
 
+    // C-56, C-57
     @Test func `A new path cuts a wait short and starts the count over`() {
         var policy = ReconnectPolicy()
         _ = policy.pathChanged(to: cellular, now: .zero)
@@ -140,6 +144,7 @@ import Testing
         #expect(middle == .wait(until: at(.milliseconds(20_500)), .serverAsked))
     }
 
+    // C-57
     @Test func `A server can ask for an hour at most and not for less than nothing`() {
         var policy = ReconnectPolicy()
         let long = policy.failed(.refused(retryAfter: .seconds(1_000_000)), now: .zero, random: 0)
@@ -154,6 +159,7 @@ import Testing
         #expect(answer == .wait(until: at(.milliseconds(500)), .backoff(attempt: 1)))
     }
 
+    // C-57
     @Test func `A new path does not cut the server's wait short, a pause included`() {
         var policy = ReconnectPolicy()
         _ = policy.pathChanged(to: cellular, now: .zero)
@@ -172,6 +178,7 @@ import Testing
         #expect(policy.attempt == 0)
     }
 
+    // C-58
     @Test func `Redirects that go round in circles end in backoff`() {
         var policy = ReconnectPolicy()
         for _ in 0..<ReconnectPolicy.maxRedirectCount {
@@ -199,6 +206,7 @@ import Testing
         #expect(again == .wait(until: at(.seconds(1)), .backoff(attempt: 2)))
     }
 
+    // C-44
     @Test(arguments: [
         (ConnectionFailure.revoked, StopReason.revoked), (.forbidden, .forbidden), (.replaced, .replaced),
         (.unsupportedVersion, .unsupportedVersion),

@@ -21,6 +21,7 @@ import Testing
         suspended   conservative  none     none   none   none   none   none
         """
 
+    // C-48
     @Test func `Every mode, strategy and quality has the interval of the table`() {
         let roundTrips: [Int?] = [nil, 50, 250, 400, 600, 1000]
         var actual = [["mode", "strategy"] + roundTrips.map { $0.map(String.init) ?? "unknown" }]
@@ -46,6 +47,7 @@ import Testing
         #expect(parts.duration(random: Self.middle) == .milliseconds(interval))
     }
 
+    // C-48
     @Test func `Jitter is at most a tenth, to either side`() {
         let parts = HeartbeatInterval(roundTrip: .milliseconds(50))
         #expect(parts.duration(random: 0) == .seconds(27))
@@ -53,6 +55,7 @@ import Testing
         #expect(parts.duration(random: .max)! > .milliseconds(32_999))
     }
 
+    // C-49
     @Test func `A limit shortens the interval, not below the shortest of the mode`() {
         var parts = HeartbeatInterval(roundTrip: .milliseconds(50), limit: .seconds(20))
         #expect(parts.duration(random: .max) == .seconds(20))

@@ -16,6 +16,7 @@ import Testing
         #expect(heartbeat.deadlinePassed(now: at(45), random: 7) == .sendPing(nonce: 7))
     }
 
+    // C-46
     @Test func `Any frame is proof of life and puts the ping off`() {
         var heartbeat = idle()
         for second in stride(from: 10.0, through: 600, by: 10) {
@@ -81,6 +82,7 @@ import Testing
         #expect(heartbeat.deadlinePassed(now: at(47), random: 2) == .none)
     }
 
+    // C-47
     @Test func `While an answer is expected the silence is 4 s at most`() {
         var heartbeat = idle()
         heartbeat.received(now: at(10))
@@ -103,6 +105,7 @@ import Testing
         #expect(heartbeat.deadline == at(45))
     }
 
+    // C-47
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
     func `A dead peer is declared dead within 10 s while something is unacknowledged, else within the interval and 5 s`(
         seed: UInt64
@@ -146,6 +149,7 @@ import Testing
         }
     }
 
+    // C-47
     @Test func `The second ping waits for two timeouts, between 2 s and 2.4 s`() {
         for (timeout, wait) in [(200, 2.0), (1100, 2.2), (60_000, 2.4)] {
             var heartbeat = idle()
@@ -155,6 +159,7 @@ import Testing
         }
     }
 
+    // C-51
     @Test func `Coming to the foreground asks at once`() {
         var heartbeat = Heartbeat(mode: .background, now: .zero, random: middle)
         #expect(heartbeat.deadline == at(135))
@@ -182,6 +187,7 @@ import Testing
         }
     }
 
+    // C-51
     @Test func `Waking asks at once and forgets what was asked before`() {
         var heartbeat = idle()
         _ = heartbeat.deadlinePassed(now: at(45), random: 1)
@@ -191,6 +197,7 @@ import Testing
         #expect(heartbeat.deadlinePassed(now: at(3604), random: 5) == .dead)
     }
 
+    // C-51
     @Test func `A timer that slept with the process asks afresh and does not declare the peer dead`() {
         var heartbeat = idle()
         _ = heartbeat.deadlinePassed(now: at(45), random: 1)

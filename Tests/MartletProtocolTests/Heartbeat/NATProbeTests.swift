@@ -29,6 +29,7 @@ import Testing
         #expect(probe.interval(now: at(5000)) == NATProbe.maximum)
     }
 
+    // C-50
     @Test(arguments: [20, 31, 45, 60, 100, 119, 240, 300, 299, 600, 1190])
     func `The search ends just below the translator's limit and then breaks nothing more`(limit: Int) {
         var probe = NATProbe(network: home)
@@ -56,6 +57,7 @@ import Testing
         #expect(probe.interval(now: at(1000)) == NATProbe.minimum)
     }
 
+    // C-50
     @Test func `A failure within 30 s after a path change is not the translator's`() {
         var probe = NATProbe(network: home)
         probe.survived(.seconds(60), now: at(60))

@@ -5,6 +5,7 @@ import Testing
 
 /// What a server may do to a client, by the rows of Specs/hostile.md.
 @Suite struct ClientHostileTests {
+    // C-41
     @Test(arguments: Fault.all)
     func `a fault is named to the server, the connection ends, and another is tried`(fault: Fault) throws {
         let stage = ClientStage()
@@ -44,6 +45,7 @@ import Testing
         }
     }
 
+    // C-19, Specs/hostile.md row 4
     @Test func `row 04 the first frame is no welcome`() {
         let stage = ClientStage()
         stage.act { $0.start(now: $1) }
@@ -52,6 +54,7 @@ import Testing
         #expect(stage.farewell == .protocolViolation)
     }
 
+    // C-20, C-32
     @Test func `row 04 a welcome that does not fit its hello`() throws {
         let fresh = ClientStage()
         fresh.act { $0.start(now: $1) }
@@ -70,6 +73,7 @@ import Testing
         }
     }
 
+    // C-60, Specs/hostile.md row 5
     @Test func `row 05 a frame that is never whole`() {
         let stage = ClientStage()
         stage.answersPings = true
@@ -198,6 +202,7 @@ import Testing
         #expect(stage.engine.status.state == .stopped(.revoked))
     }
 
+    // C-53, Specs/hostile.md row 26
     @Test func `row 26 a clock that stood still for an hour asks before it concludes`() throws {
         let stage = ClientStage()
         stage.answersPings = true

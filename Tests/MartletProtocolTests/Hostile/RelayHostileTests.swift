@@ -6,6 +6,7 @@ import Testing
 
 /// What a peer may do to a relay, by the rows of Specs/hostile.md: the code it is told, the end, and the bound.
 @Suite struct RelayHostileTests {
+    // C-41, C-42
     @Test(arguments: Fault.all)
     func `a fault is named to the peer, its connection ends, and its link resumes with nothing lost`(fault: Fault)
         throws
@@ -48,6 +49,7 @@ import Testing
         #expect(peer.log.byteCount <= 3 * bytes.count)
     }
 
+    // C-22, Specs/hostile.md row 2
     @Test func `row 02 what is spoken is named`() throws {
         let stage = RelayStage()
         let peer = stage.member("mallory")
@@ -62,6 +64,7 @@ import Testing
         #expect(other.farewell == .unsupportedVersion)
     }
 
+    // C-13, Specs/hostile.md row 4
     @Test func `row 04 the first frame is not hello: refused by its header`() throws {
         let stage = RelayStage()
         let peer = try #require(stage.connect())
@@ -71,6 +74,7 @@ import Testing
         #expect(stage.heldByteCount(peer) <= 4096)
     }
 
+    // C-8, C-10, Specs/hostile.md row 5
     @Test func `row 05 bytes drip in before hello`() throws {
         let stage = RelayStage()
         let peer = try #require(stage.connect())
@@ -84,6 +88,7 @@ import Testing
         #expect(peer.closedAt == began + .seconds(5))
     }
 
+    // C-60, Specs/hostile.md row 5
     @Test func `row 05 a frame that is never whole`() {
         let stage = RelayStage()
         let peer = stage.member("mallory", of: .lobby)
@@ -99,6 +104,7 @@ import Testing
         #expect(peer.closedAt == began + .seconds(30))
     }
 
+    // C-8, Specs/hostile.md row 6
     @Test func `row 06 a peer that is never let in, whatever it says`() throws {
         let stage = RelayStage()
         stage.relay.authenticationDelay = .seconds(60)
@@ -114,6 +120,7 @@ import Testing
         #expect(peer.closedAt == began + .seconds(10))
     }
 
+    // C-9, Specs/hostile.md row 6
     @Test func `row 06 more behind a hello than may be held`() throws {
         let stage = RelayStage()
         stage.relay.authenticationDelay = .seconds(1)
@@ -273,6 +280,7 @@ import Testing
         #expect(mallory.farewell == .ackTimeout)
     }
 
+    // C-61, Specs/hostile.md row 20
     @Test func `row 20 a peer that never reads goes after 10 s, within a megabyte, and others do not notice`() {
         let stage = RelayStage()
         let mallory = stage.member("mallory", of: .lobby)
@@ -324,6 +332,7 @@ import Testing
         #expect(alice.closedAt == nil)
     }
 
+    // C-15, Specs/hostile.md row 32
     @Test func `row 32 nobody is made to answer with more than three times what was asked`() throws {
         let stage = RelayStage()
         let redirect = "martlet://" + String(repeating: "b", count: 500)

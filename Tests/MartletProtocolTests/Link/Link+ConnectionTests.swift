@@ -9,6 +9,7 @@ import Testing
 
     // MARK: Resume
 
+    // C-33
     @Test(arguments: carriers, 1...20 as ClosedRange<UInt64>)
     func `cuts at any moment lose nothing and double nothing`(carrier: Carrier, seed: UInt64) throws {
         let path = LinkPath(bytesPerSecond: 200_000, lostPerMille: 20, doubledPerMille: 20, overtakenPerMille: 50)
@@ -41,6 +42,7 @@ import Testing
         #expect(pair.client.link.flight.inFlight == 0)
     }
 
+    // C-16
     @Test func `what waits goes out right behind the hello, within the early limit`() throws {
         let pair = LinkPair(.reliable)
         let session = try pair.open()
@@ -59,6 +61,7 @@ import Testing
         #expect(pair.client.link.counters.retransmissions == 0)
     }
 
+    // C-16
     @Test func `a frame that is too long for the early limit waits for the answer`() throws {
         let pair = LinkPair(.reliable)
         let session = try pair.open()
@@ -72,6 +75,7 @@ import Testing
         #expect(LinkPair.numbers(pair.relay.bodies(on: session)) == [1])
     }
 
+    // C-33
     @Test func `what the peer has is not sent again, and what it holds out of order neither`() throws {
         let pair = LinkPair(.unreliable)
         let session = try pair.open()
@@ -104,6 +108,7 @@ import Testing
         #expect(LinkPair.numbers(pair.relay.bodies(on: session)) == Array(1...100))
     }
 
+    // C-30
     @Test func `a resume that cannot be whole is refused whole`() throws {
         let pair = LinkPair(.reliable)
         let session = try pair.open()
@@ -125,6 +130,7 @@ import Testing
         #expect(pair.client.link.canResume(from: [SessionPosition(session: session, received: 3)]))
     }
 
+    // C-33
     @Test(arguments: carriers) func `a close whose last acknowledgement is lost with the connection ends anyway`(
         carrier: Carrier
     ) throws {
@@ -154,6 +160,7 @@ import Testing
         #expect(pair.relay.demands.isEmpty)
     }
 
+    // C-33
     @Test func `what was said on a session that was closed before the peer heard of it is said after a resume`() throws
     {
         let pair = LinkPair(.reliable)
@@ -170,6 +177,7 @@ import Testing
         #expect(pair.client.link.sessionCount == 1 && pair.relay.link.sessionCount == 1)
     }
 
+    // C-17
     @Test func `larger limits reach sessions that were opened ahead of them`() throws {
         let pair = LinkPair(.reliable, limits: .minimum, connected: false)
         let name = RoomName.named("lobby")

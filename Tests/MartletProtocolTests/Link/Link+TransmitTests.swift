@@ -250,6 +250,7 @@ import Testing
         #expect(pair.frames.map(\.header.type) == [.ack, .pong, .data])
     }
 
+    // C-2
     @Test func `without a connection there is nothing to write and nothing to wait for`() throws {
         let pair = LinkPair(.reliable)
         let session = try pair.open()

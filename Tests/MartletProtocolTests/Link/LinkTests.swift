@@ -151,6 +151,7 @@ import Testing
         #expect(pair.relay.fault == nil)
     }
 
+    // C-25
     @Test func `a link opens as many sessions as both sides hold, and no more than a resume can name`() throws {
         let lobby = RoomName.named("lobby")
         let small = LinkPair(.reliable, limits: Limits(maxSessions: 3))

@@ -6,6 +6,7 @@ import Testing
 
 /// From accept to close at a relay: who is let in, as what, and who is not.
 @Suite struct RelayEngineConnectionsTests {
+    // C-8, C-9
     @Test func `a hello is answered when it is known who that is, and not read further before`() throws {
         let stage = RelayStage()
         stage.relay.authenticationDelay = .seconds(2)
@@ -23,6 +24,7 @@ import Testing
         #expect(stage.relay.notes == [.linked(DeviceKey(account: .alice, device: DeviceID(rawValue: 1)), welcome.link)])
     }
 
+    // C-18
     @Test func `what comes behind a hello is heard when the peer has been let in`() throws {
         let stage = RelayStage()
         stage.relay.authenticationDelay = .seconds(1)
@@ -44,6 +46,26 @@ import Testing
         peer.send(Array(bytes.dropFirst(50)))
         stage.run(for: .seconds(120))
         #expect(peer.closedAt == nil)
+    }
+
+    // C-14
+    @Test func `the handshake has no timestamp, and none is echoed`() throws {
+        let stage = RelayStage()
+        stage.run(for: .seconds(3))
+        let silent = try #require(stage.connect())
+        silent.say(Ping(nonce: 1))
+        let first = stage.member("alice")
+        let welcome = try #require(first.log.last(Welcome.self))
+        stage.run(for: .seconds(3))
+        first.cut()
+        let second = try #require(stage.connect())
+        second.greet("alice", resume: point(welcome, token: ResumeToken(9, 9, 9, 9)))
+        second.greet("alice", resume: point(welcome))
+        stage.run(for: .milliseconds(25))
+        let frames = silent.log.frames + first.log.frames + second.log.frames
+        #expect(frames.map(\.type) == [.goaway, .welcome, .reject, .welcome, .ack])
+        #expect(frames.dropLast().map(\.header.timestamp) == [0, 0, 0, 0])
+        #expect(second.log.all(Ack.self).map(\.echo) == [nil])
     }
 
     @Test func `limits and features are the lower of both sides'`() throws {
@@ -81,6 +103,7 @@ import Testing
         #expect(peer.log.frames.isEmpty)
     }
 
+    // C-11
     @Test func `as many connections as may, and one that ends makes room`() throws {
         let stage = RelayStage { $0.maxConnections = 2 }
         let first = try #require(stage.connect())
@@ -109,6 +132,7 @@ import Testing
         ResumePoint(link: welcome.link, token: token ?? welcome.resumeToken, positions: positions)
     }
 
+    // C-32, C-37
     @Test func `a link is resumed with its token, once, and its epoch rises`() throws {
         let stage = RelayStage()
         let first = stage.member("alice")
@@ -131,6 +155,7 @@ import Testing
         #expect(second.closedAt == nil)
     }
 
+    // C-31
     @Test func `a resume is refused whole when a position cannot be continued from`() throws {
         let stage = RelayStage()
         let first = stage.member("alice", of: .lobby)
@@ -146,6 +171,7 @@ import Testing
         #expect(stage.relay.engine.statistics.resumesRefused == 2)
     }
 
+    // C-34
     @Test func `after a refused resume the same connection begins a new link, and early frames are passed over`() throws
     {
         let stage = RelayStage()
@@ -170,6 +196,7 @@ import Testing
         #expect(stage.relay.log[.lobby] == nil)
     }
 
+    // C-38, Specs/hostile.md row 22
     @Test func `the older connection of a link is told, and what it says no longer counts`() throws {
         let stage = RelayStage()
         let older = stage.member("alice", of: .lobby)
@@ -193,6 +220,7 @@ import Testing
         #expect(older.farewell == .staleEpoch)
     }
 
+    // C-2, C-39
     @Test func `a device that begins a new link takes the place of its old one`() throws {
         let stage = RelayStage()
         let older = stage.member("alice", of: .lobby)
@@ -222,7 +250,9 @@ import Testing
         #expect(stage.relay.engine.statistics.faults == 0)
     }
 
+    // C-41, C-52
     @Test func `a connection that is silent for longer than any heartbeat ends without a word`() throws {
+        #expect(RelayConfiguration().idleTimeout >= HeartbeatInterval.lowPowerRange.upperBound + .seconds(5))
         let stage = RelayStage { $0.idleTimeout = .seconds(100) }
         let peer = stage.member("alice")
         let other = stage.member("bob")
@@ -236,6 +266,7 @@ import Testing
         #expect(other.closedAt != nil)
     }
 
+    // C-13
     @Test func `on datagrams, frames that overtake the hello come again`() throws {
         let stage = RelayStage()
         let peer = try #require(stage.connect(.unreliable))

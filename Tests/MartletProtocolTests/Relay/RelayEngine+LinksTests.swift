@@ -15,6 +15,7 @@ import Testing
 
     // MARK: Suspended links
 
+    // C-31, C-60
     @Test func `a suspended link is kept for its lifetime and no longer`() throws {
         let stage = RelayStage()
         let early = stage.member("alice")
@@ -29,6 +30,7 @@ import Testing
         #expect(stage.relay.notes.contains { if case .ended(let who, _) = $0 { who.account == .bob } else { false } })
     }
 
+    // C-62
     @Test func `beyond the bound, the link that has been suspended for longest goes`() throws {
         let stage = RelayStage { $0.maxSuspendedLinks = 2 }
         let peers = ["a", "b", "c"].map { stage.member($0) }
@@ -67,6 +69,7 @@ import Testing
         #expect(stage.relay.engine.statistics.suspendedLinks == 2)
     }
 
+    // C-42
     @Test func `a device that takes its leave is gone at once, one that had a fault is waited for`() throws {
         let stage = RelayStage()
         let polite = stage.member("alice", of: .lobby)
@@ -256,6 +259,7 @@ import Testing
         #expect(peer.log.all(Response.self).count == 1)
     }
 
+    // C-28, Specs/hostile.md row 24
     @Test func `revoke ends every connection and link of the account and no other`() throws {
         let stage = RelayStage()
         let phone = stage.member("alice", device: 1, of: .lobby)
@@ -273,6 +277,7 @@ import Testing
         #expect(bob.log.all(Transient.self).last?.content == .presence(.left))
     }
 
+    // C-45
     @Test func `drain sends everybody away and lets nobody in`() throws {
         let stage = RelayStage()
         let alice = stage.member("alice", of: .lobby)

@@ -99,6 +99,7 @@ import Testing
         #expect(script.drain() == [.append([10])])
     }
 
+    // C-2
     @Test func `nobody can use another's counters up`() {
         var script = RoomScript("alice", "bob", "alice/2")
         script.fill("bob", 1...3)

@@ -26,6 +26,7 @@ import Testing
         #expect(laptop.texts(in: onLaptop) == ["from the phone", "from the laptop"])
     }
 
+    // C-39
     @Test func `a device that appears twice: the older one stops`() throws {
         let world = VirtualWorld()
         let older = world.addClient("alice", device: 7)

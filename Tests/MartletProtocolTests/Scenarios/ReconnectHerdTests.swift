@@ -3,6 +3,7 @@ import Testing
 
 /// What many clients do together when their server dies, in virtual time.
 @Suite struct ReconnectHerdTests {
+    // C-55, Specs/hostile.md row 30
     @Test(arguments: [0, 1, 2, 5, 8, 12, 20] as [UInt64])
     func `After a relay's death 10,000 clients are back within 60 s, at most 1,500 in any second`(downSeconds: UInt64) {
         var random = SplitMix64(seed: downSeconds)

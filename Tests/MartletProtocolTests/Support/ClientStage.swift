@@ -85,19 +85,22 @@ final class ClientStage {
 
     func welcome(
         limits: Limits = Limits(), features: Features = .supported, epoch: UInt32 = 1,
-        resumed: [SessionPosition]? = nil
+        heartbeatInterval: Duration? = nil, resumed: [SessionPosition]? = nil
     ) {
-        say(ClientStage.welcome(limits: limits, features: features, epoch: epoch, resumed: resumed))
+        say(
+            ClientStage.welcome(
+                limits: limits, features: features, epoch: epoch, heartbeatInterval: heartbeatInterval,
+                resumed: resumed))
     }
 
     static func welcome(
         limits: Limits = Limits(), features: Features = .supported, epoch: UInt32 = 1,
-        resumed: [SessionPosition]? = nil
+        heartbeatInterval: Duration? = nil, resumed: [SessionPosition]? = nil
     ) -> Welcome {
         Welcome(
             version: .current, features: features, limits: limits, account: .alice, link: LinkID(rawValue: 7),
             resumeToken: ResumeToken(1, 2, 3, UInt64(epoch)), epoch: Epoch(rawValue: epoch),
-            resumeLifetime: .seconds(300), heartbeatInterval: nil, resumed: resumed)
+            resumeLifetime: .seconds(300), heartbeatInterval: heartbeatInterval, resumed: resumed)
     }
 
     func opened(_ session: SessionID, head: UInt64 = 0) {

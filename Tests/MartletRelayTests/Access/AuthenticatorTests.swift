@@ -14,6 +14,7 @@ struct AuthenticatorTests {
         }
     }
 
+    // C-26
     @Test("let it in under another name")
     func renamed() async throws {
         try await withRelay(authenticator: Oracle { _ in AccountName("guest-1")! }) { _, port in
@@ -23,6 +24,7 @@ struct AuthenticatorTests {
         }
     }
 
+    // C-27
     @Test("turn it away with words")
     func refused() async throws {
         let notice = Notice(code: .forbidden, reason: "not on a Sunday", retryAfter: .seconds(60))
@@ -35,6 +37,7 @@ struct AuthenticatorTests {
         }
     }
 
+    // C-27
     @Test("fail: the client is told to come back, the operator why")
     func failing() async throws {
         struct DatabaseIsDown: Error {}
@@ -76,6 +79,7 @@ struct AuthenticatorTests {
         }
     }
 
+    // C-28
     @Test("say yes too late: the account was revoked meanwhile")
     func revokedMeanwhile() async throws {
         let asked = AsyncStream<Void>.makeStream()

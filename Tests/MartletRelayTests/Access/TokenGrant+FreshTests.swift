@@ -18,6 +18,7 @@ struct TokenGrantFreshTests {
                 == (0x630D_CD29_66C4_3366, 0x9112_5448_BBB2_5B4F, 0xF412_A49C_732D_B2C8, 0xABC1_B858_1BD7_10DD))
     }
 
+    // C-37
     @Test("no two are the same, and each comes with its own digest")
     func fresh() {
         let grants = (0..<100).map { _ in TokenGrant.fresh() }

@@ -26,6 +26,7 @@ struct Row02UnsupportedVersionTests {
         #expect(peer.age == .zero)
     }
 
+    // C-21, C-22
     @Test("an unknown minor version is taken", arguments: Venue.allCases)
     func minor(venue: Venue) async throws {
         try await venue.play { stage in
@@ -37,6 +38,7 @@ struct Row02UnsupportedVersionTests {
         }
     }
 
+    // C-22
     @Test("a hello that speaks no major version of ours is refused", arguments: Venue.allCases)
     func spoken(venue: Venue) async throws {
         try await venue.play { stage in

@@ -37,12 +37,14 @@ struct Row04ExpectedHelloTests {
         }
     }
 
+    // C-13
     @Test("a hello that lacks a field is invalidHello", arguments: Venue.allCases)
     func lacking(venue: Venue) async throws {
         try await venue.play { stage in
             let peer = try await stage.connect()
             await peer.send(Speaker.bytes(.hello, TLVBytes.leaf(.device, [0, 0, 0, 0, 0, 0, 0, 1])))
-            #expect(try await peer.farewell()?.code == .invalidHello)
+            #expect(try await peer.expect(Reject.self).notice.code == .invalidHello)
+            #expect(try await peer.farewell() == nil)
         }
     }
 

@@ -28,6 +28,7 @@ struct Row05SlowlorisTests {
         }
     }
 
+    // C-10
     @Test("a byte a second of a hello does not move the deadline")
     func drip() async throws {
         let hall = VirtualHall()

@@ -14,6 +14,7 @@ struct Row06AuthTimeoutTests {
         #expect(peer.age == .seconds(10))
     }
 
+    // C-9
     @Test("may send 16 KiB ahead and not a byte more, and is answered nothing")
     func ahead() async throws {
         let hall = VirtualHall()
@@ -28,6 +29,7 @@ struct Row06AuthTimeoutTests {
         #expect(try await peer.farewell()?.code == .protocolViolation)
     }
 
+    // C-10
     @Test("does not live longer for resumes in vain", arguments: [1, 4])
     func resumes(tries: Int) async throws {
         let hall = VirtualHall()

@@ -4,6 +4,7 @@ import Testing
 
 @Suite("Row 22: an old connection goes on after a resume")
 struct Row22StaleEpochTests {
+    // C-38
     @Test("it is told, and nothing of it is taken", arguments: Venue.allCases)
     func fenced(venue: Venue) async throws {
         try await venue.play { stage in

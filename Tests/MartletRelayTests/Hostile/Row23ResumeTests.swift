@@ -4,6 +4,7 @@ import Testing
 
 @Suite("Row 23: a resume token that does not hold")
 struct Row23ResumeTests {
+    // C-37
     @Test("used twice: refused, and the connection may begin anew", arguments: Venue.allCases)
     func usedTwice(venue: Venue) async throws {
         try await venue.play { stage in
@@ -21,6 +22,7 @@ struct Row23ResumeTests {
         }
     }
 
+    // C-31, C-35
     @Test("of another account, or of another device", arguments: Venue.allCases)
     func others(venue: Venue) async throws {
         try await venue.play { stage in
@@ -36,6 +38,7 @@ struct Row23ResumeTests {
         }
     }
 
+    // C-34
     @Test("five tries, then the connection ends", arguments: Venue.allCases)
     func tries(venue: Venue) async throws {
         try await venue.play { stage in
@@ -63,6 +66,7 @@ struct Row23ResumeTests {
         #expect(try await second.expect(Reject.self).notice.code == .resumeRejected)
     }
 
+    // C-30
     @Test("positions that cannot be", arguments: Venue.allCases, [2, .max] as [UInt64])
     func positions(venue: Venue, received: UInt64) async throws {
         try await venue.play { stage in

@@ -19,6 +19,7 @@ struct Row32AmplificationTests {
         }
     }
 
+    // C-15
     @Test("a refusal of many words loses words, not its code")
     func refusal() async throws {
         let hall = VirtualHall()

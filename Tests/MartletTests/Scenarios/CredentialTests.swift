@@ -9,6 +9,7 @@ struct CredentialTests {
         try #require(TokenAuthenticator(["alice": "secret"]))
     }
 
+    // C-12
     @Test func `a token is asked for anew for every attempt`() async throws {
         let calls = Counted()
         try await withRelay(authenticator: try authenticator()) { relay in

@@ -92,6 +92,7 @@ struct ReconnectTests {
         await second.shutdown()
     }
 
+    // C-58
     @Test func `a client follows the relay to where it sends it`() async throws {
         try await withRelay { home in
             try await withRelay(authenticator: Redirecting(target: home)) { relay in

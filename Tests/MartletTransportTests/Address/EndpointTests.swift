@@ -2,6 +2,7 @@ import MartletTransport
 import Testing
 
 @Suite struct EndpointTests {
+    // C-58
     @Test(arguments: [
         ("martlet://chat.example.com:99", "chat.example.com", 99, Endpoint.Security.plain),
         ("martlets://chat.example.com", "chat.example.com", 7227, .tls),
@@ -50,6 +51,7 @@ import Testing
         #expect(throws: error) { try Endpoint(parsing: text) }
     }
 
+    // C-58
     @Test func `a text without a scheme is taken as the caller says`() throws {
         #expect(try Endpoint(parsing: "localhost", defaultSecurity: .plain).security == .plain)
     }

@@ -22,6 +22,7 @@ import Testing
         ConnectFailure(endpoint: endpoints(endpoint + 1)[endpoint], address: number.map(address), error: error)
     }
 
+    // C-59
     @Test func `attempts start one delay apart while nobody answers`() {
         var race = race([1, 2, 3])
         #expect(race.nextOutput(now: 0) == .start(attempt: 0, address(1)))
@@ -33,6 +34,7 @@ import Testing
         #expect(race.nextOutput(now: 500) == .wait(until: end))
     }
 
+    // C-59
     @Test func `the first that connects wins, the others are abandoned, and it is said once`() {
         var race = race([1, 2, 3])
         _ = race.nextOutput(now: 0)

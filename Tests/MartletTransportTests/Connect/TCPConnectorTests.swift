@@ -41,6 +41,7 @@ struct TCPConnectorTests {
         }
     }
 
+    // C-59
     @Test(arguments: EventLoop.Backend.allCases)
     func `the endpoint that answers wins over one that is silent`(_ backend: EventLoop.Backend) async throws {
         try await withLoop(backend) { loop in

@@ -83,6 +83,7 @@ struct TCPConnectionCloseTests {
         }
     }
 
+    // C-40, C-60
     @Test(arguments: EventLoop.Backend.allCases)
     func `a peer that never ends is reset when the close timeout is over`(_ backend: EventLoop.Backend) async throws {
         try await withLoop(backend) { loop in
