@@ -140,7 +140,7 @@ extension ClientEngine {
             role: .client, limits: ClientEngine.earlyLimits(configuration), features: [], began: now)
         roomOfSession.removeAll()
         for number in requests.keys.sorted() where requests[number]?.isHanded == true {
-            finishRequest(number, .failed(.resumeRejected), now: now)
+            finishRequest(number, .failed(.resumeRejected), now: now)  // S-57
         }
         for id in roomIDs {
             rooms[id]!.session = nil

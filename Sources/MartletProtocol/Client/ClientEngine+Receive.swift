@@ -95,10 +95,15 @@ extension ClientEngine {
         case .goAway(let goAway):
             take(goAway, now: now)
         case .open(let session, _):
-            // Version 1.0 gives a relay nothing to open.
+            // Version 1.0 gives a relay nothing to open (S-2, S-51).
             link.reset(session, code: .unsupportedKind)
-        case .suspended, .resumed:
-            break
+        case .suspended(let session):
+            if let id = roomOfSession[session] { rooms[id]!.isHeldBack = true }
+        case .resumed(let session, _):
+            guard let id = roomOfSession[session] else { return }
+            rooms[id]!.isHeldBack = false
+            handOver(id, now: now)
+            handRequests(id, now: now)
         }
     }
 

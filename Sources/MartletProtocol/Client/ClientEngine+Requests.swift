@@ -30,16 +30,16 @@ extension ClientEngine {
         let request = ClientRequest(
             room: id, method: method, recipient: recipient, content: content, expires: now + deadline)
         requests[number] = request
-        if room.session != nil, !handRequest(number, now: now) {
+        if room.session != nil, !room.isHeldBack, !handRequest(number, now: now) {
             requests[number] = nil
             throw .queueFull
         }
-        nextRequest += 1
+        nextRequest += 1  // S-54
         timers.set(.request(number), at: request.expires)
         return number
     }
 
-    /// Gives up waiting for an answer; the outcome is `cancelled`.
+    /// Gives up waiting for an answer; the outcome is `cancelled` (S-56).
     public mutating func cancelRequest(_ number: UInt64, now: Instant) {
         finishRequest(number, .failed(.cancelled), now: now)
     }
@@ -73,7 +73,7 @@ extension ClientEngine {
         for number in numbers(of: id) where requests[number]?.isHanded == false { _ = handRequest(number, now: now) }
     }
 
-    /// The session that had a room's requests is gone, and their answers with it.
+    /// The session that had a room's requests is gone, and their answers with it (S-57).
     mutating func failRequests(of id: RoomID, _ code: ErrorCode, onlyHanded: Bool, now: Instant) {
         for number in numbers(of: id) where !onlyHanded || requests[number]?.isHanded == true {
             finishRequest(number, .failed(code), now: now)
@@ -90,7 +90,9 @@ extension ClientEngine {
     }
 
     private mutating func handRequest(_ number: UInt64, now: Instant) -> Bool {
-        guard let waiting = requests[number], let session = rooms[waiting.room]?.session else { return false }
+        guard let waiting = requests[number], let session = rooms[waiting.room]?.session,
+            rooms[waiting.room]?.isHeldBack == false
+        else { return false }
         let request = Request(
             correlation: number, method: waiting.method, deadline: max(waiting.expires - now, .zero),
             recipient: waiting.recipient, sender: nil, content: waiting.content)

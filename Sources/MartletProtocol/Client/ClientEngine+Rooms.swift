@@ -101,14 +101,17 @@ extension ClientEngine {
 
     /// Tells who is there that the user types, or no longer; it may be lost.
     public mutating func setTyping(_ isTyping: Bool, in id: RoomID, now: Instant) {
-        guard let session = rooms[id]?.session else { return }
-        link.sendTransient(EncodedBody(Transient(.typing(isTyping)).encode()), on: session)
+        sendTransient(.typing(isTyping), in: id)
     }
 
     /// Tells who is there something that is worth nothing later; it may be lost.
     public mutating func sendTransient(_ kind: ContentKind, _ content: [UInt8], in id: RoomID, now: Instant) {
-        guard let session = rooms[id]?.session else { return }
-        link.sendTransient(EncodedBody(Transient(.message(kind, content)).encode()), on: session)
+        sendTransient(.message(kind, content), in: id)
+    }
+
+    private mutating func sendTransient(_ content: Transient.Content, in id: RoomID) {
+        guard let room = rooms[id], !room.isHeldBack, let session = room.session else { return }
+        link.sendTransient(EncodedBody(Transient(content).encode()), on: session)
     }
 
     /// Whether the server has all that was given to the client: messages, receipts, answers, and what opened the rooms.
@@ -139,6 +142,7 @@ extension ClientEngine {
         do throws(LinkError) {
             let session = try link.open(open)
             rooms[id]!.session = session
+            rooms[id]!.isHeldBack = false
             roomOfSession[session] = id
             if room.isSuspended { link.suspend(session) }
             handOver(id, now: now)
@@ -156,7 +160,7 @@ extension ClientEngine {
 
     /// Gives the room's session as much as it should hold; only with a connection, so that the rest can be cancelled.
     mutating func handOver(_ id: RoomID, now: Instant) {
-        guard link.isAttached, let session = rooms[id]?.session else { return }
+        guard link.isAttached, rooms[id]?.isHeldBack == false, let session = rooms[id]?.session else { return }
         while let room = rooms[id], room.handed < room.pending.count {
             let message = room.pending[room.handed]
             if message.isDone {

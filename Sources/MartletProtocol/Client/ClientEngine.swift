@@ -166,7 +166,7 @@ public struct ClientEngine: ~Copyable {
     /// When `deadlinePassed` wants to be called.
     public var deadline: Instant? {
         var earliest = timers.earliest
-        // Before the welcome the machine's deadline is the only one: the server may take its time to let us in.
+        // Before the welcome the machine's deadline is the only one: the server may take its time to let us in (S-33).
         let beat = isEstablished ? heartbeat.deadline : nil
         let linkDeadline = isEstablished ? link.deadline : nil
         for candidate in [machine.deadline, policy.deadline, beat, linkDeadline] {
@@ -192,7 +192,7 @@ public struct ClientEngine: ~Copyable {
             case .receipts(let room): sendReceipts(room, now: now)
             case .expiry(let room): expire(room, now: now)
             case .reopen(let room): reopen(room, now: now)
-            case .request(let request): finishRequest(request, .failed(.deadlineExceeded), now: now)
+            case .request(let request): finishRequest(request, .failed(.deadlineExceeded), now: now)  // S-55
             case .frame: if isCarrierUp { fail(.peer(.frameTimeout), now: now) }
             }
         }

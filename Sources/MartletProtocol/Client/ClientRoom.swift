@@ -35,6 +35,8 @@ struct ClientRoom: Sendable {
     var reportedDelivered: UInt64 = 0
     var reportedRead: UInt64 = 0
     var isSuspended = false
+    /// Whether the server has asked to hold back what can wait (S-9).
+    var isHeldBack = false
     var reopenAttempts = 0
 
     init(id: RoomID, name: RoomName, options: RoomOptions) {

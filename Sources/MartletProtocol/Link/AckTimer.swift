@@ -5,7 +5,7 @@
 /// way or the connection is dead, so the first expiry asks with a ping: a pong with the frame still missing sends it
 /// again, silence replaces the connection. Each expiry doubles the timeout; the third in a row without a sign of life
 /// ends the connection. States: idle (nothing outstanding), armed (a deadline), probing (a ping is out). All that is
-/// owned is the deadline and a count.
+/// owned is the deadline and a count (S-29).
 struct AckTimer: Equatable, Sendable {
     /// Expiries in a row, without a frame from the peer between them, after which the connection is replaced.
     static let maxExpiries = 3

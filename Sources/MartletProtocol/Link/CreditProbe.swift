@@ -1,8 +1,8 @@
 /// Asks after credit when frames wait for nothing else (RFC 9293 §3.8.6.1, zero-window probing).
 ///
 /// Credit comes with acknowledgements. When nothing is left to acknowledge and the frame that brought credit was lost,
-/// or the receiver has nothing new to say, nobody would ever speak again; so the side that is stuck asks with a ping.
-/// What is owned is a deadline and a count that doubles it: a consumer may be slow for hours.
+/// or the receiver has nothing new to say, nobody would ever speak again; so the side that is stuck asks with a ping
+/// (S-41). What is owned is a deadline and a count that doubles it: a consumer may be slow for hours.
 struct CreditProbe: Equatable, Sendable {
     /// The longest time between two questions.
     static let maxInterval: Duration = .seconds(60)

@@ -18,7 +18,7 @@ public final class EncodedBody: Sendable {
         }
     }
 
-    /// The default size of a fragment before compression, in bytes.
+    /// The default size of a fragment before compression, in bytes (S-43).
     public static let defaultFragmentByteCount = 16 * 1024
 
     /// All fragments' bytes, one after the other.
@@ -35,7 +35,7 @@ public final class EncodedBody: Sendable {
     }
 
     /// The same with each fragment compressed by itself, since a frame stands alone on the wire; a fragment that would
-    /// not become smaller stays as it is.
+    /// not become smaller stays as it is (S-43).
     public convenience init(
         compressing plain: [UInt8], fragmentByteCount: Int = EncodedBody.defaultFragmentByteCount,
         with deflater: inout Deflater

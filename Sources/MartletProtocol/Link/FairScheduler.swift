@@ -1,13 +1,14 @@
 import MartletWire
 
-/// Which session sends the next frame: deficit round robin over four classes (Shreedhar and Varghese, 1995).
+/// Which session sends the next frame: deficit round robin over four classes (Shreedhar and Varghese, 1995; S-47).
 ///
 /// A round gives each class its quantum of bytes. Within a round the higher class goes first as long as it has bytes
 /// left of its quantum, so an urgent frame that arrives in the middle of a round is the next to be sent; when every
 /// class with work has used its quantum, the next round begins. A class that sends more than it had left (a frame is
 /// never cut) carries the debt into the next round. Within a class, sessions take turns frame by frame.
 ///
-/// Bound: between two turns of a class that has work, all others together send at most `waitBoundByteCount(of:)`.
+/// Bound: between two turns of a class that has work, all others together send at most `waitBoundByteCount(of:)`
+/// (S-48).
 struct FairScheduler: Sendable {
     /// Bytes a class may send in a round, by priority.
     static func quantumByteCount(of priority: Priority) -> Int {

@@ -1,5 +1,5 @@
 /// How many bytes of bulk a link keeps in flight, and when: a delay-based window in the manner of LEDBAT (RFC 6817),
-/// paced (RFC 9002 §7.7).
+/// paced (RFC 9002 §7.7; S-50).
 ///
 /// A carrier that is a stream accepts megabytes into buffers on the way and a typed line would wait behind them. So the
 /// normal and low classes keep only as much in flight as fills the path plus `targetDelay` of queue: the window grows

@@ -49,7 +49,7 @@ extension Link {
         isAckDue = false
         echo = nil
         probe = nil
-        ackTimer.stop()
+        ackTimer.stop()  // S-33
         creditProbe = CreditProbe()
         wasWaitingForRoom = false
         flight.reset()
@@ -128,7 +128,7 @@ extension Link {
             self.ackDeadline = nil
             isAckDue = true
         }
-        if hasUnacknowledged, lastAckProgress + Link.ackTimeout <= now { return .ackTimeout }
+        if hasUnacknowledged, lastAckProgress + Link.ackTimeout <= now { return .ackTimeout }  // S-30
         if creditProbe.expired(now: now, timeout: ackTimeoutInterval) { sendProbe(now: now) }
         let onExpiry = ackTimer.expired(
             now: now, timeout: ackTimeoutInterval, isReliableCarrier: carrier == .reliable)
@@ -147,7 +147,7 @@ extension Link {
     }
 
     var ackTimeoutInterval: Duration {
-        // On a stream the timer asks whether the peer lives, it repairs nothing; a second is soon enough.
+        // On a stream the timer asks whether the peer lives, it repairs nothing; a second is soon enough (S-27).
         carrier == .reliable ? max(rtt.baseTimeout, .seconds(1)) : rtt.baseTimeout
     }
 
@@ -158,7 +158,8 @@ extension Link {
         queueControl(.ping, flags: .ackNow, EncodedBody(Ping(nonce: nonce).encode()))
     }
 
-    /// What is overdue on a carrier that may have lost it goes out again, the oldest frames of each session first.
+    /// What is overdue on a carrier that may have lost it goes out again, the oldest frames of each session first
+    /// (S-27).
     private mutating func loseOverdue(now: Instant) {
         let sentBefore = now + (.zero - rtt.baseTimeout)
         for slot in sessions.indices where sessions[slot].isLive {

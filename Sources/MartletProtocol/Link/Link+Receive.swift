@@ -49,7 +49,7 @@ extension Link {
         guard let arrival = try accept(sequence, header, plain, slot: slot, isInPlace: isInPlace) else {
             return .handled
         }
-        let isUrgent = arrival == .duplicate || header.flags.contains(.ackNow) || sessions[slot].receive.hasGap
+        let isUrgent = arrival == .duplicate || header.flags.contains(.ackNow) || sessions[slot].receive.hasGap  // S-20
         wantAck(of: slot, at: isUrgent || arrival == .dropped ? nil : now + Link.maxAckDelay)
         switch arrival {
         case .duplicate:
@@ -109,15 +109,16 @@ extension Link {
             return nil
         }
         guard header.type == .open else {
-            // On a carrier without order the open may still be under way; what is not acknowledged comes again.
+            // On a carrier without order the open may still be under way; what is not acknowledged comes again (S-15).
             guard carrier == .reliable || isOurs(id) else { return nil }
             guard openBudget.take(now: now) else { throw .peer(.churnLimit) }
             refuse(id, .unknownSession)
             return nil
         }
         guard openBudget.take(now: now) else { throw .peer(.churnLimit) }
-        guard !isOurs(id), header.sequence == 1 else { throw .peer(.protocolViolation) }
+        guard !isOurs(id), header.sequence == 1 else { throw .peer(.protocolViolation) }  // S-3
         let open = try Link.parse(Open.self, plain)
+        // Refused one by one: it may be an honest mistake (S-4).
         guard sessionCount < min(limits.maxSessions, Link.maxSessions) else {
             refuse(id, .tooManySessions)
             return nil
@@ -130,7 +131,7 @@ extension Link {
         guard unknownBudget.take(now: now) else { throw .peer(.unknownFlood) }
         counters.skipped += 1
         guard header.flags.contains(.reliable) else { return .skipped }
-        // An unknown reliable frame still has its place in the sequence of its session.
+        // An unknown reliable frame still has its place in the sequence of its session (S-19).
         var header = header
         header.flags.remove(.moreFragments)
         let nothing: [UInt8] = []
@@ -165,12 +166,12 @@ extension Link {
     private mutating func takePing(_ ping: Ping, _ header: FrameHeader, now: Instant) throws(LinkError) {
         guard pingBudget.take(now: now) else { throw .peer(.controlFlood) }
         echo = PendingEcho(timestamp: header.timestamp, arrived: now)
-        if header.flags.contains(.ackNow) {
+        if header.flags.contains(.ackNow) {  // S-28
             for slot in sessions.indices where sessions[slot].isLive { wantAck(of: slot, at: nil) }
         }
         let queued = control.reduce(0) { $0 + ($1.type == .pong ? 1 : 0) }
         guard queued < Link.maxQueuedPongs else { return }
-        let echo = Echo(timestamp: header.timestamp, delay: .zero)
+        let echo = Echo(timestamp: header.timestamp, delay: .zero)  // S-24
         queueControl(.pong, flags: [], EncodedBody(Pong(nonce: ping.nonce, echo: echo).encode()))
     }
 
@@ -179,7 +180,7 @@ extension Link {
         guard pong.nonce & Link.probeBit != 0 else { return arrivals.append(.pong(nonce: pong.nonce)) }
         guard let probe, probe.nonce == pong.nonce else { return }
         self.probe = nil
-        // The acknowledgement that the probe asked for came before this pong: what it lacks, the peer lacks.
+        // The acknowledgement that the probe asked for came before this pong: what it lacks, the peer lacks (S-28).
         for slot in sessions.indices where sessions[slot].isLive {
             noteLost(slot, sessions[slot].send.loseFrames(sentBefore: probe.sentAt, limit: SendStream.maxEntries))
         }
@@ -192,7 +193,7 @@ extension Link {
         var bulk = SendStream.Acknowledged()
         for entry in ack.sessions {
             guard let slot = slots[entry.session] else { continue }
-            guard sessions[slot].lastAck != ackCount else { throw .peer(.protocolViolation) }
+            guard sessions[slot].lastAck != ackCount else { throw .peer(.protocolViolation) }  // S-21
             sessions[slot].lastAck = ackCount
             let part = try acknowledge(entry, slot: slot)
             if sessions[slot].priority.isBulk { bulk.add(part) }
@@ -238,12 +239,12 @@ extension Link {
     /// A round-trip time from an echoed timestamp (milliseconds), made finer by our own record of when the frame left.
     ///
     /// The record alone would be ambiguous for a frame that was sent twice (Karn's problem, RFC 6298 §3); it is used
-    /// only where it agrees with the echo.
+    /// only where it agrees with the echo (S-25).
     @discardableResult
     private mutating func sampleRTT(_ echo: Echo, sentAt: UInt64?, now: Instant) -> Duration? {
         let elapsed = timestamp(now) &- echo.timestamp
-        guard elapsed < 3_600_000 else { return nil }
         var sample = Duration.milliseconds(Int64(elapsed))
+        guard sample <= RTTEstimator.maximumSample else { return nil }
         if let sentAt, sentAt > 0 {
             let fine = now - Instant(nanoseconds: sentAt)
             if fine >= .zero, abs((fine - sample).nanoseconds) <= 2_000_000 { sample = fine }
@@ -279,12 +280,13 @@ extension Link {
         }
     }
 
-    /// A session is opened once, by one side, and confirmed once, by the other.
+    /// A session is opened once, by one side, and confirmed once, by the other (S-3, S-5).
     private mutating func noteOpenedByPeer(_ slot: Int, isAllowed: Bool) throws(LinkError) {
         guard isAllowed, !sessions[slot].wasOpenedByPeer else { throw .peer(.protocolViolation) }
         sessions[slot].wasOpenedByPeer = true
     }
 
+    // Ours goes behind what is queued; a session that was not accepted yet is closed as any (S-7, S-8).
     private mutating func finishClose(_ slot: Int) {
         switch sessions[slot].state {
         case .opening, .open, .accepting:

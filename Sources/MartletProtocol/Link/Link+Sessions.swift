@@ -59,23 +59,23 @@ extension Link {
         append(0, .reset, EncodedBody(Reset(session: id, code: code, creditUsed: creditUsed).encode()))
     }
 
-    /// Refuses a session that the peer means to have.
+    /// Refuses a session that the peer means to have (S-6).
     mutating func refuse(_ id: SessionID, _ code: ErrorCode) {
         linkCreditReleased += retired.insert(id, RetiredSessions.Record(cumulative: 0))
         appendReset(id, code, creditUsed: 0)
     }
 
-    /// The peer ends a session at once.
+    /// The peer ends a session at once (S-10, S-11).
     mutating func takeReset(_ reset: Reset) throws(LinkError) {
         let id = reset.session
         if let slot = slots[id] {
             let send = sessions[slot].send
             remove(slot, isReset: true)
-            // What has not been acknowledged may not have arrived: the peer has to know how much there was.
+            // What has not been acknowledged may not have arrived: the peer has to know how much there was (S-12).
             if send.hasUnacknowledgedCredit { appendReset(id, reset.code, creditUsed: send.creditUsed) }
             arrivals.append(.reset(id, code: reset.code))
         } else if retired[id] == nil {
-            // Its open may still be under way, or never come: it must not open the session when it does.
+            // Its open may still be under way, or never come: it must not open the session when it does (S-12).
             linkCreditReleased += retired.insert(id, RetiredSessions.Record(cumulative: 0))
         }
         guard let creditUsed = reset.creditUsed else { return }
@@ -104,13 +104,13 @@ extension Link {
     // MARK: Credit of the link
 
     /// The limit up to which the peer may send: what was given back, a window, and what has arrived of incomplete
-    /// messages, since nobody can give that back; of these at most as much as one message may be long.
+    /// messages, since nobody can give that back; of these at most as much as one message may be long (S-37).
     var linkCreditToAnnounce: UInt64 {
         let assembling = min(assemblingByteCount, limits.maxMessageByteCount)
         return max(announcedLinkCredit, linkCreditReleased + UInt64(limits.linkWindow) + UInt64(assembling))
     }
 
-    func announcesLinkCredit() -> Bool {
+    func announcesLinkCredit() -> Bool {  // S-39
         let gained = linkCreditToAnnounce - announcedLinkCredit
         if gained >= UInt64(limits.linkWindow / 2) { return true }
         return linkCreditReleased == linkCreditReceived && gained > UInt64(limits.linkWindow / 16)
@@ -120,7 +120,7 @@ extension Link {
         if announcesLinkCredit() { wantAck(at: nil) }
     }
 
-    mutating func chargeLink(_ byteCount: Int) throws(LinkError) {
+    mutating func chargeLink(_ byteCount: Int) throws(LinkError) {  // S-36
         guard UInt64(byteCount) <= announcedLinkCredit - linkCreditReceived else { throw .peer(.creditExceeded) }
         linkCreditReceived += UInt64(byteCount)
     }

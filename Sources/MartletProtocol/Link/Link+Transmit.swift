@@ -20,7 +20,7 @@ extension Link {
         guard out.byteCount > start else { return }
         counters.bytesSent += UInt64(out.byteCount - start)
         if wasWaitingForRoom {
-            // A stream takes more bytes only as the peer takes them: a sign of life.
+            // A stream takes more bytes only as the peer takes them: a sign of life (S-29).
             wasWaitingForRoom = false
             ackTimer.heard()
         }
@@ -35,7 +35,7 @@ extension Link {
     }
 
     private mutating func write(into out: inout OutputRawSpan, now: Instant) {
-        // An acknowledgement that is owed rides along with whatever goes out.
+        // An acknowledgement that is owed rides along with whatever goes out (S-20, S-46).
         if isAckDue || ackDeadline.map({ $0 <= now || !control.isEmpty || hasFrames(now: now) }) ?? false {
             guard writeAcks(into: &out, now: now) else { return }
         }
@@ -88,7 +88,7 @@ extension Link {
     private mutating func writeNext(_ slot: Int, into out: inout OutputRawSpan, now: Instant) -> OnWrite {
         let id = sessions[slot].id
         let priority = sessions[slot].priority
-        if let body = sessions[slot].transients.first {
+        if let body = sessions[slot].transients.first {  // S-49
             let header = header(.transient, FrameFlags([], priority: priority), id, 0, now)
             guard let written = writeEarly(header, body, fragment: 0, into: &out) else { return .noRoom }
             _ = sessions[slot].transients.popFirst()
@@ -100,7 +100,7 @@ extension Link {
             return .nothing
         }
         let entry = sessions[slot].send[sequence]
-        var flags = FrameFlags(.reliable, priority: priority)
+        var flags = FrameFlags(.reliable, priority: priority)  // S-45
         if !entry.isLast { flags.insert(.moreFragments) }
         let header = header(entry.type, flags, id, UInt32(truncatingIfNeeded: sequence), now)
         guard let written = writeEarly(header, entry.body, fragment: Int(entry.fragment), into: &out) else {

@@ -97,7 +97,7 @@ public struct Link: Sendable {
     /// The carrier had no room for all there was when the acknowledgement timer last ran out.
     var wasWaitingForRoom = false
     var pingBudget = TokenBucket(burst: 100, perMinute: 600)
-    var openBudget = TokenBucket(burst: 100, perMinute: 33 * 60)
+    var openBudget = TokenBucket(burst: 100, perMinute: 33 * 60)  // S-4, Specs/hostile.md row 18
     var unknownBudget = TokenBucket(burst: 32, perMinute: 32)
 
     /// Round-trip times measured on this link (RFC 6298).
@@ -112,7 +112,7 @@ public struct Link: Sendable {
         var body: EncodedBody
     }
 
-    /// The timestamp to echo, and when it came.
+    /// The timestamp to echo, and when it came (S-24).
     struct PendingEcho: Sendable {
         var timestamp: UInt32
         var arrived: Instant
@@ -160,32 +160,32 @@ public struct Link: Sendable {
     public mutating func open(_ open: Open) throws(LinkError) -> SessionID {
         guard sessionCount < min(limits.maxSessions, Link.maxSessions) else { throw .local(.tooManySessions) }
         var id = SessionID(rawValue: nextID)
-        while slots[id] != nil || retired[id] != nil { id = SessionID(rawValue: following(id.rawValue)) }
+        while slots[id] != nil || retired[id] != nil { id = SessionID(rawValue: following(id.rawValue)) }  // S-2
         nextID = following(id.rawValue)
         let slot = insert(id, kind: open.kind, state: .opening)
         append(slot, .open, EncodedBody(open.encode()))
         return id
     }
 
-    /// Accepts a session that the peer opened.
+    /// Accepts a session that the peer opened (S-5).
     public mutating func accept(_ id: SessionID, _ opened: Opened) {
         guard let slot = slots[id], sessions[slot].state == .accepting else { return }
         sessions[slot].state = .open
         append(slot, .opened, EncodedBody(opened.encode()))
     }
 
-    /// Says our last on a session; it is gone when both sides have and ours was acknowledged.
+    /// Says our last on a session; it is gone when both sides have and ours was acknowledged (S-7).
     public mutating func close(_ id: SessionID, code: ErrorCode? = nil) {
-        guard let slot = slots[id], slot != 0 else { return }
+        guard let slot = slots[id], slot != 0 else { return }  // S-1
         switch sessions[slot].state {
         case .opening, .open: sessions[slot].state = .closing
-        case .accepting: return reset(id, code: code ?? .cancelled)
+        case .accepting: return reset(id, code: code ?? .cancelled)  // S-6
         case .closing, .closingByPeer: return
         }
         append(slot, .close, EncodedBody(Close(code: code, reason: nil).encode()))
     }
 
-    /// Ends a session at once on both sides; what was queued on it is dropped.
+    /// Ends a session at once on both sides; what was queued on it is dropped (S-10).
     public mutating func reset(_ id: SessionID, code: ErrorCode) {
         guard id != .control else { return }
         guard let slot = slots[id] else {
@@ -229,7 +229,8 @@ public struct Link: Sendable {
         return .queued
     }
 
-    /// Queues a transient frame; when too many wait the oldest is dropped. One that does not fit in a frame is dropped.
+    /// Queues a transient frame; when too many wait the oldest is dropped. One that does not fit in a frame is dropped
+    /// (S-52).
     public mutating func sendTransient(_ body: EncodedBody, on id: SessionID) {
         guard isAttached, body.fragmentCount == 1, let slot = slots[id], sessions[slot].takesMessages else { return }
         if sessions[slot].transients.count >= Session.maxTransients { _ = sessions[slot].transients.popFirst() }
@@ -247,7 +248,7 @@ public struct Link: Sendable {
         queueControl(.goaway, flags: [], EncodedBody(GoAway(notice).encode()))
     }
 
-    /// Gives back the credit of a message that the application has taken; more than it was given is ignored.
+    /// Gives back the credit of a message that the application has taken; more than it was given is ignored (S-38).
     public mutating func release(_ byteCount: Int, on id: SessionID) {
         guard byteCount > 0 else { return }
         if let slot = slots[id] {

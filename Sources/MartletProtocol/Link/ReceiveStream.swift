@@ -14,20 +14,21 @@ public struct OrderedFrame: Equatable, Sendable {
 ///
 /// A frame is the next one (delivered where it lies), one from beyond a gap (held, within bounds), or a repetition
 /// (dropped and acknowledged again). What arrives behind a gap is delivered when the gap closes. Nothing here depends
-/// on the carrier.
+/// on the carrier (S-18).
 ///
 /// Credit is charged when a frame arrives, whether or not it is in order, in bytes after inflating: what it costs in
 /// memory. The limit is what was given back plus the window, and while a message is incomplete also what has arrived of
-/// it, since nobody can take it before its end has come: a message may be larger than the window.
+/// it, since nobody can take it before its end has come: a message may be larger than the window (S-36, S-37).
 struct ReceiveStream: Sendable {
     /// How far ahead of the next expected sequence a frame may be; beyond it the peer is not keeping to its window
-    /// (Specs/hostile.md row 21).
+    /// (S-17, S-31, Specs/hostile.md row 21).
     static let windowFrameCount: UInt64 = 8192
-    /// Frames held out of order at the most; further ones are dropped and come again.
+    /// Frames held out of order at the most; further ones are dropped and come again (S-31).
     static let maxHeldFrames = 1024
     /// Ranges that one acknowledgement names at the most.
     static let maxAckRanges = 32
-    /// The longest message of a type that uses no credit, in bytes; `opened` with all its members is the longest.
+    /// The longest message of a type that uses no credit, in bytes; `opened` with all its members is the longest
+    /// (S-44).
     static let maxUncreditedByteCount = 64 * 1024
 
     enum Arrival: Equatable {
@@ -83,7 +84,7 @@ struct ReceiveStream: Sendable {
     var ranges: [ClosedRange<UInt64>] { Array(heldRanges.ranges.prefix(ReceiveStream.maxAckRanges)) }
 
     /// The whole sequence of a frame whose low 32 bits are given: the one nearest to what is expected (RFC 9000 §A.3);
-    /// nil when that would be below 1, or no number of 64 bits.
+    /// nil when that would be below 1, or no number of 64 bits (S-17).
     func sequence(low: UInt32) -> UInt64? {
         let distance = Int64(Int32(bitPattern: low &- UInt32(truncatingIfNeeded: expected)))
         if distance < 0, distance.magnitude >= expected { return nil }
@@ -139,7 +140,8 @@ struct ReceiveStream: Sendable {
     }
 
     /// Whether the peer should hear of its credit soon: half a window is often enough that it does not stall, and
-    /// seldom enough that it mostly rides on other frames. When nothing is left to take it is all there is to say.
+    /// seldom enough that it mostly rides on other frames. When nothing is left to take it is all there is to say
+    /// (S-39).
     var wantsAnnouncement: Bool {
         let gained = limit - min(creditLimit, limit)
         if gained >= max(windowByteCount / 2, 1) { return true }
@@ -185,7 +187,7 @@ struct ReceiveStream: Sendable {
         let credit = type.isCredited ? plain.byteCount : 0
         var frame = assembling ?? OrderedFrame(type: type, body: [], creditByteCount: 0)
         assembling = nil
-        guard frame.type == type else { throw .peer(.protocolViolation) }
+        guard frame.type == type else { throw .peer(.protocolViolation) }  // S-42
         guard frame.body.count + plain.byteCount <= maxByteCount(of: type) else { throw .session(.messageTooLarge) }
         frame.body.append(bytes: plain)
         frame.creditByteCount += credit

@@ -1,7 +1,7 @@
 import MartletWire
 
 /// The sessions that were closed or reset lately, so that late frames of theirs are told from errors, their last
-/// acknowledgement is repeated, and their credit is settled.
+/// acknowledgement is repeated, and their credit is settled (S-13).
 struct RetiredSessions: Sendable {
     /// Sessions remembered: as many as one resume can name.
     static let maxCount = 256
@@ -29,7 +29,8 @@ struct RetiredSessions: Sendable {
 
     subscript(session: SessionID) -> Record? { records[session] }
 
-    /// Remembers a session; returns the credit of the one that is forgotten for it, which nobody can give back now.
+    /// Remembers a session; returns the credit of the one that is forgotten for it, which nobody can give back now
+    /// (S-13).
     mutating func insert(_ session: SessionID, _ record: Record) -> UInt64 {
         if records.updateValue(record, forKey: session) == nil { order.append(session) }
         if record.owesAck { owed.append(session) }
@@ -37,7 +38,7 @@ struct RetiredSessions: Sendable {
         return records.removeValue(forKey: oldest)?.unreleased ?? 0
     }
 
-    /// A late frame came: the peer has not heard the last acknowledgement.
+    /// A late frame came: the peer has not heard the last acknowledgement (S-14).
     mutating func oweAck(_ session: SessionID) {
         guard records[session]?.owesAck == false else { return }
         records[session]?.owesAck = true
@@ -63,7 +64,7 @@ struct RetiredSessions: Sendable {
     }
 
     /// The peer says how much credit it used on a session; returns what of it had not arrived here, nil when that
-    /// contradicts what has.
+    /// contradicts what has (S-11).
     mutating func settle(_ session: SessionID, creditUsed: UInt64) -> UInt64? {
         guard let record = records[session], !record.isSettled else { return 0 }
         guard creditUsed >= record.creditReceived else { return nil }

@@ -4,11 +4,12 @@ import MartletWire
 ///
 /// There is one queue. Its front part has been sent and waits for acknowledgement, the rest has not been sent on this
 /// connection; sequences follow from positions, so an entry is a reference and a few bytes. A new connection moves the
-/// mark back to the front (resume), an acknowledgement drops entries from the front, ranges tick entries off behind it.
+/// mark back to the front (resume), an acknowledgement drops entries from the front, ranges tick entries off behind it
+/// (S-16, S-26).
 ///
 /// On a carrier without order each transmission has a number of its own, also when it repeats a frame: a transmission
 /// is lost when one three numbers later was acknowledged (RFC 9002 §6.1.1), so a repetition can be lost and found
-/// again.
+/// again (S-32).
 struct SendStream: Sendable {
     struct Entry: Sendable {
         var body: EncodedBody
@@ -35,7 +36,7 @@ struct SendStream: Sendable {
     }
 
     /// Entries that one session may hold, sent or not. Frames without a body cost no credit, so they need a bound of
-    /// their own.
+    /// their own (S-31).
     static let maxEntries = 8192
     /// Later transmissions that must have arrived before an earlier one counts as lost (RFC 9002's kPacketThreshold).
     static let reorderThreshold: UInt64 = 3
@@ -47,7 +48,7 @@ struct SendStream: Sendable {
     private(set) var next: UInt64
     /// One past the highest sequence ever sent on any connection: below it credit has been paid.
     private(set) var neverSent: UInt64
-    /// Sequences to send again before anything new; some may have been acknowledged since.
+    /// Sequences to send again before anything new; some may have been acknowledged since (S-49).
     private var again = Deque<UInt64>()
     /// Bytes of bodies, as sent, that are queued or unacknowledged.
     private(set) var byteCount = 0
@@ -105,7 +106,7 @@ struct SendStream: Sendable {
     struct LinkCredit: Equatable {
         /// Bytes that neither were sent nor are kept for the rest of a message.
         var available: UInt64
-        /// Whether a message may begin although there is no credit for the whole of it yet: one at a time may.
+        /// Whether a message may begin although there is no credit for the whole of it yet: one at a time may (S-40).
         var mayBeginUnreserved: Bool
     }
 
@@ -129,7 +130,7 @@ struct SendStream: Sendable {
         var isUnreserved: Bool
     }
 
-    /// Marks a frame as sent; nil when it had been sent before and has been paid for.
+    /// Marks a frame as sent; nil when it had been sent before and has been paid for (S-35).
     ///
     /// - Parameter available: the link's credit; when it covers the rest of the message, the rest is reserved.
     mutating func markSent(_ sequence: UInt64, at now: Instant, available: UInt64) -> Sent? {
@@ -187,7 +188,8 @@ struct SendStream: Sendable {
         }
     }
 
-    /// Takes the peer's word for what has arrived; nil when it names what was never sent (Specs/hostile.md row 19).
+    /// Takes the peer's word for what has arrived; nil when it names what was never sent (S-23, Specs/hostile.md row
+    /// 19).
     mutating func acknowledge(cumulative: UInt64) -> Acknowledged? {
         guard cumulative < neverSent else { return nil }
         var result = Acknowledged()
@@ -293,7 +295,7 @@ struct SendStream: Sendable {
         skipAcknowledged()
     }
 
-    /// What the peer holds out of order, from this connection or one before, is not sent again.
+    /// What the peer holds out of order, from this connection or one before, is not sent again (S-22).
     private mutating func skipAcknowledged() {
         while next < neverSent, self[next].isAcknowledged { next += 1 }
     }
@@ -305,7 +307,7 @@ struct SendStream: Sendable {
 
 extension FrameType {
     /// Whether bodies of this type use credit: those that carry what applications say. The protocol's own frames are
-    /// bounded by count.
+    /// bounded by count (S-34).
     var isCredited: Bool {
         self == .data || self == .request || self == .response
     }

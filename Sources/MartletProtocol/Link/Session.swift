@@ -19,7 +19,7 @@ struct Session: Sendable {
         case closingByPeer
     }
 
-    /// Transient frames that wait at the most; the oldest goes first, for a newer one says more.
+    /// Transient frames that wait at the most; the oldest goes first, for a newer one says more (S-52).
     static let maxTransients = 16
 
     let id: SessionID
@@ -49,7 +49,7 @@ struct Session: Sendable {
         self.id = id
         self.kind = kind
         self.state = state
-        self.priority = id == .control ? .urgent : SessionPreset(kind).priority
+        self.priority = id == .control ? .urgent : SessionPreset(kind).priority  // S-45
         self.send = SendStream(creditLimit: UInt64(sendLimit))
         self.receive = ReceiveStream(windowByteCount: receiveWindow, maxMessageByteCount: maxMessageByteCount)
     }

@@ -9,7 +9,7 @@ public struct SessionPreset: Equatable, Sendable {
     /// Bytes of a body that one frame carries at the most.
     public var fragmentByteCount: Int
 
-    /// Chat is served before media, and signalling before both; a file takes what is left.
+    /// Chat is served before media, and signalling before both; a file takes what is left (S-51).
     public init(_ kind: SessionKind) {
         switch kind {
         case .chat: self.init(priority: .high, windowByteCount: 256 * 1024, fragmentByteCount: 16 * 1024)

@@ -2,7 +2,7 @@
 ///
 /// The time for which the peer held the acknowledgement back is taken off a sample, as far as the sample stays at or
 /// above the minimum seen (RFC 9002 §5.3), so a peer that lies about it gains nothing. All arithmetic is in whole
-/// nanoseconds.
+/// nanoseconds (S-27).
 public struct RTTEstimator: Hashable, Sendable {
     /// The longest that a peer may hold an acknowledgement back; part of every timeout.
     public static let maxAckDelay = Duration.milliseconds(25)
@@ -68,7 +68,7 @@ public struct RTTEstimator: Hashable, Sendable {
     }
 
     /// The timeout without doubling: srtt + max(4·rttvar, granularity) + max ack delay, between
-    /// ``minimumTimeout`` and ``maximumTimeout``.
+    /// ``minimumTimeout`` and ``maximumTimeout`` (S-27).
     public var baseTimeout: Duration {
         guard hasSample else { return Self.initialTimeout }
         let margin = max(4 * variationNanoseconds, Self.granularity.nanoseconds)

@@ -148,7 +148,7 @@ extension RelayEngine {
         }
     }
 
-    /// A session may ask to hold back before its room has let it in.
+    /// A session may ask to hold back before its room has let it in (S-9).
     private mutating func setSuspended(_ isSuspended: Bool, _ session: SessionID, cursor: UInt64?, of slot: Int) {
         guard let membership = links[slot]!.sessions[session] else { return }
         links[slot]!.sessions[session]!.isSuspended = isSuspended
@@ -240,7 +240,8 @@ extension RelayEngine {
         }
     }
 
-    /// Keeps what a session says before its room is loaded. Credit bounds messages and requests; receipts have none.
+    /// Keeps what a session says before its room is loaded. Credit bounds messages and requests; receipts have none
+    /// (S-5, R-15).
     private mutating func hold(_ frame: OrderedFrame, _ session: SessionID, _ slot: Int) {
         let uncredited = frame.creditByteCount == 0 ? frame.body.count : 0
         guard links[slot]!.sessions[session]!.held.count < RelayLink.maxHeldFrames,

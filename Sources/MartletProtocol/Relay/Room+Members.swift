@@ -113,7 +113,7 @@ extension Room {
         send(.response, EncodedBody(answer.encode()), to: slot, into: &effects)
     }
 
-    /// The requester no longer wants an answer.
+    /// The requester no longer wants an answer (S-56).
     mutating func cancel(_ handle: MemberHandle, _ correlation: UInt64, into effects: inout Deque<RoomEffect>) {
         guard let slot = slot(handle), let asked = members[slot]?.asked,
             let number = asked.first(where: { requests[$0]?.correlation == correlation })
@@ -121,7 +121,7 @@ extension Room {
         withdraw(number, into: &effects)
     }
 
-    /// Answers requests whose time is up.
+    /// Answers requests whose time is up (S-55).
     mutating func expireRequests(now: Instant, into effects: inout Deque<RoomEffect>) {
         while let number = requestTimers.popExpired(now: now) {
             fail(number, .deadlineExceeded, into: &effects)

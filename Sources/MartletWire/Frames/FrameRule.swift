@@ -14,7 +14,7 @@ public struct FrameRule: Hashable, Sendable {
     public let isReliable: Bool
     /// Where it may travel.
     public let scope: Scope
-    /// Whether it may be cut into fragments.
+    /// Whether it may be cut into fragments (S-42).
     public let isCut: Bool
     /// Whether it belongs to the handshake, and so is never compressed.
     public let isHandshake: Bool

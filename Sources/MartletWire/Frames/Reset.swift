@@ -14,7 +14,7 @@ public struct Reset: FrameBody {
 
     /// An end; `reason` is cut to 256 bytes.
     ///
-    /// - Precondition: the control session ends only with its link.
+    /// - Precondition: the control session ends only with its link (S-1).
     public init(session: SessionID, code: ErrorCode, reason: String? = nil, creditUsed: UInt64? = nil) {
         precondition(session != .control, "the control session cannot be reset")
         self.session = session

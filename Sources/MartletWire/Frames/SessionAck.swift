@@ -1,4 +1,4 @@
-/// What one side has received on one session, and how far the other may go on.
+/// What one side has received on one session, and how far the other may go on (S-21).
 public struct SessionAck: Equatable, Sendable {
     /// The most ranges in one.
     public static let maxRangeCount = 32

@@ -12,7 +12,7 @@ public enum SessionKind: UInt8, CaseIterable, Sendable {
 
 extension TLVView {
     func sessionKind() throws(WireError) -> SessionKind {
-        guard let kind = SessionKind(rawValue: try uint8()) else { throw .invalidValue(tag) }
+        guard let kind = SessionKind(rawValue: try uint8()) else { throw .invalidValue(tag) }  // S-51
         return kind
     }
 }

@@ -92,7 +92,7 @@ import Testing
         #expect(stage.connection != first)
     }
 
-    // C-60
+    // C-60, S-33
     @Test(arguments: [true, false]) func `a handshake that nobody answers ends by its deadline`(hasCredential: Bool) {
         let stage = ClientStage()
         stage.givesCredentials = hasCredential

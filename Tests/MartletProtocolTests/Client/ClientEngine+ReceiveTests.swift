@@ -112,6 +112,7 @@ import Testing
         #expect(credit == body.count)
     }
 
+    // S-38
     @Test func `late frames of a room that was closed do nothing, and their credit goes back`() {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
@@ -138,6 +139,7 @@ import Testing
         #expect(stage.engine.link.linkCreditReleased == stage.engine.link.linkCreditReceived)
     }
 
+    // S-2, S-51
     @Test func `a session that a relay opens is refused; the others do not notice`() {
         let stage = ClientStage()
         stage.goOnline(.lobby)
@@ -148,14 +150,27 @@ import Testing
         #expect(stage.engine.status.isOnline)
     }
 
-    @Test func `suspend and resume of the server's are no news`() {
+    // S-9
+    @Test func `a server may ask to hold back what can wait`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         let count = stage.events(in: room).count
         stage.say(Suspend(), on: .first)
-        stage.say(Resume(cursor: nil), on: .first)
+        try stage.act { engine, now in
+            try engine.send(counter: 1, kind: .text, content: Message.textContent("later"), in: room, now: now)
+            _ = try engine.request(.locate, to: .bob, in: room, deadline: .seconds(60), now: now)
+            engine.setTyping(true, in: room, now: now)
+        }
+        #expect(stage.log.frames.allSatisfy { ![.data, .request, .transient].contains($0.type) })
         #expect(stage.events(in: room).count == count)
-        #expect(stage.engine.status.isOnline)
+        stage.say(Resume(cursor: nil), on: .first)
+        #expect(stage.log.frames.suffix(2).map(\.type) == [.data, .request])
+        // A new session knows nothing of it.
+        stage.say(Suspend(), on: .first)
+        stage.say(Reset(session: .first, code: .serverBusy))
+        stage.run(for: .seconds(2))
+        let opened = try #require(stage.log.frames.lastIndex { $0.type == .open })
+        #expect(stage.log.frames.dropFirst(opened + 1).first?.type == .data)
     }
 
     // C-40

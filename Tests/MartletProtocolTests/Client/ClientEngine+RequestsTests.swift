@@ -11,6 +11,7 @@ import Testing
         }
     }
 
+    // S-54
     @Test func `a request goes out and its answer comes back`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
@@ -31,6 +32,7 @@ import Testing
         #expect(stage.engine.requests.isEmpty)
     }
 
+    // S-55
     @Test func `without an answer the deadline ends it, and the other side is told`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
@@ -41,6 +43,7 @@ import Testing
         #expect(stage.log.all(CancelRequest.self) == [CancelRequest(correlation: number)])
     }
 
+    // S-56
     @Test func `who asked may give up, once`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
@@ -88,7 +91,7 @@ import Testing
                 .response(request: number, .answered(status: .none, reason: nil, content: nil))))
     }
 
-    // C-36
+    // C-36, S-57
     @Test func `a link that is lost fails what was under way on it; what had not left goes out on the next`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
@@ -108,6 +111,7 @@ import Testing
         #expect(stage.log.all(CancelRequest.self).isEmpty)
     }
 
+    // S-57
     @Test func `a room that is closed ends its requests`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)

@@ -176,6 +176,7 @@ import Testing
         #expect(stage.log.all(Reset.self).count == 100)
     }
 
+    // S-26, S-30, Specs/hostile.md row 20
     @Test func `row 20 a server that never acknowledges gets a window, and goes after a minute`() throws {
         let stage = ClientStage()
         stage.answersPings = true

@@ -40,6 +40,7 @@ import Testing
 
     // MARK: Rows of the table
 
+    // S-19, Specs/hostile.md row 10
     @Test func `row 10: unknown frames are skipped and counted, and their place in the order is kept`() throws {
         let victim = try Victim()
         let unknown = FrameType(rawValue: 0x7ABC)
@@ -87,6 +88,7 @@ import Testing
         #expect(victim.fault == .controlFlood)
     }
 
+    // S-4, Specs/hostile.md row 18
     @Test func `row 18: opening and resetting for its own sake ends the connection`() throws {
         let victim = try Victim()
         victim.end.accepts = false
@@ -107,6 +109,7 @@ import Testing
         #expect(victim.fault == .churnLimit)
     }
 
+    // S-4, Specs/hostile.md row 18
     @Test func `row 18: sessions beyond the limit are refused one by one`() throws {
         let victim = try Victim(limits: Limits(maxSessions: 2))
         victim.open(101)
@@ -121,6 +124,7 @@ import Testing
         #expect(resets.map(\.code) == [.tooManySessions])
     }
 
+    // S-23, Specs/hostile.md row 19
     @Test func `row 19: acknowledging what was never sent ends the connection and changes nothing`() throws {
         for (cumulative, ranges) in [(2, []), (.max, []), (0, [2...3]), (1, [3...4])]
             as [(UInt64, [ClosedRange<UInt64>])]
@@ -149,6 +153,7 @@ import Testing
         #expect(queued == 1000)
     }
 
+    // S-17, Specs/hostile.md row 21
     @Test func `row 21: a sequence beyond the window, or before the first, ends the connection`() throws {
         let window = UInt32(ReceiveStream.windowFrameCount)
         for sequence in [2 + window, 2 + window + 1, 0x7FFF_FFFF, 0x8000_0010, .max, 0] {
@@ -163,6 +168,7 @@ import Testing
 
     // MARK: Rules of sessions
 
+    // S-3, S-5
     @Test func `a session is opened by its first frame, once, by the side whose number it is`() throws {
         for sequence in [2, 0, 8192] as [UInt32] {
             let late = try Victim()
@@ -189,6 +195,7 @@ import Testing
         #expect(fragmented.fault == .protocolViolation)
     }
 
+    // S-7
     @Test func `nothing follows a close`() throws {
         for type in [FrameType.data, .close, .receipt] {
             let victim = try Victim()
@@ -208,6 +215,7 @@ import Testing
         #expect(transient.fault == nil)
     }
 
+    // S-15
     @Test func `frames for sessions nobody opened are answered within bounds`() throws {
         let victim = try Victim()
         victim.send(.transient, [1], on: SessionID(rawValue: 301))
@@ -224,6 +232,7 @@ import Testing
         #expect(victim.end.link.sessions[0].send.count <= 200)
     }
 
+    // S-14
     @Test func `late frames of a session that is gone cost one acknowledgement, however many come`() throws {
         let victim = try Victim()
         victim.pair.client.link.close(victim.session)
@@ -238,6 +247,7 @@ import Testing
         #expect(acks.map { $0.sessions.map(\.session) } == [[victim.session]])
     }
 
+    // W-74, S-42
     @Test func `a header that breaks its type's rule ends the connection`() throws {
         let cases: [(FrameType, UInt32, SessionID, FrameFlags)] = [
             (.data, 1, .control, .reliable), (.data, 0, SessionID(rawValue: 1), []),
@@ -268,6 +278,7 @@ import Testing
         #expect(reset.fault == .missingField)
     }
 
+    // S-21
     @Test func `an acknowledgement names a session once`() throws {
         let victim = try Victim()
         let part = SessionAck(session: victim.session, cumulative: 1, creditLimit: 0)
@@ -277,6 +288,7 @@ import Testing
 
     // MARK: Memory
 
+    // S-44
     @Test func `a message that is too long resets its session and no other`() throws {
         let limits = Limits(maxMessageByteCount: 40_000)
         let victim = try Victim(limits: limits)
@@ -297,6 +309,7 @@ import Testing
         #expect(free.end.events == [.reset(free.session, code: .messageTooLarge)])
     }
 
+    // S-42
     @Test func `fragments of different types do not mix`() throws {
         let victim = try Victim()
         victim.send(.data, [1], sequence: 2, on: victim.session, [.reliable, .moreFragments])
@@ -308,6 +321,7 @@ import Testing
         #expect(unknown.fault == .protocolViolation)
     }
 
+    // S-36
     @Test func `credit is kept to, in order and out of order`() throws {
         let piece = [UInt8](repeating: 1, count: 16_384)
         for first in [2, 3] as [UInt32] {
@@ -322,6 +336,7 @@ import Testing
         }
     }
 
+    // S-31
     @Test func `frames held out of order on all sessions together stay within the link's window`() throws {
         let victim = try Victim(.unreliable)
         for id in stride(from: 101 as UInt16, to: 151, by: 2) {
@@ -336,6 +351,7 @@ import Testing
         #expect(victim.end.link.heldByteCount > victim.end.link.limits.linkWindow - 8000)
     }
 
+    // S-11
     @Test func `credit that a reset claims is bounded, and never less than what came`() throws {
         func reset(_ creditUsed: UInt64) throws -> Victim {
             let victim = try Victim()

@@ -18,6 +18,7 @@ import Testing
         #expect(timer.deadline == nil)
     }
 
+    // S-29
     @Test func `each expiry doubles it, and the third in silence replaces the connection`() {
         var timer = AckTimer()
         timer.sent(now: at(0), timeout: timeout)
@@ -29,6 +30,7 @@ import Testing
         #expect(timer.expired(now: at(7), timeout: timeout, isReliableCarrier: true) == .replaceConnection)
     }
 
+    // S-29, S-33
     @Test func `a sign of life begins the count again`() {
         var timer = AckTimer()
         timer.sent(now: at(0), timeout: timeout)

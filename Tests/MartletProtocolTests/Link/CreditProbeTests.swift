@@ -5,6 +5,7 @@ import Testing
 @Suite struct CreditProbeTests {
     private func at(_ seconds: Int64) -> Instant { .zero + .seconds(seconds) }
 
+    // S-41
     @Test func `who is stuck asks after a timeout, then twice as late each time, at least once a minute`() {
         var probe = CreditProbe()
         probe.update(isStuck: true, now: at(0), timeout: .seconds(1))

@@ -22,6 +22,7 @@ import Testing
         #expect(joined == plain)
     }
 
+    // S-43
     @Test func `each fragment is compressed by itself where that makes it smaller`() throws {
         var random = SplitMix64(seed: 1)
         let noise = (0..<100).map { _ in UInt8(truncatingIfNeeded: random.next()) }

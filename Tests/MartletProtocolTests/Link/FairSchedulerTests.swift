@@ -12,12 +12,14 @@ import Testing
         }
     }
 
+    // S-47
     @Test func `sessions of a class take turns frame by frame`() {
         var scheduler = FairScheduler()
         for slot in 1...3 { scheduler.enqueue(slot, priority: .normal) }
         #expect(serve(&scheduler, 7, byteCount: 100) == [1, 2, 3, 1, 2, 3, 1])
     }
 
+    // S-47
     @Test func `the higher class goes first as long as it has bytes left of its quantum`() {
         var scheduler = FairScheduler()
         scheduler.enqueue(1, priority: .low)
@@ -60,6 +62,7 @@ import Testing
         #expect(!scheduler.hasBulkWork)
     }
 
+    // S-48
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
     func `between two turns of a class all others send no more than the bound`(seed: UInt64) {
         var random = SplitMix64(seed: seed)

@@ -35,6 +35,7 @@ import Testing
         }
     }
 
+    // S-50
     @Test(arguments: [5, 20, 50, 100] as [Int64])
     func `the queue stays near the target and the path is used`(delay: Int64) {
         var path = Path(bytesPerSecond: 1_000_000, delay: .milliseconds(delay))
@@ -81,6 +82,7 @@ import Testing
         #expect(slower.worstQueue < .milliseconds(100))
     }
 
+    // S-50
     @Test func `the window has a floor, a ceiling and a beginning`() {
         var window = FlightWindow()
         #expect(window.byteCount == FlightWindow.initialByteCount)

@@ -147,6 +147,7 @@ import Testing
         #expect(pair.client.fault == nil && pair.relay.fault == nil)
     }
 
+    // S-14
     @Test func `on a carrier that loses it, the last acknowledgement is repeated`() throws {
         let pair = LinkPair(.unreliable)
         let session = try pair.open()
@@ -196,6 +197,7 @@ import Testing
 
     // MARK: Silence
 
+    // S-29
     @Test func `on a stream an overdue frame is asked after, and three silences replace the connection`() throws {
         let pair = LinkPair(.reliable)
         let session = try pair.open()
@@ -211,6 +213,7 @@ import Testing
         #expect(pair.now - sent == .seconds(1 + 2 + 4))
     }
 
+    // S-29
     @Test func `typing into a dead connection does not keep it alive`() throws {
         let pair = LinkPair(.reliable)
         let session = try pair.open()
@@ -225,6 +228,7 @@ import Testing
         #expect(pair.now - began <= .seconds(7.5))
     }
 
+    // S-29
     @Test func `a path that is slow but takes bytes is alive`() throws {
         // One fragment takes longer than three silences; that the buffer drains shows that somebody takes it.
         let pair = LinkPair(.reliable, path: LinkPath(bytesPerSecond: 1200, bufferByteCount: 4096))
@@ -237,6 +241,7 @@ import Testing
         #expect(pair.relay.bodies(on: session).count == 41)
     }
 
+    // S-27
     @Test func `on a carrier that loses frames an overdue frame is sent again at once`() throws {
         let pair = LinkPair(.unreliable)
         let session = try pair.open()
@@ -286,6 +291,7 @@ import Testing
         #expect(pair.relay.deliveries[0].at - began < .milliseconds(320))
     }
 
+    // S-30
     @Test func `a peer that lives and never acknowledges is told so after a minute, counted from the frame`() throws {
         for quiet in [0, 300] as [Int64] {
             let pair = LinkPair(.reliable)

@@ -19,6 +19,7 @@ import Testing
         #expect(pair.client.fault == nil && pair.relay.fault == nil, sourceLocation: sourceLocation)
     }
 
+    // S-11, S-12
     @Test(arguments: carriers) func `resets in the middle of messages cost a link no credit`(carrier: Carrier) throws {
         let path = LinkPath(bytesPerSecond: 1_000_000, lostPerMille: 50, overtakenPerMille: 50)
         let pair = LinkPair(carrier, path: path)
@@ -50,6 +51,7 @@ import Testing
         #expect(LinkPair.numbers(pair.relay.bodies(on: session)) == [7])
     }
 
+    // S-13, S-38
     @Test func `credit of what the application still held comes back late, and only once`() throws {
         let pair = LinkPair(.reliable)
         let session = try pair.open()
@@ -75,6 +77,7 @@ import Testing
         expectSettled(pair)
     }
 
+    // S-12
     @Test(arguments: carriers) func `messages sent ahead on a session that is refused cost nothing`(
         carrier: Carrier
     ) throws {
@@ -93,6 +96,7 @@ import Testing
         #expect(LinkPair.numbers(pair.relay.bodies(on: first)) == [1])
     }
 
+    // S-12
     @Test func `a reset that overtakes its open keeps the session from being opened by it`() throws {
         let pair = LinkPair(.unreliable)
         pair.relay.link.attach(.unreliable, isEarly: false, now: pair.now)

@@ -9,6 +9,7 @@ import Testing
 
     // MARK: Acknowledgements
 
+    // S-20
     @Test(arguments: carriers) func `one frame acknowledges all sessions, 25 ms after the first arrival`(
         carrier: Carrier
     ) throws {
@@ -30,6 +31,7 @@ import Testing
         #expect(acks[1].sessions.map(\.session) == [sessions[0]])
     }
 
+    // S-20
     @Test(arguments: carriers) func `an acknowledgement that is owed rides along with what goes out`(
         carrier: Carrier
     ) throws {
@@ -44,6 +46,7 @@ import Testing
         #expect(pair.frames.map(\.header.type) == [.data, .ack, .data])
     }
 
+    // S-20
     @Test func `a gap is said at once, with what lies behind it, and so is its end`() throws {
         let pair = LinkPair(.unreliable)
         let session = try pair.open()
@@ -66,6 +69,7 @@ import Testing
         #expect(pair.client.link.counters.retransmissions == 1)
     }
 
+    // S-20, S-21
     @Test func `more sessions than one acknowledgement holds are named in several`() throws {
         let pair = LinkPair(.unreliable)
         let sessions = try (0..<200).map { try pair.open("room \($0)") }
@@ -83,6 +87,7 @@ import Testing
         #expect(pair.client.fault == nil && pair.relay.fault == nil)
     }
 
+    // S-24
     @Test func `an echo is given once, so an acknowledgement long after is no long round trip`() throws {
         let pair = LinkPair(.reliable)
         let session = try pair.open()
@@ -127,6 +132,7 @@ import Testing
         for session in sessions { #expect(LinkPair.numbers(pair.relay.bodies(on: session)) == Array(1...5)) }
     }
 
+    // S-37
     @Test(arguments: carriers) func `a message longer than both windows gets through`(carrier: Carrier) throws {
         let limits = Limits(maxMessageByteCount: 1 << 20, linkWindow: 32 << 10, sessionWindow: 17 << 10)
         let pair = LinkPair(carrier, limits: limits)
@@ -141,6 +147,7 @@ import Testing
         }
     }
 
+    // S-40
     @Test(arguments: carriers) func `many long messages at once do not starve each other of credit`(
         carrier: Carrier
     ) throws {
@@ -157,6 +164,7 @@ import Testing
         #expect(pair.relay.link.assemblingByteCount == 0)
     }
 
+    // S-41
     @Test func `a lost word of credit is asked after`() throws {
         let pair = LinkPair(.unreliable, limits: Limits(sessionWindow: 32 << 10))
         let session = try pair.open()
@@ -192,6 +200,7 @@ import Testing
 
     // MARK: Turns
 
+    // S-45
     @Test func `urgent frames go before bulk that waits`() throws {
         let pair = LinkPair(.reliable)
         let file = try pair.open("file", kind: .file)
@@ -224,6 +233,25 @@ import Testing
         #expect(try #require(pair.client.link.deadline) > paced)
     }
 
+    // S-49
+    @Test func `on a session transient frames come first, then what is sent again, then what is new`() throws {
+        let pair = LinkPair(.unreliable)
+        let session = try pair.open()
+        pair.run(for: .seconds(1))
+        pair.loses = { header, _ in header.type == .data }
+        for number in 1...3 { pair.send(number, on: session) }
+        pair.settle()
+        pair.loses = { _, _ in false }
+        pair.cut()
+        pair.send(4, on: session)
+        pair.forgetFrames()
+        pair.client.link.attach(.unreliable, isEarly: false, now: pair.now)
+        pair.client.link.sendTransient(EncodedBody([9]), on: session)
+        pair.settle()
+        #expect(pair.frames.map(\.header.type) == [.transient, .data, .data, .data, .data])
+        #expect(pair.frames.map(\.header.sequence) == [0, 2, 3, 4, 5])
+    }
+
     @Test func `what does not fit stays for the next buffer`() throws {
         let pair = LinkPair(.reliable)
         let session = try pair.open()
@@ -236,6 +264,7 @@ import Testing
         #expect(!pair.client.link.hasOutput(now: pair.now))
     }
 
+    // S-28, S-46
     @Test func `an acknowledgement waits for a buffer that holds it whole`() throws {
         let pair = LinkPair(.reliable)
         let session = try pair.open()

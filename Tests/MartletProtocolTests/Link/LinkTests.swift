@@ -29,6 +29,7 @@ import Testing
         #expect(pair.client.fault == nil && pair.relay.fault == nil)
     }
 
+    // S-42
     @Test(arguments: carriers) func `fragments of several sessions interleave and are joined again`(
         carrier: Carrier
     ) throws {
@@ -62,6 +63,7 @@ import Testing
 
     // MARK: Sessions
 
+    // S-2, S-7
     @Test(arguments: carriers) func `a session opens, closes on both sides and its number is not used again`(
         carrier: Carrier
     ) throws {
@@ -80,6 +82,7 @@ import Testing
         #expect(try pair.open() != session)
     }
 
+    // S-7
     @Test(arguments: carriers) func `both may close at once`(carrier: Carrier) throws {
         let pair = LinkPair(carrier)
         let session = try pair.open()
@@ -91,6 +94,7 @@ import Testing
         #expect(pair.relay.events.contains(.closed(session, code: .cancelled)))
     }
 
+    // S-10
     @Test(arguments: carriers) func `a reset ends one session and touches no other`(carrier: Carrier) throws {
         let pair = LinkPair(carrier)
         let doomed = try pair.open("doomed")
@@ -108,6 +112,7 @@ import Testing
         #expect(pair.client.link.sessionCount == 1 && pair.relay.link.sessionCount == 1)
     }
 
+    // S-6
     @Test func `who refuses a session resets it, also by closing it`() throws {
         let pair = LinkPair(.reliable)
         pair.relay.accepts = false
@@ -135,6 +140,7 @@ import Testing
         #expect(pair.client.link.retired.count == 0)
     }
 
+    // S-9
     @Test(arguments: carriers) func `holding back and going on reach the peer in their order`(carrier: Carrier) throws {
         let pair = LinkPair(carrier)
         let session = try pair.open()
@@ -163,6 +169,7 @@ import Testing
         #expect(large.client.link.positions.count == ResumePoint.maxPositionCount)
     }
 
+    // S-2
     @Test func `numbers go round and pass over sessions that are open`() throws {
         let lobby = RoomName.named("lobby")
         for (role, first) in [(LinkRole.client, 1), (.relay, 2)] as [(LinkRole, UInt16)] {
@@ -177,6 +184,7 @@ import Testing
         }
     }
 
+    // S-1
     @Test func `a session that is not there takes nothing`() {
         let pair = LinkPair(.reliable)
         let nobody = SessionID(rawValue: 5)
@@ -191,6 +199,7 @@ import Testing
         #expect(!pair.client.link.hasOutput(now: pair.now))
     }
 
+    // S-31
     @Test func `a session holds a bounded number of frames`() throws {
         let pair = LinkPair(.reliable)
         let session = try pair.open()
@@ -203,6 +212,7 @@ import Testing
 
     // MARK: Transient frames
 
+    // S-52
     @Test(arguments: carriers) func `transient frames go out while there is a connection, the newest of them`(
         carrier: Carrier
     ) throws {

@@ -30,6 +30,7 @@ import Testing
         #expect(stream.cumulative == 1 && stream.creditReceived == 1 && stream.creditDelivered == 1)
     }
 
+    // S-18
     @Test func `frames behind a gap wait for it and come out in order`() throws {
         var stream = stream()
         #expect(try accept(&stream, 3, [3]) == .held)
@@ -84,6 +85,7 @@ import Testing
         #expect(stream.cumulative == first + 199)
     }
 
+    // S-17
     @Test func `the low 32 bits find the nearest sequence, and never one below 1`() {
         let round = UInt64(1) << 32
         #expect(stream().sequence(low: 1) == 1)
@@ -102,6 +104,7 @@ import Testing
         #expect(throws: LinkError.peer(.outOfWindow)) { try accept(&stream, 8193) }
     }
 
+    // S-18, S-31
     @Test func `there is a bound on what is held, and what is over it comes again`() throws {
         var stream = stream()
         for sequence in 2...1025 as ClosedRange<UInt64> { #expect(try accept(&stream, sequence, []) == .held) }
@@ -114,6 +117,7 @@ import Testing
         #expect(tight.creditReceived == 2)
     }
 
+    // S-36
     @Test func `credit is charged at arrival, refused beyond the limit, and given back as far as it was given`() throws
     {
         var stream = stream(window: 100)
@@ -133,6 +137,7 @@ import Testing
         #expect(stream.creditReceived == 100 && stream.creditReleased == 99)
     }
 
+    // S-39
     @Test func `the peer hears of credit in steps of half a window, or when nothing is left to take`() throws {
         var stream = stream(window: 160)
         for sequence in 1...16 as ClosedRange<UInt64> {
@@ -154,6 +159,7 @@ import Testing
         #expect(!stream.wantsAnnouncement)
     }
 
+    // S-37
     @Test func `an incomplete message extends the window by what has arrived of it`() throws {
         var stream = stream(window: 100)
         _ = try accept(&stream, 1, [UInt8](repeating: 0, count: 100), hasMore: true)

@@ -6,6 +6,7 @@ import Testing
 @Suite struct RetiredSessionsTests {
     private let one = SessionID(rawValue: 1)
 
+    // S-14
     @Test func `the last acknowledgement is said once for each time it is asked for`() {
         var retired = RetiredSessions()
         _ = retired.insert(one, RetiredSessions.Record(cumulative: 9, creditReceived: 70, owesAck: true))
@@ -19,6 +20,7 @@ import Testing
         #expect(retired.popOwed() == nil)
     }
 
+    // S-13
     @Test func `the oldest are forgotten, and the credit that nobody can give back any more comes back`() {
         var retired = RetiredSessions()
         for number in 0..<RetiredSessions.maxCount {
@@ -44,6 +46,7 @@ import Testing
         #expect(retired.release(60, of: SessionID(rawValue: 3)) == 0)
     }
 
+    // S-11
     @Test func `what a session used is settled once, and not below what had come`() {
         var retired = RetiredSessions()
         _ = retired.insert(one, RetiredSessions.Record(cumulative: 0, creditReceived: 100))

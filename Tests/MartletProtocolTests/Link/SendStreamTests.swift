@@ -55,6 +55,7 @@ import Testing
         #expect(stream.count == 5 && stream.hasUnacknowledged)
     }
 
+    // S-22
     @Test func `a range is ticked off once, and not sent again on the next connection`() {
         var stream = stream(6)
         send(&stream)
@@ -69,6 +70,7 @@ import Testing
         #expect(part?.byteCount == 200 && part?.frameCount == 2 && part?.releasedByteCount == 600)
     }
 
+    // S-23
     @Test func `an old acknowledgement that arrives late changes nothing`() {
         var stream = stream(8, losesOvertaken: true)
         send(&stream)
@@ -92,6 +94,7 @@ import Testing
 
     // MARK: Loss
 
+    // S-32
     @Test func `three later transmissions that arrived make an earlier one lost`() {
         var stream = stream(10, losesOvertaken: true)
         send(&stream)
@@ -106,6 +109,7 @@ import Testing
         #expect(stream.inFlightByteCount == 600)
     }
 
+    // S-32
     @Test func `a repetition is lost in its turn, and only then`() {
         var stream = stream(12, losesOvertaken: true)
         send(&stream, limit: 6)
@@ -134,6 +138,7 @@ import Testing
         #expect(send(&stream) == [4, 6])
     }
 
+    // S-27
     @Test func `what the timer takes for lost is bounded and the oldest first`() {
         var stream = stream(40)
         send(&stream)
@@ -173,6 +178,7 @@ import Testing
 
     // MARK: Credit
 
+    // S-34, S-35
     @Test func `credit is used once for each frame, in bytes before compression`() {
         var deflater = Deflater()
         var stream = SendStream(creditLimit: 50_000)
@@ -195,6 +201,7 @@ import Testing
         #expect(!stream.hasUnacknowledgedCredit)
     }
 
+    // S-40
     @Test func `a message reserves the link's credit for its end when there is enough for all of it`() {
         var stream = SendStream(creditLimit: 1 << 20)
         stream.append(.data, EncodedBody([UInt8](repeating: 1, count: 40_000)))
@@ -208,6 +215,7 @@ import Testing
         #expect(stream.reservedCredit == 0)
     }
 
+    // S-40
     @Test func `one message at a time may begin without credit for its end, and goes as credit comes`() {
         var stream = SendStream(creditLimit: 1 << 20)
         stream.append(.data, EncodedBody([UInt8](repeating: 1, count: 40_000)))

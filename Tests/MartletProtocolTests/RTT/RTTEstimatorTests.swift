@@ -41,6 +41,7 @@ import Testing
         #expect(estimator.minimum == .milliseconds(80))
     }
 
+    // S-27
     @Test func `A delay beyond what is allowed counts as the most that is allowed, a negative one as none`() {
         var estimator = RTTEstimator()
         estimator.sample(.milliseconds(40))
@@ -60,6 +61,7 @@ import Testing
         #expect(estimator.timeout == .seconds(60))
     }
 
+    // S-27
     @Test func `The timeout has a floor and the margin a granularity`() {
         var estimator = RTTEstimator()
         for _ in 0..<50 { estimator.sample(.milliseconds(1)) }

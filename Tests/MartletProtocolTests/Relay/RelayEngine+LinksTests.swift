@@ -114,6 +114,7 @@ import Testing
         #expect(stage.relay.log[.lobby]?.count == 1)
     }
 
+    // S-5, R-15
     @Test func `what a session says before its room is loaded is kept in order`() throws {
         let stage = RelayStage()
         stage.relay.storeDelay = .milliseconds(100)
@@ -126,6 +127,7 @@ import Testing
         #expect(peer.log.last(Accepted.self)?.runs == [AcceptedRun(firstCounter: 1, count: 5, firstOffset: 1)])
     }
 
+    // S-8
     @Test func `a session that leaves before its room is loaded is not let in`() throws {
         let stage = RelayStage()
         stage.relay.storeDelay = .milliseconds(100)
@@ -148,6 +150,7 @@ import Testing
         #expect(peer.log.last(Opened.self) != nil)
     }
 
+    // S-9
     @Test func `a session that asks to hold back with its open is held back`() throws {
         let stage = RelayStage()
         let alice = stage.member("alice", of: .lobby)
@@ -240,6 +243,7 @@ import Testing
         #expect(stage.relay.engine.state(of: handle)?.members == [.alice])
     }
 
+    // S-55
     @Test func `a request that nobody answers ends by its deadline, also when the handler answers later`() throws {
         let stage = RelayStage()
         stage.relay.answersRequests = false

@@ -163,6 +163,7 @@ import Testing
         #expect(script.drain().isEmpty)
     }
 
+    // S-56
     @Test func `a request can be withdrawn, by who asked`() {
         var script = RoomScript("alice", "bob")
         let now = script.now

@@ -243,6 +243,7 @@ import Testing
         #expect(pair.alice.outcome(of: left) == .answered(status: .noRecipient, reason: nil, content: nil))
     }
 
+    // S-57
     @Test(arguments: carriers) func `a request and its answer outlive cuts on both sides`(carrier: Carrier) throws {
         let pair = try Pair(carrier)
         pair.settle()

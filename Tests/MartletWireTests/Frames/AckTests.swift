@@ -51,6 +51,7 @@ struct AckTests {
         }
     }
 
+    // S-21
     @Test("take ranges that ascend, up to the last sequence there is")
     func ranges() throws {
         #expect(try parse([]) == [])

@@ -31,6 +31,7 @@ struct FrameRuleTests {
         #expect(allows(type, [.reliable, .moreFragments], session: 1, sequence: 5) == isCut)
     }
 
+    // W-74, S-1
     @Test("A frame travels where it belongs")
     func scope() {
         #expect(allows(.data, .reliable, session: 0) == false)

@@ -3,6 +3,7 @@ import Testing
 
 @Suite("Reset")
 struct ResetTests {
+    // S-1
     @Test("Reset does not end the control session")
     func reset() {
         #expect(throws: WireError.invalidValue(.session)) {
