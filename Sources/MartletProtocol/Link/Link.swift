@@ -266,8 +266,14 @@ public struct Link: Sendable {
     }
 
     /// Bytes of bodies that wait on all sessions to be sent or acknowledged, and `overhead` for each frame.
-    func queuedByteCount(perFrame overhead: Int) -> Int {
-        sessions.reduce(0) { $1.isLive ? $0 + $1.send.byteCount + $1.send.count * overhead : $0 }
+    func queued(perFrame overhead: Int) -> LinkBacklog {
+        var backlog = LinkBacklog()
+        for session in sessions where session.isLive {
+            let messages = session.send.messageByteCount + session.send.messageFrameCount * overhead
+            if session.priority.isBulk { backlog.bulk += messages } else { backlog.talk += messages }
+            backlog.others += session.send.byteCount + session.send.count * overhead - messages
+        }
+        return backlog
     }
 
     /// Bytes of bodies that wait on a session to be sent or acknowledged.

@@ -52,6 +52,9 @@ struct SendStream: Sendable {
     private var again = Deque<UInt64>()
     /// Bytes of bodies, as sent, that are queued or unacknowledged.
     private(set) var byteCount = 0
+    /// Of these the messages: frames, and bytes of their bodies.
+    private(set) var messageFrameCount = 0
+    private(set) var messageByteCount = 0
     /// Bytes of bodies on their way on this connection: sent, neither acknowledged nor lost.
     private(set) var inFlightByteCount = 0
     /// Credit used so far, each frame counted once, and the absolute limit that the peer set.
@@ -98,6 +101,9 @@ struct SendStream: Sendable {
             entries.append(Entry(body: body, sentAt: 0, transmission: 0, fragment: UInt32(fragment), type: type))
         }
         byteCount += body.bytes.count
+        guard type == .data else { return }
+        messageFrameCount += body.fragmentCount
+        messageByteCount += body.bytes.count
     }
 
     // MARK: Sending
@@ -198,6 +204,10 @@ struct SendStream: Sendable {
             _ = entries.popFirst()
             base += 1
             byteCount -= entry.byteCount
+            if entry.type == .data {
+                messageFrameCount -= 1
+                messageByteCount -= entry.byteCount
+            }
             result.releasedByteCount += entry.byteCount
         }
         next = max(next, base)

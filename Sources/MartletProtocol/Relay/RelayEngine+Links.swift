@@ -125,7 +125,8 @@ extension RelayEngine {
             if link.sessions.values.contains(where: { $0.room == open.room }) {
                 return links[slot]!.link.reset(session, code: .alreadyOpen)
             }
-            links[slot]!.sessions[session] = RelayLink.Membership(room: open.room)
+            links[slot]!.sessions[session] = RelayLink.Membership(
+                room: open.room, isBulk: SessionPreset(open.kind).priority.isBulk)
             let member = MemberKey(link: link.key, session: session)
             rooms.join(
                 JoinRequest(
@@ -264,27 +265,32 @@ extension RelayEngine {
 
     /// Queues a room's frame; a session that lets too much pile up begins again from its cursor.
     private mutating func send(_ type: FrameType, _ body: EncodedBody, on session: SessionID, of slot: Int) {
-        guard links[slot]!.queuedByteCount < RelayLink.maxQueuedByteCount,
-            links[slot]!.link.send(type, body, on: session) != .full
-        else { return drop(session, .slowConsumer, of: slot) }
-        links[slot]!.queuedByteCount += body.bytes.count + RelayLink.entryByteCount
-        guard links[slot]!.queuedByteCount > RelayLink.holdingByteCount else { return }
+        guard type == .data || hasRoom(slot), links[slot]!.link.send(type, body, on: session) != .full else {
+            return drop(session, .slowConsumer, of: slot)
+        }
+        guard let isBulk = links[slot]!.sessions[session]?.isBulk else { return }
+        links[slot]!.noteQueued(type, body, isBulk: isBulk)
+        guard type == .data, links[slot]!.isHolding(bulk: isBulk) else { return }
         for (session, membership) in links[slot]!.sessions.sorted(by: { $0.key < $1.key }) {
-            guard let handle = membership.handle, !membership.isHeldBack else { continue }
-            links[slot]!.sessions[session]!.isHeldBack = true
-            links[slot]!.heldBack.append(session)
+            guard let handle = membership.handle, !membership.isHeldBack, membership.isBulk == isBulk else { continue }
+            links[slot]!.noteHeldBack(session)
             rooms.setHeldBack(true, handle)
         }
     }
 
+    private mutating func hasRoom(_ slot: Int) -> Bool {
+        if !links[slot]!.hasRoom { countQueued(slot) }
+        return links[slot]!.hasRoom
+    }
+
+    private mutating func countQueued(_ slot: Int) {
+        links[slot]!.queued = links[slot]!.link.queued(perFrame: RelayLink.entryByteCount)
+    }
+
     /// Lets one session's messages flow again when there is room; the next follows when it is known what that took.
     private mutating func releaseHeldBack(_ slot: Int) {
-        if links[slot]!.queuedByteCount > RelayLink.holdingByteCount / 2 {
-            links[slot]!.queuedByteCount = links[slot]!.link.queuedByteCount(perFrame: RelayLink.entryByteCount)
-        }
-        while links[slot]!.queuedByteCount <= RelayLink.holdingByteCount / 2,
-            let session = links[slot]!.heldBack.popFirst()
-        {
+        if links[slot]!.queued.byteCount > RelayLink.holdingByteCount / 2 { countQueued(slot) }
+        while let session = links[slot]!.popHeldBack() {
             guard let membership = links[slot]!.sessions[session], let handle = membership.handle else { continue }
             links[slot]!.sessions[session]!.isHeldBack = false
             rooms.setHeldBack(false, handle)
@@ -346,8 +352,7 @@ extension RelayEngine {
         links[slot]!.link.accept(key.session, opened)
         links[slot]!.sessions[key.session]!.handle = handle
         if links[slot]!.sessions[key.session]!.isSuspended { rooms.setSuspended(true, handle) }
-        links[slot]!.sessions[key.session]!.isHeldBack = true
-        links[slot]!.heldBack.append(key.session)
+        links[slot]!.noteHeldBack(key.session)
         let held = links[slot]!.sessions[key.session]!.held
         links[slot]!.heldByteCount -= links[slot]!.sessions[key.session]!.uncreditedByteCount
         links[slot]!.sessions[key.session]!.held = []

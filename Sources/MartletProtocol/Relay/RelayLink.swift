@@ -6,10 +6,13 @@ struct RelayLink: Sendable {
     static let maxHeldFrames = 1024
     /// Bytes that all sessions of a link may send before their rooms have been loaded, beside what has credit.
     static let maxHeldByteCount = 64 * 1024
-    /// Bytes that wait for a device or its acknowledgement, objects counted, beyond which its rooms hold messages back.
-    static let holdingByteCount = 512 * 1024
-    /// The same at the most; a session that wants more is reset (Specs/hostile.md row 20).
+    /// Bytes of messages that wait for a device or its acknowledgement, objects counted, beyond which its rooms hold
+    /// messages back. Bulk is counted apart from talk, so that no line waits behind a file.
+    static let holdingByteCount = 320 * 1024
+    /// Bytes of all that waits, and of what of it is no message, beyond both of which a session that has more to say is
+    /// reset (Specs/hostile.md row 20).
     static let maxQueuedByteCount = 960 * 1024
+    static let maxOthersByteCount = 192 * 1024
     /// What a frame that waits costs beside its bytes: its place in the queue and its body's objects.
     static let entryByteCount = 192
     /// Transient frames that a link may send a minute before further ones are dropped.
@@ -27,15 +30,18 @@ struct RelayLink: Sendable {
     var transients = TokenBucket(burst: 100, perMinute: RelayLink.transientsPerMinute)
     /// Bytes without credit that all sessions hold.
     var heldByteCount = 0
-    /// Bytes that wait, objects counted; made exact when it matters.
-    var queuedByteCount = 0
-    /// Sessions whose rooms hold messages back, those that have waited for longest first.
-    var heldBack = Deque<SessionID>()
+    /// What waits, objects counted; made exact when it matters.
+    var queued = LinkBacklog()
+    /// Sessions whose rooms hold messages back, those that have waited for longest first: bulk, and talk.
+    var heldBackBulk = Deque<SessionID>()
+    var heldBackTalk = Deque<SessionID>()
     var isTouched = false
 
     /// A session's place in its room.
     struct Membership: Sendable {
         var room: RoomName
+        /// Whether its messages may take their time.
+        var isBulk: Bool
         /// Nil until the room has let the session in.
         var handle: MemberHandle?
         /// Whether the session asked to hold messages back.
@@ -48,6 +54,37 @@ struct RelayLink: Sendable {
         var uncreditedByteCount: Int {
             held.reduce(0) { $0 + ($1.creditByteCount == 0 ? $1.body.count : 0) }
         }
+    }
+
+    /// Whether one more frame that is no message may wait.
+    var hasRoom: Bool {
+        queued.others < RelayLink.maxOthersByteCount || queued.byteCount < RelayLink.maxQueuedByteCount
+    }
+
+    /// Whether enough messages of a class wait.
+    func isHolding(bulk: Bool) -> Bool {
+        (bulk ? queued.bulk : queued.talk) > RelayLink.holdingByteCount
+    }
+
+    mutating func noteQueued(_ type: FrameType, _ body: EncodedBody, isBulk: Bool) {
+        let byteCount = body.bytes.count + body.fragmentCount * RelayLink.entryByteCount
+        switch type {
+        case .data where isBulk: queued.bulk += byteCount
+        case .data: queued.talk += byteCount
+        default: queued.others += byteCount
+        }
+    }
+
+    mutating func noteHeldBack(_ session: SessionID) {
+        guard let isBulk = sessions[session]?.isBulk else { return }
+        sessions[session]?.isHeldBack = true
+        if isBulk { heldBackBulk.append(session) } else { heldBackTalk.append(session) }
+    }
+
+    /// The session whose messages may flow again, if there is room for more of its class.
+    mutating func popHeldBack() -> SessionID? {
+        if queued.talk <= RelayLink.holdingByteCount / 2, let session = heldBackTalk.popFirst() { return session }
+        return queued.bulk <= RelayLink.holdingByteCount / 2 ? heldBackBulk.popFirst() : nil
     }
 
     /// The handles of all memberships in the order of their sessions.

@@ -4,6 +4,8 @@ extension Room {
     /// Bodies read from the store for a lagging member in one go, in bytes and in messages.
     static let readByteCount = 64 * 1024
     static let readCount = 256
+    /// Bytes of bodies handed to a member in one go; then its link has a say, and it goes on with the room's next turn.
+    static let pumpByteCount = 64 * 1024
 
     /// Takes a member's message, whose body has been checked; it is confirmed when it is durable.
     mutating func post(
@@ -49,6 +51,12 @@ extension Room {
 
     /// Ends a turn: what is durable goes to the members, what was posted to the store, what was accepted is said.
     mutating func flush(into effects: inout Deque<RoomEffect>) {
+        let slots = unfinished
+        unfinished.removeAll(keepingCapacity: true)
+        for slot in slots {
+            members[slot]?.isUnfinished = false
+            pump(slot, into: &effects)
+        }
         if hasNews {
             hasNews = false
             for slot in members.indices where members[slot] != nil { pump(slot, into: &effects) }
@@ -147,11 +155,17 @@ extension Room {
     /// Hands a member what it lacks, as far as its credit goes.
     mutating func pump(_ slot: Int, into effects: inout Deque<RoomEffect>) {
         // Not `members[slot]?.cursor`: optional chaining copies the whole member to look at one field of it.
-        guard members[slot] != nil else { return }
+        guard members[slot] != nil, !members[slot]!.isUnfinished else { return }
+        var byteCount = 0
         while members[slot]!.mayReceive, members[slot]!.cursor < durable {
+            guard byteCount < Room.pumpByteCount else {
+                members[slot]!.isUnfinished = true
+                return unfinished.append(slot)
+            }
             let wanted = members[slot]!.cursor + 1
             if let entry = tail[wanted] {
                 deliver(entry, to: slot, into: &effects)
+                byteCount += entry.body.bytes.count
             } else if wanted < first {
                 skipGap(slot, to: first, into: &effects)
             } else {

@@ -92,6 +92,8 @@ struct Room: Sendable {
     var markOfDevice: [DeviceKey: Int] = [:]
     var marks: [DeviceMark] = []
     var progress: [AccountName: Progress] = [:]
+    /// Slots of members for whom there is more than they were handed in this turn.
+    var unfinished: [Int] = []
     /// Slots of members with acceptances to be told at the end of the turn.
     var posters: [Int] = []
     var requests: [UInt64: RoutedRequest] = [:]

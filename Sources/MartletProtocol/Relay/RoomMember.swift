@@ -43,6 +43,8 @@ struct RoomMember: Sendable {
     var isReading = false
     /// Whether its link has enough on its way already.
     var isHeldBack = false
+    /// Whether there was more for it than is handed over in one go.
+    var isUnfinished = false
     /// Runs accepted since the last flush.
     var accepted: [AcceptedRun] = []
     /// Its device's place in the room's marks, once it has posted.

@@ -37,7 +37,10 @@ public struct Rooms: Sendable {
 
     /// A session wants to be a member.
     public mutating func join(_ join: JoinRequest) {
-        if let index = indexOfName[join.open.room] { return rooms[index]!.join(join, into: &effects) }
+        if let index = indexOfName[join.open.room] {
+            rooms[index]!.join(join, into: &effects)
+            return touch(index)
+        }
         guard count < Rooms.maxRooms else { return effects.append(.reset(join.member, .serverBusy)) }
         let index = freeSlots.popLast() ?? rooms.count
         if index == rooms.count { rooms.append(nil) }
@@ -179,7 +182,8 @@ public struct Rooms: Sendable {
         rooms[index]!.isTouched = false
         rooms[index]!.flush(into: &effects)
         requestDeadlines.set(index, at: rooms[index]!.requestTimers.earliest)
-        if rooms[index]!.isIdle { drop(index) }
+        if rooms[index]!.isIdle { return drop(index) }
+        if !rooms[index]!.unfinished.isEmpty { touch(index) }
     }
 
     private mutating func drop(_ index: Int) {

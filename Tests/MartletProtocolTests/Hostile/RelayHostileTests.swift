@@ -297,7 +297,7 @@ import Testing
             stage.run(for: .milliseconds(50))
             #expect(bob.log.frames.last { $0.type == .data }?.at == stage.now + .milliseconds(-50))
             guard let link = stage.link(of: mallory)?.link else { continue }
-            #expect(link.queuedByteCount(perFrame: RelayLink.entryByteCount) <= 1 << 20)
+            #expect(link.queued(perFrame: RelayLink.entryByteCount).byteCount <= 1 << 20)
         }
         #expect(mallory.closedAt == began + .seconds(10))
         #expect(stage.relay.notes.contains(.faulted(.slowConsumer)))

@@ -140,6 +140,21 @@ import Testing
         #expect(pair.client.link.retired.count == 0)
     }
 
+    @Test func `what waits is counted apart: messages of bulk, other messages, and the rest`() throws {
+        let pair = LinkPair(.reliable)
+        let file = try pair.open("file", kind: .file)
+        let chat = try pair.open("chat")
+        pair.run(for: .seconds(1))
+        #expect(pair.client.link.queued(perFrame: 10) == LinkBacklog())
+        pair.send(1, byteCount: 40_000, on: file)
+        pair.send(2, byteCount: 100, on: chat)
+        _ = pair.client.link.send(.receipt, EncodedBody([1, 2, 3]), on: file)
+        #expect(pair.client.link.queued(perFrame: 10) == LinkBacklog(bulk: 40_030, talk: 110, others: 13))
+        pair.client.link.reset(file, code: .cancelled)
+        let reset = pair.client.link.queued(perFrame: 0)
+        #expect(reset.bulk == 0 && reset.talk == 100 && reset.others == reset.byteCount - 100)
+    }
+
     // S-9
     @Test(arguments: carriers) func `holding back and going on reach the peer in their order`(carrier: Carrier) throws {
         let pair = LinkPair(carrier)

@@ -205,6 +205,27 @@ import Testing
         #expect(large.log.last(Gap.self) == nil)
     }
 
+    @Test func `talk goes on while enough bulk waits for a device`() throws {
+        let stage = RelayStage()
+        let bob = stage.member("bob", of: .lobby)
+        let alice = stage.member("alice", of: .lobby)
+        let sessions = [3, 5, 7].map { SessionID(rawValue: $0) }
+        for session in sessions {
+            let room = try #require(RoomName("files \(session.rawValue)"))
+            for peer in [bob, alice] { peer.say(Open(room: room, kind: .file, cursor: 0), on: session) }
+            bob.acknowledge(1, on: session)
+        }
+        for counter in UInt64(1)...120 {
+            let session = sessions[Int(counter) % 3]
+            alice.text(String(repeating: "x", count: 8000), counter: counter, on: session)
+            alice.acknowledgeAll(on: session)
+        }
+        let waiting = try #require(stage.link(of: bob)).link.queued(perFrame: RelayLink.entryByteCount)
+        #expect((320 << 10..<400 << 10).contains(waiting.bulk))
+        alice.text("a typed line", counter: 1000)
+        #expect(bob.log.all(Message.self).last?.text == "a typed line")
+    }
+
     @Test func `transient frames are passed on within bounds, and never those that say who is there`() throws {
         let stage = RelayStage()
         let alice = stage.member("alice", of: .lobby)

@@ -330,4 +330,20 @@ import Testing
         script.with("bob") { $0.setHeldBack(false, $1) }
         #expect(script.drain().offsets(to: "bob") == [1, 2, 3])
     }
+
+    @Test func `a member is handed a piece at a time, so that its link can hold the rest back`() {
+        var script = RoomScript("alice", "bob")
+        script.with("bob") { $0.setSuspended(true, $1) }
+        script.fill("alice", 1...30, byteCount: 8000)
+        script.with("bob") { $0.setSuspended(false, $1) }
+        var byteCount = 0
+        while let effect = script.rooms.nextEffect() {
+            guard case .send(_, .data, let body) = effect else { continue }
+            byteCount += body.bytes.count
+            script.with("bob") { $0.setHeldBack(true, $1) }
+        }
+        #expect((Room.pumpByteCount..<Room.pumpByteCount + 8192).contains(byteCount))
+        script.with("bob") { $0.setHeldBack(false, $1) }
+        #expect(script.drain().offsets(to: "bob") == Array(10...30))
+    }
 }

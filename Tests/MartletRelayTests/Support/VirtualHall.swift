@@ -81,7 +81,7 @@ final class VirtualHall: @unchecked Sendable {
 
     /// Bytes that wait for a peer or its acknowledgement, with what it takes to keep them.
     func heldForSending(to peer: VirtualPeer) -> Int {
-        link(of: peer)?.queuedByteCount(perFrame: RelayLink.entryByteCount) ?? 0
+        link(of: peer)?.queued(perFrame: RelayLink.entryByteCount).byteCount ?? 0
     }
 
     func link(of peer: VirtualPeer) -> Link? {
