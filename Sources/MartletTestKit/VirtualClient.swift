@@ -17,15 +17,20 @@ public final class VirtualClient {
     public internal(set) var engine: ClientEngine
     /// The path to the relay.
     public var conditions: PathConditions
-    /// Whether bytes get through; when not, they wait as they would in a stream that sends again.
+    /// Whether bytes get through in both directions; when not, they wait as they would in a stream that sends again.
     /// `VirtualWorld.restore` lets them through.
-    public internal(set) var isReachable = true
+    public var isReachable: Bool { blocked == nil }
+    var blocked: VirtualWorld.Way?
     /// Whether the client's host reads what arrives; when not, the stream's window fills.
     public internal(set) var isReading = true
     /// What the carrier promises.
     public let carrier: Carrier
     /// Where credentials come from.
     public var credentials = CredentialSource.gives(nil)
+    /// Whether what the engine puts out is remembered; without it a long run needs no more memory than a short one.
+    public var remembers = true
+    /// Sees everything the engine puts out, but for `.transmit`, at the moment it does. It must not call the world.
+    public var onOutput: ((ClientOutput) -> Void)?
     /// Everything the engine put out, with its time, but for `.transmit`.
     public internal(set) var outputs: [(at: Instant, output: ClientOutput)] = []
     /// Messages received by room, in order.
@@ -37,7 +42,10 @@ public final class VirtualClient {
     var nextCounter: UInt64 = 1
     var untaken: [(room: RoomID, byteCount: Int, offset: UInt64)] = []
 
+    let configuration: ClientConfiguration
+
     init(_ configuration: ClientConfiguration, _ conditions: PathConditions, seed: UInt64, now: Instant) {
+        self.configuration = configuration
         engine = ClientEngine(configuration: configuration, seed: seed, now: now)
         self.conditions = conditions
         carrier = configuration.carrier
@@ -76,14 +84,19 @@ public final class VirtualClient {
     func drain(now: Instant) -> [ClientOutput] {
         var forWorld: [ClientOutput] = []
         while let output = engine.nextOutput(now: now) {
-            if case .transmit = output { forWorld.append(output) } else { outputs.append((now, output)) }
+            if case .transmit = output {
+                forWorld.append(output)
+                continue
+            }
+            onOutput?(output)
+            if remembers { outputs.append((now, output)) }
             switch output {
             case .connect, .close, .fetchCredential: forWorld.append(output)
             case .room(let room, .message(let message, let byteCount)):
-                received[room, default: []].append((now, message))
+                if remembers { received[room, default: []].append((now, message)) }
                 untaken.append((room, byteCount, message.relay?.offset ?? 0))
                 if takesMessages { takeAll(now: now) }
-            case .room(let room, .accepted(let run)):
+            case .room(let room, .accepted(let run)) where remembers:
                 accepted[room, default: []].formUnion(run.counters)
             case .transmit, .status, .room, .response, .stopped: break
             }

@@ -21,6 +21,7 @@ extension VirtualWorld {
         case closeTimeout(connection: Int, atRelay: Bool)
         case credential(client: Int, ConnectionID, Result<Credential?, CredentialFailure>)
         case work(VirtualRelay.Work, era: Int)
+        case call(() -> Void)
     }
 
     struct CredentialFailure: Error {}
@@ -44,12 +45,12 @@ extension VirtualWorld {
             clients[client].engine.connectFailed(id, now: now)
             settle(clients[client])
         case .arrived(let bytes, let index, let atRelay):
-            if !isHeldBack(event, on: index) { arrive(bytes, index, atRelay) }
+            if !isHeldBack(event, on: index, atRelay) { arrive(bytes, index, atRelay) }
         case .writable(let index, let atRelay):
             connections[index][pipeFromRelay: atRelay].isWaiting = false
             fill(index, atRelay: atRelay)
         case .ended(let index, let atRelay, let ending):
-            if ending == .reset || !isHeldBack(event, on: index) { end(index, atRelay, ending) }
+            if ending == .reset || !isHeldBack(event, on: index, atRelay) { end(index, atRelay, ending) }
         case .closeTimeout(let index, let atRelay):
             finishClose(index, atRelay: atRelay)
         case .credential(let client, let id, let result):
@@ -62,6 +63,7 @@ extension VirtualWorld {
             guard era == self.era else { return }
             relay.perform(work, now: now)
             settleRelay()
+        case .call(let body): body()
         }
     }
 
@@ -159,9 +161,14 @@ extension VirtualWorld {
     }
 
     /// What comes on a path that is out of order waits, or is gone.
-    private func isHeldBack(_ event: Event, on index: Int) -> Bool {
+    private func isHeldBack(_ event: Event, on index: Int, _ atRelay: Bool) -> Bool {
         if connections[index].isForgotten { return true }
-        guard !clients[connections[index].client].isReachable else { return false }
+        switch clients[connections[index].client].blocked {
+        case nil: return false
+        case .up: guard atRelay else { return false }
+        case .down: guard !atRelay else { return false }
+        case .both: break
+        }
         heldBack.append(event)
         return true
     }

@@ -129,14 +129,24 @@ public final class VirtualWorld {
         }
     }
 
-    /// Lets nothing through between a client and the relay, until `restore`; nobody is told.
-    public func blackHole(_ client: VirtualClient) {
-        client.isReachable = false
+    /// A direction of a path.
+    public enum Way: Sendable {
+        /// From the client to the relay.
+        case up
+        /// From the relay to the client.
+        case down
+        /// Both.
+        case both
+    }
+
+    /// Lets nothing through between a client and the relay, or in one direction only, until `restore`; nobody is told.
+    public func blackHole(_ client: VirtualClient, _ way: Way = .both) {
+        client.blocked = way
     }
 
     /// Lets bytes through again that waited while the client was not reachable.
     public func restore(_ client: VirtualClient) {
-        client.isReachable = true
+        client.blocked = nil
         let waiting = heldBack
         heldBack = []
         for event in waiting {
@@ -145,6 +155,26 @@ public final class VirtualWorld {
         }
         guard let index = index(of: client), let dial = dials[index] else { return }
         schedule(.established(client: index, dial), after: client.conditions.delay * 2)
+    }
+
+    /// Kills a client's process: its connections end, and its engine is a new one, without rooms and not started.
+    public func crash(_ client: VirtualClient) {
+        guard let number = index(of: client) else { return }
+        dials[number] = nil
+        for index in connections.indices where connections[index].client == number {
+            guard connections[index].clientSide.isOpen else { continue }
+            connections[index].clientSide.isOpen = false
+            schedule(.ended(connection: index, atRelay: true, .finished), after: client.conditions.delay)
+        }
+        client.untaken = []
+        client.engine = ClientEngine(configuration: client.configuration, seed: random.next(), now: now)
+    }
+
+    /// The client's host moves to another network: what was under way on the old one is gone, and the client is told.
+    public func switchPath(of client: VirtualClient, to conditions: PathConditions, _ status: PathStatus) {
+        forgetTranslations(of: client)
+        client.conditions = conditions
+        act(client) { $0.pathChanged(to: status, now: $1) }
     }
 
     /// The address translator on a client's path forgets its connections: whatever is sent on them from now on, in
@@ -167,6 +197,11 @@ public final class VirtualWorld {
     }
 
     // MARK: Time
+
+    /// Calls `body` after a while; it may call the world.
+    public func after(_ delay: Duration, _ body: @escaping () -> Void) {
+        schedule(.call(body), after: delay)
+    }
 
     /// Lets time pass.
     public func run(for duration: Duration) {

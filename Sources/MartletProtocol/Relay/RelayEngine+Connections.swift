@@ -250,8 +250,8 @@ extension RelayEngine {
         return slot
     }
 
-    /// A resume is refused whole; the connection stays for a fresh hello, but not for ever (C-34, C-35,
-    /// Specs/hostile.md row 23).
+    /// A resume is refused whole; the connection stays for a fresh hello where that cannot be overtaken by the old
+    /// link's early frames (C-34, C-35), but not for ever (Specs/hostile.md row 23).
     private mutating func refuseResume(_ slot: Int, _ who: DeviceKey, now: Instant) {
         counted.resumesRefused += 1
         outputs.append(.note(.refused(who.account, .resumeRejected)))
@@ -259,7 +259,8 @@ extension RelayEngine {
         connections[slot]!.phase = .awaitingHello
         connections[slot]!.isPassingOver = true
         let notice = Notice(code: .resumeRejected)
-        guard connections[slot]!.resumeTries < configuration.maxResumeTries else {
+        guard connections[slot]!.carrier == .reliable, connections[slot]!.resumeTries < configuration.maxResumeTries
+        else {
             return say(.reject, notice, on: slot, now: now)
         }
         enqueue(.reject, Reject(notice).encode(), on: slot, now: now)

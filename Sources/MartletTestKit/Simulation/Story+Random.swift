@@ -1,0 +1,74 @@
+extension Story {
+    /// The least number of messages in a drawn story.
+    public static let minMessageCount = 200
+    /// The least number of faults in a drawn story.
+    public static let minFaultCount = 10
+
+    /// Draws the story of a seed.
+    public init(seed: UInt64) {
+        var draw = Draw(seed: seed)
+        self.seed = seed
+        isReliable = seed.isMultiple(of: 2)
+        devices = []
+        roomCount = 1 + draw.below(3)
+        storeDelay = .milliseconds(draw.below(3) * 100)
+        steps = []
+        for number in 0..<(2 + draw.below(4)) {
+            // The fourth device is the first one's owner's other one.
+            let account = number == 3 ? "account0" : "account\(number)"
+            devices.append(Device(account: account, conditions: draw.conditions(isReliable: isReliable)))
+        }
+        var at = Duration.zero
+        while messageCount < Story.minMessageCount || faultCount < Story.minFaultCount {
+            steps.append(Step(at: at, deed: draw.deed(devices.count, roomCount)))
+            at += .milliseconds(draw.below(draw.below(4) == 0 ? 4000 : 400))
+        }
+    }
+
+    private struct Draw {
+        var random: VirtualRandom
+
+        init(seed: UInt64) {
+            random = VirtualRandom(seed: seed &* 0x9E37_79B9_7F4A_7C15)
+        }
+
+        mutating func below(_ bound: Int) -> Int { Int(random.next() % UInt64(bound)) }
+
+        /// Mostly some seconds, now and then up to a minute.
+        mutating func aWhile() -> Duration { .milliseconds(500 + below(below(4) == 0 ? 60_000 : 10_000)) }
+
+        mutating func conditions(isReliable: Bool) -> PathConditions {
+            PathConditions(
+                delay: .milliseconds(5 + below(200)), jitter: .milliseconds(below(100)),
+                bytesPerSecond: below(3) == 0 ? 100_000 : nil, lostPerMille: isReliable ? 0 : below(300),
+                doubledPerMille: isReliable ? 0 : below(60), overtakenPerMille: isReliable ? 0 : below(60))
+        }
+
+        mutating func deed(_ deviceCount: Int, _ roomCount: Int) -> Deed {
+            let device = below(deviceCount)
+            let room = below(roomCount)
+            switch below(100) {
+            case 0..<4: return .cut(device: device)
+            case 4..<6: return .blackHole(device: device, .both, lasts: aWhile())
+            case 6: return .blackHole(device: device, .up, lasts: aWhile())
+            case 7: return .blackHole(device: device, .down, lasts: aWhile())
+            case 8: return .forgetTranslations(device: device)
+            case 9..<11: return .switchPath(device: device, delay: .milliseconds(5 + below(300)))
+            case 11..<14: return .crash(device: device, down: .milliseconds(below(5000)))
+            case 14..<16: return .restartRelay(down: .milliseconds(below(5000)))
+            case 16..<18: return .failStore(.append, lasts: aWhile())
+            case 18: return .failStore(.load, lasts: aWhile())
+            case 19: return .failStore(.read, lasts: aWhile())
+            case 20: return .stopReading(device: device, lasts: aWhile())
+            case 21: return .stopTaking(device: device, lasts: aWhile())
+            case 22: return .suspend(device: device, room: room, lasts: aWhile())
+            case 23: return .background(device: device, lasts: aWhile())
+            case 24: return .stop(device: device, lasts: aWhile())
+            case 25: return .retryNow(device: device)
+            default:
+                let byteCount = below(12) == 0 ? below(40_000) : below(200)
+                return .say(device: device, room: room, count: 1 + below(6), byteCount: byteCount)
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+import Foundation
+import MartletTestKit
+import MartletTransport
+
+/// `martlet simulate`: the real engines in bad weather, in virtual time, from seeds.
+enum SimulateCommand {
+    private static let seeds = Option<SeedRange>(
+        "seeds", "A..B", fallback: SeedRange(parsing: "1..1000"), shown: "1..1000",
+        expectation: "two numbers, as 1..1000",
+        help: "the seeds to play"
+    ) { SeedRange(parsing: $0) }
+    private static let replay = Option.number("replay", "S", help: "play this seed alone")
+    private static let trace = Option.flag("trace", help: "with --replay: print what every device saw, and when")
+    private static let twice = Option.flag("twice", help: "play every seed twice and compare the traces' hashes")
+    private static let jobs = Option.count(
+        "jobs", in: 1...256, help: "how many seeds are played at a time [one for each processor]")
+    private static let json = Option.flag("json", help: "print the result as a JSON object")
+
+    static let spec = CommandSpec(
+        name: "simulate",
+        summary: "Client and relay in virtual bad weather: nothing lost, nothing twice, whatever the seed.",
+        options: [seeds.spec, replay.spec, trace.spec, twice.spec, jobs.spec, json.spec],
+        notes: [
+            """
+            A seed draws a story: two to five devices in one to three rooms, at least 200 messages and 10 faults \
+            (cuts, black holes in one direction or both, lost and doubled frames, forgotten translations, changes of \
+            network, crashes of devices and of the relay with unsynced writes gone, failing stores, hosts and \
+            applications that stop reading). Every message's life is watched. The same seed gives the same run.
+            """,
+            """
+            When a seed fails, the shortest story with the same failure that can be found is printed.
+            """,
+        ],
+        exitCodes: [
+            ExitMeaning(.success, "every promise was kept"),
+            ExitMeaning(.failure, "a promise was broken, or a seed gave two different runs"),
+            ExitMeaning(.interrupted, "it was interrupted"),
+        ]
+    ) { arguments in
+        try await Interruptions.cancel { try await run(arguments) }
+    }
+
+    private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
+        if let seed = arguments[replay] { return try replay(seed, arguments) }
+        guard let range = arguments[seeds] else { return .success }
+        let clock = ContinuousClock()
+        let began = clock.now
+        let play = Play(range, isTwice: arguments.has(twice))
+        let jobCount = arguments[jobs] ?? ProcessInfo.processInfo.activeProcessorCount
+        let tally = await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<jobCount { group.addTask { play.work() } }
+            group.addTask { await play.show(since: began) }
+            while await group.next() != nil { if play.isOver || Task.isCancelled { group.cancelAll() } }
+            return play.tally
+        }
+        let took = clock.now - began
+        if arguments.has(json) {
+            try Output.print(tally.json(realTime: took).text)
+        } else {
+            for line in tally.lines(realTime: took) { try Output.print(line) }
+        }
+        for seed in play.unequalSeeds { Output.report("seed \(seed) gave two different runs") }
+        for failure in tally.failures { report(failure) }
+        if let first = tally.failures.first { shrink(first) }
+        return tally.failureCount == 0 && play.unequalSeeds.isEmpty ? .success : .failure
+    }
+
+    private static func replay(_ seed: UInt64, _ arguments: ParsedArguments) throws -> ExitCode {
+        let clock = ContinuousClock()
+        let began = clock.now
+        let result = Simulation.play(Story(seed: seed), keepsTrace: arguments.has(trace))
+        for line in result.trace { try Output.print(line) }
+        var tally = SimulationTally()
+        tally.add(result)
+        let took = clock.now - began
+        if arguments.has(json) {
+            try Output.print(tally.json(realTime: took).text)
+        } else {
+            for line in tally.lines(realTime: took) { try Output.print(line) }
+        }
+        guard !result.violations.isEmpty else { return .success }
+        report(result)
+        shrink(result)
+        return .failure
+    }
+
+    private static func report(_ result: Simulation.Result) {
+        Output.report("seed \(result.seed) failed; see it with: martlet simulate --replay \(result.seed) --trace")
+        for violation in result.violations { Output.report("  \(violation)") }
+    }
+
+    private static func shrink(_ result: Simulation.Result) {
+        let promise = result.violations[0].promise
+        var shrinker = Shrinker { Simulation.play($0).violations.first?.promise == promise }
+        let story = shrinker.shrink(Story(seed: result.seed))
+        Output.report("the shortest story that was found in \(shrinker.runCount) runs, \(story.steps.count) steps:")
+        for step in story.steps { Output.report("  \(Quantity.text(step.at)): \(step.deed)") }
+        for violation in Simulation.play(story).violations { Output.report("  \(violation)") }
+    }
+
+    /// Seeds that are handed out to whoever has time, and what came of them.
+    private final class Play: Sendable {
+        private struct State: Sendable {
+            var next: UInt64?
+            var tally = SimulationTally()
+            var unequalSeeds: [UInt64] = []
+        }
+
+        private let range: SeedRange
+        private let isTwice: Bool
+        private let state: Guarded<State>
+
+        init(_ range: SeedRange, isTwice: Bool) {
+            self.range = range
+            self.isTwice = isTwice
+            state = Guarded(State(next: range.seeds.lowerBound))
+        }
+
+        var tally: SimulationTally { state.withLock { $0.tally } }
+        var unequalSeeds: [UInt64] { state.withLock { $0.unequalSeeds.sorted() } }
+        var isOver: Bool { tally.seedCount == range.count }
+
+        func work() {
+            while !Task.isCancelled, let seed = take() {
+                let result = Simulation.play(Story(seed: seed))
+                let isEqual = !isTwice || Simulation.play(Story(seed: seed)).traceHash == result.traceHash
+                state.withLock { state in
+                    state.tally.add(result)
+                    if !isEqual { state.unequalSeeds.append(seed) }
+                }
+            }
+        }
+
+        private func take() -> UInt64? {
+            state.withLock { state in
+                guard let seed = state.next else { return nil }
+                state.next = seed < range.seeds.upperBound ? seed + 1 : nil
+                return seed
+            }
+        }
+
+        /// Shows on a terminal how far it is, until everything is done.
+        func show(since began: ContinuousClock.Instant) async {
+            guard isatty(STDOUT_FILENO) == 1 else { return }
+            let block = LiveBlock()
+            var meter = ProgressMeter(of: "seeds")
+            while !isOver {
+                let tally = tally
+                meter.update(
+                    count: tally.seedCount, share: Double(tally.seedCount) / Double(range.count),
+                    now: ContinuousClock.now - began)
+                let note = tally.failureCount > 0 ? "\(tally.failureCount) failed" : ""
+                block.show([StyledLine(meter.line(columns: 79, note: note))])
+                do { try await Task.sleep(for: .milliseconds(250)) } catch { break }
+            }
+            block.clear()
+        }
+    }
+}
