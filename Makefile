@@ -12,9 +12,14 @@ FILE ?=
 # How many clients `make crowd` starts.
 CLIENTS ?= 2000
 
-sources := Sources Tests Package.swift
+# The seeds that `make simulate` plays.
+SEEDS ?= 1..10000
 
-.PHONY: help deps build demo scenarios crowd test differential lint format docs coverage tsan asan model
+sources := Sources Tests Package.swift
+# Tests that only compute; apart, they do not keep those waiting that have a peer on a socket.
+computing := '^(MartletWire|MartletProtocol|House)Tests'
+
+.PHONY: help deps build demo scenarios crowd test differential lint format docs coverage simulate tsan asan model
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -39,7 +44,9 @@ crowd: deps ## let 2,000 clients talk in 100 rooms and check that everybody got 
 
 test: deps lint ## lint, build with warnings as errors and run every test
 	@Scripts/install-dependencies python3
-	@$(SWIFT) test --quiet --disable-xctest
+	@$(SWIFT) build --build-tests --quiet
+	@$(SWIFT) test --skip-build --quiet --disable-xctest --filter $(computing)
+	@$(SWIFT) test --skip-build --quiet --disable-xctest --skip $(computing)
 	@Specs/reference/test_vectors.py
 	@Specs/reference/test_example.py
 	@Specs/reference/differential.py --frames 8000 .build/debug/MartletDifferential
@@ -64,6 +71,10 @@ docs: deps ## build the reference documentation of the public modules into docs/
 coverage: deps ## measure line coverage of the wire and the protocol; fails below 95 %
 	@Scripts/install-dependencies python3
 	@Scripts/coverage
+
+simulate: deps ## play whole conversations in virtual bad weather: make simulate SEEDS=1..1000000
+	@$(SWIFT) build --configuration release --quiet --product martlet
+	@.build/release/martlet simulate --seeds $(SEEDS)
 
 tsan: deps ## run every test under the thread sanitizer
 	@$(SWIFT) test --quiet --disable-xctest --sanitize thread --scratch-path .build/tsan

@@ -1,4 +1,4 @@
-/// A file that is appended to: what has been written and not yet synced may vanish, from the end, when the machine dies.
+/// A file that is appended to: what was written and not yet synced may vanish, from the end, when the machine dies.
 struct VirtualDisk<Record> {
     /// Everything written, in order.
     private(set) var records: [Record] = []

@@ -1,6 +1,6 @@
-import MartletTestKit
 import Testing
 
+@testable import MartletTestKit
 @testable import MartletTool
 
 @Suite struct SimulationTallyTests {
