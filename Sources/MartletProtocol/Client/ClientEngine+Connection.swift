@@ -188,7 +188,7 @@ extension ClientEngine {
     mutating func take(_ reject: Reject, now: Instant) {
         if reject.notice.code == .resumeRejected, ticket != nil {  // C-34
             ticket = nil
-            // Without order the old link's early frames may come after the next hello and pass for the new one's (C-34).
+            // Without order the old link's early frames may come behind the next hello, as the new link's (C-34).
             guard configuration.carrier == .reliable else {
                 return perform(machine.handle(.reconnect, now: now), now: now)
             }
