@@ -274,6 +274,7 @@ extension Link {
         case .reset:
             try takeReset(try Link.parse(Reset.self, body))
         case .suspend:
+            _ = try Link.parse(Suspend.self, body)
             arrivals.append(.suspended(id))
         default:
             arrivals.append(.resumed(id, cursor: try Link.parse(Resume.self, body).cursor))
