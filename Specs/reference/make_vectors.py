@@ -9,7 +9,9 @@ import sys
 from pathlib import Path
 
 import expected.bodies
+import expected.codes
 import expected.conversations
+import expected.fields
 import expected.framing
 import expected.handshake
 import expected.messages
@@ -20,7 +22,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "vectors"
 WIDTH = 120
 HEX = 106
 MODULES = [expected.framing, expected.bodies, expected.handshake, expected.messages, expected.sessions,
-           expected.sequences, expected.conversations]
+           expected.sequences, expected.conversations, expected.fields, expected.codes]
 
 
 def written(value, column=0):
@@ -81,7 +83,8 @@ def main():
             path.write_text(text)
     if stale:
         sys.exit(f"make_vectors.py would change {', '.join(stale)}")
-    print(f"{sum(len(file.vectors) for file in files)} vectors in {len(files)} files")
+    if not check:
+        print(f"{sum(len(file.vectors) for file in files)} vectors in {len(files)} files")
 
 
 if __name__ == "__main__":

@@ -212,6 +212,10 @@ class Open(Body):
     tail: int = maybe(0x0056, U32)
     no_local: int = maybe(0x0058, SWITCH)
 
+    def check(self, sender, faults):
+        if self.no_local == 0:
+            object.__setattr__(self, "no_local", None)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Opened(Body):

@@ -2,7 +2,7 @@
 
 import zlib
 
-from expected.vector import RELIABLE, VectorFile, shown
+from expected.vector import NAMES, RELIABLE, VectorFile, shown
 from vector_bytes import frame, joined, nest, repeat, t, times, u16, u32, u64
 
 NONCE = t(0x0033, u64(7))
@@ -218,6 +218,13 @@ def fragments(file):
     file.bad("moreFragments in a frame that is not reliable", "W-21", 0x3001, NONCE, "protocolViolation", flags=0x0A)
     broken = part(0x1000, b"\x00\x00", 1, more)
     stream("a fragment's TLVs are not looked at by themselves", broken)
+    for kind in (0x5002, 0x6001, 0x6002):
+        stream(f"{NAMES[kind]} in two fragments", part(kind, first, 1, more), part(kind, last, 2, RELIABLE))
+    for kind in (0x2002, 0x5001, 0x5003, 0x5004, 0x5005, 0x5006, 0x6003):
+        file.bad(f"moreFragments in {NAMES[kind]}", "W-21 W-74", kind, [], "protocolViolation", flags=more)
+    for kind in (0x2003, 0x2004):
+        file.bad(f"moreFragments in {NAMES[kind]}", "W-21 W-74", kind, [], "protocolViolation", {"from": "server"},
+                 flags=more)
 
 
 def make():

@@ -218,13 +218,16 @@ def phases(file):
                 at=28 + size(welcome()), **FRESH_SERVER)
     file.stream("a reject after welcome", "W-74", [answer, no], [answer_shown], error="protocolViolation",
                 at=28 + size(welcome()), **FRESH_SERVER)
-    big = frame(0x3001, nonce, t(0x7FFF, repeat(b"\x00", 65_536 - 20)))
+    least = welcome(limits_tlv=limits(maxBody=u32(17_408)))
+    narrow = frame(0x4002, least)
+    narrow_shown = shown(0x4002, WELCOME_SHOWN | {"limits": LIMITS_SHOWN | {"maxBody": 17_408}})
+    big = frame(0x3001, nonce, t(0x7FFF, repeat(b"\x00", 17_408 - 20)))
     file.stream("a server's frames before welcome are at most 12 KiB", "W-7", [header(0x4004, 12_289)],
                 error="frameTooLarge", **FRESH_SERVER)
-    file.stream("what welcome says holds from the next frame: its maxBody met", "W-7 W-42", [answer, big],
-                [answer_shown, ping_shown], **FRESH_SERVER)
+    file.stream("what welcome says holds from the next frame: its maxBody met", "W-7 W-42", [narrow, big],
+                [narrow_shown, ping_shown], **FRESH_SERVER)
     file.stream("what welcome says holds from the next frame: its maxBody passed", "W-7 W-42",
-                [answer, header(0x3001, 65_537)], [answer_shown], error="frameTooLarge", at=28 + size(welcome()),
+                [narrow, header(0x3001, 17_409)], [narrow_shown], error="frameTooLarge", at=28 + size(least),
                 **FRESH_SERVER)
     plain = frame(0x4002, welcome(features=u64(14)))
     file.stream("a welcome without zlib, then a compressed frame", "W-18 W-41",

@@ -1,7 +1,7 @@
 """Vectors of Specs/wire.md 3.5, sequences, and of 3.9 and 7.1 where they need more than one frame."""
 
 from expected.vector import RELIABLE, VectorFile, shown
-from vector_bytes import compact, frame, joined, t, times, u16, u64
+from vector_bytes import compact, frame, joined, t, times, u16, u32, u64
 
 LOW = 1 << 32
 LAST = (1 << 64) - 1
@@ -139,6 +139,25 @@ def assembled(file):
     add("a message one byte longer than maxMessage", "W-22", [
         part({"repeat": "", "count": 0}, 1, True), *long_parts(more, part)], [],
         reset={"session": 1, "code": "messageTooLarge"}, maxMessage=big)
+    roll = joined([t(0x70, u64(3)), t(0x71, "roll"), t(0x72, u32(5000)), t(0x0142, t(0x0202, b"dice"))])
+    add("a request in fragments", "W-21 W-68", [
+        part(roll[:20], 1, True, kind=0x6001), part(roll[20:], 2, kind=0x6001)],
+        [(1, {"correlation": "3", "method": "roll", "deadline": 5000,
+              "content": [[0x0202, b"dice".hex()]]}, "request")])
+    six = joined([t(0x70, u64(3)), t(0x74, b"\x00\x00"), t(0x0142, t(0x0202, b"6"))])
+    add("a response in fragments, on session 0", "W-21 W-69", [
+        part(six[:20], 1, True, kind=0x6002, session=0), part(six[20:], 2, kind=0x6002, session=0)],
+        [(0, {"correlation": "3", "status": 0, "content": [[0x0202, b"6".hex()]]}, "response")])
+    head = joined([t(0x53, u64(9)), t(0x54, u64(3))])
+    for size, name, outcome in [
+        (65_536, "opened of 64 KiB, with a tag that nobody knows", {}),
+        (65_537, "opened of 64 KiB and a byte", {"reset": {"session": 1, "code": "messageTooLarge"}}),
+    ]:
+        fill = size - len(head) - 6
+        zeros = {"repeat": "00", "count": fill - 40_000}
+        add(name, "W-22 W-28", [
+            part([head, b"\x30\x00" + u32(fill), {"repeat": "00", "count": 40_000}], 1, True, kind=0x5002),
+            part(zeros, 2, kind=0x5002)], [] if outcome else [(1, {"head": "9", "first": "3"}, "opened")], **outcome)
 
 
 def long_parts(whole, part):
