@@ -9,7 +9,7 @@ enum DemoCommand {
         name: "demo",
         summary: "A relay, a bad network and two programs: a text gets across, every line once.",
         operand: "FILE",
-        options: [seed.spec, json.spec],
+        options: [seed.spec, WeaknetCommand.capture.spec, json.spec],
         notes: [
             """
             It starts a relay, a weak link in front of it (200 ms ± 50 ms each way, a black hole of 5 s, every \
@@ -22,6 +22,8 @@ enum DemoCommand {
             ExitMeaning(.success, "what arrived is what was sent, byte for byte"),
             ExitMeaning(.failure, "it is not, or a program failed"),
             ExitMeaning(.noInput, "FILE cannot be read, is empty or too large"),
+            ExitMeaning(.cannotCreate, "the capture cannot be written"),
+            ExitMeaning(.inputOutput, "the capture is not whole"),
             ExitMeaning(.interrupted, "it was interrupted"),
         ]
     ) { arguments in try await Interruptions.cancel { try await run(arguments) } }
@@ -32,7 +34,10 @@ enum DemoCommand {
         let isLive = !isQuiet && Terminal.isTerminal(STDOUT_FILENO) && Terminal.isCapable
         let block = LiveBlock()
         if !isQuiet { try Output.print(introduction(of: text)) }
-        let run = DemoRun(text: text, seed: arguments[seed] ?? 1) { view in
+        let capture = try arguments[WeaknetCommand.capture].map { path throws(CommandError) in
+            try CaptureFile(path: path)
+        }
+        let run = DemoRun(text: text, seed: arguments[seed] ?? 1, capture: capture) { view in
             if isLive { block.show(view.lines(columns: Terminal.size(of: STDOUT_FILENO).columns)) }
         }
         let outcome: DemoRun.Outcome
@@ -49,6 +54,7 @@ enum DemoCommand {
             try Output.print(outcome.view.table(outcome.comparison, lineCount: text.lineCount))
             try Output.print("\n" + verdict(on: outcome))
         }
+        try capture?.finish()
         return outcome.isGood ? .success : .failure
     }
 

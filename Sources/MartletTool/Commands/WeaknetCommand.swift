@@ -28,6 +28,8 @@ enum WeaknetCommand {
     private static let corrupt = Option.byteCount(
         "corrupt-one-in", "N", help: "flip one bit of one byte in every N bytes, each way")
     private static let seed = Option.number("seed", "N", help: "what decides jitter and corruption [1]")
+    static let capture = Option.text(
+        "capture", "FILE", help: "write what arrives to FILE, in the format pcap, for 'martlet decode' and Wireshark")
     private static let json = Option.flag("json", help: "say what happened as a JSON object")
 
     static let spec = CommandSpec(
@@ -36,7 +38,7 @@ enum WeaknetCommand {
         options: [
             listen.spec, target.spec, delay.spec, jitter.spec, bandwidth.spec, stallEvery.spec, stallFor.spec,
             blackHoleAt.spec, blackHoleFor.spec, cutEvery.spec, cutAfter.spec, maxCuts.spec, corrupt.spec, seed.spec,
-            json.spec,
+            capture.spec, json.spec,
         ],
         notes: [
             """
@@ -44,11 +46,16 @@ enum WeaknetCommand {
             is on its way and a queue of 64 KiB. A black hole holds what it swallows, as TCP would, and lets nobody \
             connect meanwhile. The same seed and the same traffic meet the same trouble. It runs until it is \
             interrupted, then says what it did.
+            """,
             """
+            A capture shows the connections as the link's far ends see them, every byte when it arrives. The headers \
+            of IP and TCP are made up around them, so that no privilege is needed; the file grows to 1 GiB at most.
+            """,
         ],
         exitCodes: [
             ExitMeaning(.success, "it was interrupted or asked to terminate, after it said what it did"),
-            ExitMeaning(.cannotCreate, "the address cannot be listened on"),
+            ExitMeaning(.cannotCreate, "the address cannot be listened on, or the capture not be written"),
+            ExitMeaning(.inputOutput, "the capture is not whole"),
         ]
     ) { try await run($0) }
 
@@ -82,9 +89,11 @@ enum WeaknetCommand {
         guard let target = arguments[target], let address = arguments[listen] else {
             throw UsageError(message: "'--to HOST:PORT' is needed")
         }
+        let file = try arguments[capture].map { path throws(CommandError) in try CaptureFile(path: path) }
         let proxy: WeakProxy
         do {
-            proxy = try WeakProxy(listenOn: address, to: target, profile: profile, seed: arguments[seed] ?? 1)
+            proxy = try WeakProxy(
+                listenOn: address, to: target, profile: profile, seed: arguments[seed] ?? 1, capture: file)
         } catch {
             throw CommandError(.cannotCreate, "cannot listen on \(address): \(error)")
         }
@@ -92,6 +101,7 @@ enum WeaknetCommand {
         _ = await Interruptions.wait()
         let report = await proxy.stop()
         if arguments.has(json) { try Output.print(report.json.text) } else { Output.report("weaknet: \(report.text)") }
+        try file?.finish()
         return .success
     }
 }

@@ -14,6 +14,8 @@ struct DemoRun: Sendable {
 
     let text: DemoText
     let seed: UInt64
+    /// Where what passes the link is written, if anywhere.
+    var capture: CaptureFile?
     /// Told several times a second what there is to show.
     let onChange: @Sendable (DemoView) -> Void
 
@@ -40,7 +42,8 @@ struct DemoRun: Sendable {
         let plan = DemoPlan(byteCount: text.bytes.count, messageCount: messageCount)
         let proxy = try WeakProxy(
             listenOn: SocketAddress(.loopbackV4, port: 0),
-            to: try Endpoint(host: "127.0.0.1", port: port, security: .plain), profile: plan.profile, seed: seed)
+            to: try Endpoint(host: "127.0.0.1", port: port, security: .plain), profile: plan.profile, seed: seed,
+            capture: capture)
         let result = await Result {
             try await converse(through: proxy, plan, messageCount: messageCount, in: folder)
         }

@@ -1,4 +1,6 @@
+internal import Foundation
 internal import MartletTransport
+internal import MartletWire
 
 /// A TCP proxy whose connections go through a ``WeakLink``.
 ///
@@ -11,12 +13,13 @@ final class WeakProxy: Sendable {
     private let core: Core
     private let listener: TCPListener
 
-    /// Listens on `address` and carries every connection to `target`. Throws when the address cannot be taken.
+    /// Listens on `address` and carries every connection to `target`; what arrives goes to `capture`, too. Throws when
+    /// the address cannot be taken.
     init(
         listenOn address: SocketAddress, to target: Endpoint, profile: WeakLinkProfile, seed: UInt64,
-        loop: EventLoop = .shared
+        capture: CaptureFile? = nil, loop: EventLoop = .shared
     ) throws(TransportError) {
-        let core = Core(target: target, link: WeakLink(profile, seed: seed), loop: loop)
+        let core = Core(target: target, link: WeakLink(profile, seed: seed), capture: capture, loop: loop)
         var options = TCPListener.Options()
         options.connection = core.socketOptions
         listener = try TCPListener.bind(to: address, on: loop, options: options) { core.accept($0) }
@@ -54,11 +57,24 @@ extension WeakProxy {
         private let begin = EventLoop.clock
         private var connections: [WeakLink.ConnectionNumber: WeakProxyConnection] = [:]
         private var cutTimer: LoopTimer?
+        private let capture: CaptureFile?
+        private var recorder: CaptureRecorder?
 
-        init(target: Endpoint, link: WeakLink, loop: EventLoop) {
+        init(target: Endpoint, link: WeakLink, capture: CaptureFile?, loop: EventLoop) {
             self.target = target
             self.link = link
+            self.capture = capture
             self.loop = loop
+            if capture != nil {
+                recorder = CaptureRecorder(begin: UInt64(clamping: Int64(Date().timeIntervalSince1970 * 1e9)))
+            }
+        }
+
+        /// Puts something into the capture, if there is one.
+        func record(_ event: (inout CaptureRecorder, _ now: Duration) -> Void) {
+            guard let capture, recorder != nil else { return }
+            event(&recorder!, now)
+            capture.write(recorder!.takeBytes())
         }
 
         /// Where the link is the bottleneck the kernel's buffers must not hide it.
@@ -84,6 +100,7 @@ extension WeakProxy {
         }
 
         func remove(_ number: WeakLink.ConnectionNumber) {
+            record { recorder, now in recorder.close(number, now: now) }
             link.close(number)
             connections[number] = nil
         }
@@ -97,6 +114,8 @@ extension WeakProxy {
 
         func stop() {
             cutTimer?.set(deadline: nil)
+            record { recorder, now in recorder.closeAll(now: now) }
+            recorder = nil
             for connection in connections.values { connection.abort() }
         }
 

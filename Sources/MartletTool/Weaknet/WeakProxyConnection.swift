@@ -68,6 +68,9 @@ final class WeakProxyConnection {
         case .success(let socket):
             guard !isFarClosed, !isNearClosed else { return }
             far = socket
+            if let client = near.remoteAddress, let server = socket.remoteAddress {
+                core.record { recorder, now in recorder.open(number, from: client, to: server, now: now) }
+            }
             socket.start(Side(self, sends: .down))
             wake()
         case .failure(.cancelled):
@@ -97,9 +100,14 @@ final class WeakProxyConnection {
     }
 
     private func fill(_ buffer: inout OutputRawSpan, _ direction: WeakLink.Direction) {
-        if case .end = core.link.pull(number, direction, into: &buffer, now: core.now) {
+        switch core.link.pull(number, direction, into: &buffer, now: core.now) {
+        case .end:
             endedDirections.insert(direction)
+            core.record { recorder, now in recorder.end(number, direction, now: now) }
             receiver(of: direction)?.close(afterFlush: true)
+        case .bytes(let byteCount):
+            let arrived = buffer.bytes.extracting(last: byteCount)
+            core.record { recorder, now in recorder.carry(arrived, number, direction, now: now) }
         }
         if pausedDirections.contains(direction), core.link.hasRoom(number, direction) {
             pausedDirections.remove(direction)

@@ -1,4 +1,5 @@
 import CMartletSystem
+internal import MartletWire
 
 /// An IPv4 or IPv6 address, the latter with its scope (the interface index of a link-local address).
 public struct IPAddress: Hashable, Sendable {
@@ -25,6 +26,18 @@ public struct IPAddress: Hashable, Sendable {
         var address = martlet_address()
         guard !text.utf8.contains(0), unsafe martlet_address_parse(text, &address) == 1 else { return nil }
         self.init(address)
+    }
+
+    /// The 4 or 16 bytes, most significant first; the scope is not in them.
+    public var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        if isIPv6 {
+            bytes.append(bigEndian: high)
+            bytes.append(bigEndian: low)
+        } else {
+            bytes.append(bigEndian: UInt32(truncatingIfNeeded: low))
+        }
+        return bytes
     }
 
     /// 127.0.0.1

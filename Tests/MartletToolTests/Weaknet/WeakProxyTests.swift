@@ -1,3 +1,4 @@
+import Foundation
 import MartletTransport
 import MartletWire
 import Synchronization
@@ -52,14 +53,45 @@ import Testing
         await loop.shutdown()
     }
 
+    @Test func `a capture holds what arrived, as it arrived`() async throws {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).pcap").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let payload = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31 / 7) }
+        var profile = WeakLinkProfile()
+        profile.cutAfterByteCount = 150_000
+        let file = try CaptureFile(path: path)
+        let run = try await exchange(payload, through: profile, capture: file)
+        try file.finish()
+        var queue = ByteQueue()
+        queue.append(Array(try Data(contentsOf: URL(fileURLWithPath: path))))
+        var reader = try #require(PcapReader(magic: 0xA1B2_3C4D))
+        var ways = [TCPWay(), TCPWay()]
+        var carried: [[UInt8]] = [[], []]
+        var segments: [TCPSegment] = []
+        var times: [UInt64] = []
+        while let packet = try reader.next(from: &queue) {
+            guard case .segment(let segment) = TCPSegment.parse(packet) else { continue }
+            segments.append(segment)
+            times.append(packet.time)
+            let index = segment.source == segments[0].source ? 0 : 1
+            carried[index] += ways[index].take(segment)
+        }
+        #expect(carried.map(\.count) == [run.report.upByteCount, run.report.downByteCount])
+        #expect(carried.allSatisfy { payload.starts(with: $0) })
+        #expect(segments.prefix(3).map(\.flags) == [.syn, [.syn, .ack], .ack])
+        #expect(segments.last?.flags == [.rst, .ack])
+        #expect(times == times.sorted())
+    }
+
     private func exchange(
-        _ payload: [UInt8], through profile: WeakLinkProfile
+        _ payload: [UInt8], through profile: WeakLinkProfile, capture: CaptureFile? = nil
     ) async throws -> (received: [UInt8], reason: CloseReason, report: WeakLinkReport) {
         let loop = EventLoop(name: "weak")
         let server = try TCPListener.bind(to: SocketAddress(.loopbackV4, port: 0), on: loop) { $0.start(Echo()) }
         let proxy = try WeakProxy(
             listenOn: SocketAddress(.loopbackV4, port: 0),
-            to: Endpoint(host: "127.0.0.1", port: server.port, security: .plain), profile: profile, seed: 1, loop: loop)
+            to: Endpoint(host: "127.0.0.1", port: server.port, security: .plain), profile: profile, seed: 1,
+            capture: capture, loop: loop)
         let run = try await Client.send(payload, toPort: proxy.port, on: loop)
         await server.closeAndWait()
         let report = await proxy.stop()

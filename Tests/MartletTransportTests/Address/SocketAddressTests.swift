@@ -27,6 +27,11 @@ import Testing
         #expect(IPAddress.anyV4 != .anyV6)
     }
 
+    @Test func `bytes are in the order of the network`() {
+        #expect(IPAddress(v4: 0x0102_0304).bytes == [1, 2, 3, 4])
+        #expect(IPAddress.loopbackV6.bytes == [UInt8](repeating: 0, count: 15) + [1])
+    }
+
     @Test func `families are interleaved from the first one's, and repetitions dropped`() {
         let numbers = ["::1", "::2", "::2", "1.1.1.1", "::3", "2.2.2.2"].compactMap { IPAddress($0) }
         let ordered = interleaveFamilies(numbers.map { SocketAddress($0, port: 1) }).map(\.ip.description)
