@@ -56,7 +56,8 @@ let package = Package(
             name: "MartletRelayTests", dependencies: ["MartletRelay", "MartletTestKit"], swiftSettings: settings),
         .testTarget(
             name: "MartletTests", dependencies: ["Martlet", "MartletRelay", "MartletTestKit"], swiftSettings: settings),
-        .testTarget(name: "MartletToolTests", dependencies: ["MartletTool"], swiftSettings: settings),
+        .testTarget(
+            name: "MartletToolTests", dependencies: ["MartletTool", "MartletDifferential"], swiftSettings: settings),
         .testTarget(name: "HouseTests", swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]

@@ -44,6 +44,11 @@ struct ParsedArguments: Sendable {
         values[option.spec.name]?.last as? Value ?? option.fallback
     }
 
+    /// Every value that was given for the option, in order.
+    func all<Value>(_ option: Option<Value>) -> [Value] {
+        (values[option.spec.name] ?? []).compactMap { $0 as? Value }
+    }
+
     /// Whether the flag was given.
     func has(_ flag: Option<Bool>) -> Bool { self[flag] == true }
 }

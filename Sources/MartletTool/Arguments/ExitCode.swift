@@ -6,6 +6,8 @@ enum ExitCode: Int32, Sendable {
     case failure = 1
     /// The command line is wrong.
     case usage = 64
+    /// The input is not what it should be.
+    case dataError = 65
     /// A file that was named cannot be read.
     case noInput = 66
     /// The other side could not be reached, or not for long enough.

@@ -21,7 +21,7 @@ struct OptionSpec: Sendable {
 /// An option whose value has a type: the key under which a command finds the value.
 struct Option<Value: Sendable>: Sendable {
     /// The row of the table.
-    let spec: OptionSpec
+    private(set) var spec: OptionSpec
     /// What holds when the option is not given.
     let fallback: Value?
 
@@ -34,6 +34,13 @@ struct Option<Value: Sendable>: Sendable {
         spec = OptionSpec(
             name: name, short: short, placeholder: placeholder, help: help, fallback: shown, expectation: expectation
         ) { parse($0) }
+    }
+
+    /// The same, but it may be given more than once.
+    var repeating: Option {
+        var option = self
+        option.spec.repeats = true
+        return option
     }
 }
 

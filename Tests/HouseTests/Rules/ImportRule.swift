@@ -34,7 +34,7 @@ enum ImportRule {
         "MartletTransportTests": ["MartletTestKit"],
         "MartletRelayTests": ["MartletTestKit"],
         "MartletTests": ["MartletRelay", "MartletTestKit"],
-        "MartletToolTests": ["MartletTool"],
+        "MartletToolTests": ["MartletTool", "MartletDifferential"],
     ]
 
     static func findings(in file: SourceFile) -> [Finding] {

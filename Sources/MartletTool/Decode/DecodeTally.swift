@@ -1,0 +1,51 @@
+import MartletWire
+
+/// What decoding has seen, for the last line and the exit code.
+struct DecodeTally: Equatable, Sendable {
+    /// Frames that were whole, by type.
+    var frameCounts: [FrameType: Int] = [:]
+    /// Frames whose body was refused.
+    var refusedCount = 0
+    /// Ways that are malformed.
+    var faultCount = 0
+
+    var frameCount: Int { frameCounts.values.reduce(0, +) }
+
+    /// Whether everything was as it should be.
+    var isGood: Bool { refusedCount == 0 && faultCount == 0 }
+
+    /// Counts an event.
+    mutating func add(_ event: DecodeEvent) {
+        switch event {
+        case .frame(let frame):
+            frameCounts[frame.header.type, default: 0] += 1
+            if case .refused = frame.content { refusedCount += 1 }
+        case .fault: faultCount += 1
+        case .note: break
+        }
+    }
+
+    /// For people.
+    func text(_ totals: ConversationTable.Totals?) -> String {
+        var parts = ["\(Quantity.grouped(frameCount)) \(frameCount == 1 ? "frame" : "frames")"]
+        if let totals {
+            parts[0] += " in \(Quantity.grouped(totals.connectionCount)) connections"
+            if totals.foreignCount > 0 { parts.append("\(Quantity.grouped(totals.foreignCount)) others") }
+        }
+        parts.append("\(Quantity.grouped(faultCount + refusedCount)) malformed")
+        return parts.joined(separator: ", ")
+    }
+
+    /// For machines.
+    func json(_ totals: ConversationTable.Totals?) -> JSONLine {
+        let types = frameCounts.sorted { $0.key.rawValue < $1.key.rawValue }
+        return .object([
+            .init("event", .string("end")), .init("frames", .count(frameCount)),
+            .init("types", .object(types.map { .init($0.key.description, .count($0.value)) })),
+            .init("faults", .count(faultCount)), .init("refused", .count(refusedCount)),
+            .init("connections", totals.map { .count($0.connectionCount) } ?? .null),
+            .init("foreign", totals.map { .count($0.foreignCount) } ?? .null),
+            .init("packets", totals.map { .count($0.packetCount) } ?? .null),
+        ])
+    }
+}

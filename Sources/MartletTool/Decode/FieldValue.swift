@@ -1,0 +1,190 @@
+import MartletWire
+
+/// A field's value, taken apart for showing. What does not have the form that its tag asks for is shown as bytes.
+indirect enum FieldValue: Equatable, Sendable {
+    case number(UInt64)
+    /// A number chosen at random, which people compare and do not count with.
+    case identifier(UInt64)
+    case text(String)
+    /// A text of the specification's, not of a peer's.
+    case name(String)
+    case bytes([UInt8])
+    /// Bytes that must not be shown: how many.
+    case secret(Int)
+    case list([FieldValue])
+    case record([(name: String, value: FieldValue)])
+
+    static func == (left: FieldValue, right: FieldValue) -> Bool { left.json == right.json }
+
+    /// For people, in one line.
+    var text: String {
+        switch self {
+        case .number(let number): "\(number)"
+        case .identifier(let number): hex(number, digits: 16)
+        case .text(let text): "\"\(SafeText.line(text))\""
+        case .name(let name): name
+        case .bytes(let bytes): "\(bytes.count) bytes" + (bytes.isEmpty ? "" : " " + Self.digits(bytes.prefix(32)))
+        case .secret(let byteCount): "\(byteCount) bytes, not shown"
+        case .list(let values): values.map(\.text).joined(separator: ", ")
+        case .record(let members): Self.text(of: members)
+        }
+    }
+
+    /// For machines.
+    var json: JSONLine {
+        switch self {
+        case .number(let number): .count(number)
+        case .identifier(let number): .string(hex(number, digits: 16))
+        case .text(let text), .name(let text): .string(text)
+        case .bytes(let bytes): .string(Self.digits(bytes))
+        case .secret: .null
+        case .list(let values): .array(values.map(\.json))
+        case .record(let members): .object(members.map { JSONLine.Member($0.name, $0.value.json) })
+        }
+    }
+
+    private static func text(of members: [(name: String, value: FieldValue)]) -> String {
+        members.filter { $0.value != .list([]) }.map { "\($0.name) \($0.value.text)" }.joined(separator: ", ")
+    }
+
+    private static func digits(_ bytes: some Collection<UInt8>) -> String {
+        var text = ""
+        text.reserveCapacity(bytes.count * 2)
+        for byte in bytes {
+            if byte < 16 { text += "0" }
+            text += String(byte, radix: 16)
+        }
+        return text
+    }
+}
+
+/// How the value of a tag is laid out, for showing (Specs/wire.md §13.2).
+enum FieldShape: Sendable {
+    case number, identifier, text, bytes, secret
+    case version, code, features, contentKind, sessionKind, receiptKind, presence
+    case position, echo, sessionAck, run, chunk
+
+    init(_ tag: Tag) {
+        self =
+            switch tag {
+            case .code, .status: .code
+            case .reason, .redirect, .account, .agent, .sender, .room, .member, .method, .recipient, .text, .name,
+                .mediaType:
+                .text
+            case .spokenVersion: .version
+            case .features: .features
+            case .device, .link, .nonce: .identifier
+            case .credential, .resumeToken: .secret
+            case .sessionPosition: .position
+            case .echo: .echo
+            case .sessionAck: .sessionAck
+            case .acceptedRun: .run
+            case .chunk: .chunk
+            case .kind: .contentKind
+            case .sessionKind: .sessionKind
+            case .receiptKind: .receiptKind
+            case .presence: .presence
+            case .data: .bytes
+            case .retryAfter, .epoch, .resumeLifetime, .heartbeatInterval, .maxBody, .maxMessage, .linkWindow,
+                .sessionWindow, .maxSessions, .linkCredit, .creditUsed, .counter, .timeToLive, .offset, .acceptedAt,
+                .cursor, .head, .first, .tail, .session, .noLocal, .upTo, .correlation, .deadline, .typing:
+                .number
+            default: .bytes
+            }
+    }
+
+    /// The value in these bytes.
+    func value(_ bytes: [UInt8], showingSecrets: Bool) -> FieldValue {
+        if case .secret = self, !showingSecrets { return .secret(bytes.count) }
+        return form(bytes) ?? .bytes(bytes)
+    }
+
+    private func form(_ bytes: [UInt8]) -> FieldValue? {
+        let number = Self.number(bytes[...])
+        switch self {
+        case .bytes, .secret: return nil
+        case .text: return String(validating: bytes, as: UTF8.self).map { .text($0) }
+        case .number: return number.map { .number($0) }
+        case .identifier: return number.map { .identifier($0) }
+        case .version: return bytes.count == 2 ? .name("\(bytes[0]).\(bytes[1])") : nil
+        case .code: return Self.name(number) { ErrorCode(rawValue: $0).name }
+        case .contentKind: return Self.name(number) { ContentKind(rawValue: $0).name }
+        case .features: return number.map { .list(Features(rawValue: $0).names.map { .name($0) }) }
+        case .sessionKind: return Self.name(number) { UInt8(exactly: $0).flatMap(SessionKind.init).map { "\($0)" } }
+        case .receiptKind: return Self.name(number) { [1: "delivered", 2: "read", 3: "refused"][$0] }
+        case .presence:
+            return Self.name(number) { UInt8(exactly: $0).flatMap(Transient.Presence.init).map { "\($0)" } }
+        case .position: return Self.record(bytes, ["session": 2, "received": 8])
+        case .echo: return Self.record(bytes, ["timestamp": 4, "microseconds": 4])
+        case .run: return Self.record(bytes, ["counter": 8, "count": 4, "offset": 8])
+        case .sessionAck: return Self.sessionAck(bytes)
+        case .chunk:
+            guard bytes.count >= 16, case .record(var members)? = Self.record(bytes.prefix(16), Self.chunkHead) else {
+                return nil
+            }
+            members.append((name: "bytes", value: .bytes(Array(bytes.dropFirst(16)))))
+            return .record(members)
+        }
+    }
+
+    private static let chunkHead: KeyValuePairs = ["offset": 8, "total": 8]
+
+    private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64? {
+        [1, 2, 4, 8].contains(bytes.count) ? bytes.reduce(0) { $0 << 8 | UInt64($1) } : nil
+    }
+
+    private static func name(_ number: UInt64?, _ name: (UInt16) -> String?) -> FieldValue? {
+        number.flatMap { UInt16(exactly: $0) }.flatMap(name).map { .name($0) }
+    }
+
+    /// Integers side by side, by name and size in bytes.
+    private static func record(
+        _ bytes: some Collection<UInt8>, _ layout: KeyValuePairs<String, Int>
+    ) -> FieldValue? {
+        var rest = ArraySlice(bytes)
+        guard rest.count == layout.reduce(0, { $0 + $1.value }) else { return nil }
+        return .record(
+            layout.map { name, byteCount in
+                defer { rest = rest.dropFirst(byteCount) }
+                return (name: name, value: .number(number(rest.prefix(byteCount)) ?? 0))
+            })
+    }
+
+    private static func sessionAck(_ bytes: [UInt8]) -> FieldValue? {
+        guard bytes.count >= 18, (bytes.count - 18).isMultiple(of: 16),
+            case .record(var members)? = record(bytes.prefix(18), ["session": 2, "cumulative": 8, "credit": 8])
+        else { return nil }
+        let ranges = stride(from: 18, to: bytes.count, by: 16).compactMap { offset in
+            record(bytes[offset..<offset + 16], ["first": 8, "last": 8])
+        }
+        members.append((name: "ranges", value: .list(ranges)))
+        return .record(members)
+    }
+}
+
+extension ContentKind {
+    /// The name in the specification, or the number in hexadecimal.
+    var name: String {
+        switch self {
+        case .text: "text"
+        case .image: "image"
+        case .file: "file"
+        case .audio: "audio"
+        case .video: "video"
+        case .location: "location"
+        case .contact: "contact"
+        case .command: "command"
+        case .ack: "ack"
+        case .heartbeat: "heartbeat"
+        default: hex(rawValue, digits: 4)
+        }
+    }
+}
+
+extension Features {
+    /// The names of the bits that are set, in the order of the bits; a bit without one as its number.
+    var names: [String] {
+        let known = ["zlib", "requests", "receipts", "presence"]
+        return (0..<64).filter { rawValue >> UInt64($0) & 1 == 1 }.map { $0 < known.count ? known[$0] : "bit \($0)" }
+    }
+}

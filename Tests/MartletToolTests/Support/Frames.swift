@@ -1,0 +1,73 @@
+import MartletWire
+
+@testable import MartletTool
+
+/// One frame as it is sent, its flags as the type wants them.
+func frame(
+    _ frame: Frame, session: UInt16 = 0, sequence: UInt32 = 0, more: Bool = false, body: [UInt8]? = nil,
+    compressed: Bool = false
+) -> [UInt8] {
+    var flags: FrameFlags = []
+    if frame.type.rule?.isReliable == true { flags.insert(.reliable) }
+    if more { flags.insert(.moreFragments) }
+    let plain = body ?? frame.encode()
+    var deflater = Deflater()
+    let sent = compressed ? deflater.compress(plain.rawBytes)! : plain
+    let header = FrameHeader(
+        type: frame.type, sequence: sequence, flags: flags, compression: compressed ? .zlib : .none,
+        session: SessionID(rawValue: session))
+    return header.frame(body: sent.rawBytes)
+}
+
+/// A text message of a client.
+func text(_ text: String, counter: UInt64 = 1) -> Frame {
+    .message(Message(counter: counter, kind: .text, content: Message.textContent(text)))
+}
+
+/// A hello, and the welcome that answers it.
+enum Handshake {
+    static let link = LinkID(rawValue: 9)
+    private static let token = ResumeToken(1, 2, 3, 4)
+
+    static func hello(resuming isResuming: Bool = false) -> Frame {
+        .hello(
+            Hello(
+                features: .supported, limits: Limits(), device: DeviceID(rawValue: 7), account: AccountName("ada")!,
+                credential: Credential("open sesame"),
+                resume: isResuming ? ResumePoint(link: link, token: token, positions: []) : nil))
+    }
+
+    static func welcome(resumed: Bool = false, features: Features = .supported) -> Frame {
+        .welcome(
+            Welcome(
+                version: .current, features: features, limits: Limits(), account: AccountName("ada")!, link: link,
+                resumeToken: token, epoch: Epoch(rawValue: resumed ? 2 : 1), resumeLifetime: .seconds(60),
+                resumed: resumed ? [] : nil))
+    }
+
+    static func open(_ room: String = "lobby") -> Frame {
+        .open(Open(room: RoomName(room)!, kind: .chat, cursor: 0))
+    }
+}
+
+/// What decoding said, in order.
+final class Heard {
+    private(set) var events: [DecodeEvent] = []
+
+    func hear(_ event: DecodeEvent) { events.append(event) }
+
+    var frames: [DecodedFrame] {
+        events.compactMap { if case .frame(let frame) = $0 { frame } else { nil } }
+    }
+
+    /// Code and offset of each fault.
+    var faults: [String] {
+        events.compactMap {
+            if case .fault(let place, let fault) = $0 { "\(fault.code.name) at \(place.offset)" } else { nil }
+        }
+    }
+
+    var notes: [String] {
+        events.compactMap { if case .note(_, let text) = $0 { text } else { nil } }
+    }
+}
