@@ -7,6 +7,9 @@ internal import CMartletCodec
 public struct Inflater: ~Copyable {
     /// The least output room that is tried first, in bytes.
     private static var smallestRoomByteCount: Int { 1024 }
+    /// Room beyond the limit, in bytes, that tells what is cut short from what is too large: behind the end of its input
+    /// libdeflate reads 8 bytes of zeros, and no more than 32 copies of 258 bytes come of these.
+    private static var roomBeyondLimitByteCount: Int { 16 * 1024 }
     private let handle: OpaquePointer
 
     /// A decompressor.
@@ -22,7 +25,8 @@ public struct Inflater: ~Copyable {
         unsafe martlet_inflater_destroy(handle)
     }
 
-    /// The decompressed body. Room for it grows fourfold up to `limit` bytes, so memory follows what really comes out.
+    /// The decompressed body. Room for it grows fourfold up to `limit` bytes, so memory follows what really comes out,
+    /// and at the end by 16 KiB more.
     ///
     /// Throws `inflateLimit` when more than `limit` bytes would come out, `inflateFailed` when `bytes` is truncated,
     /// damaged, has a wrong checksum, or does not end where the stream in it ends.
@@ -38,9 +42,10 @@ public struct Inflater: ~Copyable {
                 }
             }
             switch outcome {
-            case MARTLET_INFLATE_DONE: return output
+            case MARTLET_INFLATE_DONE where room <= limit: return output
             case MARTLET_INFLATE_FULL where room < limit: room = room > limit / 4 ? limit : room * 4
-            case MARTLET_INFLATE_FULL: throw .inflateLimit(limit)
+            case MARTLET_INFLATE_FULL where room == limit: room += min(Self.roomBeyondLimitByteCount, .max - limit)
+            case MARTLET_INFLATE_FULL, MARTLET_INFLATE_DONE: throw .inflateLimit(limit)
             default: throw .inflateFailed
             }
         }
