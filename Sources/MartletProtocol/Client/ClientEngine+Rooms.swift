@@ -75,10 +75,7 @@ extension ClientEngine {
 
     /// Takes a message back; false when it has been handed to a connection and only the server decides about it.
     public mutating func cancel(counter: UInt64, in id: RoomID, now: Instant) -> Bool {
-        guard let room = rooms[id], let position = room.position(of: counter), position >= room.handed else {
-            return false
-        }
-        guard rooms[id]!.finish(counter) else { return false }
+        guard let room = rooms[id], counter > room.handedUpTo, rooms[id]!.finish(counter) else { return false }
         tell(id, .failed(counter: counter, .cancelled))
         return true
     }
@@ -167,7 +164,7 @@ extension ClientEngine {
                 rooms[id]!.handed += 1
                 continue
             }
-            if let expires = message.expires, expires <= now {
+            if let expires = message.expires, expires <= now, room.isWithheld(message) {
                 expire(id, now: now)
                 continue
             }
@@ -183,6 +180,7 @@ extension ClientEngine {
                 break
             }
             rooms[id]!.handed += 1
+            rooms[id]!.handedUpTo = max(room.handedUpTo, message.counter)
         }
         if isEstablished { reportSent(id) }
     }
@@ -208,7 +206,7 @@ extension ClientEngine {
 
     mutating func expire(_ id: RoomID, now: Instant) {
         guard let room = rooms[id] else { return }
-        for message in Array(room.pending.dropFirst(room.handed)) where !message.isDone {
+        for message in Array(room.pending.dropFirst(room.handed)) where room.isWithheld(message) {
             guard let expires = message.expires, expires <= now, rooms[id]!.finish(message.counter) else { continue }
             tell(id, .failed(counter: message.counter, .expired))
         }

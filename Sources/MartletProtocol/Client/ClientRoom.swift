@@ -14,7 +14,8 @@ struct PendingMessage: Sendable {
 ///
 /// Messages wait in the order of their counters, in two parts: the front has been handed to the room's session and only
 /// the server decides about it, the rest may still expire or be cancelled. A new link moves the mark back to the front
-/// and all is handed over again; the relay knows what it has.
+/// and all is handed over again; the relay knows what it has, so what it may have can still neither expire nor be
+/// cancelled.
 struct ClientRoom: Sendable {
     let id: RoomID
     let name: RoomName
@@ -25,6 +26,9 @@ struct ClientRoom: Sendable {
     var cursor: UInt64
     var pending = Deque<PendingMessage>()
     var handed = 0
+    /// Counters up to this one have been handed to a connection, be it an earlier one: only the server decides about
+    /// them (Specs/relay.md R-27).
+    var handedUpTo: UInt64 = 0
     var pendingByteCount = 0
     var pendingCount = 0
     var lastCounter: UInt64 = 0
@@ -88,8 +92,13 @@ struct ClientRoom: Sendable {
         return true
     }
 
-    /// The earliest end of a time to live among what has not been handed over.
+    /// Whether no connection has had a message: then it may expire and can be cancelled.
+    func isWithheld(_ message: PendingMessage) -> Bool {
+        !message.isDone && message.counter > handedUpTo
+    }
+
+    /// The earliest end of a time to live among what is withheld.
     var earliestExpiry: Instant? {
-        pending.indices.dropFirst(handed).lazy.compactMap { pending[$0].isDone ? nil : pending[$0].expires }.min()
+        pending.indices.dropFirst(handed).lazy.compactMap { isWithheld(pending[$0]) ? pending[$0].expires : nil }.min()
     }
 }

@@ -278,6 +278,24 @@ import Testing
         #expect(!stage.events(in: room).contains(.failed(counter: 1, .expired)))
     }
 
+    @Test func `what an earlier link had can neither expire nor be cancelled, and is sent again`() throws {
+        let stage = ClientStage()
+        let room = stage.goOnline(.lobby)
+        try send(1...1, in: room, on: stage, timeToLive: .seconds(5))
+        stage.end()
+        try send(2...2, in: room, on: stage, timeToLive: .seconds(5))
+        stage.run(for: .seconds(13))
+        #expect(stage.events(in: room).last == .failed(counter: 2, .expired))
+        stage.accept()
+        stage.say(Reject(Notice(code: .resumeRejected)))
+        #expect(sent(stage).last == 1)
+        #expect(stage.log.last(Message.self)?.timeToLive == .zero)
+        stage.welcome()
+        stage.say(Reset(session: .first, code: .storeUnavailable))
+        #expect(stage.act { !$0.cancel(counter: 1, in: room, now: $1) })
+        #expect(!stage.events(in: room).contains(.failed(counter: 1, .expired)))
+    }
+
     @Test func `a message is cancelled as long as it has not been handed over`() throws {
         let stage = ClientStage()
         let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
