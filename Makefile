@@ -11,15 +11,19 @@ SWIFT ?= swift
 FILE ?=
 # How many clients `make crowd` starts.
 CLIENTS ?= 2000
+# What `make fuzz` runs, and for how long each.
+TARGET ?= all
+SECONDS ?= 60
 
 # The seeds that `make simulate` plays.
 SEEDS ?= 1..10000
 
-sources := Sources Tests Package.swift
+sources := Sources Tests Package.swift Fuzz/Sources Fuzz/Package.swift
 # Tests that only compute; apart, they do not keep those waiting that have a peer on a socket.
 computing := '^(MartletWire|MartletProtocol|House)Tests'
 
-.PHONY: help deps build demo scenarios crowd test differential lint format docs coverage simulate tsan asan model
+.PHONY: help deps build demo scenarios crowd test differential lint format docs coverage simulate tsan asan model replay \
+	fuzz fuzz-keep
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
@@ -51,11 +55,16 @@ test: deps lint ## lint, build with warnings as errors and run every test
 	@Specs/reference/test_example.py
 	@Specs/reference/differential.py --frames 8000 .build/debug/MartletDifferential
 	@Scripts/stranger .build/debug/martlet
+	@$(MAKE) --no-print-directory replay
 
 differential: deps ## let both implementations of the wire read a million frames, and compare
 	@Scripts/install-dependencies python3
 	@$(SWIFT) build --configuration release --quiet --product MartletDifferential
 	@Specs/reference/differential.py --frames 1000000 .build/release/MartletDifferential
+
+replay: deps ## give every committed input of the fuzz targets to its target once
+	@$(SWIFT) build --package-path Fuzz --quiet --product replay
+	@Fuzz/.build/debug/replay Fuzz
 
 lint: ## check the formatting of every Swift file
 	@$(SWIFT) format lint --strict --parallel --recursive $(sources)
@@ -86,3 +95,11 @@ asan: deps ## run every test under the address and leak sanitizers
 model: ## check the link's model exhaustively and that its mutants are caught (spin)
 	@Scripts/install-dependencies spin gcc
 	@Specs/model/check
+
+fuzz: deps ## fuzz each target for a while: make fuzz SECONDS=600 TARGET=relay
+	@Scripts/install-dependencies python3
+	@Scripts/fuzz $(SECONDS) $(TARGET)
+
+fuzz-keep: deps ## add what `make fuzz` has learned to the committed inputs
+	@Scripts/install-dependencies python3
+	@Scripts/fuzz 0 $(TARGET) keep

@@ -1,0 +1,96 @@
+import MartletWire
+
+/// An input that is read as a program: each question takes a few bytes for its answer, and where none are left the
+/// answer is zero.
+///
+/// Small bytes give small and usual answers, so that a shorter input is also a simpler one.
+struct ByteProgram {
+    private let bytes: [UInt8]
+    private var offset = 0
+
+    init(_ input: RawSpan) {
+        bytes = [UInt8](copying: input)
+    }
+
+    var isAtEnd: Bool { offset == bytes.count }
+    var remainingByteCount: Int { bytes.count - offset }
+
+    mutating func byte() -> UInt8 {
+        guard offset < bytes.count else { return 0 }
+        defer { offset += 1 }
+        return bytes[offset]
+    }
+
+    mutating func bool() -> Bool { byte() & 1 == 1 }
+
+    /// An integer of as many bytes as its type has.
+    mutating func integer<Value: FixedWidthInteger & UnsignedInteger>(_: Value.Type = Value.self) -> Value {
+        var value: Value = 0
+        for _ in 0..<Value.bitWidth / 8 { value = value << 8 | Value(byte()) }
+        return value
+    }
+
+    /// One of the first `bound` numbers; up to 256 take one byte.
+    mutating func below(_ bound: Int) -> Int {
+        bound <= 256 ? Int(byte()) % bound : Int(integer(UInt32.self)) % bound
+    }
+
+    mutating func pick<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
+
+    /// A number that is small, or near a place where arithmetic goes wrong, or any.
+    mutating func number() -> UInt64 {
+        let kind = byte()
+        switch kind {
+        case 0..<0xE0: return UInt64(kind)
+        case 0xE0..<0xE8: return UInt64(integer(UInt16.self))
+        case 0xE8..<0xF0: return .max - UInt64(kind & 7)
+        case 0xF0..<0xF4: return (1 << 63) - 2 + UInt64(kind & 3)
+        case 0xF4..<0xF8: return (1 << 32) - 2 + UInt64(kind & 3)
+        default: return integer()
+        }
+    }
+
+    /// The next bytes, fewer than asked for at the end.
+    mutating func take(_ count: Int) -> [UInt8] {
+        let end = min(offset + max(count, 0), bytes.count)
+        defer { offset = end }
+        return Array(bytes[offset..<end])
+    }
+
+    mutating func rest() -> [UInt8] { take(remainingByteCount) }
+
+    /// As many bytes as the next one says, times `unit`.
+    mutating func string(unit: Int = 1) -> [UInt8] { take(Int(byte()) * unit) }
+
+    /// Text of at most `maxByteCount` bytes; ill-formed UTF-8 is replaced.
+    mutating func text(maxByteCount: Int) -> String {
+        var text = String(decoding: take(below(min(maxByteCount, 255) + 1)), as: UTF8.self)
+        while text.utf8.count > maxByteCount { text.unicodeScalars.removeLast() }
+        return text
+    }
+
+    /// A valid name, mostly one of a few.
+    mutating func name<Name: WireName>(_: Name.Type = Name.self) -> Name {
+        let usual = ["lobby", "mallory", "alice", "hall", "eve", "echo"]
+        let kind = Int(byte())
+        if kind < 0xF0 { return Name(usual[kind % usual.count])! }
+        let text = text(maxByteCount: Name.maxByteCount).unicodeScalars.filter {
+            $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value)
+        }
+        return Name(String(String.UnicodeScalarView(text))) ?? Name("a")!
+    }
+
+    /// Any span of time that a caller could hand in, negative and enormous ones among them.
+    mutating func duration() -> Duration {
+        switch byte() & 7 {
+        case 0: .zero
+        case 1: .milliseconds(Int64(byte()) * 10)
+        case 2: .seconds(Int64(integer(UInt16.self)))
+        case 3: .nanoseconds(Int64(integer(UInt32.self)))
+        case 4: .milliseconds(Int64(integer(UInt32.self)) + 1)
+        case 5: .microseconds(Int64(bitPattern: integer()))
+        case 6: .seconds(Int64.max)
+        default: .seconds(Int64.min)
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import MartletWire
+
+@testable import MartletProtocol
+@testable import MartletTestKit
+
+/// Handshake and resume: whatever bytes come before welcome, few are answered, little is held, and the connection ends
+/// in time.
+///
+/// Input: a byte that says which side is told them, and deeds.
+enum HandshakeTarget {
+    private static let maxSteps = 120
+    private static let pauses: [Duration] = [
+        .milliseconds(1), .milliseconds(100), .seconds(1), .seconds(4), .seconds(5), .seconds(9), .seconds(31),
+        .seconds(61),
+    ]
+
+    static func run(_ input: RawSpan) {
+        var program = ByteProgram(input)
+        if program.bool() { runClient(&program) } else { runRelay(&program) }
+    }
+
+    /// A relay and strangers; some of them get in, lose their connection, and come back.
+    private static func runRelay(_ program: inout ByteProgram) {
+        var configuration = RelayConfiguration()
+        configuration.resumeLifetime = .seconds(60)
+        let options = program.byte()
+        if options & 1 != 0 { configuration.maxConnections = 2 }
+        if options & 2 != 0 { configuration.maxLinks = 1 }
+        let world = VirtualWorld(relay: configuration, seed: 1)
+        let strangers = (0..<3).map { _ in Intruder(in: world) }
+        strangers[0].connect(options & 4 == 0 ? .reliable : .unreliable)
+        for _ in 0..<maxSteps where !program.isAtEnd {
+            switch program.byte() % 12 {
+            case 0: wait(pauses[program.below(pauses.count)], in: world, strangers)
+            case 1: answer(&program, in: world)
+            case let deed: IntruderScript.greet(strangers[Int(deed) % strangers.count], &program)
+            }
+            for stranger in strangers { stranger.look() }
+        }
+        world.relay.authenticationDelay = .zero
+        wait(configuration.authTimeout + .seconds(1), in: world, strangers)
+        let isOver = strangers.allSatisfy { $0.key == nil || $0.isWelcome }
+        hold(isOver, "a stranger is still there")
+    }
+
+    private static func wait(_ duration: Duration, in world: VirtualWorld, _ strangers: [Intruder]) {
+        let end = world.now + duration
+        while world.now < end {
+            world.run(until: min(end, world.now + .seconds(1)))
+            for stranger in strangers { stranger.look() }
+        }
+    }
+
+    /// How those who know accounts answer.
+    private static func answer(_ program: inout ByteProgram, in world: VirtualWorld) {
+        switch program.byte() % 6 {
+        case 0: world.relay.authenticationDelay = .milliseconds(200)
+        case 1: world.relay.authenticationDelay = .seconds(20)
+        case 2: world.relay.refusals[AccountName("mallory")!] = FrameMaker.notice(&program)
+        case 3: world.act { $0.drain(retryAfter: .seconds(3), now: $1) }
+        case 4: world.act { $0.revoke(AccountName("eve")!, now: $1) }
+        default:
+            world.relay.authenticationDelay = .zero
+            world.relay.refusals = [:]
+        }
+    }
+
+    /// A client and whoever answers its dial.
+    private static func runClient(_ program: inout ByteProgram) {
+        let host = ClientHost(&program)
+        for _ in 0..<maxSteps where !program.isAtEnd {
+            if program.byte() % 8 == 0 {
+                host.wait(pauses[program.below(pauses.count)])
+            } else {
+                ImpostorScript.step(host, &program)
+            }
+        }
+        let connection = host.connection
+        host.wait(.seconds(11))
+        hold(host.isWelcome || host.connection == nil || host.connection != connection, "a handshake without an end")
+    }
+}

@@ -1,0 +1,65 @@
+import MartletWire
+
+@testable import MartletProtocol
+@testable import MartletTestKit
+
+/// Two clients that talk in one room of a virtual world, and what must come of that.
+final class HonestPair {
+    private let world: VirtualWorld
+    private let clients: [VirtualClient]
+    private let rooms: [RoomID]
+    private var lines: [[String]] = [[], []]
+
+    init(in world: VirtualWorld, carrier: Carrier) {
+        self.world = world
+        clients = ["alice", "bob"].map { name in
+            world.addClient(name, conditions: PathConditions(delay: .milliseconds(20)), carrier: carrier)
+        }
+        rooms = clients.map { client in
+            guard let room = try? world.act(client, { try $0.open(RoomName("lobby")!, now: $1) }) else {
+                fatalError("no room opens")
+            }
+            world.act(client) { $0.start(now: $1) }
+            return room
+        }
+        world.run(for: .milliseconds(200))
+    }
+
+    func say(from index: Int, _ byteCount: Int) {
+        let text = "\(index).\(lines[index].count)" + String(repeating: ".", count: byteCount)
+        guard (try? world.send(text, from: clients[index], in: rooms[index])) != nil else { return }
+        lines[index].append(text)
+    }
+
+    /// Within an hour everything is accepted and seen; nothing is seen twice, and what one wrote is seen in its order.
+    func settle(_ look: () -> Void) {
+        let limit = world.now + .seconds(3600)
+        while world.now < limit, !isSettled {
+            world.run(until: min(limit, world.now + .seconds(5))) { isSettled }
+            look()
+        }
+        for index in clients.indices {
+            let accepted = clients[index].accepted[rooms[index]]?.count ?? 0
+            hold(accepted == lines[index].count, "\(accepted) of \(lines[index].count) lines are accepted")
+            let seen = (clients[index].received[rooms[index]] ?? []).map(\.message)
+            let offsets = seen.compactMap { $0.relay?.offset }
+            hold(zip(offsets, offsets.dropFirst()).allSatisfy { $0 < $1 }, "offsets that do not rise: \(offsets)")
+            let other = AccountName(index == 0 ? "bob" : "alice")
+            let heard = seen.filter { $0.relay?.sender == other }.compactMap(\.text)
+            hold(
+                heard == lines[1 - index], "heard are \(heard.count) of \(lines[1 - index].count), or in another order")
+        }
+    }
+
+    private var isSettled: Bool {
+        clients.indices.allSatisfy { index in
+            (clients[index].accepted[rooms[index]]?.count ?? 0) == lines[index].count
+                && heardCount(index) >= lines[1 - index].count
+        }
+    }
+
+    private func heardCount(_ index: Int) -> Int {
+        let other = AccountName(index == 0 ? "bob" : "alice")
+        return (clients[index].received[rooms[index]] ?? []).count { $0.message.relay?.sender == other }
+    }
+}

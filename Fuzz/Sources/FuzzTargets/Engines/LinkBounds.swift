@@ -1,0 +1,44 @@
+import MartletWire
+
+@testable import MartletProtocol
+
+/// What one link may hold at the most, whoever is at its other end.
+enum LinkBounds {
+    /// Frames of the link's own that may wait: pongs, and the pings of a timer.
+    private static let maxControlFrames = Link.maxQueuedPongs + 8
+
+    static func check(_ device: RelayLink) {
+        check(device.link)
+        let queued = device.link.queuedByteCount(perFrame: RelayLink.entryByteCount)
+        let most = RelayLink.maxQueuedByteCount + device.link.limits.maxMessageByteCount + RelayStamp.maxByteCount
+        // What the link itself has to say on a session, and on the control session, is bounded by count.
+        let own = 2 * Link.maxSessions * (RelayLink.entryByteCount + 64) + SendStream.maxEntries * 64
+        hold(queued <= most + own, "\(queued) bytes wait for a device")
+        hold(device.sessions.count <= Link.maxSessions, "\(device.sessions.count) sessions are members")
+        let held = device.sessions.values.reduce(0) { $0 + $1.held.count }
+        hold(held <= device.sessions.count * RelayLink.maxHeldFrames, "\(held) frames wait for their rooms")
+        let uncredited = device.sessions.values.reduce(0) { $0 + $1.uncreditedByteCount }
+        hold(uncredited <= RelayLink.maxHeldByteCount, "\(uncredited) bytes without credit wait for their rooms")
+        hold(uncredited == device.heldByteCount, "\(uncredited) bytes are counted as \(device.heldByteCount)")
+    }
+
+    static func check(_ link: Link) {
+        let limits = link.limits
+        hold(link.control.count <= maxControlFrames, "\(link.control.count) control frames wait")
+        hold(link.sessionCount <= min(limits.maxSessions, Link.maxSessions) + 1, "\(link.sessionCount) sessions")
+        hold(link.retired.count <= RetiredSessions.maxCount, "\(link.retired.count) sessions are remembered")
+        hold(link.heldByteCount <= limits.linkWindow, "\(link.heldByteCount) bytes are held out of order")
+        hold(link.heldByteCount >= 0 && link.assemblingByteCount >= 0, "less than nothing is held")
+        var held = 0
+        var assembling = 0
+        for session in link.sessions where session.isLive {
+            held += session.receive.heldByteCount
+            assembling += session.receive.assemblingByteCount
+            hold(session.transients.count <= Session.maxTransients, "\(session.transients.count) transient frames wait")
+        }
+        hold(held == link.heldByteCount, "\(held) bytes out of order are counted as \(link.heldByteCount)")
+        hold(assembling == link.assemblingByteCount, "\(assembling) bytes are counted as \(link.assemblingByteCount)")
+        hold(
+            assembling <= limits.linkWindow + limits.maxMessageByteCount, "\(assembling) bytes of incomplete messages")
+    }
+}

@@ -1,0 +1,21 @@
+import MartletWire
+
+/// Puts right what a mutation cannot guess: the length and the checksum of frames.
+enum Sealing {
+    /// The same bytes with the checksum of each frame put right, as far as whole frames stand one behind the other.
+    static func seal(_ stream: [UInt8]) -> [UInt8] {
+        var bytes = stream
+        var offset = 0
+        while bytes.count - offset >= FrameHeader.byteCount {
+            let rest = bytes[offset...]
+            let end = FrameHeader.byteCount + Int(rest.rawBytes.loadUInt32(at: 20))
+            guard rest.count >= end else { break }
+            let checksum = FrameHeader.checksum(
+                bodyChecksum: CRC32.checksum(rest.rawBytes.extracting(FrameHeader.byteCount..<end)),
+                header: rest.rawBytes)
+            for byte in 0..<4 { bytes[offset + 24 + byte] = UInt8(truncatingIfNeeded: checksum >> (24 - 8 * byte)) }
+            offset += end
+        }
+        return bytes
+    }
+}
