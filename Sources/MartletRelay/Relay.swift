@@ -118,7 +118,7 @@ public final class Relay: Sendable {
         }
     }
 
-    /// Lets nobody in any more and sends everybody away, to come back after a while or elsewhere.
+    /// Lets nobody in any more and sends everybody away, to come back after a while or elsewhere.
     ///
     /// Returns true when all connections are gone and the store has answered, false when the time was up first.
     ///

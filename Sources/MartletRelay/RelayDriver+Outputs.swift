@@ -115,7 +115,7 @@ extension RelayDriver {
             return engine.respond(
                 to: member, method.answer(request.correlation, about: engine.state(of: member)))
         }
-        guard let handler = parts.requestHandler, let sender = request.sender else {
+        guard let handler = parts.requestHandler, let sender = request.sender else {
             return engine.respond(to: member, Response(correlation: request.correlation, status: .unknownMethod))
         }
         guard requests < parts.configuration.maxRequests else {

@@ -21,6 +21,7 @@ struct RelayDriverTests {
         }
     }
 
+    //
     @Test("while a store is busy, what comes meanwhile makes up the next batch")
     func groupCommit() async throws {
         let store = SlowStore()
@@ -41,6 +42,7 @@ struct RelayDriverTests {
         }
     }
 
+    // R-26, Specs/hostile.md row 29
     @Test("a store that fails confirms nothing: the session is reset, and a new one goes on when the store does")
     func failingStore() async throws {
         let store = SlowStore()
@@ -61,6 +63,7 @@ struct RelayDriverTests {
         #expect(failures.count == 1)
     }
 
+    //
     @Test("messages carry the relay's wall clock, in milliseconds since 1970")
     func wallClock() async throws {
         try await withRelay { _, port in

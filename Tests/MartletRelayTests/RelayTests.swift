@@ -79,6 +79,7 @@ struct RelayTests {
         #expect(relay.port == nil)
     }
 
+    //
     @Test("draining sends everybody away, lets nobody in, and returns when they are gone")
     func drain() async throws {
         try await withRelay { relay, port in
@@ -97,6 +98,7 @@ struct RelayTests {
         }
     }
 
+    //
     @Test("draining gives up on a store that hangs, and shutting down waits for it")
     func hangingStore() async throws {
         let store = SlowStore()

@@ -4,7 +4,7 @@ public import MartletWire
 /// far each room has been read.
 ///
 /// A message is *queued* once `append` has returned, and forgotten only by `remove`, when the relay has accepted it or
-/// it has failed for good. One client uses an outbox at a time, and calls one method at a time.
+/// it has failed for good. One client uses an outbox at a time, and calls one method at a time.
 public protocol Outbox: Sendable {
     /// What there is from earlier. Called first, and again by the next client.
     func open() async throws -> OutboxState

@@ -78,7 +78,7 @@ extension ClientEngine {
             guard let id = roomOfSession[session] else { return }
             rooms[id]!.isOpen = true
             rooms[id]!.reopenAttempts = 0
-            // A log that ends before what was seen of it has begun anew: its offsets are new ones.
+            // A log that ends before what was seen of it has begun anew: its offsets are new ones.
             rooms[id]!.cursor = min(rooms[id]!.cursor, opened.head)
             tell(id, .opened(head: opened.head, first: opened.first, members: opened.members))
             scheduleReceipts(id, now: now)
@@ -143,7 +143,7 @@ extension ClientEngine {
         }
     }
 
-    /// Offsets only rise: what a new link repeats has been given to the application already.
+    /// Offsets only rise: what a new link repeats has been given to the application already.
     private mutating func takeMessage(
         _ body: RawSpan, _ id: RoomID, _ session: SessionID, _ credit: Int
     ) throws(LinkError) {
@@ -156,7 +156,7 @@ extension ClientEngine {
             message = Message(view)
         } catch {
             guard error.scope == .frame else { throw .peer(error.code) }
-            // It would come again on every link: what cannot be shown is told as missing.
+            // It would come again on every link: what cannot be shown is told as missing.
             link.release(credit, on: session)
             guard let offset = MessageView.offset(in: body) else { return }
             return skip(to: offset, from: offset, in: id)

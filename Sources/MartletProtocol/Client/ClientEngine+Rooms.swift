@@ -1,7 +1,7 @@
 public import MartletWire
 
 extension ClientEngine {
-    /// Codes with which a room is closed for good; after any other the room is opened again.
+    /// Codes with which a room is closed for good; after any other the room is opened again.
     static let finalCodes: Set<ErrorCode> = [
         .roomForbidden, .forbidden, .unsupportedKind, .tooManySessions, .roomFull,
     ]
@@ -14,7 +14,7 @@ extension ClientEngine {
     public mutating func open(
         _ name: RoomName, _ options: RoomOptions = RoomOptions(), now: Instant
     ) throws(ClientError) -> RoomID {
-        guard roomOfName[name] == nil else { throw .alreadyOpen }
+        guard roomOfName[name] == nil else { throw .alreadyOpen }
         guard rooms.count < configuration.maxRooms else { throw .tooManyRooms }
         let id = RoomID(rawValue: nextRoom)
         nextRoom += 1
@@ -63,7 +63,7 @@ extension ClientEngine {
         guard content.count + ClientEngine.maxMessageOverhead <= link.limits.maxMessageByteCount else {
             throw .messageTooLarge
         }
-        guard counter > room.lastCounter else { throw .counterNotRising }
+        guard counter > room.lastCounter else { throw .counterNotRising }
         let expires = timeToLive.map { now + $0 }
         rooms[id]!.lastCounter = counter
         rooms[id]!.pendingCount += 1
@@ -73,14 +73,14 @@ extension ClientEngine {
         if expires != nil { armExpiry(id) }
     }
 
-    /// Takes a message back; false when it has been handed to a connection and only the server decides about it.
+    /// Takes a message back; false when it has been handed to a connection and only the server decides about it.
     public mutating func cancel(counter: UInt64, in id: RoomID, now: Instant) -> Bool {
         guard let room = rooms[id], counter > room.handedUpTo, rooms[id]!.finish(counter) else { return false }
         tell(id, .failed(counter: counter, .cancelled))
         return true
     }
 
-    /// The application has taken messages up to `offset`: their credit goes back, and their senders hear of it.
+    /// The application has taken messages up to `offset`: their credit goes back, and their senders hear of it.
     public mutating func consumed(_ id: RoomID, byteCount: Int, upTo offset: UInt64, now: Instant) {
         guard let room = rooms[id] else { return }
         if let session = room.session { link.release(byteCount, on: session) }
@@ -120,11 +120,11 @@ extension ClientEngine {
 
     // MARK: Inside
 
-    /// What a message's fields other than its content take on the wire, relay's fields included, in bytes.
+    /// What a message's fields other than its content take on the wire, relay's fields included, in bytes.
     static let maxMessageOverhead = 512
     /// Bytes that a session's queue is filled up to; the rest waits where it can still be cancelled.
     static let handOverByteCount = 256 * 1024
-    /// How long delivered receipts are held back to go out together.
+    /// How long delivered receipts are held back to go out together.
     static let receiptDelay: Duration = .milliseconds(25)
 
     /// Rooms in the order in which they were opened: outputs must not depend on how a table hashes.
@@ -188,7 +188,7 @@ extension ClientEngine {
     private mutating func body(of message: PendingMessage, _ kind: SessionKind, now: Instant) -> EncodedBody {
         let bytes = Message.encodeClient(
             counter: message.counter, kind: message.kind, content: message.content,
-            timeToLive: message.expires.map { $0 - now })
+            timeToLive: message.expires.map { $0 - now })
         let fragment = SessionPreset(kind).fragmentByteCount
         guard configuration.compressesMessages, link.features.contains(.zlib) else {
             return EncodedBody(bytes, fragmentByteCount: fragment)
@@ -249,7 +249,8 @@ extension ClientEngine {
         return false
     }
 
-    /// The server ended the room's session: for good, or the room is opened again after a while and all is sent again.
+    /// The server ended the room's session: for good, or the room is opened again after a while and all is sent again
+    ///
     mutating func sessionLost(_ id: RoomID, _ code: ErrorCode, now: Instant) {
         guard let room = rooms[id] else { return }
         if let session = room.session { leave(session) }

@@ -14,15 +14,15 @@ struct PendingMessage: Sendable {
 ///
 /// Messages wait in the order of their counters, in two parts: the front has been handed to the room's session and only
 /// the server decides about it, the rest may still expire or be cancelled. A new link moves the mark back to the front
-/// and all is handed over again; the relay knows what it has, so what it may have can still neither expire nor be
-/// cancelled.
+/// and all is handed over again; the relay knows what it has, so what it may have can still neither expire nor
+/// be cancelled.
 struct ClientRoom: Sendable {
     let id: RoomID
     let name: RoomName
     var options: RoomOptions
     var session: SessionID?
     var isOpen = false
-    /// The highest offset given to the application, or told to it as missing.
+    /// The highest offset given to the application, or told to it as missing.
     var cursor: UInt64
     var pending = Deque<PendingMessage>()
     var handed = 0

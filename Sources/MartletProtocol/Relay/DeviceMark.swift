@@ -1,13 +1,13 @@
 import MartletWire
 
-/// Which of a device's messages a room has accepted: a watermark and a small window, not a table of IDs.
+/// Which of a device's messages a room has accepted: a watermark and a small window, not a table of IDs.
 ///
 /// A device numbers its messages upwards and a session delivers them in order, so nearly every counter is above the
 /// watermark. The window below it admits what was overtaken, and the runs remember at which offsets the latest were
 /// accepted, so that a repetition is answered with the same offset. What is appended but not yet durable can be taken
 /// back.
 struct DeviceMark: Equatable, Sendable {
-    /// Runs of accepted messages whose offsets are remembered.
+    /// Runs of accepted messages whose offsets are remembered.
     static let maxRuns = 32
 
     enum OnCounter: Equatable {
@@ -73,7 +73,7 @@ struct DeviceMark: Equatable, Sendable {
     }
 }
 
-/// The counters seen of one device: all up to a watermark, but for those missing in the window below it.
+/// The counters seen of one device: all up to a watermark, but for those missing in the window below it.
 struct CounterWindow: Equatable, Sendable {
     /// Counters below the watermark that are told apart; older ones count as seen.
     static let count: UInt64 = 64
@@ -104,7 +104,7 @@ struct CounterWindow: Equatable, Sendable {
 }
 
 extension AcceptedRun {
-    /// The run with one more message at its end, if that is where it belongs.
+    /// The run with one more message at its end, if that is where it belongs.
     func extended(by counter: UInt64, at offset: UInt64) -> AcceptedRun? {
         guard firstOffset > 0, count < .max, counter > firstCounter, counter - firstCounter == UInt64(count),
             offset > firstOffset, offset - firstOffset == UInt64(count)

@@ -39,7 +39,7 @@ extension RelayEngine {
         for handle in links[link]!.handles { rooms.setAway(false, handle) }
     }
 
-    /// The connection's link goes on without it for a while.
+    /// The connection's link goes on without it for a while.
     mutating func detach(_ connection: Int, now: Instant) {
         guard let slot = connections[connection]?.linkSlot, links[slot]?.connection == connection else { return }
         links[slot]!.connection = nil
@@ -123,7 +123,7 @@ extension RelayEngine {
         switch event {
         case .open(let session, let open):
             if link.sessions.values.contains(where: { $0.room == open.room }) {
-                return links[slot]!.link.reset(session, code: .alreadyOpen)
+                return links[slot]!.link.reset(session, code: .alreadyOpen)
             }
             links[slot]!.sessions[session] = RelayLink.Membership(
                 room: open.room, isBulk: SessionPreset(open.kind).priority.isBulk)
@@ -201,7 +201,7 @@ extension RelayEngine {
     }
 
     /// A message: a value that is wrong is refused and the session goes on, a structure that is wrong ends the
-    /// connection.
+    /// connection.
     private mutating func post(
         _ body: RawSpan, _ handle: MemberHandle, _ session: SessionID, _ credit: Int, of slot: Int
     ) throws(LinkError) {
@@ -337,7 +337,7 @@ extension RelayEngine {
         }
     }
 
-    /// What a member gets in place of a message longer than it takes: it would refuse it whenever it came.
+    /// What a member gets in place of a message longer than it takes: it would refuse it whenever it came.
     private func gap(for body: EncodedBody) -> EncodedBody? {
         let bytes = body.bytes
         guard let message = try? Message(parsing: bytes.rawBytes), let offset = message.relay?.offset else {

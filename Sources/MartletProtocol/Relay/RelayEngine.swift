@@ -9,7 +9,7 @@ public import MartletWire
 public struct RelayEngine: ~Copyable {
     /// The bounds this relay keeps.
     public let configuration: RelayConfiguration
-    /// The relay's wall clock in milliseconds since 1970; the shell sets it at the beginning of each turn.
+    /// The relay's wall clock in milliseconds since 1970; the shell sets it at the beginning of each turn.
     public var wallClock: UInt64 = 0
 
     enum TimerKey: Hashable, Sendable {

@@ -2,7 +2,7 @@ import MartletWire
 
 /// A device's link at the relay: what outlives its connections, and where its sessions are members.
 struct RelayLink: Sendable {
-    /// Frames that a session may send before its room has been loaded.
+    /// Frames that a session may send before its room has been loaded.
     static let maxHeldFrames = 1024
     /// Bytes that all sessions of a link may send before their rooms have been loaded, beside what has credit.
     static let maxHeldByteCount = 64 * 1024
@@ -10,12 +10,12 @@ struct RelayLink: Sendable {
     /// messages back. Bulk is counted apart from talk, so that no line waits behind a file.
     static let holdingByteCount = 320 * 1024
     /// Bytes of all that waits, and of what of it is no message, beyond both of which a session that has more to say is
-    /// reset (Specs/hostile.md row 20).
+    /// reset (R-45, Specs/hostile.md row 20).
     static let maxQueuedByteCount = 960 * 1024
     static let maxOthersByteCount = 192 * 1024
     /// What a frame that waits costs beside its bytes: its place in the queue and its body's objects.
     static let entryByteCount = 192
-    /// Transient frames that a link may send a minute before further ones are dropped.
+    /// Transient frames that a link may send a minute before further ones are dropped.
     static let transientsPerMinute = 600
 
     let key: LinkKey

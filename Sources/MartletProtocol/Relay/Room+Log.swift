@@ -1,7 +1,7 @@
 import MartletWire
 
 extension Room {
-    /// Bodies read from the store for a lagging member in one go, in bytes and in messages.
+    /// Bodies read from the store for a lagging member in one go, in bytes and in messages.
     static let readByteCount = 64 * 1024
     static let readCount = 256
     /// Bytes of bodies handed to a member in one go; then its link has a say, and it goes on with the room's next turn.
@@ -18,14 +18,14 @@ extension Room {
         case .duplicate(let offset):
             effects.append(.release(handle.key, byteCount: credit))
             if marks[mark].isDurable(counter) { return noteAccepted(slot, counter, at: offset ?? 0) }
-            // A copy of what is still on its way to the store: who sent it last is told when it is there.
+            // A copy of what is still on its way to the store: who sent it last is told when it is there.
             guard let index = unconfirmed.lastIndex(where: { $0.counter == counter && $0.mark == mark }) else { return }
             unconfirmed[index].confirmTo = handle
         case .new:
             guard pendingByteCount < Room.maxPendingByteCount else {
                 return turnAway(handle, credit, .serverBusy, into: &effects)
             }
-            head += 1
+            head += 1
             marks[mark].append(counter, at: head)
             let relayed = Message.encodeRelay(
                 offset: head, acceptedAt: acceptedAt, sender: who.account, device: who.device, clientBody: body)
@@ -40,7 +40,7 @@ extension Room {
         }
     }
 
-    /// A message cannot be taken now: its sender begins again from a new session, so that its order is kept.
+    /// A message cannot be taken now: its sender begins again from a new session, so that its order is kept.
     private mutating func turnAway(
         _ handle: MemberHandle, _ credit: Int, _ code: ErrorCode, into effects: inout Deque<RoomEffect>
     ) {
@@ -49,7 +49,7 @@ extension Room {
         leave(handle, into: &effects)
     }
 
-    /// Ends a turn: what is durable goes to the members, what was posted to the store, what was accepted is said.
+    /// Ends a turn: what is durable goes to the members, what was posted to the store, what was accepted is said.
     mutating func flush(into effects: inout Deque<RoomEffect>) {
         let slots = unfinished
         unfinished.removeAll(keepingCapacity: true)
@@ -94,7 +94,7 @@ extension Room {
         if durable < batch { storeFailed(into: &effects) } else { storing = nil }
     }
 
-    /// The store did not take the batch: nothing of it happened, and its senders begin again from a new session.
+    /// The store did not take the batch: nothing of it happened, and its senders begin again from a new session.
     ///
     /// Resetting the sessions keeps each sender's order; refusing single messages would let later ones overtake.
     mutating func storeFailed(into effects: inout Deque<RoomEffect>) {
@@ -146,13 +146,13 @@ extension Room {
         pump(slot, into: &effects)
     }
 
-    /// Moves a member's cursor, when it asks to go on from elsewhere.
+    /// Moves a member's cursor, when it asks to go on from elsewhere.
     mutating func seek(_ handle: MemberHandle, to cursor: UInt64?) {
         guard let slot = slot(handle), let cursor, let current = members[slot]?.cursor else { return }
         members[slot]?.cursor = max(current, min(cursor, durable))
     }
 
-    /// Hands a member what it lacks, as far as its credit goes.
+    /// Hands a member what it lacks, as far as its credit goes.
     mutating func pump(_ slot: Int, into effects: inout Deque<RoomEffect>) {
         // Not `members[slot]?.cursor`: optional chaining copies the whole member to look at one field of it.
         guard members[slot] != nil, !members[slot]!.isUnfinished else { return }

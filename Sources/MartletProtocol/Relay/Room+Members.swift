@@ -10,14 +10,15 @@ struct RoutedRequest: Sendable {
 
 /// What members tell each other beside messages: receipts, typing, requests.
 extension Room {
-    /// Requests of one member that may be open at a time.
+    /// Requests of one member that may be open at a time.
     static let maxRequestsPerMember = 64
     /// The longest that a request is kept for its answer.
     static let maxRequestDeadline: Duration = .seconds(300)
 
     // MARK: Receipts
 
-    /// A member has taken or read everything up to an offset: those who wrote it since the last time are told.
+    /// A member has taken or read everything up to an offset: those who wrote it since the last time are told (R-34,
+    ///
     mutating func progressed(_ handle: MemberHandle, _ told: Receipt.Progress, into effects: inout Deque<RoomEffect>) {
         guard let slot = slot(handle), let who = members[slot]?.who else { return }
         let upTo = min(told.upTo, durable)
@@ -43,7 +44,7 @@ extension Room {
     }
 
     /// A member that comes back learns how far the others are: marks are cumulative, so one each is enough, and of many
-    /// accounts those that are furthest.
+    /// accounts those that are furthest.
     mutating func sendProgress(to slot: Int, into effects: inout Deque<RoomEffect>) {
         guard memberCount <= Room.maxPresenceMembers, members[slot]?.features.contains(.receipts) == true else {
             return
@@ -59,7 +60,7 @@ extension Room {
 
     // MARK: Transient frames
 
-    /// Passes typing and the like on to whoever is there; presence is the relay's own to say.
+    /// Passes typing and the like on to whoever is there; presence is the relay's own to say.
     mutating func whisper(_ handle: MemberHandle, _ transient: Transient, into effects: inout Deque<RoomEffect>) {
         guard let slot = slot(handle), let who = members[slot]?.who else { return }
         if case .presence = transient.content { return }
@@ -72,7 +73,7 @@ extension Room {
 
     // MARK: Requests
 
-    /// Passes a request on to the member it names, or out to the relay's own handler when it names none.
+    /// Passes a request on to the member it names, or out to the relay's own handler when it names none.
     mutating func request(
         _ handle: MemberHandle, _ request: Request, now: Instant, into effects: inout Deque<RoomEffect>
     ) {
@@ -102,7 +103,7 @@ extension Room {
         send(.request, EncodedBody(routed.encode()), to: recipient.slot, into: &effects)
     }
 
-    /// Brings an answer back to whoever asked; only the member that was asked may give it.
+    /// Brings an answer back to whoever asked; only the member that was asked may give it.
     mutating func respond(_ handle: MemberHandle?, _ response: Response, into effects: inout Deque<RoomEffect>) {
         guard let routed = requests[response.correlation], routed.to == handle else { return }
         finish(response.correlation)
@@ -165,7 +166,7 @@ extension Room {
         send(.response, EncodedBody(response.encode()), to: slot, into: &effects)
     }
 
-    /// The account's member that came last and can be asked now.
+    /// The account's member that came last and can be asked now.
     private func reachableSlot(of account: AccountName, from slot: Int) -> Int? {
         slotsOfAccount[account]?.last { other in
             guard other != slot, let member = members[other] else { return false }

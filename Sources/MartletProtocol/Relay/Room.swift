@@ -10,7 +10,7 @@ public enum RoomEffect: Sendable {
     case send(MemberKey, FrameType, EncodedBody)
     /// A transient frame for a session.
     case sendTransient(MemberKey, EncodedBody)
-    /// The credit of a message that is stored goes back to who sent it.
+    /// The credit of a message that is stored goes back to who sent it.
     case release(MemberKey, byteCount: Int)
     /// The room is to be loaded; `loaded` or `loadFailed` answers.
     case load(RoomName)
@@ -51,9 +51,9 @@ public struct MemberHandle: Hashable, Sendable {
 /// States: *loading* (joins wait for the store's snapshot) and *ready*. A message goes posted → appended to the tail
 /// with its offset → stored (durable) → published: sent to live members and confirmed to its sender, in this order, so
 /// nothing is confirmed or shown that a crash could take back. One append at a time is with the store; what is posted
-/// meanwhile makes up the next (group commit).
+/// meanwhile makes up the next (group commit; ).
 struct Room: Sendable {
-    /// Members of one room at the most.
+    /// Members of one room at the most.
     static let maxMembers = 16_384
     /// Devices whose watermarks one room keeps.
     static let maxDevices = 65_536
@@ -110,7 +110,7 @@ struct Room: Sendable {
         var credit: Int
     }
 
-    /// How far an account has come in this room.
+    /// How far an account has come in this room.
     struct Progress: Equatable, Sendable {
         var delivered: UInt64 = 0
         var read: UInt64 = 0
@@ -135,12 +135,13 @@ struct Room: Sendable {
 
     mutating func join(_ join: JoinRequest, into effects: inout Deque<RoomEffect>) {
         guard !isLoading else {
+            //
             guard waiting.count < Room.maxMembers else { return effects.append(.reset(join.member, .roomFull)) }
             return waiting.append(join)
         }
         guard memberCount < Room.maxMembers else { return effects.append(.reset(join.member, .roomFull)) }
         let before = presence(of: join.who.account)
-        var cursor = min(join.open.cursor, durable)
+        var cursor = min(join.open.cursor, durable)
         if let tail = join.open.tail { cursor = max(cursor, durable - min(durable, UInt64(tail))) }
         var member = RoomMember(key: join.member, who: join.who, cursor: cursor, noLocal: join.open.noLocal)
         member.mark = markOfDevice[join.who]
@@ -151,7 +152,7 @@ struct Room: Sendable {
         memberCount += 1
         slotsOfAccount[join.who.account, default: []].append(slot)
         let handle = MemberHandle(room: index, slot: Int32(slot), key: join.member)
-        effects.append(.opened(join.member, handle: handle, state))
+        effects.append(.opened(join.member, handle: handle, state))
         sendProgress(to: slot, into: &effects)
         announceChange(of: join.who.account, from: before, except: slot, into: &effects)
         pump(slot, into: &effects)
@@ -218,7 +219,7 @@ struct Room: Sendable {
 
     // MARK: Presence
 
-    /// Who is there, as far as an answer names them and a look at the first places shows.
+    /// Who is there, as far as an answer names them and a look at the first places shows.
     func presentAccounts() -> [AccountName] {
         var seen: Set<AccountName> = []
         var result: [AccountName] = []
@@ -230,7 +231,7 @@ struct Room: Sendable {
         return result
     }
 
-    /// An account is there when one of its members has a connection, and away when all of them wait for one.
+    /// An account is there when one of its members has a connection, and away when all of them wait for one.
     func presence(of account: AccountName) -> Transient.Presence {
         guard let slots = slotsOfAccount[account] else { return .left }
         return slots.contains { members[$0]?.isAway == false } ? .online : .away

@@ -1,6 +1,6 @@
 public import MartletWire
 
-/// A message as a room's log holds it.
+/// A message as a room's log holds it.
 public struct LogEntry: Sendable {
     /// Its place in the room; 1 is the first.
     public var offset: UInt64
@@ -61,7 +61,7 @@ public struct RoomSnapshot: Sendable {
 
 /// The end of a room's log in memory: what was accepted lately, whether or not it is durable yet.
 struct LogTail: Sendable {
-    /// Messages that a room keeps in memory at the most, beside those not stored yet.
+    /// Messages that a room keeps in memory at the most, beside those not stored yet.
     static let maxCount = 1024
     /// Bytes of bodies that a room keeps in memory at the most, beside those not stored yet.
     static let maxByteCount = 1024 * 1024

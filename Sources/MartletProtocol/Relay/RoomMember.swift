@@ -24,7 +24,7 @@ public struct LinkKey: Hashable, Sendable {
 ///
 /// A member is *live* when it has everything up to the durable head and has credit; then a new message is sent on the
 /// spot. Otherwise it is *lagging*: it reads from the log at its own pace, from memory or from the store, as its credit
-/// comes back.
+/// comes back.
 struct RoomMember: Sendable {
     /// Body bytes that a room may have on their way to one member; what bounds a slow consumer (Specs/hostile.md row
     /// 20).
@@ -35,7 +35,7 @@ struct RoomMember: Sendable {
     /// The highest offset handed to the member's session, or skipped.
     var cursor: UInt64
     var credit = RoomMember.creditByteCount
-    /// MQTT 5 §3.8.3.1's No Local: messages of this device are not sent back to it.
+    /// MQTT 5 §3.8.3.1's No Local: messages of this device are not sent back to it.
     var noLocal: Bool
     var features = Features.supported
     var isSuspended = false

@@ -5,7 +5,7 @@ public import MartletWire
 /// Nothing here knows links or connections; a session is a `MemberKey`. A relay with several loops gives each room to
 /// the loop that its name hashes to, and events and effects cross between loops in batches.
 public struct Rooms: Sendable {
-    /// Rooms in memory at the most; a room without members is let go.
+    /// Rooms in memory at the most; a room without members is let go.
     public static let maxRooms = 65_536
 
     private var rooms: [Room?] = []

@@ -1,7 +1,7 @@
 import MartletProtocol
 public import MartletWire
 
-/// The methods that a relay answers itself when a request names no recipient; both are about the request's room.
+/// The methods that a relay answers itself when a request names no recipient; both are about the request's room.
 public enum RelayMethod: String, CaseIterable, Sendable {
     /// Who is in the room: the answer's content has the fields of `Opened`, with at most 256 members.
     case members

@@ -5,7 +5,7 @@ public import MartletWire
 /// Rooms' logs in memory, within bounds: the oldest messages of a room give way to new ones.
 ///
 /// Everything is lost with the process. Watermarks outlive the messages they come from, so a message that was sent
-/// again is told from a new one even when the log no longer has it. Several relays may share one store.
+/// again is told from a new one even when the log no longer has it. Several relays may share one store.
 public final class InMemoryStore: ImmediateRoomStore {
     /// How much a store keeps.
     public struct Bounds: Equatable, Sendable {
@@ -90,7 +90,7 @@ private struct MemoryLog {
     var first: UInt64 { head + 1 - UInt64(entries.count) }
 
     mutating func append(_ new: [LogEntry], _ bounds: InMemoryStore.Bounds) throws(InMemoryStore.Failure) {
-        for (index, entry) in new.enumerated() where entry.offset != head + 1 + UInt64(index) {
+        for (index, entry) in new.enumerated() where entry.offset != head + 1 + UInt64(index) {
             throw .outOfOrder(head: head)
         }
         for entry in new {

@@ -1,7 +1,7 @@
 public import MartletProtocol
 public import MartletWire
 
-/// Where rooms' logs are kept: what a relay has to do with a disk or a database.
+/// Where rooms' logs are kept: what a relay has to do with a disk or a database.
 ///
 /// What `append` has returned from is accepted: it must survive whatever the store promises to survive. Calls for
 /// different rooms may run at the same time; a room has at most one `append` under way, and none before its `load`

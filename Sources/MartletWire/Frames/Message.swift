@@ -20,7 +20,7 @@ public struct RelayStamp: Hashable, Sendable {
         self.device = device
     }
 
-    /// The most bytes that a stamp puts in front of a client's body.
+    /// The most bytes that a stamp puts in front of a client's body.
     public static let maxByteCount =
         MessageView.relayFieldCount * TLVLimits.headByteCount + 3 * 8 + AccountName.maxByteCount
 
@@ -102,7 +102,7 @@ public struct Message: FrameBody {
         return writer.bytes
     }
 
-    /// The body of a message on its way from the relay: the stamp, then the client's own bytes unchanged.
+    /// The body of a message on its way from the relay: the stamp, then the client's own bytes unchanged (W-61, R-2).
     ///
     /// `clientBody` is one that ``MessageView`` has parsed and found without the relay's fields.
     ///

@@ -219,7 +219,7 @@ import Testing
         #expect(stage.log.all(Open.self).isEmpty)
     }
 
-    // C-34, C-36
+    // C-34, C-36, R-9
     @Test func `a resume that is refused goes on as a new link on the same connection`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)

@@ -49,6 +49,7 @@ import Testing
         #expect(offsets == [5, 6])
     }
 
+    //
     @Test func `a log that ends before the cursor has begun anew, and its messages are new`() {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby, RoomOptions(cursor: 4), head: 1)
@@ -59,6 +60,7 @@ import Testing
         #expect(offsets == [2, 3])
     }
 
+    //
     @Test func `a gap moves the cursor, an old gap does not`() {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)

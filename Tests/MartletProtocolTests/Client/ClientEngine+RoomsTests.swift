@@ -48,6 +48,7 @@ import Testing
         #expect(stage.log.last(Open.self) == open)
     }
 
+    //
     @Test func `a room cannot be open twice, nor more rooms than may be`() throws {
         let stage = ClientStage { $0.maxRooms = 2 }
         let first = try stage.act { engine, now in try engine.open(.named("a"), now: now) }
@@ -110,6 +111,7 @@ import Testing
         #expect(stage.log.all(Resume.self).count == 1)
     }
 
+    //
     @Test func `a room whose last session the relay still has is opened again`() throws {
         let stage = ClientStage()
         _ = try stage.act { engine, now in try engine.open(.lobby, now: now) }
@@ -121,6 +123,7 @@ import Testing
         #expect(stage.log.all(Open.self).count == 2)
     }
 
+    //
     @Test(arguments: [
         ErrorCode.roomForbidden, .forbidden, .unsupportedKind, .tooManySessions, .roomFull,
     ])
@@ -138,6 +141,7 @@ import Testing
         #expect(stage.log.all(Open.self).count == 1)
     }
 
+    //
     @Test func `a session that the server ends is opened again, and everything goes out again in its order`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
@@ -155,6 +159,7 @@ import Testing
         #expect(stage.events(in: room).last == .accepted(AcceptedRun(firstCounter: 3, count: 4, firstOffset: 3)))
     }
 
+    //
     @Test func `a server that closes a session is asked again, later each time`() throws {
         let stage = ClientStage()
         stage.answersPings = true
@@ -208,6 +213,7 @@ import Testing
 
     // MARK: Bounds
 
+    //
     @Test func `counters rise`() throws {
         let stage = ClientStage()
         let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
@@ -250,6 +256,7 @@ import Testing
 
     // MARK: Time to live and cancelling
 
+    //
     @Test func `a message that waits longer than it may expires, the others stay`() throws {
         let stage = ClientStage()
         let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
@@ -266,6 +273,7 @@ import Testing
         #expect(stage.engine.timers.isEmpty)
     }
 
+    //
     @Test func `a message that is handed over keeps what is left of its time, and does not expire here`() throws {
         let stage = ClientStage()
         let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
@@ -296,6 +304,7 @@ import Testing
         #expect(!stage.events(in: room).contains(.failed(counter: 1, .expired)))
     }
 
+    //
     @Test func `a message is cancelled as long as it has not been handed over`() throws {
         let stage = ClientStage()
         let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
@@ -346,6 +355,7 @@ import Testing
             ])
     }
 
+    //
     @Test func `accepted is said once for each message, whatever the server repeats or makes up`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
@@ -363,6 +373,7 @@ import Testing
 
     // MARK: Receipts, typing
 
+    //
     @Test func `taking messages gives their credit back and tells how far, together after a moment`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
@@ -384,6 +395,7 @@ import Testing
             ])
     }
 
+    //
     @Test func `marks are said again on a new link, when the room is open`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)

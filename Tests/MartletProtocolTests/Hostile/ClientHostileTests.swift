@@ -123,6 +123,7 @@ import Testing
         #expect(stage.engine.status.isOnline)
     }
 
+    // R-32, Specs/hostile.md row 14
     @Test func `row 14 a message that cannot be shown is a gap, and the next one comes`() {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)

@@ -105,6 +105,7 @@ import Testing
 
     // MARK: Rooms
 
+    //
     @Test func `a room is open once on a link`() throws {
         let stage = RelayStage()
         let peer = stage.member("alice", of: .lobby)
@@ -139,6 +140,7 @@ import Testing
         #expect(stage.relay.engine.statistics.rooms == 0)
     }
 
+    //
     @Test func `a room whose store cannot load it resets its sessions`() throws {
         let stage = RelayStage()
         stage.relay.refusesLoads = true
@@ -175,6 +177,7 @@ import Testing
         #expect(bob.log.all(Message.self).map(\.counter) == [4, 5])
     }
 
+    //
     @Test func `a message longer than anybody takes is refused`() throws {
         let stage = RelayStage { $0.limits = Limits(maxMessageByteCount: 20_000) }
         let peer = stage.member("alice", of: .lobby)
@@ -187,6 +190,7 @@ import Testing
         #expect(stage.relay.log[.lobby]?.map(\.counter) == [2])
     }
 
+    //
     @Test func `a message longer than a member takes is a gap to it, and the others get it`() throws {
         let stage = RelayStage()
         let small = try #require(stage.connect())
@@ -226,6 +230,7 @@ import Testing
         #expect(bob.log.all(Message.self).last?.text == "a typed line")
     }
 
+    //
     @Test func `transient frames are passed on within bounds, and never those that say who is there`() throws {
         let stage = RelayStage()
         let alice = stage.member("alice", of: .lobby)

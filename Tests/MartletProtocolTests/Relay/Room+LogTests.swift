@@ -11,6 +11,7 @@ import Testing
 
     // MARK: Accepting
 
+    //
     @Test func `nothing is shown or confirmed before it is durable, and then in the order of offsets`() {
         var script = RoomScript("alice", "bob")
         for counter in 7...9 as ClosedRange<UInt64> { script.post("alice", counter, credit: Int(counter)) }
@@ -31,6 +32,7 @@ import Testing
         #expect(effects.contains(.append([5])))
     }
 
+    //
     @Test func `a message carries the relay's stamp in front of the client's bytes`() throws {
         var script = RoomScript("alice", "bob/3")
         script.post("bob/3", 42)
@@ -50,6 +52,7 @@ import Testing
                 == RelayStamp(offset: 1, acceptedAt: 1042, sender: .bob, device: DeviceID(rawValue: 3)))
     }
 
+    //
     @Test func `a copy of what is durable is confirmed again with its offset and shown to nobody`() {
         var script = RoomScript("alice", "bob")
         script.fill("alice", 1...3)
@@ -62,6 +65,7 @@ import Testing
         #expect(script.drain().offsets(to: "bob") == [4])
     }
 
+    //
     @Test func `a copy of what is not durable yet is confirmed together with it, once`() {
         var script = RoomScript("alice", "bob")
         script.post("alice", 1, credit: 11)
@@ -90,6 +94,7 @@ import Testing
         #expect(effects.contains(.released("alice", 11)))
     }
 
+    //
     @Test func `what was accepted before the relay began again is confirmed without an offset`() {
         let watermarks = [RoomScript.who("alice"): 50 as UInt64]
         var script = RoomScript("alice", snapshot: RoomSnapshot(head: 9, first: 1, watermarks: watermarks))
@@ -108,6 +113,7 @@ import Testing
         #expect(script.drain() == [.append([4, 5])])
     }
 
+    //
     @Test func `a counter at the end of 64 bits harms nobody`() {
         var script = RoomScript("alice")
         for counter in [UInt64.max, 1, .max - 1, .max, 5] { script.post("alice", counter) }
@@ -129,6 +135,7 @@ import Testing
 
     // MARK: A store that fails
 
+    //
     @Test func `a batch that the store does not take never happened, and its senders begin again`() {
         var script = RoomScript("alice", "bob", "carol")
         script.fill("alice", 1...2)
@@ -184,6 +191,7 @@ import Testing
         #expect(script.drain().isEmpty)
     }
 
+    //
     @Test func `a room takes no more than it may hold while the store is slow`() {
         var script = RoomScript("alice", "bob")
         let byteCount = 900_000
@@ -198,6 +206,7 @@ import Testing
 
     // MARK: Reading at one's own pace
 
+    //
     @Test func `who joins late reads the tail from memory, from its cursor on`() {
         var script = RoomScript("alice")
         script.fill("alice", 1...10)
@@ -209,6 +218,7 @@ import Testing
         #expect(script.drain().offsets(to: "dave").isEmpty)
     }
 
+    //
     @Test func `what is no longer in memory is read from the store, then the tail goes on`() {
         var script = RoomScript("alice")
         script.fill("alice", 1...1500)
@@ -226,6 +236,7 @@ import Testing
         #expect(second.offsets(to: "bob") == Array(257...1501))
     }
 
+    //
     @Test func `a member whose credit is used up waits, and goes on where it was`() {
         var script = RoomScript("alice", "bob")
         script.with("alice") { $0.setSuspended(true, $1) }
@@ -239,6 +250,7 @@ import Testing
         #expect(script.drain().offsets(to: "bob") == [7, 8, 9, 10])
     }
 
+    //
     @Test func `offsets that are gone are named, in front and in the middle`() {
         var script = RoomScript(snapshot: nil)
         script.join("alice")
@@ -255,6 +267,7 @@ import Testing
         #expect(script.drain().offsets(to: "bob") == [101])
     }
 
+    //
     @Test func `a hole in what the store gives is named`() {
         var script = RoomScript("alice")
         script.fill("alice", 1...1100)
@@ -279,6 +292,7 @@ import Testing
         script.fill("alice", 1101...1101)
     }
 
+    //
     @Test func `a member may ask not to be sent its own device's messages`() {
         var script = RoomScript("alice")
         script.join("alice/2", noLocal: true)
@@ -297,6 +311,7 @@ import Testing
 
     // MARK: Holding back
 
+    //
     @Test func `who holds back gets nothing, and then all from where it was or where it says`() {
         var script = RoomScript("alice", "bob", "carol")
         script.with("bob") { $0.setSuspended(true, $1) }

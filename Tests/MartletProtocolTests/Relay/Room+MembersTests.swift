@@ -25,6 +25,7 @@ import Testing
 
     // MARK: Receipts
 
+    //
     @Test func `receipts go to who wrote what was taken since the last, and to nobody else`() {
         var script = RoomScript("alice", "alice/2", "bob", "carol")
         script.fill("alice", 1...2)
@@ -42,6 +43,7 @@ import Testing
         #expect(script.drain().isEmpty)
     }
 
+    //
     @Test func `a receipt of one's own account is no news, and none goes beyond what is durable`() {
         var script = RoomScript("alice", "alice/2", "bob")
         script.fill("alice", 1...2)
@@ -53,6 +55,7 @@ import Testing
         #expect(script.drain().isEmpty)
     }
 
+    //
     @Test func `a receipt for what is no longer in memory is kept for who comes back`() {
         var script = RoomScript("alice", "bob", "carol", snapshot: RoomSnapshot(head: 50, first: 1))
         script.with("carol") { $0.progressed($1, Receipt.Progress(.delivered, upTo: 40)) }
@@ -66,6 +69,7 @@ import Testing
             ])
     }
 
+    //
     @Test func `of many marks who comes back is told the furthest`() {
         var script = RoomScript("alice", snapshot: RoomSnapshot(head: 9000))
         for number in 1...300 {
@@ -83,6 +87,7 @@ import Testing
 
     // MARK: Transient frames
 
+    //
     @Test func `typing goes to whoever is there, under the name of who types`() {
         var script = RoomScript("alice", "bob", "carol", "dave")
         script.with("carol") { $0.setSuspended(true, $1) }
@@ -92,10 +97,15 @@ import Testing
         #expect(script.drain() == [.whispered("bob", .transient(Transient(.typing(true), sender: .alice)))])
         script.with("alice") { $0.whisper($1, Transient(.presence(.left))) }
         #expect(script.drain().isEmpty)
+        // Who is there is told to who holds back too.
+        script.join("erin")
+        let erin = Transient(.presence(.online), sender: .named("erin"))
+        #expect(script.drain().about("carol") == [.whispered("carol", .transient(erin))])
     }
 
     // MARK: Requests
 
+    // S-54, R-41
     @Test func `a request goes to the member it names and its answer comes back under the asker's number`() {
         var script = RoomScript("alice", "bob", "carol")
         let now = script.now
@@ -126,6 +136,7 @@ import Testing
         #expect(script.drain() == [answer("alice", 5)])
     }
 
+    //
     @Test func `of an account's devices the one that came last and can answer is asked`() {
         var script = RoomScript("alice", "bob", "bob/2", "bob/3", "bob/4")
         let now = script.now
@@ -143,6 +154,7 @@ import Testing
         #expect(script.drain() == [answer("bob", 3, .noRecipient), answer("alice", 4, .noRecipient)])
     }
 
+    //
     @Test func `requests expire in the order of their deadlines, at most five minutes off`() {
         var script = RoomScript("alice", "bob")
         let now = script.now
@@ -183,6 +195,7 @@ import Testing
         #expect(script.rooms.deadline == nil)
     }
 
+    //
     @Test func `who leaves withdraws what it asked, and what it was asked is answered for it, in order`() {
         var script = RoomScript("alice", "bob", "carol")
         let now = script.now
@@ -204,6 +217,7 @@ import Testing
         #expect(script.rooms.deadline == nil)
     }
 
+    //
     @Test func `a member may have a bounded number of requests open`() {
         var script = RoomScript("alice", "bob")
         let now = script.now

@@ -18,6 +18,7 @@ import Testing
         #expect(tail.byteCount == 30)
     }
 
+    //
     @Test func `the oldest go when there are too many or they are too large, but none that is not durable`() {
         var tail = LogTail(first: 1)
         for offset in 1...UInt64(LogTail.maxCount + 10) { tail.append(entry(offset)) }

@@ -6,6 +6,7 @@ import Testing
 @Suite struct RoomMemberTests {
     private let key = MemberKey(link: LinkKey(slot: 1, generation: 1), session: SessionID(rawValue: 1))
 
+    //
     @Test func `acceptances of neighbours are one run`() {
         var member = RoomMember(key: key, who: RoomScript.who("alice"), cursor: 0, noLocal: false)
         for (counter, offset) in [(1, 5), (2, 6), (4, 7), (9, 0), (10, 0), (11, 8)] as [(UInt64, UInt64)] {

@@ -9,6 +9,7 @@ import Testing
         .whispered(to, .transient(Transient(.presence(presence), sender: who)))
     }
 
+    //
     @Test func `joins wait for the room to be loaded, in their order`() {
         var script = RoomScript(snapshot: nil)
         script.join("alice")
@@ -37,6 +38,7 @@ import Testing
         #expect(script.drain() == [.load("lobby")])
     }
 
+    //
     @Test func `members hear who comes and goes, once for each account`() {
         var script = RoomScript("alice")
         script.join("bob")
@@ -51,6 +53,7 @@ import Testing
         #expect(script.drain().isEmpty)
     }
 
+    //
     @Test func `an account is away when all of its devices are`() {
         var script = RoomScript("alice", "bob", "bob/2")
         script.with("bob") { $0.setAway(true, $1) }
@@ -69,6 +72,7 @@ import Testing
         #expect(script.drain() == [presence("alice", .bob, .online)])
     }
 
+    //
     @Test func `who is away is told nothing that does not keep`() {
         var script = RoomScript("alice", "bob")
         script.with("alice") { $0.setAway(true, $1) }
@@ -81,6 +85,7 @@ import Testing
         #expect(script.drain().offsets(to: "alice") == [1])
     }
 
+    //
     @Test func `a large room does not tell everybody of everybody`() {
         var script = RoomScript()
         for number in 0..<Room.maxPresenceMembers { script.join("member\(number)") }
@@ -160,6 +165,7 @@ import Testing
         #expect(effects.about("alice").prefix(2) == [.released("alice", 3), .reset("alice", .roomFull)])
     }
 
+    //
     @Test func `a room has a bounded number of members, also while it is loading`() {
         var script = RoomScript(snapshot: nil)
         for number in 0..<Room.maxMembers { script.join("m/\(number)") }

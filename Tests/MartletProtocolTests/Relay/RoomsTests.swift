@@ -51,6 +51,7 @@ import Testing
         #expect(script.drain().suffix(1) == [.opened("dave", head: 0, first: 1, members: ["dave"])])
     }
 
+    //
     @Test func `the number of rooms in memory is bounded`() {
         var rooms = Rooms()
         func join(_ number: Int) -> JoinRequest {

@@ -45,6 +45,7 @@ import Testing
 
     // MARK: History
 
+    //
     @Test func `history is read from a cursor, or from so many before the end`() throws {
         let pair = try Pair()
         let lines = try pair.say(1...2000)
@@ -208,6 +209,7 @@ import Testing
         #expect(pair.alice.outcome(of: number) == .answered(status: .none, reason: "here", content: nil))
     }
 
+    //
     @Test func `nobody of that name, nobody at all, and nobody who answers`() throws {
         let pair = try Pair()
         pair.settle()
@@ -243,7 +245,7 @@ import Testing
         #expect(pair.alice.outcome(of: left) == .answered(status: .noRecipient, reason: nil, content: nil))
     }
 
-    // S-57
+    // S-57, R-41
     @Test(arguments: carriers) func `a request and its answer outlive cuts on both sides`(carrier: Carrier) throws {
         let pair = try Pair(carrier)
         pair.settle()

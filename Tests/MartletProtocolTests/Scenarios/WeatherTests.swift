@@ -162,6 +162,7 @@ import Testing
 
     // MARK: Relays that die
 
+    //
     @Test(arguments: carriers, [0, 20]) func `a relay that dies loses nothing it had accepted, and gets the rest once`(
         carrier: Carrier, down: Int
     ) throws {

@@ -56,6 +56,7 @@ struct Row14InvalidValueTests {
         }
     }
 
+    //
     @Test("a message without a number that could be named resets its session only", arguments: Venue.allCases)
     func numberless(venue: Venue) async throws {
         try await venue.play { stage in

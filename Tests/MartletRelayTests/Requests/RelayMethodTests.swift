@@ -11,6 +11,7 @@ struct RelayMethodTests {
         return try await peer.expect()
     }
 
+    //
     @Test("members names who is in the room")
     func members() async throws {
         try await withRelay { _, port in
@@ -28,6 +29,7 @@ struct RelayMethodTests {
         }
     }
 
+    //
     @Test("head says how far the room is and where its log begins")
     func head() async throws {
         try await withRelay(store: InMemoryStore(maxMessagesPerRoom: 2)) { _, port in
@@ -41,6 +43,7 @@ struct RelayMethodTests {
         }
     }
 
+    //
     @Test("any other is unknown when nobody handles it")
     func unknown() async throws {
         try await withRelay { _, port in

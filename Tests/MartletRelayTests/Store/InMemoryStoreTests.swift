@@ -19,6 +19,7 @@ struct InMemoryStoreTests {
         store.read(ReadRange(from: 1, maxCount: .max, maxByteCount: .max), of: room)
     }
 
+    //
     @Test("a room that nobody wrote to is empty, and takes no place")
     func empty() throws {
         let store = InMemoryStore()
@@ -28,6 +29,7 @@ struct InMemoryStoreTests {
         #expect(store.roomCount == 0)
     }
 
+    //
     @Test("what was appended is read from any offset, within both bounds, but at least one")
     func reading() throws {
         let store = InMemoryStore()
@@ -43,6 +45,7 @@ struct InMemoryStoreTests {
         #expect(offsets(.max, 10, 1000).isEmpty)
     }
 
+    //
     @Test("the oldest give way by count, and their watermarks stay")
     func maxMessages() throws {
         let store = InMemoryStore(maxMessagesPerRoom: 10)
@@ -88,6 +91,7 @@ struct InMemoryStoreTests {
         #expect(store.roomCount == 1)
     }
 
+    //
     @Test("a gap or a repetition in the offsets is refused whole")
     func outOfOrder() throws {
         let store = InMemoryStore()

@@ -24,6 +24,7 @@ struct OutboxTests {
         return outbox.open().pending.map(\.id)
     }
 
+    //
     @Test func `send returns when the outbox has the message, which it keeps until it is accepted`() async throws {
         let outbox = RecordingOutbox()
         try await withRelay { relay in

@@ -68,6 +68,7 @@ struct ReconnectTests {
         }
     }
 
+    //
     @Test func `a relay that comes back with its store but without its links gets every message once`() async throws {
         let store = InMemoryStore()
         let alice: Client
