@@ -60,8 +60,32 @@ struct TreeRuleTests {
         #expect(findings("Specs/wire.md §3.3").count == 1)
         #expect(findings("Specs/wires.md §3.2").count == 1)
         #expect(findings("as W-8 has it").count == 1)
+        #expect(findings("(S-1, W-7)").count == 1)
+        #expect(findings("CRC-32 and UTF-8 and RFC-7") == [])
         #expect(findings("Specs/hostile.md row 7") == [])
         #expect(findings("Specs/hostile.md row 8").count == 1)
+    }
+
+    @Test func `a requirement that no code or no test cites, or that is there twice`() {
+        func findings(_ session: String = "", _ source: String, _ test: String) -> [String] {
+            let letters = RequirementRule.documents.map { letter, path in
+                SourceFile(path, "**\(letter)-1** *Informative.* Words.\n" + (letter == "S" ? session : ""))
+            }
+            let rows = SourceFile(RequirementRule.hostile, "| row | what |\n|---|---|\n| 3 | a length |\n")
+            let code = SourceFile("Sources/MartletX/A.swift", source)
+            let tests = SourceFile("Tests/MartletXTests/ATests.swift", test)
+            let house = SourceFile("Tests/HouseTests/A.swift", "// S-36, Specs/hostile.md row 3")
+            return RequirementRule.findings(in: SourceTree(letters + [rows, code, tests, house])).map(\.message)
+        }
+        let credit = "**S-36** Each side counts.\n"
+        let source = "/// Counts (S-36, Specs/hostile.md\n/// row 3).\nlet a = 1"
+        let test = "// S-36, Specs/hostile.md row 3\n@Test func a() {}"
+        #expect(findings(credit, source, test) == [])
+        #expect(findings(credit, "let name = \"S-36\"  // Specs/hostile.md row 3", test).count == 1)
+        #expect(findings(credit, source, "@Test func a() {}").count == 2)
+        #expect(findings(credit + credit, source, test) == ["S-36 is there twice"])
+        #expect(findings(credit + "**W-9** A letter of another's.\n", source, test) == [])
+        #expect(RequirementRule.findings(in: SourceTree([])).count == 5)
     }
 
     @Test func `a number that only the specification or only the code has`() {

@@ -131,7 +131,7 @@ public final class Client: Sendable {
 
 private func plainEndpoint(_ text: String) throws(MartletError) -> Endpoint {
     guard let endpoint = try? Endpoint(parsing: text) else { throw .invalidEndpoint(text) }
-    // Never in the clear what was to be secret (C-12).
+    // Never in the clear what was to be secret (W-1, C-12, Specs/hostile.md row 25).
     guard endpoint.security == .plain else { throw .tlsUnavailable }
     return endpoint
 }

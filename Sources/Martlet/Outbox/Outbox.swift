@@ -34,7 +34,7 @@ public protocol ImmediateOutbox: Outbox {
 
 /// What an outbox knows from earlier.
 public struct OutboxState: Sendable {
-    /// The device whose messages these are; stays the same as long as the outbox exists.
+    /// The device whose messages these are; stays the same as long as the outbox exists (W-34).
     public var device: DeviceID
     /// Above all counters ever appended, at least 1.
     public var nextCounter: UInt64

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Hands out the device's message counters: each once, in blocks, so that a room's counters mostly follow one another
-/// and what the relay says of them is short.
+/// and what the relay says of them is short (W-60).
 final class CounterSource: Sendable {
     /// Counters that a room takes at a time; what it has not used when the client ends is skipped.
     static let blockLength: UInt64 = 64

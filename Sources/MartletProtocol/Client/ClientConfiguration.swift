@@ -23,7 +23,7 @@ public struct ClientConfiguration: Sendable {
     /// Whether message bodies are deflated where that makes them smaller and the server takes it.
     ///
     /// It costs some microseconds a message; a body that holds a secret beside text of another's choosing should not
-    /// be.
+    /// be (W-20).
     public var compressesMessages = false
     /// Rooms open at a time, at the most.
     public var maxRooms = 255

@@ -133,7 +133,7 @@ extension ClientEngine {
         handOverAll(now: now)
     }
 
-    /// A fresh link: rooms are opened on it again and what was not accepted is sent again (C-36).
+    /// A fresh link: rooms are opened on it again and what was not accepted is sent again (W-46, C-36).
     private mutating func beginLink(now: Instant) {
         pastCounters = pastCounters.adding(link.counters)
         link = Link(

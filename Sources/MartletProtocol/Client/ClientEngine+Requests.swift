@@ -59,7 +59,7 @@ extension ClientEngine {
     }
 
     mutating func finishRequest(_ number: UInt64, _ outcome: RequestOutcome, now: Instant) {
-        guard let request = requests.removeValue(forKey: number) else { return }
+        guard let request = requests.removeValue(forKey: number) else { return }  // W-69
         timers.cancel(.request(number))
         outputs.append(.response(request: number, outcome))
         guard case .failed(let code) = outcome, code != .resumeRejected, request.isHanded,

@@ -26,7 +26,7 @@ public struct ReconnectPolicy: Equatable, Sendable {
         ///
         /// A server that dies or leaves ends everybody's connection in the same instant. Spread over 1 s, 10,000
         /// clients come back in that second; over 12 s, at most 1,300 in any second however long the server was away
-        /// (C-55).
+        /// (C-55, Specs/hostile.md row 30).
         public var peerClosedBase: Duration
         /// How long a connection must have lasted for its end to count as the first failure (C-56).
         public var healthyAfter: Duration

@@ -1,4 +1,4 @@
-/// Finds out whether the peer of an established connection is still there.
+/// Finds out whether the peer of an established connection is still there (Specs/hostile.md row 27).
 ///
 /// | state | means | left by |
 /// |---|---|---|
@@ -19,7 +19,8 @@ public struct Heartbeat: Equatable, Sendable {
     public static let maxProbeTimeout = Duration.milliseconds(2400)
     /// The longest silence while something is unacknowledged.
     public static let maxSilenceWhenExpecting = Duration.seconds(4)
-    /// A timer that comes this late slept with the process: what was not heard meanwhile proves nothing (C-51).
+    /// A timer that comes this late slept with the process: what was not heard meanwhile proves nothing (C-51,
+    /// Specs/hostile.md row 26).
     public static let suspensionThreshold = Duration.seconds(5)
 
     /// What an event led to.

@@ -106,6 +106,6 @@ struct FairScheduler: Sendable {
 }
 
 extension Priority {
-    /// Whether frames of this priority keep within the flight window.
+    /// Whether frames of this priority keep within the flight window (W-17).
     var isBulk: Bool { self >= .normal }
 }

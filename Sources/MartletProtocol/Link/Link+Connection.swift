@@ -22,7 +22,7 @@ extension Link {
         return earliest
     }
 
-    /// Attaches a connection: everything unacknowledged will be sent on it, from the first.
+    /// Attaches a connection: everything unacknowledged will be sent on it, from the first (Specs/hostile.md row 31).
     ///
     /// - Parameter isEarly: the peer has not answered the hello; at most `earlyByteCount` bytes go out until `confirm`.
     public mutating func attach(_ carrier: Carrier, isEarly: Bool, now: Instant) {
@@ -61,14 +61,14 @@ extension Link {
         }
     }
 
-    /// The highest sequence received in order per session: what a resume tells the other side (C-29).
+    /// The highest sequence received in order per session: what a resume tells the other side (W-45, C-29).
     public var positions: [SessionPosition] {
         sessions.lazy.filter(\.isLive).map {
             SessionPosition(session: $0.id, received: $0.receive.cumulative)
         }
     }
 
-    /// Whether the peer's positions can be continued from: a resume is refused whole, never in part (C-30).
+    /// Whether the peer's positions can be continued from: a resume is refused whole, never in part (W-46, C-30).
     public func canResume(from positions: [SessionPosition]) -> Bool {
         positions.allSatisfy { position in
             guard let slot = slots[position.session] else {

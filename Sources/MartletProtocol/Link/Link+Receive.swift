@@ -22,7 +22,7 @@ extension Link {
         counters.bytesReceived += UInt64(FrameHeader.byteCount + body.byteCount)
         ackTimer.heard()
         let rule = header.type.rule
-        if header.compression != .none, !features.contains(.zlib) || rule?.isHandshake == true {
+        if header.compression != .none, !features.contains(.zlib) || rule?.isHandshake == true {  // W-8, W-18
             throw .peer(.compressionNotAllowed)
         }
         guard let rule else { return try skip(header, now: now) }
@@ -126,9 +126,10 @@ extension Link {
         return insert(id, kind: open.kind, state: .accepting)
     }
 
+    // Specs/hostile.md row 10
     private mutating func skip(_ header: FrameHeader, now: Instant) throws(LinkError) -> Reception {
         guard !header.type.isCritical else { throw .peer(.unknownCritical) }
-        guard unknownBudget.take(now: now) else { throw .peer(.unknownFlood) }
+        guard unknownBudget.take(now: now) else { throw .peer(.unknownFlood) }  // W-73
         counters.skipped += 1
         guard header.flags.contains(.reliable) else { return .skipped }
         // An unknown reliable frame still has its place in the sequence of its session (S-19).
@@ -163,7 +164,7 @@ extension Link {
         do { return try Body(parsing: body) } catch { throw .peer(error.code) }
     }
 
-    private mutating func takePing(_ ping: Ping, _ header: FrameHeader, now: Instant) throws(LinkError) {
+    private mutating func takePing(_ ping: Ping, _ header: FrameHeader, now: Instant) throws(LinkError) {  // W-70
         guard pingBudget.take(now: now) else { throw .peer(.controlFlood) }
         echo = PendingEcho(timestamp: header.timestamp, arrived: now)
         if header.flags.contains(.ackNow) {  // S-28

@@ -6,7 +6,7 @@ import MartletWire
 /// ends in the middle: each reset says how much credit its sender had used (RFC 9000 §4.5, final size).
 extension Link {
     mutating func insert(_ id: SessionID, kind: SessionKind, state: Session.State) -> Int {
-        let window = min(limits.sessionWindow, SessionPreset(kind).windowByteCount)
+        let window = min(limits.sessionWindow, SessionPreset(kind).windowByteCount)  // W-51
         var session = Session(
             id: id, kind: kind, state: state, sendLimit: window, receiveWindow: window,
             maxMessageByteCount: limits.maxMessageByteCount)

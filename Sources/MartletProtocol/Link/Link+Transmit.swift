@@ -29,7 +29,8 @@ extension Link {
         ackTimer.sent(now: now, timeout: ackTimeoutInterval)
     }
 
-    /// The milliseconds since the link began, as frames carry them; they wrap after 49 days and only differences count.
+    /// The milliseconds since the link began, as frames carry them; they wrap after 49 days and only differences count
+    /// (W-15).
     func timestamp(_ now: Instant) -> UInt32 {
         UInt32(truncatingIfNeeded: (now - began).milliseconds)
     }

@@ -27,7 +27,7 @@ public enum Carrier: Sendable {
 public struct Link: Sendable {
     /// Frames of a session that one expiry of the timer sends again, on a carrier without order.
     static let maxOverdueFrames = 16
-    /// The longest that an acknowledgement is held back (RFC 9000 §13.2.1).
+    /// The longest that an acknowledgement is held back (RFC 9000 §13.2.1; W-49).
     public static let maxAckDelay: Duration = .milliseconds(25)
     /// How long the peer may leave frames unacknowledged while it shows signs of life (C-60, Specs/hostile.md row 20).
     public static let ackTimeout: Duration = .seconds(60)
@@ -301,7 +301,7 @@ public struct Link: Sendable {
 
     static let probeBit: UInt64 = 1 << 63
 
-    func isOurs(_ id: SessionID) -> Bool {
+    func isOurs(_ id: SessionID) -> Bool {  // W-54
         (id.rawValue % 2 == 1) == (role == .client)
     }
 

@@ -84,7 +84,7 @@ struct ReceiveStream: Sendable {
     var ranges: [ClosedRange<UInt64>] { Array(heldRanges.ranges.prefix(ReceiveStream.maxAckRanges)) }
 
     /// The whole sequence of a frame whose low 32 bits are given: the one nearest to what is expected (RFC 9000 §A.3);
-    /// nil when that would be below 1, or no number of 64 bits (S-17).
+    /// nil when that would be below 1, or no number of 64 bits (W-12, S-17).
     func sequence(low: UInt32) -> UInt64? {
         let distance = Int64(Int32(bitPattern: low &- UInt32(truncatingIfNeeded: expected)))
         if distance < 0, distance.magnitude >= expected { return nil }
@@ -101,7 +101,7 @@ struct ReceiveStream: Sendable {
     mutating func accept(
         _ sequence: UInt64, type: FrameType, hasMore: Bool, plain: RawSpan, isInPlace: Bool, heldRoom: Int
     ) throws(LinkError) -> Arrival {
-        guard sequence >= expected, held[sequence] == nil else { return .duplicate }
+        guard sequence >= expected, held[sequence] == nil else { return .duplicate }  // W-14
         guard sequence - expected < ReceiveStream.windowFrameCount else { throw .peer(.outOfWindow) }
         guard sequence == expected else {
             guard held.count < ReceiveStream.maxHeldFrames, plain.byteCount <= heldRoom else { return .dropped }
@@ -183,7 +183,7 @@ struct ReceiveStream: Sendable {
         heldRanges.removeAll(below: expected)
     }
 
-    private mutating func join(_ type: FrameType, hasMore: Bool, plain: RawSpan) throws(LinkError) {
+    private mutating func join(_ type: FrameType, hasMore: Bool, plain: RawSpan) throws(LinkError) {  // W-22
         let credit = type.isCredited ? plain.byteCount : 0
         var frame = assembling ?? OrderedFrame(type: type, body: [], creditByteCount: 0)
         assembling = nil

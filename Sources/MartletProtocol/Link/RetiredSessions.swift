@@ -1,7 +1,7 @@
 import MartletWire
 
 /// The sessions that were closed or reset lately, so that late frames of theirs are told from errors, their last
-/// acknowledgement is repeated, and their credit is settled (S-13).
+/// acknowledgement is repeated, and their credit is settled (W-59, S-13).
 struct RetiredSessions: Sendable {
     /// Sessions remembered: as many as one resume can name.
     static let maxCount = 256

@@ -42,7 +42,7 @@ struct SendStream: Sendable {
     static let reorderThreshold: UInt64 = 3
 
     private var entries = Deque<Entry>()
-    /// The sequence of the first entry; sequences start at 1 (Specs/wire.md §3.5).
+    /// The sequence of the first entry; sequences start at 1 (Specs/wire.md §3.5; W-11).
     private(set) var base: UInt64
     /// The sequence to send next on this connection.
     private(set) var next: UInt64
@@ -116,7 +116,7 @@ struct SendStream: Sendable {
         var mayBeginUnreserved: Bool
     }
 
-    /// The sequence that is to go out next, if credit allows it.
+    /// The sequence that is to go out next, if credit allows it (W-52).
     func nextToSend(_ link: LinkCredit) -> UInt64? {
         if let first = again.first { return first }
         guard next < end else { return nil }
@@ -195,7 +195,7 @@ struct SendStream: Sendable {
     }
 
     /// Takes the peer's word for what has arrived; nil when it names what was never sent (S-23, Specs/hostile.md row
-    /// 19).
+    /// 19) (W-50).
     mutating func acknowledge(cumulative: UInt64) -> Acknowledged? {
         guard cumulative < neverSent else { return nil }
         var result = Acknowledged()

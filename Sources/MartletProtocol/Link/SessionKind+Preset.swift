@@ -1,6 +1,6 @@
 public import MartletWire
 
-/// What a kind of session starts from: its priority, its receive window and its fragment size.
+/// What a kind of session starts from: its priority, its receive window and its fragment size (W-55).
 public struct SessionPreset: Equatable, Sendable {
     /// The class in which the scheduler serves the session.
     public var priority: Priority

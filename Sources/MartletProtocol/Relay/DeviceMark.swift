@@ -1,6 +1,6 @@
 import MartletWire
 
-/// Which of a device's messages a room has accepted: a watermark and a small window, not a table of IDs.
+/// Which of a device's messages a room has accepted: a watermark and a small window, not a table of IDs (W-62, R-16).
 ///
 /// A device numbers its messages upwards and a session delivers them in order, so nearly every counter is above the
 /// watermark. The window below it admits what was overtaken, and the runs remember at which offsets the latest were

@@ -6,13 +6,13 @@ public struct RelayConfiguration: Sendable {
     public var limits = Limits(maxSessions: Link.maxSessions)
     /// What is offered to clients; what both sides have holds.
     public var features = Features.supported
-    /// From the connection to a whole hello (Specs/hostile.md row 5).
+    /// From the connection to a whole hello (W-75, Specs/hostile.md row 5).
     public var handshakeTimeout: Duration = .seconds(5)
     /// From the connection to an accepted hello, whatever else arrives (Specs/hostile.md row 6).
     public var authTimeout: Duration = .seconds(10)
     /// From a frame's first byte to its last (C-60, Specs/hostile.md row 5).
     public var frameTimeout: Duration = .seconds(30)
-    /// How long a peer may not read while there is something for it (Specs/hostile.md row 20).
+    /// How long a peer may not read while there is something for it (W-75, Specs/hostile.md row 20).
     public var slowConsumerTimeout: Duration = .seconds(10)
     /// How long a connection may be silent; longer than any client's heartbeat interval (C-52).
     public var idleTimeout: Duration = .seconds(1500)

@@ -126,7 +126,7 @@ extension RelayEngine {
     }
 
     /// A first frame that is not hello is refused by its header, before its body (Specs/hostile.md row 4); a frame that
-    /// is not complete has a deadline (row 5; C-13).
+    /// is not complete has a deadline (row 5; C-13; W-32).
     private mutating func checkPartial(_ slot: Int, hadFrames: Bool, now: Instant) {
         let box = connections[slot]!.framer
         if connections[slot]!.phase == .awaitingHello, !connections[slot]!.isPassingOver,
@@ -202,14 +202,15 @@ extension RelayEngine {
     private mutating func admit(
         _ slot: Int, _ hello: Hello, as who: DeviceKey, _ grant: TokenGrant, _ presented: TokenDigest?, now: Instant
     ) {
-        let features = hello.features.intersection(configuration.features)
+        let features = hello.features.intersection(configuration.features)  // W-41
         let limits = hello.limits.negotiated(with: configuration.limits)
         var resumed: [SessionPosition]?
         let link: Int
         if let point = hello.resume {
             guard let found = resumable(point, by: who, presented) else { return refuseResume(slot, who, now: now) }
             link = found
-            // Fenced first: whose the link is must be settled before anybody is welcomed (C-32, C-38).
+            // Fenced first: whose the link is must be settled before anybody is welcomed (W-47, C-32, C-38,
+            // Specs/hostile.md row 22).
             if let older = links[link]!.connection {
                 links[link]!.connection = nil
                 say(.goaway, Notice(code: .staleEpoch), on: older, now: now)
@@ -231,7 +232,7 @@ extension RelayEngine {
             outputs.append(.note(.linked(who, links[link]!.id)))
         }
         // Minors only add: a client that speaks later ones alone takes ours, one that speaks an earlier one gets that
-        // (C-22).
+        // (W-40, C-22).
         let spoken = hello.spokenVersions.filter { $0.major == WireVersion.current.major }.max() ?? .current
         let version = min(spoken, .current)
         let welcome = Welcome(
@@ -251,7 +252,7 @@ extension RelayEngine {
     }
 
     /// A resume is refused whole; the connection stays for a fresh hello where that cannot be overtaken by the old
-    /// link's early frames (C-34, C-35), but not for ever (Specs/hostile.md row 23).
+    /// link's early frames (C-34, C-35, W-38), but not for ever (Specs/hostile.md row 23).
     private mutating func refuseResume(_ slot: Int, _ who: DeviceKey, now: Instant) {
         counted.resumesRefused += 1
         outputs.append(.note(.refused(who.account, .resumeRejected)))

@@ -35,7 +35,7 @@ extension RelayEngine {
         links[link]!.connection = connection
         links[link]!.link.attach(connections[connection]!.carrier, isEarly: false, now: now)
         connections[connection]!.phase = .attached(link: link)
-        connections[connection]!.framer.framer.maxBodyByteCount = links[link]!.link.limits.maxBodyByteCount
+        connections[connection]!.framer.framer.maxBodyByteCount = links[link]!.link.limits.maxBodyByteCount  // W-7
         for handle in links[link]!.handles { rooms.setAway(false, handle) }
     }
 
@@ -201,7 +201,7 @@ extension RelayEngine {
     }
 
     /// A message: a value that is wrong is refused and the session goes on, a structure that is wrong ends the
-    /// connection.
+    /// connection (R-24, Specs/hostile.md row 14).
     private mutating func post(
         _ body: RawSpan, _ handle: MemberHandle, _ session: SessionID, _ credit: Int, of slot: Int
     ) throws(LinkError) {
@@ -226,7 +226,8 @@ extension RelayEngine {
         _ = links[slot]!.link.send(.receipt, EncodedBody(receipt.encode()), on: session)
     }
 
-    /// A request: a value that is wrong is answered, a structure that is wrong ends the connection.
+    /// A request: a value that is wrong is answered, a structure that is wrong ends the connection (Specs/hostile.md
+    /// row 14).
     private mutating func ask(
         _ body: RawSpan, _ handle: MemberHandle, _ session: SessionID, of slot: Int, now: Instant
     ) throws(LinkError) {

@@ -189,7 +189,7 @@ public struct RelayEngine: ~Copyable {
     /// The goaway's or reject's bytes go into the connection's outbox, and the connection ends behind them (C-40).
     ///
     /// Before authentication never more than three times what was received, so that nobody can be made to flood another
-    /// (Specs/hostile.md row 32): what is too long is said in fewer words, or not at all (C-15).
+    /// (Specs/hostile.md row 32): what is too long is said in fewer words, or not at all (W-37, C-15).
     mutating func say(_ type: FrameType, _ notice: Notice, on slot: Int, now: Instant) {
         for words in [notice, notice.withoutReason, Notice(code: notice.code)] {
             let body = type == .reject ? Reject(words).encode() : GoAway(words).encode()

@@ -94,7 +94,8 @@ extension Room {
         if durable < batch { storeFailed(into: &effects) } else { storing = nil }
     }
 
-    /// The store did not take the batch: nothing of it happened, and its senders begin again from a new session.
+    /// The store did not take the batch: nothing of it happened, and its senders begin again from a new session (R-26,
+    /// Specs/hostile.md row 29).
     ///
     /// Resetting the sessions keeps each sender's order; refusing single messages would let later ones overtake.
     mutating func storeFailed(into effects: inout Deque<RoomEffect>) {

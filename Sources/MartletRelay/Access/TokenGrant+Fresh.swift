@@ -3,7 +3,7 @@ import MartletProtocol
 import MartletWire
 
 extension TokenGrant {
-    /// A token of 256 bits from the system's random source, and its digest (C-37).
+    /// A token of 256 bits from the system's random source, and its digest (W-44, C-37).
     static func fresh() -> TokenGrant {
         var random = SystemRandomNumberGenerator()
         let token = ResumeToken(random.next(), random.next(), random.next(), random.next())

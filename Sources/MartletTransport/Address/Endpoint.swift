@@ -11,7 +11,7 @@ public struct Endpoint: Hashable, Sendable {
         public var scheme: String { self == .plain ? "martlet" : "martlets" }
     }
 
-    /// The port of a text that names none.
+    /// The port of a text that names none (W-1).
     public static let defaultPort: UInt16 = 7227
     /// RFC 1035 §2.3.4: a name in its textual form.
     public static let maxHostByteCount = 253

@@ -3,7 +3,7 @@ import CMartletSystem
 /// Accepts TCP connections on a loop, and hands them to it or, in turn, to other loops.
 ///
 /// Out of descriptors or memory it pauses and tries again every `retryInterval`: who waits in the backlog waits a
-/// little longer, nobody else notices, and the processor is not kept busy.
+/// little longer, nobody else notices, and the processor is not kept busy (Specs/hostile.md row 28).
 public final class TCPListener: @unchecked Sendable {
     /// What can be set on a listener.
     public struct Options: Sendable {

@@ -71,7 +71,7 @@ public struct DeviceID: RawRepresentable, Hashable, Comparable, Sendable, Custom
     }
 }
 
-/// Counts the accepted resumes of a link, so that an older connection's frames can be told and fenced off.
+/// Counts the accepted resumes of a link, so that an older connection's frames can be told and fenced off (W-47).
 public struct Epoch: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The number on the wire.
     public var rawValue: UInt32
@@ -94,7 +94,8 @@ public struct Epoch: RawRepresentable, Hashable, Comparable, Sendable, CustomStr
     }
 }
 
-/// What makes a message one and the same, however often it is sent: its device and a counter the device never reuses.
+/// What makes a message one and the same, however often it is sent: its device and a counter the device never reuses
+/// (W-60).
 public struct MessageID: Hashable, Sendable, CustomStringConvertible {
     /// The sending device.
     public var device: DeviceID

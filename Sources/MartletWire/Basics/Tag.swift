@@ -15,7 +15,7 @@ public struct Tag: RawRepresentable, Hashable, Sendable {
     @inlinable
     public var isCritical: Bool { rawValue & 0x8000 != 0 }
 
-    /// Whether the value is again TLVs: 0x0100 to 0x01FF, critical or not.
+    /// Whether the value is again TLVs: 0x0100 to 0x01FF, critical or not (W-26).
     @inlinable
     public var isContainer: Bool { rawValue & 0x7F00 == 0x0100 }
 }

@@ -1,4 +1,4 @@
-/// A version of the wire format. An unknown minor is accepted, an unknown major refused.
+/// A version of the wire format. An unknown minor is accepted, an unknown major refused (W-39).
 public struct WireVersion: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// Changes when an older reader can no longer read.
     public var major: UInt8

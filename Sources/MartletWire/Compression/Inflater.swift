@@ -1,6 +1,6 @@
 internal import CMartletCodec
 
-/// Decompresses bodies in zlib format (RFC 1950), never beyond a limit.
+/// Decompresses bodies in zlib format (RFC 1950), never beyond a limit (Specs/hostile.md row 15).
 ///
 /// Holds some 10 to 50 KiB of working memory and is meant to serve a whole loop, not one connection.
 @safe
@@ -26,7 +26,7 @@ public struct Inflater: ~Copyable {
     }
 
     /// The decompressed body. Room for it grows fourfold up to `limit` bytes, so memory follows what really comes out,
-    /// and at the end by 16 KiB more.
+    /// and at the end by 16 KiB more (W-19).
     ///
     /// Throws `inflateLimit` when more than `limit` bytes would come out, `inflateFailed` when `bytes` is truncated,
     /// damaged, has a wrong checksum, or does not end where the stream in it ends.

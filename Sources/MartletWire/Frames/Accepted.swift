@@ -1,4 +1,4 @@
-/// A row of a sender's messages that lie at neighbouring offsets of the room.
+/// A row of a sender's messages that lie at neighbouring offsets of the room (W-64).
 public struct AcceptedRun: Hashable, Sendable {
     /// The first message's counter, at least 1.
     public let firstCounter: UInt64

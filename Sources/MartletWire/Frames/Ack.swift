@@ -1,4 +1,4 @@
-/// What has arrived on all sessions of the link, and the credit to go on, in one frame.
+/// What has arrived on all sessions of the link, and the credit to go on, in one frame (W-48).
 ///
 /// An acknowledgement with every session and range at its bound is longer than a body may be: who writes one watches
 /// ``byteCount`` and says the rest in the next.

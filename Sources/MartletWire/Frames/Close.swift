@@ -1,4 +1,4 @@
-/// Ends a session in good order: everything before it counts.
+/// Ends a session in good order: everything before it counts (W-57).
 public struct Close: FrameBody {
     /// `close`, 0x5003.
     public static let type = FrameType.close

@@ -1,7 +1,7 @@
 /// What the content of a message, a request or a response must look like: the value of a `content` container.
 ///
 /// Fields that a version does not know are for the application that reads the content, critical ones too: a relay that
-/// carries them need not understand them.
+/// carries them need not understand them (W-29).
 public enum ContentRules {
     /// The most TLVs in a content, nested ones counted. Less than a body may have, so that what a relay adds to a
     /// client's body never makes it one that receivers refuse.
@@ -18,7 +18,7 @@ public enum ContentRules {
         if kind == .text { _ = try text(in: content) }
     }
 
-    /// The one text of a content whose structure has been checked.
+    /// The one text of a content whose structure has been checked (W-63).
     @_lifetime(copy content)
     static func text(in content: RawSpan) throws(WireError) -> RawSpan {
         var text: RawSpan?

@@ -1,4 +1,4 @@
-/// A peer's timestamp sent back, for measuring the round trip.
+/// A peer's timestamp sent back, for measuring the round trip (W-53).
 public struct Echo: Hashable, Sendable {
     /// The newest timestamp received from the peer, in its own milliseconds since the link began.
     public let timestamp: UInt32

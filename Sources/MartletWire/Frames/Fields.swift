@@ -1,5 +1,5 @@
 extension Optional {
-    /// Keeps the value of a field that a body may hold once.
+    /// Keeps the value of a field that a body may hold once (W-25).
     mutating func fill(_ tag: Tag, _ value: Wrapped) throws(WireError) {
         guard self == nil else { throw .duplicateField(tag) }
         self = value
@@ -13,7 +13,7 @@ extension Optional {
 }
 
 extension Array {
-    /// Keeps the value of a field that a body may hold up to `limit` times.
+    /// Keeps the value of a field that a body may hold up to `limit` times (W-25).
     mutating func append(_ value: Element, limit: Int) throws(WireError) {
         guard count < limit else { throw .tooManyTLVs(limit: limit) }
         append(value)

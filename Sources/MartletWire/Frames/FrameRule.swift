@@ -1,4 +1,4 @@
-/// Which headers a type of frame may have: the columns of the specification's table.
+/// Which headers a type of frame may have: the columns of the specification's table (W-74).
 public struct FrameRule: Hashable, Sendable {
     /// Where a frame may travel.
     public enum Scope: Sendable {
@@ -10,13 +10,13 @@ public struct FrameRule: Hashable, Sendable {
         case any
     }
 
-    /// Whether it is kept until acknowledged; if not, its sequence is 0.
+    /// Whether it is kept until acknowledged; if not, its sequence is 0 (W-13).
     public let isReliable: Bool
     /// Where it may travel.
     public let scope: Scope
-    /// Whether it may be cut into fragments (S-42).
+    /// Whether it may be cut into fragments (W-21, S-42).
     public let isCut: Bool
-    /// Whether it belongs to the handshake, and so is never compressed.
+    /// Whether it belongs to the handshake, and so is never compressed (W-20, Specs/hostile.md row 16).
     public let isHandshake: Bool
 
     fileprivate init(isReliable: Bool, scope: Scope, isCut: Bool = false, isHandshake: Bool = false) {

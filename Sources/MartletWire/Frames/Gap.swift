@@ -1,4 +1,4 @@
-/// Messages that the reader will not get: they are no longer kept, or the reader was too slow.
+/// Messages that the reader will not get: they are no longer kept, or the reader was too slow (W-66).
 public struct Gap: FrameBody {
     /// `gap`, 0x2004.
     public static let type = FrameType.gap

@@ -1,5 +1,5 @@
 /// The last frame on a connection that its sender ends: after an error, before a restart, or to send the peer
-/// elsewhere.
+/// elsewhere (W-43).
 public struct GoAway: FrameBody {
     /// `goaway`, 0x4004.
     public static let type = FrameType.goaway

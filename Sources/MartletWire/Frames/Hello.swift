@@ -1,4 +1,4 @@
-/// A client's first frame: who it is, what it speaks, and the link it wants to take up again.
+/// A client's first frame: who it is, what it speaks, and the link it wants to take up again (W-33).
 public struct Hello: FrameBody {
     /// `hello`, 0x4001.
     public static let type = FrameType.hello

@@ -18,7 +18,7 @@ public struct Limits: Hashable, Sendable {
         maxSessions: 1)
 
     /// The longest body before the handshake is done, in bytes: a hello with everything in it takes less than 9 KiB,
-    /// the rest is room for later minors.
+    /// the rest is room for later minors (W-7).
     public static let maxHandshakeBodyByteCount = 12 << 10
 
     /// Limits to offer.
@@ -39,7 +39,7 @@ public struct Limits: Hashable, Sendable {
         precondition(UInt16(exactly: maxSessions) != nil, "more sessions than SessionIDs")
     }
 
-    /// What holds between this side and `other`: the lower of each.
+    /// What holds between this side and `other`: the lower of each (W-42).
     public func negotiated(with other: Limits) -> Limits {
         Limits(
             unchecked: min(maxBodyByteCount, other.maxBodyByteCount),

@@ -1,7 +1,7 @@
 /// The body of a `data` frame where it lies, after reassembly: checked whole, copied nowhere.
 ///
 /// A client sends counter, kind, content and perhaps a time to live. The relay puts four fields in front of the
-/// client's bytes: offset, acceptedAt, device and sender. It has all four or none.
+/// client's bytes: offset, acceptedAt, device and sender. It has all four or none (W-61).
 public struct MessageView: ~Escapable {
     /// The sender's number for the message, at least 1.
     public let counter: UInt64

@@ -1,4 +1,4 @@
-/// Opens a session on a room.
+/// Opens a session on a room (W-55).
 public struct Open: FrameBody {
     /// `open`, 0x5001.
     public static let type = FrameType.open

@@ -1,4 +1,4 @@
-/// Answers open: the session stands.
+/// Answers open: the session stands (W-56).
 public struct Opened: FrameBody {
     /// `opened`, 0x5002.
     public static let type = FrameType.opened

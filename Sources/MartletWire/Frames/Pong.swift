@@ -1,4 +1,4 @@
-/// Answers a ping.
+/// Answers a ping (W-70).
 public struct Pong: FrameBody {
     /// `pong`, 0x3002.
     public static let type = FrameType.pong

@@ -1,4 +1,4 @@
-/// What became of messages: seen up to an offset, or one refused.
+/// What became of messages: seen up to an offset, or one refused (W-65).
 public enum Receipt: FrameBody {
     /// A device has the room's messages up to an offset, or its user has read them.
     case progress(Progress)

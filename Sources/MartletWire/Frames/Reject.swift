@@ -1,4 +1,4 @@
-/// The answer to a hello that is refused: the connection ends.
+/// The answer to a hello that is refused: the connection ends (W-38).
 public struct Reject: FrameBody {
     /// `reject`, 0x4003.
     public static let type = FrameType.reject

@@ -1,4 +1,4 @@
-/// Asks a bot or a service for an answer.
+/// Asks a bot or a service for an answer (W-68).
 public struct Request: FrameBody {
     /// `request`, 0x6001.
     public static let type = FrameType.request

@@ -1,4 +1,4 @@
-/// Ends a session at once, from the control session: what it still had under way is dropped.
+/// Ends a session at once, from the control session: what it still had under way is dropped (W-57).
 public struct Reset: FrameBody {
     /// `reset`, 0x5004.
     public static let type = FrameType.reset

@@ -1,4 +1,4 @@
-/// Answers a request.
+/// Answers a request (W-69).
 public struct Response: FrameBody {
     /// `response`, 0x6002.
     public static let type = FrameType.response

@@ -12,7 +12,7 @@ public struct SessionPosition: Hashable, Sendable {
     }
 }
 
-/// Where a device left its link: what the next hello presents to take it up again.
+/// Where a device left its link: what the next hello presents to take it up again (W-45).
 public struct ResumePoint: Equatable, Sendable {
     /// The most sessions named in one.
     public static let maxPositionCount = 256

@@ -1,4 +1,4 @@
-/// The one-time secret that lets a device take up its link on a new connection: 256 random bits.
+/// The one-time secret that lets a device take up its link on a new connection: 256 random bits (W-44).
 ///
 /// It never shows in descriptions, dumps or interpolations, and comparing two takes the same time wherever they differ.
 public struct ResumeToken: Equatable, Sendable, CustomStringConvertible, CustomDebugStringConvertible,

@@ -1,4 +1,4 @@
-/// Asks the other side to hold a session's frames until ``Resume``.
+/// Asks the other side to hold a session's frames until ``Resume`` (W-58).
 public struct Suspend: FrameBody {
     /// `suspend`, 0x5005.
     public static let type = FrameType.suspend

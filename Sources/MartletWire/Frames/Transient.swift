@@ -1,5 +1,5 @@
 /// What may be lost: typing, presence, and whatever else is worthless a moment later. It is neither acknowledged nor
-/// stored.
+/// stored (W-67).
 public struct Transient: FrameBody {
     /// `transient`, 0x1001.
     public static let type = FrameType.transient

@@ -1,4 +1,5 @@
-/// The answer to a hello that is accepted: what holds on this connection, and how to take up the link on the next.
+/// The answer to a hello that is accepted: what holds on this connection, and how to take up the link on the next
+/// (W-36).
 public struct Welcome: FrameBody {
     /// `welcome`, 0x4002.
     public static let type = FrameType.welcome

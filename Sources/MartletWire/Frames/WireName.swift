@@ -1,4 +1,4 @@
-/// A name that crosses the wire: non-empty UTF-8 of bounded length without control characters.
+/// A name that crosses the wire: non-empty UTF-8 of bounded length without control characters (W-31).
 ///
 /// Names are equal when their bytes are: two spellings that merely look alike are two names, on every machine and with
 /// every version of Unicode.

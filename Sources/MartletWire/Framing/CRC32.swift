@@ -1,6 +1,6 @@
 internal import CMartletCodec
 
-/// CRC-32 of IEEE 802.3: reflected, polynomial 0xEDB88320, as zlib and gzip use it (RFC 1952 §8).
+/// CRC-32 of IEEE 802.3: reflected, polynomial 0xEDB88320, as zlib and gzip use it (RFC 1952 §8; W-9).
 public enum CRC32 {
     /// The checksum of `bytes`, continued from the checksum `crc` of what comes before them; 0 for nothing before.
     public static func checksum(_ bytes: RawSpan, continuing crc: UInt32 = 0) -> UInt32 {

@@ -1,4 +1,4 @@
-/// The 28 bytes in front of every frame's body.
+/// The 28 bytes in front of every frame's body (W-4).
 ///
 /// | offset | field | bytes |
 /// |---|---|---|
@@ -16,7 +16,7 @@ public struct FrameHeader: Equatable, Sendable {
     /// How many bytes a header takes.
     @inlinable
     public static var byteCount: Int { 28 }
-    /// The four bytes every frame starts with; the first is not ASCII, so no text protocol starts so.
+    /// The four bytes every frame starts with; the first is not ASCII, so no text protocol starts so (W-5).
     @inlinable
     public static var magic: UInt32 { 0x8D4D_5254 }
     /// How many bytes of the header the checksum covers: all in front of the checksum itself.
@@ -32,7 +32,7 @@ public struct FrameHeader: Equatable, Sendable {
     public var type: FrameType
     /// The low 32 bits of the session's count of reliable frames in this direction; 0 in frames that are not counted.
     public var sequence: UInt32
-    /// Milliseconds since the link began; echoed, never a reason to refuse.
+    /// Milliseconds since the link began; echoed, never a reason to refuse (W-15).
     public var timestamp: UInt32
     /// The flag byte.
     public var flags: FrameFlags
@@ -68,7 +68,8 @@ extension FrameHeader {
     /// Reads a header from the first 28 bytes of `bytes`.
     ///
     /// Throws, in this order of checks: `badMagic`, `unsupportedVersion`, `reservedBits`, `frameTooLarge`,
-    /// `unsupportedCompression`; before them `unexpectedEOF` when fewer than 28 bytes are there and those are right.
+    /// `unsupportedCompression`; before them `unexpectedEOF` when fewer than 28 bytes are there and those are right
+    /// (W-6, Specs/hostile.md row 1, Specs/hostile.md row 2, Specs/hostile.md row 3, Specs/hostile.md row 9).
     public init(parsing bytes: RawSpan, maxBodyByteCount: Int) throws(WireError) {
         guard bytes.byteCount >= Self.byteCount else {
             try Self.checkPrefix(bytes)
@@ -78,7 +79,7 @@ extension FrameHeader {
         guard opening >> 24 == Self.opening else { throw Self.prefixError(bytes) }
         let tail = bytes.loadUInt64(at: 16)
         flags = FrameFlags(rawValue: UInt8(truncatingIfNeeded: tail >> 56))
-        guard flags.isDisjoint(with: .reserved) else { throw .reservedBits(flags.rawValue) }
+        guard flags.isDisjoint(with: .reserved) else { throw .reservedBits(flags.rawValue) }  // W-16
         bodyByteCount = UInt32(truncatingIfNeeded: tail)
         guard Int64(bodyByteCount) <= Int64(maxBodyByteCount) else {
             throw .frameTooLarge(byteCount: UInt64(bodyByteCount), limit: maxBodyByteCount)
@@ -168,7 +169,7 @@ extension FrameHeader {
 }
 
 extension FrameHeader {
-    /// The checksum of a frame: the body's CRC-32 continued over the first 24 bytes of `header`.
+    /// The checksum of a frame: the body's CRC-32 continued over the first 24 bytes of `header` (W-9).
     ///
     /// In this order a body that goes to many receivers is summed once. Traps when `header` is shorter.
     public static func checksum(bodyChecksum: UInt32, header: RawSpan) -> UInt32 {
@@ -182,7 +183,7 @@ extension FrameHeader {
         checksum = CRC32.checksum(words, continuing: bodyChecksum)
     }
 
-    /// Checks the checksum against `body`.
+    /// Checks the checksum against `body` (W-10, Specs/hostile.md row 7).
     ///
     /// Throws `missingChecksum` when the frame is not marked as checksummed, `badChecksum` when the sums differ.
     public func verify(body: RawSpan) throws(WireError) {

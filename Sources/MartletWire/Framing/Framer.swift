@@ -11,9 +11,10 @@ public enum FramerStep: Sendable {
 /// States: *between frames* holds nothing, and whole frames are handed out where they lie in the input; *inside a
 /// frame* holds the bytes of one frame so far, of which the header is checked as soon as it is there; *failed* holds
 /// the error and throws it for ever. There is no way back from failed: the framer does not hunt for the next magic,
-/// since message text may contain bytes that look like a frame.
+/// since message text may contain bytes that look like a frame (W-5).
 ///
-/// No memory is taken on a header's word: storage grows with the bytes that came, and is given back between frames.
+/// No memory is taken on a header's word: storage grows with the bytes that came, and is given back between frames
+/// (W-7).
 public struct Framer: ~Copyable {
     /// How many bytes a body may have, clamped to `FrameHeader.largestBodyByteCount`; holds for headers read from now
     /// on.
@@ -68,7 +69,7 @@ public struct Framer: ~Copyable {
         }
     }
 
-    /// Says that the stream ended.
+    /// Says that the stream ended (W-2).
     ///
     /// Throws `unexpectedEOF` when that is inside a frame, or the error that came before.
     public mutating func finish() throws(WireError) {

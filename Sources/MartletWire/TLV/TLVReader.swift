@@ -1,4 +1,4 @@
-/// How much structure one frame's body may have.
+/// How much structure one frame's body may have (W-27).
 public enum TLVLimits {
     /// How many containers may be nested one in another.
     @inlinable
@@ -28,7 +28,7 @@ public struct TLVReader: ~Escapable {
         self.budget = budget
     }
 
-    /// The next TLV, nil at the end. After an error the reader stays where it is.
+    /// The next TLV, nil at the end. After an error the reader stays where it is (W-23).
     ///
     /// Throws `malformedTLV` (at this level's offset) when the TLV does not fit, `tooManyTLVs` when the budget is
     /// spent.
@@ -90,14 +90,14 @@ public struct TLVView: ~Escapable {
     public func uint64() throws(WireError) -> UInt64 { try integer() }
 
     @inlinable @inline(__always)
-    func integer<Value: FixedWidthInteger & BitwiseCopyable>() throws(WireError) -> Value {
+    func integer<Value: FixedWidthInteger & BitwiseCopyable>() throws(WireError) -> Value {  // W-30
         guard value.byteCount == MemoryLayout<Value>.size else { throw .invalidValue(tag) }
         return value.loadBigEndian(at: 0, as: Value.self)
     }
 
     /// The value as text.
     ///
-    /// Throws `invalidValue` when it has fewer or more bytes than allowed or is not well-formed UTF-8.
+    /// Throws `invalidValue` when it has fewer or more bytes than allowed or is not well-formed UTF-8 (W-30).
     public func string(minByteCount: Int = 0, maxByteCount: Int) throws(WireError) -> String {
         try checkText(minByteCount: minByteCount, maxByteCount: maxByteCount)
         return unsafe value.withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
@@ -114,7 +114,8 @@ public struct TLVView: ~Escapable {
     @inlinable
     public func bytes() -> [UInt8] { [UInt8](copying: value) }
 
-    /// What to do with a tag that the caller does not know: nothing, or throw `unknownCriticalTag` when it is critical.
+    /// What to do with a tag that the caller does not know: nothing, or throw `unknownCriticalTag` when it is critical
+    /// (W-28).
     @inlinable
     public func skip() throws(WireError) {
         if tag.isCritical { throw .unknownCriticalTag(tag) }

@@ -1,11 +1,12 @@
 /// Checks the structure of a whole body, containers included, before anything of it is believed.
 ///
 /// One loop over the bytes; the ends of the open containers lie on a stack of fixed size, so that no input, however
-/// deep it nests, costs more than that.
+/// deep it nests, costs more than that (W-27).
 public enum TLVValidator {
     /// Checks a whole body.
     ///
-    /// Throws `malformedTLV` at the offset of the field that does not fit, `tlvTooDeep`, or `tooManyTLVs`.
+    /// Throws `malformedTLV` at the offset of the field that does not fit, `tlvTooDeep`, or `tooManyTLVs` (W-24,
+    /// Specs/hostile.md row 11, Specs/hostile.md row 12, Specs/hostile.md row 13).
     public static func validate(_ body: RawSpan) throws(WireError) {
         var budget = TLVLimits.maxCount
         try validate(body, depth: 0, budget: &budget)

@@ -188,7 +188,7 @@ import Testing
         #expect(stage.log.last(Hello.self)?.resume?.link == LinkID(rawValue: 7))
     }
 
-    // C-12, C-14, C-21, C-29
+    // W-45, C-12, C-14, C-21, C-29
     @Test func `a resume names the link, its token and how far each session has come`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
@@ -219,7 +219,7 @@ import Testing
         #expect(stage.log.all(Open.self).isEmpty)
     }
 
-    // C-34, C-36, R-9
+    // W-46, C-34, C-36, R-9
     @Test func `a resume that is refused goes on as a new link on the same connection`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)

@@ -11,7 +11,7 @@ import Testing
         }
     }
 
-    // S-54
+    // W-68, W-69, S-54
     @Test func `a request goes out and its answer comes back`() throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)

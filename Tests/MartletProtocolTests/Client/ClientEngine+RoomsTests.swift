@@ -38,6 +38,7 @@ import Testing
         #expect(stage.events(in: room).last == .opened(head: 9, first: 1, members: [.alice]))
     }
 
+    // W-55
     @Test func `a room is opened as it is asked for`() throws {
         let stage = ClientStage()
         stage.goOnline()
@@ -456,6 +457,7 @@ import Testing
         #expect(stage.log.all(Transient.self).isEmpty)
     }
 
+    // W-20
     @Test func `bodies are compressed where that is wished, makes them smaller, and the server takes it`() throws {
         for features in [Features.supported, []] {
             let stage = ClientStage { $0.compressesMessages = true }

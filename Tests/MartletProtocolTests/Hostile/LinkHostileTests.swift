@@ -54,6 +54,7 @@ import Testing
         #expect(try victim.pair.acks(byRelay: true).last?.sessions.map(\.cumulative) == [4])
     }
 
+    // W-73, Specs/hostile.md row 10
     @Test func `row 10: more than 32 unknown frames in a minute, or a critical one, end the connection`() throws {
         let flood = try Victim()
         for _ in 0..<32 { flood.send(FrameType(rawValue: 0x7ABC)) }
@@ -168,7 +169,7 @@ import Testing
 
     // MARK: Rules of sessions
 
-    // S-3, S-5
+    // W-54, S-3, S-5
     @Test func `a session is opened by its first frame, once, by the side whose number it is`() throws {
         for sequence in [2, 0, 8192] as [UInt32] {
             let late = try Victim()
@@ -215,7 +216,7 @@ import Testing
         #expect(transient.fault == nil)
     }
 
-    // S-15
+    // W-59, S-15
     @Test func `frames for sessions nobody opened are answered within bounds`() throws {
         let victim = try Victim()
         victim.send(.transient, [1], on: SessionID(rawValue: 301))
@@ -288,7 +289,7 @@ import Testing
 
     // MARK: Memory
 
-    // S-44
+    // W-22, S-44
     @Test func `a message that is too long resets its session and no other`() throws {
         let limits = Limits(maxMessageByteCount: 40_000)
         let victim = try Victim(limits: limits)
@@ -309,7 +310,7 @@ import Testing
         #expect(free.end.events == [.reset(free.session, code: .messageTooLarge)])
     }
 
-    // S-42
+    // W-21, S-42
     @Test func `fragments of different types do not mix`() throws {
         let victim = try Victim()
         victim.send(.data, [1], sequence: 2, on: victim.session, [.reliable, .moreFragments])
@@ -321,7 +322,7 @@ import Testing
         #expect(unknown.fault == .protocolViolation)
     }
 
-    // S-36
+    // W-52, S-36
     @Test func `credit is kept to, in order and out of order`() throws {
         let piece = [UInt8](repeating: 1, count: 16_384)
         for first in [2, 3] as [UInt32] {

@@ -6,7 +6,7 @@ import Testing
 
 /// What a peer may do to a relay, by the rows of Specs/hostile.md: the code it is told, the end, and the bound.
 @Suite struct RelayHostileTests {
-    // C-41, C-42
+    // W-43, C-41, C-42
     @Test(arguments: Fault.all)
     func `a fault is named to the peer, its connection ends, and its link resumes with nothing lost`(fault: Fault)
         throws
@@ -74,7 +74,7 @@ import Testing
         #expect(stage.heldByteCount(peer) <= 4096)
     }
 
-    // C-8, C-10, Specs/hostile.md row 5
+    // W-75, C-8, C-10, Specs/hostile.md row 5
     @Test func `row 05 bytes drip in before hello`() throws {
         let stage = RelayStage()
         let peer = try #require(stage.connect())
@@ -104,7 +104,7 @@ import Testing
         #expect(peer.closedAt == began + .seconds(30))
     }
 
-    // C-8, Specs/hostile.md row 6
+    // W-75, C-8, Specs/hostile.md row 6
     @Test func `row 06 a peer that is never let in, whatever it says`() throws {
         let stage = RelayStage()
         stage.relay.authenticationDelay = .seconds(60)
@@ -281,7 +281,7 @@ import Testing
         #expect(mallory.farewell == .ackTimeout)
     }
 
-    // C-61, Specs/hostile.md row 20
+    // W-75, C-61, Specs/hostile.md row 20
     @Test func `row 20 a peer that never reads goes after 10 s, within a megabyte, and others do not notice`() {
         let stage = RelayStage()
         let mallory = stage.member("mallory", of: .lobby)

@@ -42,7 +42,7 @@ import Testing
         #expect(pair.client.link.flight.inFlight == 0)
     }
 
-    // C-16
+    // W-35, C-16
     @Test func `what waits goes out right behind the hello, within the early limit`() throws {
         let pair = LinkPair(.reliable)
         let session = try pair.open()
@@ -75,7 +75,7 @@ import Testing
         #expect(LinkPair.numbers(pair.relay.bodies(on: session)) == [1])
     }
 
-    // C-33
+    // W-11, C-33
     @Test func `what the peer has is not sent again, and what it holds out of order neither`() throws {
         let pair = LinkPair(.unreliable)
         let session = try pair.open()
@@ -92,6 +92,7 @@ import Testing
         #expect(LinkPair.numbers(pair.relay.bodies(on: session)) == Array(1...9))
     }
 
+    // Specs/hostile.md row 31
     @Test func `a burst after a reconnect is at most what was in the window`() throws {
         let pair = LinkPair(.reliable, limits: Limits(sessionWindow: 64 << 10))
         let session = try pair.open()
@@ -108,7 +109,7 @@ import Testing
         #expect(LinkPair.numbers(pair.relay.bodies(on: session)) == Array(1...100))
     }
 
-    // C-30
+    // W-46, C-30
     @Test func `a resume that cannot be whole is refused whole`() throws {
         let pair = LinkPair(.reliable)
         let session = try pair.open()

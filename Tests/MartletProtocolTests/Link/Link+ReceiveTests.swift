@@ -18,7 +18,7 @@ import Testing
         #expect(pair.relay.link.sessions[1].priority == .low)
     }
 
-    // S-51
+    // W-51, S-51
     @Test func `a window is that of the session's kind from its first frame on`() throws {
         let limits = Limits(linkWindow: 2 << 20, sessionWindow: 1 << 20)
         for (kind, count) in [(SessionKind.file, 64), (.chat, 16), (.signaling, 4)] {
@@ -57,7 +57,7 @@ import Testing
         #expect(pair.client.link.counters.roundTripSamples >= 20)
     }
 
-    // S-25
+    // W-15, S-25
     @Test func `an echo of what was never said is no round trip`() {
         let pair = LinkPair(.reliable)
         for timestamp in [UInt32.max - 60_000, 5_000_000, 1 << 31] {

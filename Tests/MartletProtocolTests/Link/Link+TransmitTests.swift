@@ -9,7 +9,7 @@ import Testing
 
     // MARK: Acknowledgements
 
-    // S-20
+    // W-49, S-20
     @Test(arguments: carriers) func `one frame acknowledges all sessions, 25 ms after the first arrival`(
         carrier: Carrier
     ) throws {
@@ -46,7 +46,7 @@ import Testing
         #expect(pair.frames.map(\.header.type) == [.data, .ack, .data])
     }
 
-    // S-20
+    // W-49, S-20
     @Test func `a gap is said at once, with what lies behind it, and so is its end`() throws {
         let pair = LinkPair(.unreliable)
         let session = try pair.open()
@@ -101,6 +101,7 @@ import Testing
 
     // MARK: Credit
 
+    // W-52
     @Test(arguments: carriers) func `a session stops at its window and goes on when credit comes back`(
         carrier: Carrier
     ) throws {
@@ -132,7 +133,7 @@ import Testing
         for session in sessions { #expect(LinkPair.numbers(pair.relay.bodies(on: session)) == Array(1...5)) }
     }
 
-    // S-37
+    // W-51, S-37
     @Test(arguments: carriers) func `a message longer than both windows gets through`(carrier: Carrier) throws {
         let limits = Limits(maxMessageByteCount: 1 << 20, linkWindow: 32 << 10, sessionWindow: 17 << 10)
         let pair = LinkPair(carrier, limits: limits)
@@ -264,7 +265,7 @@ import Testing
         #expect(!pair.client.link.hasOutput(now: pair.now))
     }
 
-    // S-28, S-46
+    // W-70, S-28, S-46
     @Test func `an acknowledgement waits for a buffer that holds it whole`() throws {
         let pair = LinkPair(.reliable)
         let session = try pair.open()

@@ -63,7 +63,7 @@ import Testing
 
     // MARK: Sessions
 
-    // S-2, S-7
+    // W-57, S-2, S-7
     @Test(arguments: carriers) func `a session opens, closes on both sides and its number is not used again`(
         carrier: Carrier
     ) throws {
@@ -94,7 +94,7 @@ import Testing
         #expect(pair.relay.events.contains(.closed(session, code: .cancelled)))
     }
 
-    // S-10
+    // W-57, S-10
     @Test(arguments: carriers) func `a reset ends one session and touches no other`(carrier: Carrier) throws {
         let pair = LinkPair(carrier)
         let doomed = try pair.open("doomed")
@@ -112,7 +112,7 @@ import Testing
         #expect(pair.client.link.sessionCount == 1 && pair.relay.link.sessionCount == 1)
     }
 
-    // S-6
+    // W-56, S-6
     @Test func `who refuses a session resets it, also by closing it`() throws {
         let pair = LinkPair(.reliable)
         pair.relay.accepts = false
@@ -155,7 +155,7 @@ import Testing
         #expect(reset.bulk == 0 && reset.talk == 100 && reset.others == reset.byteCount - 100)
     }
 
-    // S-9
+    // W-58, S-9
     @Test(arguments: carriers) func `holding back and going on reach the peer in their order`(carrier: Carrier) throws {
         let pair = LinkPair(carrier)
         let session = try pair.open()
@@ -249,6 +249,7 @@ import Testing
 
     // MARK: The link itself
 
+    // W-53, W-70
     @Test(arguments: carriers) func `a ping is answered, and goaway arrives`(carrier: Carrier) {
         let pair = LinkPair(carrier)
         pair.client.link.ping(nonce: 42)

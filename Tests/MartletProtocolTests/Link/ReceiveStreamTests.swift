@@ -23,6 +23,7 @@ import Testing
         return bodies
     }
 
+    // W-14
     @Test func `the next frame is used where it lies, a repetition is dropped`() throws {
         var stream = stream()
         #expect(try accept(&stream, 1) == .deliver)
@@ -47,6 +48,7 @@ import Testing
         #expect(try accept(&stream, 6) == .deliver)
     }
 
+    // W-22
     @Test func `fragments are joined, also out of order`() throws {
         var stream = stream()
         #expect(try accept(&stream, 2, [2], hasMore: true) == .held)
@@ -85,7 +87,7 @@ import Testing
         #expect(stream.cumulative == first + 199)
     }
 
-    // S-17
+    // W-12, S-17
     @Test func `the low 32 bits find the nearest sequence, and never one below 1`() {
         let round = UInt64(1) << 32
         #expect(stream().sequence(low: 1) == 1)
@@ -98,6 +100,7 @@ import Testing
         #expect(stream(first: 3 * round + 5).sequence(low: 0xFFFF_FFF0) == 3 * round - 16)
     }
 
+    // W-14
     @Test func `a sequence beyond the window is the peer's fault`() throws {
         var stream = stream()
         #expect(try accept(&stream, 8192) == .held)

@@ -45,6 +45,7 @@ import Testing
         #expect(stream.isEmpty && !stream.hasUnacknowledged && stream.byteCount == 0)
     }
 
+    // W-50
     @Test func `what was never sent cannot be acknowledged`() {
         var stream = stream(5)
         send(&stream, limit: 2)

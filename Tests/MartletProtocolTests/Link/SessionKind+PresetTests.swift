@@ -4,7 +4,7 @@ import Testing
 @testable import MartletProtocol
 
 @Suite struct SessionPresetTests {
-    // S-43, S-45, S-51
+    // W-55, S-43, S-45, S-51
     @Test func `signalling goes before chat, chat before media, and files take what is left`() {
         let kinds: [SessionKind] = [.signaling, .chat, .media, .file]
         #expect(kinds.map { SessionPreset($0).priority } == [.urgent, .high, .normal, .low])

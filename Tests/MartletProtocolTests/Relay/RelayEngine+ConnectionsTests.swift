@@ -48,7 +48,7 @@ import Testing
         #expect(peer.closedAt == nil)
     }
 
-    // C-14
+    // W-15, C-14
     @Test func `the handshake has no timestamp, and none is echoed`() throws {
         let stage = RelayStage()
         stage.run(for: .seconds(3))
@@ -68,6 +68,7 @@ import Testing
         #expect(second.log.all(Ack.self).map(\.echo) == [nil])
     }
 
+    // W-41, W-42
     @Test func `limits and features are the lower of both sides'`() throws {
         let stage = RelayStage { $0.features = [.receipts, .zlib] }
         let peer = try #require(stage.connect())
@@ -132,7 +133,7 @@ import Testing
         ResumePoint(link: welcome.link, token: token ?? welcome.resumeToken, positions: positions)
     }
 
-    // C-32, C-37
+    // W-44, C-32, C-37
     @Test func `a link is resumed with its token, once, and its epoch rises`() throws {
         let stage = RelayStage()
         let first = stage.member("alice")
@@ -171,7 +172,7 @@ import Testing
         #expect(stage.relay.engine.statistics.resumesRefused == 2)
     }
 
-    // C-34
+    // W-35, C-34
     @Test func `after a refused resume the same connection begins a new link, and early frames are passed over`() throws
     {
         let stage = RelayStage()

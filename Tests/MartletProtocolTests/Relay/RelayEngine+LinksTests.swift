@@ -167,6 +167,7 @@ import Testing
         #expect(bob.log.all(Message.self).map(\.text) == ["one"])
     }
 
+    // W-58
     @Test func `a session that resumes from a cursor is not given what lies before`() throws {
         let stage = RelayStage()
         let alice = stage.member("alice", of: .lobby)

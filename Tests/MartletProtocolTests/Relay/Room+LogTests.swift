@@ -52,7 +52,7 @@ import Testing
                 == RelayStamp(offset: 1, acceptedAt: 1042, sender: .bob, device: DeviceID(rawValue: 3)))
     }
 
-    //
+    // W-62, R-20
     @Test func `a copy of what is durable is confirmed again with its offset and shown to nobody`() {
         var script = RoomScript("alice", "bob")
         script.fill("alice", 1...3)
@@ -250,7 +250,7 @@ import Testing
         #expect(script.drain().offsets(to: "bob") == [7, 8, 9, 10])
     }
 
-    //
+    // W-66, R-31
     @Test func `offsets that are gone are named, in front and in the middle`() {
         var script = RoomScript(snapshot: nil)
         script.join("alice")

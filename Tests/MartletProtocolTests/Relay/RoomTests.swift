@@ -9,7 +9,7 @@ import Testing
         .whispered(to, .transient(Transient(.presence(presence), sender: who)))
     }
 
-    //
+    // W-56, R-6, R-11
     @Test func `joins wait for the room to be loaded, in their order`() {
         var script = RoomScript(snapshot: nil)
         script.join("alice")

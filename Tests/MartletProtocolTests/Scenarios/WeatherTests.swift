@@ -17,6 +17,7 @@ import Testing
 
     // MARK: Row 27: half-open connections
 
+    // Specs/hostile.md row 27
     @Test(arguments: carriers, 1...10)
     func `row 27 a silent relay is noticed within 10 s while something is unacknowledged`(
         carrier: Carrier, seed: Int
@@ -36,6 +37,7 @@ import Testing
         #expect(pair.bob.texts(in: pair.his) == (1...6).map { "line \($0)" })
     }
 
+    // Specs/hostile.md row 27
     @Test(arguments: 1...5)
     func `row 27 an idle client notices within its heartbeat's interval and 5 s`(seed: Int) throws {
         let pair = try Pair(seed: UInt64(seed))
@@ -86,6 +88,7 @@ import Testing
 
     // MARK: Black holes
 
+    // Specs/hostile.md row 31
     @Test(arguments: carriers, [5, 60])
     func `a black hole loses nothing, doubles nothing, and costs at most a window for each reconnect`(
         carrier: Carrier, seconds: Int

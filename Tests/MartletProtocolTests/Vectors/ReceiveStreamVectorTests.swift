@@ -35,6 +35,7 @@ struct ReceiveStreamVectorTests {
         return step
     }
 
+    // W-12
     @Test func `low bits become the whole sequence`() throws {
         #expect(vectors("sequences").count > 15)
         for vector in vectors("sequences") {

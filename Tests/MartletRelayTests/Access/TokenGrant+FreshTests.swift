@@ -6,6 +6,7 @@ import Testing
 
 @Suite("Fresh resume tokens")
 struct TokenGrantFreshTests {
+    // W-44
     @Test("the digest is SHA-256, as FIPS 180-4 has it")
     func vector() {
         // 32 bytes of zero, and the numbers 0 to 31.

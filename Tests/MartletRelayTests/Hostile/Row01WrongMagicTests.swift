@@ -2,8 +2,10 @@ import MartletProtocol
 import MartletWire
 import Testing
 
+// Specs/hostile.md row 1
 @Suite("Row 1: wrong magic")
 struct Row01WrongMagicTests {
+    // W-5
     @Test("a stream of another protocol is refused at its first bytes", arguments: Venue.allCases)
     func anotherProtocol(venue: Venue) async throws {
         try await venue.play { stage in

@@ -1,8 +1,10 @@
 import MartletWire
 import Testing
 
+// Specs/hostile.md row 2
 @Suite("Row 2: the major version is unknown")
 struct Row02UnsupportedVersionTests {
+    // W-39
     @Test("the peer is told which versions are spoken", arguments: Venue.allCases)
     func major(venue: Venue) async throws {
         try await venue.play { stage in
@@ -38,7 +40,7 @@ struct Row02UnsupportedVersionTests {
         }
     }
 
-    // C-22
+    // W-40, C-22
     @Test("a hello that speaks no major version of ours is refused", arguments: Venue.allCases)
     func spoken(venue: Venue) async throws {
         try await venue.play { stage in

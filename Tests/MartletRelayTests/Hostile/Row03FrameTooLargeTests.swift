@@ -1,6 +1,7 @@
 import MartletWire
 import Testing
 
+// Specs/hostile.md row 3
 @Suite("Row 3: a length beyond the limit")
 struct Row03FrameTooLargeTests {
     private static let lengths: [UInt32] = [12 * 1024 + 1, 1 << 20, UInt32.max - 27, .max]
@@ -24,6 +25,7 @@ struct Row03FrameTooLargeTests {
         #expect(hall.heldByteCount(of: peer) <= 64)
     }
 
+    // W-7
     @Test("after the handshake the negotiated limit holds", arguments: Venue.allCases)
     func afterHandshake(venue: Venue) async throws {
         try await venue.play { stage in

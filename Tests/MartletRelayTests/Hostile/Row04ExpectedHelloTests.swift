@@ -1,8 +1,10 @@
 import MartletWire
 import Testing
 
+// Specs/hostile.md row 4
 @Suite("Row 4: the first frame is not hello")
 struct Row04ExpectedHelloTests {
+    // W-32
     @Test("any other type is refused", arguments: Venue.allCases, FrameType.registered.filter { $0 != .hello })
     func anotherType(venue: Venue, type: FrameType) async throws {
         try await venue.play { stage in
@@ -37,7 +39,7 @@ struct Row04ExpectedHelloTests {
         }
     }
 
-    // C-13
+    // W-32, C-13
     @Test("a hello that lacks a field is invalidHello", arguments: Venue.allCases)
     func lacking(venue: Venue) async throws {
         try await venue.play { stage in
@@ -48,6 +50,7 @@ struct Row04ExpectedHelloTests {
         }
     }
 
+    // W-32
     @Test("a second hello is a violation", arguments: Venue.allCases)
     func second(venue: Venue) async throws {
         try await venue.play { stage in

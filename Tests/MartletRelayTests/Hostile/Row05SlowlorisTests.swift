@@ -2,6 +2,7 @@ import MartletProtocol
 import MartletWire
 import Testing
 
+// Specs/hostile.md row 5
 @Suite("Row 5: bytes drip in")
 struct Row05SlowlorisTests {
     @Test("a connection that says nothing has 5 s for its hello", arguments: Venue.allCases)

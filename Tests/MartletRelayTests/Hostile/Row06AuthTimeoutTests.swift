@@ -2,6 +2,7 @@ import MartletProtocol
 import MartletWire
 import Testing
 
+// Specs/hostile.md row 6
 @Suite("Row 6: somebody who is never authenticated")
 struct Row06AuthTimeoutTests {
     @Test("has 10 s, whatever the authenticator does")

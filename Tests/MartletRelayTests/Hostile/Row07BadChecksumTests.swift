@@ -2,6 +2,7 @@ import MartletProtocol
 import MartletWire
 import Testing
 
+// Specs/hostile.md row 7
 @Suite("Row 7: a checksum is wrong")
 struct Row07BadChecksumTests {
     /// Checks of the header come before the checksum; a length that grew leaves the frame incomplete.
@@ -52,6 +53,7 @@ struct Row07BadChecksumTests {
         }
     }
 
+    // W-10
     @Test("a frame without a checksum is refused", arguments: Venue.allCases)
     func missing(venue: Venue) async throws {
         try await venue.play { stage in

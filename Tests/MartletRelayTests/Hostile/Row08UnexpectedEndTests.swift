@@ -2,8 +2,10 @@ import MartletProtocol
 import MartletWire
 import Testing
 
+// Specs/hostile.md row 8
 @Suite("Row 8: the stream ends inside a frame")
 struct Row08UnexpectedEndTests {
+    // W-2
     @Test("nothing of the frame is delivered, and the peer is told", arguments: Venue.allCases)
     func insideData(venue: Venue) async throws {
         try await venue.play { stage in

@@ -2,6 +2,7 @@ import MartletProtocol
 import MartletWire
 import Testing
 
+// Specs/hostile.md row 9
 @Suite("Row 9: reserved flag bits are set")
 struct Row09ReservedBitsTests {
     @Test("either bit, before and after the handshake", arguments: Venue.allCases, [0x40, 0x80, 0xC0] as [UInt8])

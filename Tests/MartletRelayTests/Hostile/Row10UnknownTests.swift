@@ -2,6 +2,7 @@ import MartletProtocol
 import MartletWire
 import Testing
 
+// Specs/hostile.md row 10
 @Suite("Row 10: a frame type or a tag is unknown")
 struct Row10UnknownTests {
     @Test("an unknown frame that is not critical is skipped, and what follows is taken", arguments: Venue.allCases)
@@ -68,6 +69,7 @@ struct Row10UnknownTests {
         }
     }
 
+    // W-29
     @Test("inside of a content a critical tag is the application's affair", arguments: Venue.allCases)
     func criticalContent(venue: Venue) async throws {
         try await venue.play { stage in

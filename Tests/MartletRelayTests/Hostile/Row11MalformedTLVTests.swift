@@ -2,6 +2,7 @@ import MartletProtocol
 import MartletWire
 import Testing
 
+// Specs/hostile.md row 11
 @Suite("Row 11: a TLV is longer than what holds it")
 struct Row11MalformedTLVTests {
     private static let bodies: [[UInt8]] = [

@@ -2,6 +2,7 @@ import MartletProtocol
 import MartletWire
 import Testing
 
+// Specs/hostile.md row 12
 @Suite("Row 12: containers are nested too deep")
 struct Row12TooDeepTests {
     @Test("nine deep, and built to recurse 10,000 deep", arguments: Venue.allCases, [9, 10_000])

@@ -2,6 +2,7 @@ import MartletProtocol
 import MartletWire
 import Testing
 
+// Specs/hostile.md row 13
 @Suite("Row 13: a million TLVs of no length")
 struct Row13TooManyTLVsTests {
     @Test("are refused after the 1,024th", arguments: Venue.allCases)

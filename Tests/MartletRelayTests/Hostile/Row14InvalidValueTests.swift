@@ -2,6 +2,7 @@ import MartletProtocol
 import MartletWire
 import Testing
 
+// Specs/hostile.md row 14
 @Suite("Row 14: a value is wrong")
 struct Row14InvalidValueTests {
     /// A message whose structure is right and whose value is not, and what its refusal says.

@@ -2,6 +2,7 @@ import MartletProtocol
 import MartletWire
 import Testing
 
+// Specs/hostile.md row 15
 @Suite("Row 15: compressed bombs and wrecks")
 struct Row15BombTests {
     /// Zeros shrink a thousandfold, which is as much as the format can.

@@ -2,6 +2,7 @@ import MartletProtocol
 import MartletWire
 import Testing
 
+// Specs/hostile.md row 16
 @Suite("Row 16: compression before authentication")
 struct Row16CompressedSecretTests {
     @Test("a compressed hello is refused without being inflated", arguments: Venue.allCases)

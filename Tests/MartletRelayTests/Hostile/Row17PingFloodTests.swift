@@ -3,6 +3,7 @@ import Testing
 
 @testable import MartletProtocol
 
+// Specs/hostile.md row 17
 @Suite("Row 17: a flood of pings")
 struct Row17PingFloodTests {
     @Test("more than 100 in 10 s end the connection", arguments: Venue.allCases)

@@ -2,6 +2,7 @@ import MartletProtocol
 import MartletWire
 import Testing
 
+// Specs/hostile.md row 18
 @Suite("Row 18: sessions open and close in a whirl")
 struct Row18ChurnTests {
     @Test("a burst of more than 100 ends the connection", arguments: Venue.allCases)

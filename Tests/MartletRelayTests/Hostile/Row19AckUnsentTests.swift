@@ -2,6 +2,7 @@ import MartletProtocol
 import MartletWire
 import Testing
 
+// Specs/hostile.md row 19
 @Suite("Row 19: acknowledges what was never sent")
 struct Row19AckUnsentTests {
     private static let wrong: [SessionAck] = [

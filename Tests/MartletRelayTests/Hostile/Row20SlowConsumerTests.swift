@@ -3,6 +3,7 @@ import Testing
 
 @testable import MartletProtocol
 
+// Specs/hostile.md row 20
 @Suite("Row 20: never reads, or never acknowledges")
 struct Row20SlowConsumerTests {
     /// Bytes that a stalled consumer may cost, objects included.

@@ -3,6 +3,7 @@ import Testing
 
 @testable import MartletProtocol
 
+// Specs/hostile.md row 21
 @Suite("Row 21: a sequence beyond the window")
 struct Row21OutOfWindowTests {
     @Test(

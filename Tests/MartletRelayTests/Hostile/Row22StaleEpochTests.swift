@@ -2,9 +2,10 @@ import MartletProtocol
 import MartletWire
 import Testing
 
+// Specs/hostile.md row 22
 @Suite("Row 22: an old connection goes on after a resume")
 struct Row22StaleEpochTests {
-    // C-38
+    // W-47, C-38
     @Test("it is told, and nothing of it is taken", arguments: Venue.allCases)
     func fenced(venue: Venue) async throws {
         try await venue.play { stage in

@@ -2,6 +2,7 @@ import MartletProtocol
 import MartletWire
 import Testing
 
+// Specs/hostile.md row 23
 @Suite("Row 23: a resume token that does not hold")
 struct Row23ResumeTests {
     // C-37
@@ -38,7 +39,7 @@ struct Row23ResumeTests {
         }
     }
 
-    // C-34
+    // W-38, C-34
     @Test("five tries, then the connection ends", arguments: Venue.allCases)
     func tries(venue: Venue) async throws {
         try await venue.play { stage in

@@ -2,6 +2,7 @@ import MartletProtocol
 import MartletWire
 import Testing
 
+// Specs/hostile.md row 32
 @Suite("Row 32: a reply before authentication larger than three times what was received")
 struct Row32AmplificationTests {
     private static let openings: [[UInt8]] = [
@@ -9,6 +10,7 @@ struct Row32AmplificationTests {
         Array(Speaker.header(.ping, bodyByteCount: 0)), Array(Speaker.header(.hello, bodyByteCount: .max)),
     ]
 
+    // W-37
     @Test("is never given to bytes that are no hello", arguments: openings)
     func faults(bytes: [UInt8]) async throws {
         let hall = VirtualHall()

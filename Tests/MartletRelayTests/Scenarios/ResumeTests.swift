@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A link outlives its connections, on real sockets")
 struct ResumeTests {
-    // S-16
+    // W-11, W-45, S-16
     @Test("what either side missed is sent again, once, under the old sequences")
     func bothDirections() async throws {
         try await withRelay { relay, port in

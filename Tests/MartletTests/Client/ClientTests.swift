@@ -12,6 +12,7 @@ struct ClientTests {
         }
     }
 
+    // W-1, Specs/hostile.md row 25
     @Test(arguments: ["martlets://chat.example.com", "chat.example.com", "chat.example.com:7227", "[::1]:7227"])
     func `where TLS is asked for or meant it is said that there is none`(endpoint: String) {
         #expect(failure(endpoint) == .tlsUnavailable)

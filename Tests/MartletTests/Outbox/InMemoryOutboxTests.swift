@@ -26,6 +26,7 @@ struct InMemoryOutboxTests {
         #expect(outbox.open().cursors == ["a": 5])
     }
 
+    // W-34
     @Test func `each is another device, and stays it`() {
         let outbox = InMemoryOutbox()
         #expect(outbox.open().device == outbox.open().device)

@@ -77,6 +77,7 @@ struct OutboxTests {
         await client.stop()
     }
 
+    // W-60
     @Test func `the next client sends what an earlier one left, under its IDs, in order, without being asked`()
         async throws
     {

@@ -67,6 +67,7 @@ struct OutgoingQueueTests {
         #expect(again == "too late")
     }
 
+    // W-60
     @Test func `rooms share the device's counters without ever sharing one`() throws {
         let source = CounterSource(first: 10)
         var queues = [0, 1].map { _ in

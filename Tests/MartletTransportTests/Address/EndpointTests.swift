@@ -2,7 +2,7 @@ import MartletTransport
 import Testing
 
 @Suite struct EndpointTests {
-    // C-58
+    // W-1, C-58
     @Test(arguments: [
         ("martlet://chat.example.com:99", "chat.example.com", 99, Endpoint.Security.plain),
         ("martlets://chat.example.com", "chat.example.com", 7227, .tls),

@@ -8,6 +8,7 @@ import Testing
 /// Each in a process of its own, since descriptors and signals are the process's.
 @Suite(.timeLimit(.minutes(1)))
 struct DescriptorTests {
+    // Specs/hostile.md row 28
     @Test func `out of descriptors accepting pauses, tells once, and resumes when some are free (epoll)`() async {
         await #expect(processExitsWith: .success) { try await surviveDescriptorExhaustion(.platformDefault) }
     }

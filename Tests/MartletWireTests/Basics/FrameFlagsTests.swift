@@ -16,6 +16,7 @@ import Testing
         #expect(Priority.allCases.sorted() == [.urgent, .high, .normal, .low])
     }
 
+    // W-16
     @Test func `flags have the specification's bits`() {
         #expect(FrameFlags.reliable.rawValue == 0x01)
         #expect(FrameFlags.moreFragments.rawValue == 0x02)

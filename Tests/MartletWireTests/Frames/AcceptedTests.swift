@@ -31,6 +31,7 @@ struct AcceptedTests {
         #expect(throws: WireError.invalidValue(.acceptedRun)) { try parse(.max, .max, .max) }
     }
 
+    // W-64
     @Test("A run's numbers start at 1")
     func zero() {
         #expect(throws: WireError.invalidValue(.acceptedRun)) { try parse(0, 1, 1) }
@@ -38,6 +39,7 @@ struct AcceptedTests {
         #expect(throws: WireError.invalidValue(.acceptedRun)) { try parse(1, 2, 0) }
     }
 
+    // W-64
     @Test("A single message may have been accepted at an offset that is no longer known")
     func forgottenOffset() throws {
         #expect(try parse(7, 1, 0).offset(of: 7) == nil)

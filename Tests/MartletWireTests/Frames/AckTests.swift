@@ -17,6 +17,7 @@ struct AckTests {
         return ack.sessions[0].ranges
     }
 
+    // W-48
     @Test("have these bytes")
     func golden() throws {
         let ack = Ack(
@@ -80,6 +81,7 @@ struct AckTests {
         #expect(throws: WireError.invalidValue(.sessionAck)) { try parse(cumulative: .max - 1, [(.max, .max)]) }
     }
 
+    // W-48
     @Test("name at most 32 ranges a session")
     func rangeCount() throws {
         let most = (0..<32).map { (7 + 2 * $0, 7 + 2 * $0) as (UInt64, UInt64) }
@@ -93,6 +95,7 @@ struct AckTests {
         #expect(throws: WireError.invalidValue(.sessionAck)) { try Ack([Field(.linkCredit, 1 as UInt64), field]) }
     }
 
+    // W-53
     @Test("hold an echo's delay in whole microseconds, within 32 bits")
     func echoDelay() {
         #expect(Echo(timestamp: 0, delay: .nanoseconds(1_999)).delay == .microseconds(1))

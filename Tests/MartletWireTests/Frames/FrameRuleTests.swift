@@ -12,6 +12,7 @@ struct FrameRuleTests {
                 session: SessionID(rawValue: session)))
     }
 
+    // W-13, W-21
     @Test("A reliable frame says so, and only it is counted and cut in fragments")
     func reliability() {
         #expect(allows(.data, .reliable, session: 1, sequence: 5) == true)
@@ -43,6 +44,7 @@ struct FrameRuleTests {
         #expect(allows(.request, .reliable, session: 1) == true)
     }
 
+    // W-20
     @Test("The handshake is never compressed", arguments: [FrameType.hello, .welcome, .reject])
     func handshake(_ type: FrameType) {
         #expect(allows(type, [], session: 0) == true)

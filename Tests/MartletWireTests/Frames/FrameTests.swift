@@ -33,6 +33,7 @@ struct FrameTests {
         }
     }
 
+    // W-25
     @Test("refuses a field that comes twice", arguments: frameCases)
     func duplicateField(_ frameCase: FrameCase) throws {
         let fields = try frameCase.fields
@@ -43,6 +44,7 @@ struct FrameTests {
         }
     }
 
+    // W-25
     @Test("takes a repeated field as often as its bound says, and not once more", arguments: frameCases)
     func repeatedField(_ frameCase: FrameCase) throws {
         let fields = try frameCase.fields
@@ -57,6 +59,7 @@ struct FrameTests {
         }
     }
 
+    // W-30
     @Test("refuses a value one byte short or long", arguments: frameCases)
     func wrongLength(_ frameCase: FrameCase) throws {
         for field in try frameCase.fixed {
@@ -94,6 +97,7 @@ struct FrameTests {
         }
     }
 
+    // W-28
     @Test("passes over what it does not know", arguments: frameCases)
     func unknownTag(_ frameCase: FrameCase) throws {
         let unknown = [Field(.unknown, [1, 2, 3]), Field(.unknownContainer, holding: [Field(.unknown, [])])]
@@ -101,6 +105,7 @@ struct FrameTests {
         #expect(parsed == frameCase.frame)
     }
 
+    // W-28
     @Test("refuses what it does not know and must not ignore", arguments: frameCases)
     func unknownCriticalTag(_ frameCase: FrameCase) throws {
         let fields = try frameCase.fields + [Field(.unknownCritical, [])]
@@ -109,6 +114,7 @@ struct FrameTests {
         }
     }
 
+    // W-25
     @Test("takes fields in any order", arguments: frameCases)
     func anyOrder(_ frameCase: FrameCase) throws {
         var random = SplitMix64(seed: 11)

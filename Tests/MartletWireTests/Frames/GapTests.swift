@@ -3,6 +3,7 @@ import Testing
 
 @Suite("Gaps")
 struct GapTests {
+    // W-66
     @Test("A gap ascends from 1")
     func gap() throws {
         func parse(_ first: UInt64, _ upTo: UInt64) throws -> Gap {

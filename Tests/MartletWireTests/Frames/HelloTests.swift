@@ -9,6 +9,7 @@ struct HelloTests {
             link: LinkID(rawValue: 5), token: token,
             positions: [SessionPosition(session: SessionID(rawValue: 1), received: 9)]))
 
+    // W-33
     @Test("has these bytes")
     func golden() {
         let expected = bytes(

@@ -30,6 +30,7 @@ struct LimitsTests {
         #expect(try parse(Self.least) == .minimum)
     }
 
+    // W-42
     @Test("one below the minimum are refused", arguments: least.indices)
     func belowMinimum(_ index: Int) throws {
         var limits = Self.least
@@ -63,6 +64,7 @@ struct LimitsTests {
         }
     }
 
+    // W-42
     @Test("negotiated are the lower of each, whoever asks")
     func negotiation() {
         let one = Limits(maxBodyByteCount: 20_000, maxMessageByteCount: 1 << 21, maxSessions: 9)

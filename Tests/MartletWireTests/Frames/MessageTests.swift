@@ -27,6 +27,7 @@ struct MessageTests {
                 == expected)
     }
 
+    // W-61
     @Test("from the relay are its stamp and the client's own bytes")
     func goldenRelay() throws {
         let client = bytes(of: [Field(.unknown, [1]), hello, text, counter, Field(.unknown, [2])])
@@ -87,6 +88,7 @@ struct MessageTests {
         #expect(try Message(parsing: body.rawBytes).text == nil)
     }
 
+    // W-61
     @Test("have all relay fields or none", arguments: [Tag.offset, .acceptedAt, .device, .sender])
     func partialStamp(_ tag: Tag) throws {
         let body = Message(counter: 1, kind: .image, content: [], relay: stamp).encode()
@@ -96,6 +98,7 @@ struct MessageTests {
         #expect(throws: WireError.self) { try Message([counter, text, hello] + alone) }
     }
 
+    // W-60
     @Test("count from 1")
     func positive() {
         #expect(throws: WireError.invalidValue(.counter)) { try Message([Field(.counter, 0 as UInt64), text, hello]) }
@@ -104,6 +107,7 @@ struct MessageTests {
         }
     }
 
+    // W-63
     @Test("of text hold one text of UTF-8 that is not empty")
     func textRules() throws {
         let good = Field(.text, Array("a".utf8))
@@ -118,6 +122,7 @@ struct MessageTests {
         #expect(throws: Never.self) { try Message([counter, other, content([Field(.text, [0xFF])])]) }
     }
 
+    // W-27
     @Test("leave room for what the relay adds")
     func roomForStamp() throws {
         let outside = [counter, Field(.kind, 0x1002 as UInt16), content([])]

@@ -18,6 +18,7 @@ struct NoticeTests {
         #expect(Notice(code: .serverBusy, retryAfter: .microseconds(-1)).retryAfter == .zero)
     }
 
+    // W-38, W-43
     @Test("are what reject and goaway say")
     func bodies() throws {
         let notice = Notice(code: .redirected, redirect: "b.example:7400")

@@ -3,6 +3,7 @@ import Testing
 
 @Suite("Receipts")
 struct ReceiptTests {
+    // W-65
     @Test("A receipt is delivered, read or refused", arguments: [0, 4, 255] as [UInt8])
     func receiptKind(_ kind: UInt8) {
         #expect(throws: WireError.invalidValue(.receiptKind)) {

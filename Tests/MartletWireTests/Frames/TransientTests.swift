@@ -3,6 +3,7 @@ import Testing
 
 @Suite("Transients")
 struct TransientTests {
+    // W-67
     @Test("A transient says one thing")
     func transientParts() throws {
         let typing = Field(.typing, 1 as UInt8)

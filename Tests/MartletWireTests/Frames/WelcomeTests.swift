@@ -10,6 +10,7 @@ struct WelcomeTests {
             heartbeatInterval: .seconds(30), resumed: resumed)
     }
 
+    // W-36
     @Test("has these bytes")
     func golden() {
         let positions = [SessionPosition(session: SessionID(rawValue: 1), received: 9)]
@@ -35,6 +36,7 @@ struct WelcomeTests {
         #expect(welcome(resumed: positions).encode() == expected)
     }
 
+    // W-36
     @Test("tells a link taken up without sessions from a new one")
     func resumedWithoutSessions() throws {
         for resumed in [nil, []] as [[SessionPosition]?] {

@@ -10,6 +10,7 @@ struct NameTests {
         #expect(MethodName(text)?.text == text)
     }
 
+    // W-31
     @Test("are not empty and hold no control character", arguments: ["", "\0", "a\nb", "\u{7F}", "a\u{85}", "\u{9F}"])
     func invalid(_ text: String) {
         #expect(AccountName(text) == nil)
@@ -40,6 +41,7 @@ struct NameTests {
         }
     }
 
+    // W-31
     @Test("differ when their bytes do, even where they look the same")
     func identity() {
         let composed = AccountName("\u{E9}")

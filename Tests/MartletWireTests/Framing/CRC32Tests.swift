@@ -3,6 +3,7 @@ import Testing
 @testable import MartletWire
 
 @Suite struct CRC32Tests {
+    // W-9
     @Test(
         arguments: [
             ("", 0), ("a", 0xE8B7_BE43), ("123456789", 0xCBF4_3926),

@@ -21,6 +21,7 @@ import Testing
         return bytes
     }
 
+    // W-4
     @Test func `a header is these 28 bytes`() throws {
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: FrameHeader.byteCount) { buffer, count in
             var output = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
@@ -31,6 +32,7 @@ import Testing
         #expect(try Self.parse(bytes) == Self.sample)
     }
 
+    // W-39
     @Test func `an unknown minor version is accepted and kept`() throws {
         #expect(try Self.parse(Self.sample([5: 9])).version == WireVersion(major: 1, minor: 9))
     }
@@ -39,6 +41,7 @@ import Testing
         #expect(try Self.parse(Self.sample([6: 0xFE, 7: 0xED])).type == FrameType(rawValue: 0xFEED))
     }
 
+    // W-6, W-16
     @Test(
         arguments: [
             ([0: 0x47, 4: 9, 16: 0xC0, 17: 9, 20: 0xFF], .badMagic(0x474D_5254)),
@@ -55,6 +58,7 @@ import Testing
         #expect(thrown { () throws(WireError) in try Self.parse(Self.sample(changes)) } == expected)
     }
 
+    // W-7
     @Test func `the length limit is met exactly or exceeded by one`() throws {
         let limit = Int(Self.sample.bodyByteCount)
         #expect(try Self.parse(Self.sampleBytes, maxBodyByteCount: limit) == Self.sample)
@@ -62,6 +66,7 @@ import Testing
         #expect(error == .frameTooLarge(byteCount: UInt64(limit), limit: limit - 1))
     }
 
+    // W-7
     @Test func `a length that would overflow with the header added is too large`() {
         let bytes = Self.sample([20: 0xFF, 21: 0xFF, 22: 0xFF, 23: 0xFF])
         let error = thrown { () throws(WireError) in
@@ -77,6 +82,7 @@ import Testing
         }
     }
 
+    // W-6
     @Test(
         arguments: [
             ([0x8C], .badMagic(0x8C00_0000)), ([0x8D, 0x4D, 0x50], .badMagic(0x8D4D_5000)),
@@ -88,6 +94,7 @@ import Testing
         #expect(thrown { () throws(WireError) in try FrameHeader.checkPrefix(bytes.rawBytes) } == expected)
     }
 
+    // W-9
     @Test func `sealing sums the body, then the header in front of the checksum`() throws {
         let body = Array("123456789".utf8)
         var header = Self.sample
@@ -102,6 +109,7 @@ import Testing
         try header.verify(body: body)
     }
 
+    // W-10
     @Test func `a body with a wrong or without a checksum is refused`() {
         var header = Self.sample
         #expect(thrown { () throws(WireError) in try header.verify(body: []) } == .missingChecksum)

@@ -84,6 +84,7 @@ import Testing
         #expect(low == 0)
     }
 
+    // W-2
     @Test func `the stream's end between frames is no error, inside one it is`() throws {
         let bytes = Self.frame("hello")
         for count in 1..<bytes.count {

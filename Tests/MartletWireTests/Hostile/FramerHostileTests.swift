@@ -31,6 +31,7 @@ import Testing
         #expect(atOnce.error(from: Array(bytes[..<count])) == expected)
     }
 
+    // W-7
     @Test func `a length is only a claim: storage follows the bytes that came`() throws {
         var header = FrameHeader(type: .data)
         header.bodyByteCount = 1 << 30
@@ -103,6 +104,7 @@ import Testing
         }
     }
 
+    // W-5
     @Test func `a failed framer stays failed and does not hunt for the next frame`() {
         let good = Self.header()
         var bad = good

@@ -59,6 +59,7 @@ import Testing
         #expect(Self.deflated(random.bytes(1000), by: codec) == nil)
     }
 
+    // W-19
     @Test(arguments: [Codec.best, .zlib])
     func `the limit is met exactly or exceeded by one`(codec: Codec) throws {
         for byteCount in [100, 1023, 1024, 1025, 4096, 40_000] {
@@ -72,6 +73,7 @@ import Testing
         }
     }
 
+    // W-19
     @Test(arguments: [Codec.best, .zlib])
     func `a bomb stops at the limit`(codec: Codec) throws {
         let bomb = try #require(Self.deflated([UInt8](repeating: 0, count: 16 << 20), level: 9))
@@ -106,6 +108,7 @@ import Testing
         }
     }
 
+    // W-19
     @Test(arguments: [Codec.best, .zlib])
     func `a wrong checksum inside fails, at the limit too`(codec: Codec) throws {
         var small = try #require(Self.deflated(Self.text))

@@ -43,6 +43,7 @@ import Testing
         #expect(!Tag.registered.contains { $0.isCritical })
     }
 
+    // W-26
     @Test(
         arguments: [
             (0x00FF, false), (0x0100, true), (0x01FF, true), (0x0200, false), (0x80FF, false), (0x8100, true),

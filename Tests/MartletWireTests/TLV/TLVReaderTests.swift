@@ -21,12 +21,14 @@ import Testing
         }
     }
 
+    // W-23
     @Test func `tags repeat and keep their order`() throws {
         let bytes: [UInt8] = [0, 5, 0, 0, 0, 1, 9, 0x40, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 2, 7, 8]
         #expect(try Self.fields(bytes) == [[0, 5, 9], [0x40, 0], [0, 5, 7, 8]])
         #expect(try Self.fields([]) == [])
     }
 
+    // W-24
     @Test func `every way to be cut off is malformed at the field that is`() throws {
         let bytes: [UInt8] = [0, 1, 0, 0, 0, 1, 9, 0, 2, 0, 0, 0, 3, 1, 2, 3]
         for count in 1..<bytes.count where count != 7 {
@@ -103,6 +105,7 @@ import Testing
         #expect(values == [0xAB, 0xABCD, 0xABCD_EF01, 0xABCD_EF01_2345_6789])
     }
 
+    // W-30
     @Test func `integers of another length are invalid`() {
         for byteCount in 0...9 {
             let bytes: [UInt8] = [0, 0x33, 0, 0, 0, UInt8(byteCount)] + [UInt8](repeating: 1, count: byteCount)
@@ -131,6 +134,7 @@ import Testing
         #expect(read == (why == nil ? text : nil))
     }
 
+    // W-30
     @Test func `text that is too short or not UTF-8 is invalid`() {
         let empty: [UInt8] = [2, 1, 0, 0, 0, 0]
         let broken: [UInt8] = [2, 1, 0, 0, 0, 2, 0x61, 0xFF]
@@ -143,6 +147,7 @@ import Testing
                 == .invalidValue(.text))
     }
 
+    // W-28
     @Test func `an unknown tag is skipped unless it is critical`() {
         let plain: [UInt8] = [0x7F, 0xFF, 0, 0, 0, 0]
         let critical: [UInt8] = [0x80, 0x00, 0, 0, 0, 0]

@@ -29,6 +29,7 @@ import Testing
         #expect(Self.error([0x02, 0xEE, 0, 0, 0, 3, 1, 2, 3]) == nil)
     }
 
+    // W-27
     @Test func `depth is met exactly or exceeded by one`() {
         let leaf: [UInt8] = [0, 1, 0, 0, 0, 1, 9]
         #expect(Self.error(Self.nested(8, around: leaf)) == nil)
@@ -36,6 +37,7 @@ import Testing
         #expect(Self.error(Self.nested(9, around: leaf)) == .tlvTooDeep(limit: 8))
     }
 
+    // W-27
     @Test func `ten thousand nested containers stop at the ninth`() {
         #expect(Self.error(Self.nested(10_000)) == .tlvTooDeep(limit: 8))
     }
@@ -55,6 +57,7 @@ import Testing
         #expect(Self.error([UInt8](repeating: 0, count: 6_000_000)) == .tooManyTLVs(limit: 1024))
     }
 
+    // W-27
     @Test func `the number counts all levels and is met exactly or exceeded by one`() {
         let empty = [UInt8](repeating: 0, count: 6 * 1020)
         #expect(Self.error(Self.nested(4, around: empty)) == nil)
@@ -62,6 +65,7 @@ import Testing
         #expect(Self.error(Self.nested(4, around: empty) + [0, 0, 0, 0, 0, 0]) == .tooManyTLVs(limit: 1024))
     }
 
+    // W-24
     @Test func `a field may end beyond neither the body nor its container`() {
         let bytes = Self.nested(2, around: [0, 1, 0, 0, 0, 1, 9])
         for count in 1..<bytes.count {

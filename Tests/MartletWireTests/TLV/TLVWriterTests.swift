@@ -2,6 +2,7 @@ import MartletWire
 import Testing
 
 @Suite struct TLVWriterTests {
+    // W-23
     @Test func `a writer writes these bytes`() {
         let (last, encoded): ([UInt8], [UInt8]) = ([7], [0x40, 0, 0, 0, 0, 0])
         var writer = TLVWriter(reserving: 64)

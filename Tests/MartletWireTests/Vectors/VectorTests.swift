@@ -59,6 +59,7 @@ struct VectorTests {
         #expect(Set(errors + frames.compactMap { $0["refused"]?.text }).count == 19)
     }
 
+    // W-8, W-18
     @Test(arguments: streams.map(\.name))
     func `a stream comes to what the specification says`(name: String) {
         for vector in Self.streams.first(where: { $0.name == name })?.vectors ?? [] {
