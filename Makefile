@@ -51,16 +51,20 @@ test: deps lint ## lint, build with warnings as errors and run every test
 	@$(SWIFT) build --build-tests --quiet
 	@$(SWIFT) test --skip-build --quiet --disable-xctest --filter $(computing)
 	@$(SWIFT) test --skip-build --quiet --disable-xctest --skip $(computing)
+	@Specs/reference/make_vectors.py --check
 	@Specs/reference/test_vectors.py
+	@Specs/reference/test_completeness.py
+	@Specs/reference/test_flips.py
 	@Specs/reference/test_example.py
-	@Specs/reference/differential.py --frames 8000 .build/debug/MartletDifferential
+	@Specs/reference/differential.py --quiet --frames 8000 .build/debug/MartletDifferential
 	@Scripts/stranger .build/debug/martlet
 	@$(MAKE) --no-print-directory replay
 
-differential: deps ## let both implementations of the wire read a million frames, and compare
+differential: deps ## compare both implementations of the wire over a million frames, and flip every bit of the vectors
 	@Scripts/install-dependencies python3
 	@$(SWIFT) build --configuration release --quiet --product MartletDifferential
 	@Specs/reference/differential.py --frames 1000000 .build/release/MartletDifferential
+	@Specs/reference/test_flips.py --every-bit --verbose .build/release/MartletDifferential
 
 replay: deps ## give every committed input of the fuzz targets to its target once
 	@$(SWIFT) build --package-path Fuzz --quiet --product replay

@@ -10,10 +10,12 @@ import MartletWire
 /// |---|---|
 /// | `read SENDER PHASE LIMIT SPLIT HEX` | what the stream comes to, its pieces separated by blanks |
 /// | `make SEED COUNT` | so many lines: who sends a frame, and the frame |
+/// | `flip SENDER PHASE LIMIT BITS HEX` | the bits whose flipping is accepted and changes what comes out, or `none` |
 ///
-/// PHASE is `handshake`, `plain` or `zlib`, the last two after welcome. The stream comes in two pieces, the first of
-/// SPLIT bytes. A piece of an answer is `value`, `skipped`, `fragment` or `refused` with the header's fields, and the
-/// value's own encoding, the bytes or the code; or `error` with a code and an offset. Numbers are hexadecimal.
+/// BITS are numbers with commas between, or `all`. PHASE is `handshake`, `plain` or `zlib`, the last two after
+/// welcome. The stream comes in two pieces, the first of SPLIT bytes. A piece of an answer is `value`, `skipped`,
+/// `fragment` or `refused` with the header's fields, and the value's own encoding, the bytes or the code; or `error`
+/// with a code and an offset. Numbers are hexadecimal.
 @main
 struct MartletDifferential {
     static func main() {
@@ -28,6 +30,7 @@ struct MartletDifferential {
             switch words.first {
             case "read": read(words, into: &answers)
             case "make": make(words, into: &answers)
+            case "flip": flip(words, into: &answers)
             default: answers.append(contentsOf: "not understood\n".utf8)
             }
         }
@@ -38,9 +41,7 @@ struct MartletDifferential {
             let split = Int(words[4])
         else { return answers.append(contentsOf: "not understood\n".utf8) }
         let bytes = Hex.bytes(words[5])
-        var reader =
-            words[2] == "handshake"
-            ? StreamReader(from: sender) : StreamReader(from: sender, established: (limit, zlib: words[2] == "zlib"))
+        var reader = StreamReader(from: sender, established: negotiated(words[2], limit))
         reader.consume(bytes.rawBytes.extracting(first: split))
         reader.consume(bytes.rawBytes.extracting(droppingFirst: split))
         reader.finish()
@@ -50,6 +51,21 @@ struct MartletDifferential {
             answers.append(contentsOf: "error:\(code):\(String(failure.offset, radix: 16))".utf8)
         }
         answers.append(UInt8(ascii: "\n"))
+    }
+
+    private static func negotiated(_ phase: Substring, _ limit: Int) -> (maxBodyByteCount: Int, zlib: Bool)? {
+        phase == "handshake" ? nil : (limit, phase == "zlib")
+    }
+
+    private static func flip(_ words: [Substring], into answers: inout [UInt8]) {
+        guard words.count == 6, let sender = Side(rawValue: String(words[1])), let limit = Int(words[3]) else {
+            return answers.append(contentsOf: "not understood\n".utf8)
+        }
+        let flips = BitFlips(sender: sender, established: negotiated(words[2], limit), bytes: Hex.bytes(words[5]))
+        let bits =
+            words[4] == "all" ? Array(0..<8 * flips.bytes.count) : words[4].split(separator: ",").compactMap { Int($0) }
+        let accepted = flips.accepted(bits).map(String.init).joined(separator: ",")
+        answers.append(contentsOf: "\(accepted.isEmpty ? "none" : accepted)\n".utf8)
     }
 
     private static func append(_ header: FrameHeader, _ outcome: StreamReader.Outcome, to answers: inout [UInt8]) {

@@ -1,48 +1,39 @@
 #!/usr/bin/env python3
 """Lets this implementation and Martlet's read the same frames and compares what each makes of them.
 
-Half of the frames are made here (random_frames.py), half by Martlet, as many again of those are damaged. Every answer
-must be the same: value for value, fault for fault, at the same byte; where W-8 lets a receiver choose among several
-faults of a body, one of them.
+Half of the frames are made here (random_frames.py), a quarter by Martlet, and as many again are those with something
+changed. Some stand by themselves, some in streams of several. Every answer must be the same: value for value, fault for
+fault, at the same byte; where the text lets a receiver choose among several faults, one of them.
 
-usage: differential.py [--frames N] [--seed N] TOOL
+The frames are made in batches, each from the seed and its own number, so that it does not matter how many processes
+share the work. A difference is told with its batch, which --only repeats.
+
+usage: differential.py [--frames N] [--seed N] [--only BATCH] [--quiet] TOOL
 """
 
 import argparse
+import os
 import random
-import subprocess
 import sys
 import time
 import zlib
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
 
 from martlet_frames import Body
 from martlet_registry import ErrorCode, WireError
 from martlet_wire import HANDSHAKE_MAX_BODY, Header, Receiver, decode
+from peer import Peer
 from random_frames import Maker, cut_up
 
 BATCH = 2000
 MAX_BODY = 65_536
 INFLATING = {ErrorCode.INFLATE_FAILED, ErrorCode.INFLATE_LIMIT}
+peer = None  # Each process has its own.
 
 
-class Peer:
-    """The other implementation, as a process that answers batches of lines."""
-
-    def __init__(self, tool):
-        self.process = subprocess.Popen([tool], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-    def ask(self, lines, count):
-        self.process.stdin.write("".join(line + "\n" for line in [*lines, "."]).encode())
-        self.process.stdin.flush()
-        answers = [self.process.stdout.readline().decode() for _ in range(count)]
-        if not answers[-1].endswith("\n"):
-            sys.exit(f"the other implementation ended, with status {self.process.wait()}")
-        return [answer.strip() for answer in answers]
-
-    def end(self):
-        self.process.stdin.close()
-        return self.process.wait()
+class Difference(Exception):
+    """The two implementations, and what they differ about."""
 
 
 class Case:
@@ -84,33 +75,41 @@ def shown(header, value):
     return f"value:{fields}:{value.encoded().hex()}"
 
 
-def agree(case, answer):
-    """Whether the other side's answer is one that this side would give."""
+def agreed(case, answer):
+    """What both sides make of a case, or None when they differ."""
     found, error = case.pieces()
     mine = [shown(*piece) for piece in found] + ([f"error:{error.code:x}:{error.at:x}"] if error else [])
     theirs = answer.split()
     if mine == theirs:
         return mine
-    if len(theirs) != len(mine):
-        # A fault that ends the connection may stand for one that ends less, and the other way round; nothing follows.
-        return mine if len(mine) == 1 and len(theirs) == 1 else None
-    for i, (one, other) in enumerate(zip(mine, theirs)):
-        fault = error if i == len(found) else found[i][1]
-        if one != other and not is_same(case, fault, one, other):
+    faults = [piece[1] for piece in found] + ([error] if error else [])
+    for fault, one, other in zip(faults, mine, theirs):
+        if one == other or isinstance(fault, Body) and is_same(case, fault, one, other):
+            continue
+        if not isinstance(fault, WireError) or not is_choice(case, fault, other):
             return None
-    return mine
+        if "error" in (one.split(":")[0], other.split(":")[0]):
+            # A fault that ends the connection may stand for one that ends less; nothing follows it.
+            return mine
+    return mine if len(mine) == len(theirs) else None
 
 
-def is_same(case, fault, one, other):
+def is_same(case, value, one, other):
+    """Whether `other` is the same value, its fields in another order."""
+    start, kind = one.rsplit(":", 1)[0], int(one.split(":")[1].split(".")[0], 16)
+    return other.startswith(start + ":") and decode(kind, bytes.fromhex(other.rsplit(":", 1)[1]), case.sender) == value
+
+
+def is_choice(case, fault, other):
+    """Whether `other` is one of the faults that may be said instead."""
     name, *rest = other.split(":")
-    if isinstance(fault, WireError):
-        code = ErrorCode(int(rest[0] if name == "error" else rest[1], 16))
-        scope = "connection" if name == "error" else rest[2]
-        return fault.also.get(code) == scope or {code, fault.code} == INFLATING and is_damaged(case.data[28:])
-    if name == "value" and one.startswith(f"value:{rest[0]}:"):
-        kind = int(rest[0].split(".")[0], 16)
-        return plain(decode(kind, bytes.fromhex(rest[1]), case.sender)) == plain(fault)
-    return False
+    if name not in ("error", "refused"):
+        return False
+    code, scope = (rest[0], "connection") if name == "error" else rest[1:]
+    if name == "error" and int(rest[1], 16) != fault.at:
+        return False
+    code = ErrorCode(int(code, 16))
+    return fault.also.get(code) == scope or {code, fault.code} == INFLATING and is_damaged(case.data[fault.at + 28 :])
 
 
 def is_damaged(body):
@@ -123,39 +122,35 @@ def is_damaged(body):
     return not stream.eof or bool(stream.unused_data)
 
 
-def plain(value):
-    """A value without what means the same when it is missing."""
-    shown_value = value.json()
-    if shown_value.get("noLocal") == 0:
-        del shown_value["noLocal"]
-    return shown_value
-
-
-class Run:
+class Batch:
     """So many frames from one seed."""
 
-    def __init__(self, peer, seed):
-        self.peer = peer
+    def __init__(self, seed):
         self.random = random.Random(seed)
-        self.seed = seed
         self.maker = Maker(self.random)
         self.counts = Counter()
 
     def case(self, sender, data):
-        kind = int.from_bytes(data[6:8], "big")
+        """A frame or a stream, read in a phase that mostly fits its first frame."""
+        kind, length = int.from_bytes(data[6:8], "big"), int.from_bytes(data[20:24], "big")
         pick = self.random.random()
         phase = "handshake" if 0x4001 <= kind <= 0x4003 and pick > 0.05 else "zlib" if pick > 0.1 else "plain"
-        limit = len(data) - 28 - (pick < 0.52) if 0.5 < pick < 0.55 and len(data) > 29 else MAX_BODY
+        limit = MAX_BODY
+        if 0.5 < pick < 0.55 and length:
+            size = length
+            if data[17:18] == b"\x01":
+                size = max(len(inflated(data[28 : 28 + length])), length)
+            limit = max(size - (pick < 0.52), 1)
         return Case(sender, phase, limit, self.random.randrange(len(data) + 1), data)
 
     def compare(self, cases):
-        for case, answer in zip(cases, self.peer.ask([case.line() for case in cases], len(cases))):
-            mine = agree(case, answer)
+        for case, answer in zip(cases, peer.ask([case.line() for case in cases], len(cases))):
+            mine = agreed(case, answer)
             if mine is None:
                 found, error = case.pieces()
-                sys.exit(
-                    f"seed {self.seed}: the implementations differ about\n  {case.line()}\nhere:\n  "
-                    f"{[shown(*piece) for piece in found]} {error} {error and error.also}\nthere:\n  {answer}")
+                raise Difference(
+                    f"{case.line()}\nhere:\n  {[shown(*piece) for piece in found]} {error} "
+                    f"{error and [code.wire_name for code in error.also]}\nthere:\n  {answer}")
             for piece in mine:
                 name, *rest = piece.split(":")
                 code = rest[0] if name == "error" else rest[1] if name == "refused" else None
@@ -163,62 +158,93 @@ class Run:
 
     def made_here(self, count):
         cases = []
-        for _ in range(count):
-            sender, data = self.maker.frame()
-            cases.append(self.case(sender, cut_up(self.maker, data)))
+        while count > 0:
+            if self.random.random() < 0.1:
+                sender, frames = self.maker.stream(min(count, self.random.randrange(2, 6)))
+                cases.append(self.case(sender, b"".join(frames)))
+                count -= len(frames)
+            else:
+                sender, data = self.maker.frame()
+                cases.append(self.case(sender, cut_up(self.maker, data)))
+                count -= 1
         self.compare(cases)
 
     def made_there(self, count):
         """Their frames must be read here, and what is written here of them must be read there as what they wrote."""
-        lines = self.peer.ask([f"make {self.random.getrandbits(64)} {count}"], count)
+        lines = peer.ask([f"make {self.random.getrandbits(64)} {count}"], count)
         cases, originals = [], []
         for line in lines:
             sender, text = line.split()
             data = bytes.fromhex(text)
             found, error = Case(sender, "plain", MAX_BODY, 0, data).pieces()
             if error or len(found) != 1 or not isinstance(found[0][1], Body):
-                sys.exit(f"seed {self.seed}: not read here: {line}: {found} {error}")
+                raise Difference(f"not read here: {line}: {found} {error}")
             header, value = found[0]
             body = value.encoded()
             if body != data[28:]:
                 cases.append(Case(sender, "plain", MAX_BODY, 0, header.encoded(body) + body))
                 originals.append(f"{shown(header, value).rsplit(':', 1)[0]}:{data[28:].hex()}")
-        for case, original, answer in zip(cases, originals, self.peer.ask([c.line() for c in cases], len(cases) or 0)):
+        for case, original, answer in zip(cases, originals, peer.ask([case.line() for case in cases], len(cases))):
             if answer != original:
-                sys.exit(f"seed {self.seed}: written here {case.line()}\nmeant {original}\nread there as {answer}")
+                raise Difference(f"written here {case.line()}\nmeant {original}\nread there as {answer}")
         self.counts["value, made there"] += count
-        damaged = []
-        for line in lines:
-            sender, text = line.split()
-            damaged.append(self.case(sender, self.resealed(bytes.fromhex(text))))
-        self.compare(damaged)
+        self.compare([self.case(sender, self.resealed(bytes.fromhex(text))) for sender, text in map(str.split, lines)])
 
     def resealed(self, data):
         """A frame with something changed in its body and a checksum that is right."""
-        body = self.maker.damaged(data[28:])
+        body = self.maker.changed(data[28:])
         header = Header.parse(data[:28])
         return header.encoded(body) + body
+
+
+def inflated(body):
+    try:
+        return zlib.decompressobj().decompress(body, MAX_BODY)
+    except zlib.error:
+        return b""
+
+
+def start(tool):
+    global peer
+    peer = Peer(tool)
+
+
+def run(task):
+    """The counts of a batch, and what is different, if anything."""
+    seed, number, count = task
+    batch = Batch(f"{seed}.{number}")
+    try:
+        batch.made_here(count - count // 2)
+        batch.made_there(count // 4)
+    except Difference as difference:
+        return batch.counts, f"batch {number} of seed {seed}: the implementations differ about\n  {difference}"
+    return batch.counts, None
 
 
 def main():
     parser = argparse.ArgumentParser(description="Compares two implementations of the wire, frame by frame.")
     parser.add_argument("--frames", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", type=int, metavar="BATCH")
+    parser.add_argument("--quiet", action="store_true")
     parser.add_argument("tool")
     arguments = parser.parse_args()
     began = time.monotonic()
-    run = Run(Peer(arguments.tool), arguments.seed)
-    done = 0
-    while done < arguments.frames:
-        count = min(BATCH, arguments.frames - done)
-        run.made_here(count - count // 2)
-        run.made_there(count // 4)
-        done += count
-    status = run.peer.end()
-    for name, count in sorted(run.counts.items(), key=lambda item: -item[1]):
+    batches = range(-(-arguments.frames // BATCH)) if arguments.only is None else [arguments.only]
+    tasks = [(arguments.seed, number, min(BATCH, arguments.frames - number * BATCH)) for number in batches]
+    counts = Counter()
+    with ProcessPoolExecutor(len(os.sched_getaffinity(0)), initializer=start, initargs=(arguments.tool,)) as pool:
+        for found, difference in pool.map(run, tasks):
+            if difference:
+                pool.shutdown(cancel_futures=True)
+                sys.exit(difference)
+            counts += found
+    if arguments.quiet:
+        return
+    for name, count in sorted(counts.items(), key=lambda item: -item[1]):
         print(f"{count:10,}  {name}")
-    print(f"{done:,} frames, no difference, {time.monotonic() - began:.1f} s (seed {arguments.seed})")
-    sys.exit(status)
+    seconds, frames = time.monotonic() - began, sum(count for _, _, count in tasks)
+    print(f"{frames:,} frames, no difference, {seconds:.1f} s, {frames / seconds:,.0f} a second, seed {arguments.seed}")
 
 
 if __name__ == "__main__":

@@ -115,8 +115,8 @@ class ErrorCode(IntEnum):
         return camel_case(self.name)
 
 
-class Flags(IntFlag):
-    """3.7; the priority is a number of two bits."""
+class Flags:
+    """3.7; the priority is a number of two bits. Plain numbers, since every frame is asked for them."""
 
     RELIABLE = 0x01
     MORE_FRAGMENTS = 0x02
@@ -195,8 +195,11 @@ class WireError(Exception):
     """
 
     def __init__(self, code, scope=Scope.CONNECTION, also=()):
-        super().__init__(code.wire_name)
+        super().__init__(code, scope)
         self.code = code
         self.scope = scope
         self.also = dict(also)
         self.at = None
+
+    def __str__(self):
+        return self.code.wire_name

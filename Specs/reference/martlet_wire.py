@@ -91,6 +91,12 @@ class Framer:
     def feed(self, data):
         self._buffer += data
 
+    def copied(self, data):
+        """A framer in the same state that holds these bytes."""
+        framer = Framer(self.max_body, self.zlib_allowed, self.first_is_hello)
+        framer._buffer, framer._at, framer._error = data, self._at, self._error
+        return framer
+
     def next(self):
         """The next whole frame, or None until more bytes have come."""
         if self._error is not None:
@@ -213,6 +219,13 @@ class Receiver:
         self.established = True
         self.framer.max_body = max_body
         self.framer.zlib_allowed = zlib_allowed
+
+    def copied(self, data):
+        """A receiver in the same state that holds these bytes."""
+        receiver = Receiver(self.sender, self.established)
+        receiver.framer = self.framer.copied(data)
+        receiver._in_fragments, receiver._is_part = dict(self._in_fragments), self._is_part
+        return receiver
 
     def next_bytes(self, check=lambda header: None):
         """The next frame with its inflated body as bytes, or None; what 13.1 says of its header has been checked.

@@ -6,7 +6,7 @@ import zlib
 from martlet_frames import BODIES
 from martlet_registry import CLIENT, RULES, SERVER, FrameType, Sessions
 from martlet_tlv import children, is_container, tlv
-from martlet_wire import Header
+from martlet_wire import MAY_BE_CUT, Header
 
 KINDS = list(RULES)
 TAGS = sorted({tag for body in BODIES.values() for tag in body.table()})
@@ -38,13 +38,44 @@ class Maker:
         kind = self.random.choice(KINDS)
         if sender not in RULES[kind][2] and pick > 0.02:
             sender = RULES[kind][2][0]
+        return sender, self.frame_of(kind, sender)
+
+    def frame_of(self, kind, sender):
+        """A frame of a type from a side."""
         tlvs = self.fields(BODIES[kind], sender)
         for _ in range(self.random.choice((0, 0, 0, 1, 1, 2))):
             self.change(tlvs)
         body = b"".join(tlv(tag, value) for tag, value in tlvs)
         if self.random.random() < 0.1:
             body = self.damaged(body)
-        return sender, self.framed(kind, sender, body)
+        return self.framed(kind, sender, body)
+
+    def stream(self, count):
+        """(sender, frames) of one direction: perhaps a handshake, then frames of few sessions and a message in
+        fragments."""
+        random = self.random
+        sender = random.choice((CLIENT, SERVER))
+        frames = []
+        if random.random() < 0.4:
+            begin = FrameType.HELLO if sender == CLIENT else random.choice((FrameType.WELCOME, FrameType.REJECT))
+            frames.append(self.frame_of(begin, sender))
+        kinds = [kind for kind in KINDS if sender in RULES[kind][2] and kind & 0xFF00 != 0x4000]
+        cut = random.choice(MAY_BE_CUT)
+        while len(frames) < count:
+            if random.random() < 0.6:
+                frames.append(self.fragment(cut if random.random() < 0.9 else random.choice(MAY_BE_CUT)))
+            else:
+                frames.append(self.frame_of(random.choice(kinds), sender))
+        return sender, frames
+
+    def fragment(self, kind):
+        random = self.random
+        body, compression = random.randbytes(random.randrange(30)), 0
+        if random.random() < 0.3:
+            body, compression = self.compressed(body), 1
+        return Header(
+            type=int(kind), session=random.choice((1, 1, 1, 3)), sequence=random.getrandbits(32),
+            flags=0x09 | random.choice((0, 2, 2)), compression=compression).encoded(body) + body
 
     def framed(self, kind, sender, body):
         random = self.random
@@ -98,6 +129,17 @@ class Maker:
         else:
             data[at] ^= 1 << random.randrange(8)
         return bytes(data)
+
+    def changed(self, body):
+        """A body with something changed: some of its bytes, or a field of it."""
+        try:
+            tlvs = children(body)
+        except struct.error:
+            tlvs = []
+        if not tlvs or self.random.random() < 0.3:
+            return self.damaged(body)
+        self.change(tlvs)
+        return b"".join(tlv(tag, value) for tag, value in tlvs)
 
     # Fields
 

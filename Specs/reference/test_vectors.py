@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Replays every vector of Specs/vectors against the reference.
 
-usage: test_vectors.py [FILE.json ...]
+usage: test_vectors.py [--verbose] [FILE.json ...]
 """
 
 import json
@@ -271,7 +271,7 @@ def check_registries():
 
 def main():
     check_registries()
-    paths = [Path(name) for name in sys.argv[1:]] or sorted(FOLDER.glob("*.json"))
+    paths = [Path(name) for name in sys.argv[1:] if name != "--verbose"] or sorted(FOLDER.glob("*.json"))
     failures = count = 0
     codes = set()
     for path in paths:
@@ -284,7 +284,8 @@ def main():
             except (Mismatch, WireError) as problem:
                 failures += 1
                 print(f"{path.name}: {vector['name']}: {problem}")
-    print(f"{count} vectors, {len(codes)} error codes, {failures} failures")
+    if failures or "--verbose" in sys.argv:
+        print(f"{count} vectors, {len(codes)} error codes, {failures} failures")
     sys.exit(failures > 0)
 
 
