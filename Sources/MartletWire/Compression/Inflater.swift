@@ -7,8 +7,8 @@ internal import CMartletCodec
 public struct Inflater: ~Copyable {
     /// The least output room that is tried first, in bytes.
     private static var smallestRoomByteCount: Int { 1024 }
-    /// Room beyond the limit, in bytes, that tells what is cut short from what is too large: behind the end of its input
-    /// libdeflate reads 8 bytes of zeros, and no more than 32 copies of 258 bytes come of these.
+    /// Room beyond the limit, in bytes, that tells what is cut short from what is too large: behind the end of its
+    /// input libdeflate reads 8 bytes of zeros, and no more than 32 copies of 258 bytes come of these.
     private static var roomBeyondLimitByteCount: Int { 16 * 1024 }
     private let handle: OpaquePointer
 

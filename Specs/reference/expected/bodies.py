@@ -218,8 +218,15 @@ def fragments(file):
     file.bad("moreFragments in a frame that is not reliable", "W-21", 0x3001, NONCE, "protocolViolation", flags=0x0A)
     broken = part(0x1000, b"\x00\x00", 1, more)
     stream("a fragment's TLVs are not looked at by themselves", broken)
-    for kind in (0x5002, 0x6001, 0x6002):
-        stream(f"{NAMES[kind]} in two fragments", part(kind, first, 1, more), part(kind, last, 2, RELIABLE))
+    bodies = {
+        0x5002: [t(0x53, u64(0)), t(0x54, u64(1))],
+        0x6001: [t(0x70, u64(1)), t(0x71, "roll"), t(0x72, u32(5000))],
+        0x6002: [t(0x70, u64(1)), t(0x74, u16(0))],
+    }
+    for kind, tlvs in bodies.items():
+        whole = joined(tlvs)
+        stream(f"{NAMES[kind]} in two fragments", part(kind, whole[:10], 1, more),
+               part(kind, whole[10:], 2, RELIABLE))
     for kind in (0x2002, 0x5001, 0x5003, 0x5004, 0x5005, 0x5006, 0x6003):
         file.bad(f"moreFragments in {NAMES[kind]}", "W-21 W-74", kind, [], "protocolViolation", flags=more)
     for kind in (0x2003, 0x2004):

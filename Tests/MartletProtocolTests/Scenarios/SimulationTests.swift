@@ -6,7 +6,7 @@ import Testing
 
 /// The simulator keeps its own promises: stories are as rich as they say, runs repeat, broken promises are noticed.
 @Suite struct SimulationTests {
-    //
+    // W-62, R-44
     @Test(arguments: UInt64(1)...40) func `every promise is kept, and the same seed gives the same run`(seed: UInt64) {
         let result = Simulation.play(Story(seed: seed))
         #expect(result.violations.isEmpty)
