@@ -1,29 +1,20 @@
-"""A client that was written from Specs alone: it logs in, opens rooms, sends, receives, is cut, and resumes.
-
-It waits for what it wants and does nothing in between, so it keeps no timers and no heartbeat.
-"""
+"""A client that was written from Specs alone. It waits for what it wants and keeps no timers."""
 
 import random
 import socket
 import time
 
 from martlet_frames import (
-    Accepted, Ack, Close, Data, GoAway, Hello, HelloResume, Limits, Open, Opened, Ping, Pong, Reject,
-    Request, Reset, Response, Welcome,
+    Accepted, Ack, Data, GoAway, Hello, HelloResume, Limits, Open, Ping, Pong, Reject, Reset, Welcome,
 )
 from martlet_link import CREDITED, SessionReceiver
 from martlet_registry import SERVER, Features
 from martlet_tlv import Echo, Position, Version, tlv
 from martlet_wire import Receiver, decode, encode, encode_bytes
 
-TIMEOUT = 10
-FRAGMENT = 16 * 1024
-EARLY = 8 * 1024
-HIGH = 1
-CHAT_WINDOW = 256 * 1024
+TIMEOUT, FRAGMENT, EARLY, HIGH, CHAT_WINDOW, TEXT = 10, 16 * 1024, 8 * 1024, 1, 256 * 1024, 0x1001
 MINE = Limits(max_body=65_536, max_message=1 << 20, link_window=1 << 20, session_window=CHAT_WINDOW, max_sessions=255)
 LEAST = Limits(max_body=17_408, max_message=16_384, link_window=17_408, session_window=17_408, max_sessions=1)
-TEXT = 0x1001
 
 
 class Unexpected(Exception):
@@ -34,10 +25,9 @@ class Session:
     """One session of a link: what was sent and is not acknowledged, and what has come."""
 
     def __init__(self):
-        self.sent = 0
+        self.sent, self.credit_received = 0, 0
         self.unacknowledged = {}  # By sequence: what it takes to send the frame again.
         self.receiver = SessionReceiver(MINE.max_message)
-        self.credit_received = 0
         self.is_told = True  # Whether everything received has been acknowledged.
 
 
@@ -47,21 +37,18 @@ class Client:
     def __init__(self, port, account, credential):
         self.port, self.account, self.credential = port, account, credential
         self.device = random.getrandbits(64)
-        self.counter = 0
-        self.outbox = {}  # Messages that are not accepted, by counter.
+        self.counter, self.outbox = 0, {}  # In the outbox are the messages that are not accepted, by counter.
         self.forget()
 
     def forget(self):
         """Nothing is left of the link."""
-        self.link = self.token = self.epoch = None
+        self.link = self.token = None
         self.limits, self.features = LEAST, Features(0)
         self.began = time.monotonic()
         self.sessions = {0: Session()}
         self.credit_received = 0
         self.stamp = None  # The newest timestamp received, and when.
         self.events = []  # (session, value) of whatever came and nobody has asked for.
-
-    # Connections
 
     def connect(self, early=(), answer=Welcome):
         """Says hello, for the link or for a new one, and behind it what is unacknowledged and what `early` queues."""
@@ -70,11 +57,9 @@ class Client:
         return self.greet(early, answer)
 
     def greet(self, early=(), answer=Welcome):
-        resume = None
-        if self.link is not None:
-            positions = tuple(
-                Position(number, session.receiver.window.cumulative) for number, session in self.sessions.items())
-            resume = HelloResume(link=self.link, resume_token=self.token, session_position=positions)
+        positions = tuple(Position(number, s.receiver.window.cumulative) for number, s in self.sessions.items())
+        resume = None if self.link is None else HelloResume(
+            link=self.link, resume_token=self.token, session_position=positions)
         self.socket.sendall(encode(Hello(
             spoken_version=(Version(1, 0),), features=Features.ZLIB | Features.REQUESTS | Features.RECEIPTS,
             limits=MINE, device=self.device, account=self.account, credential=self.credential.encode(),
@@ -83,31 +68,24 @@ class Client:
         self.transmit()
         for act in early:
             act()
-        value = self.wait_for(answer, 0)
-        if answer is Welcome:
-            self.welcomed(value, resume)
-        return value
-
-    def welcomed(self, welcome, resume):
+        welcome = self.wait_for(answer, 0)
+        if answer is not Welcome:
+            return welcome
         if (welcome.resume is None) != (resume is None) or welcome.spoken_version != Version(1, 0):
             raise Unexpected(f"welcome {welcome}")
         self.is_early = None
-        self.link, self.token, self.epoch = welcome.link, welcome.resume_token, welcome.epoch
+        self.link, self.token = welcome.link, welcome.resume_token
         self.limits, self.features = welcome.limits, Features(welcome.features)
-        self.receiver.establish(self.limits.max_body, bool(self.features & Features.ZLIB))
         for position in welcome.resume.session_position if welcome.resume else ():
             self.acknowledged(position.session, position.highest)
         self.transmit()
         for session in self.sessions.values():
             session.is_told = False
         self.acknowledge()
-
-    def cut(self):
-        """The connection breaks; nobody is told."""
-        self.socket.close()
+        return welcome
 
     def leave(self):
-        self.socket.sendall(encode(GoAway(code=0), timestamp=self.now()))
+        self.say(GoAway(code=0))
         if self.socket.recv(1):
             raise Unexpected("something came behind goaway")
         self.socket.close()
@@ -115,17 +93,17 @@ class Client:
     def now(self):
         return int(1000 * (time.monotonic() - self.began))
 
-    # Sending
+    def say(self, body, **more):
+        """Sends a frame that is not reliable."""
+        self.socket.sendall(encode(body, timestamp=self.now(), **more))
 
     def send(self, number, body, compress=False):
         """Queues a reliable frame, in fragments when it is long, and sends what may be sent."""
-        session = self.sessions[number]
-        data = body.encoded()
-        parts = [data[at : at + FRAGMENT] for at in range(0, len(data), FRAGMENT)] or [b""]
-        for part in parts:
+        session, data = self.sessions[number], body.encoded()
+        for at in range(0, len(data) or 1, FRAGMENT):
             session.sent += 1
-            last = part is parts[-1]
-            session.unacknowledged[session.sent] = (body.type, part, not last, compress)
+            part, more = data[at : at + FRAGMENT], at + FRAGMENT < len(data)
+            session.unacknowledged[session.sent] = (body.type, part, more, compress)
         self.transmit()
 
     def transmit(self):
@@ -154,34 +132,27 @@ class Client:
 
     def acknowledge(self):
         """W-48, with everything given back as soon as it came."""
-        late = {number: session for number, session in self.sessions.items() if not session.is_told}
-        if not late:
-            return
         acks = []
-        for number, session in late.items():
-            window = min(self.limits.session_window, CHAT_WINDOW) if number else 65_536
-            acks.append(session.receiver.window.ack(number, session.credit_received + window))
-            session.is_told = True
-        self.socket.sendall(encode(
-            Ack(link_credit=self.credit_received + self.limits.link_window, session_ack=tuple(acks), echo=self.echo()),
-            timestamp=self.now()))
-        self.stamp = None
+        for number, session in self.sessions.items():
+            if not session.is_told:
+                window = min(self.limits.session_window, CHAT_WINDOW) if number else 65_536
+                acks.append(session.receiver.window.ack(number, session.credit_received + window))
+                session.is_told = True
+        if acks:
+            echo = self.stamp and Echo(self.stamp[0], int(1e6 * (time.monotonic() - self.stamp[1])))
+            self.say(Ack(
+                link_credit=self.credit_received + self.limits.link_window, session_ack=tuple(acks), echo=echo))
+            self.stamp = None
 
-    def echo(self):
-        return self.stamp and Echo(self.stamp[0], int(1e6 * (time.monotonic() - self.stamp[1])))
-
-    # Receiving
-
-    def wait_for(self, kind, number, count=1, timeout=TIMEOUT):
+    def wait_for(self, kind, number, count=1):
         """The next values of a type on a session, in order; the only one by itself."""
-        end = time.monotonic() + timeout
+        end = time.monotonic() + TIMEOUT
         while True:
             found = [event for event in self.events if event[0] == number and isinstance(event[1], kind)][:count]
             if len(found) == count:
                 for event in found:
                     self.events.remove(event)
-                values = [value for _, value in found]
-                return values[0] if count == 1 else values
+                return found[0][1] if count == 1 else [value for _, value in found]
             refusal = next((value for _, value in self.events if isinstance(value, (Reject, GoAway, Reset))), None)
             if refusal is not None and kind not in (Reject, GoAway, Reset):
                 raise Unexpected(f"waited for {kind.__name__}, was told {refusal}")
@@ -198,11 +169,7 @@ class Client:
         if body is None:
             return
         if not header.is_reliable:
-            value = decode(header.type, body, SERVER)
-            if isinstance(value, Welcome):
-                self.receiver.establish(value.limits.max_body, bool(value.features & Features.ZLIB))
-            self.took(header, value)
-            return
+            return self.took(header, decode(header.type, body, SERVER))
         self.stamp = (header.timestamp, time.monotonic())
         session = self.sessions.get(header.session)
         if session is None:
@@ -217,15 +184,14 @@ class Client:
             self.took(header, decode(kind, data, SERVER))
 
     def took(self, header, value):
-        if isinstance(value, Ack):
+        if isinstance(value, Welcome):
+            self.receiver.establish(value.limits.max_body, bool(value.features & Features.ZLIB))
+        elif isinstance(value, Ack):
             for ack in value.session_ack:
                 self.acknowledged(ack.session, ack.cumulative, ack.ranges)
-            return
-        if isinstance(value, Ping):
-            echo = Echo(header.timestamp, 0)
-            self.socket.sendall(encode(Pong(nonce=value.nonce, echo=echo), timestamp=self.now()))
-            return
-        if isinstance(value, Accepted):
+        elif isinstance(value, Ping):
+            self.say(Pong(nonce=value.nonce, echo=Echo(header.timestamp, 0)))
+        elif isinstance(value, Accepted):
             for run in value.accepted_run:
                 for counter in range(run.counter, run.counter + run.count):
                     self.outbox.pop(counter, None)

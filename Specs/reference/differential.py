@@ -140,7 +140,7 @@ class Batch:
             size = length
             if data[17:18] == b"\x01":
                 size = max(len(inflated(data[28 : 28 + length])), length)
-            limit = max(size - (pick < 0.52), 1)
+            limit = min(max(size - (pick < 0.52), 1), MAX_BODY)
         return Case(sender, phase, limit, self.random.randrange(len(data) + 1), data)
 
     def compare(self, cases):
