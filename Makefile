@@ -11,12 +11,11 @@ SWIFT ?= swift
 FILE ?=
 # How many clients `make crowd` starts.
 CLIENTS ?= 2000
-# What `make fuzz` runs, and for how long each.
-TARGET ?= all
-SECONDS ?= 60
-
 # The seeds that `make simulate` plays.
 SEEDS ?= 1..10000
+# What `make fuzz` runs, and for how many seconds each.
+TARGET ?= all
+SECONDS ?= 60
 
 sources := Sources Tests Package.swift Fuzz/Sources Fuzz/Package.swift
 # Tests that only compute; apart, they do not keep those waiting that have a peer on a socket.

@@ -9,11 +9,15 @@ enum LinkBounds {
 
     static func check(_ device: RelayLink) {
         check(device.link)
-        let queued = device.link.queuedByteCount(perFrame: RelayLink.entryByteCount)
-        let most = RelayLink.maxQueuedByteCount + device.link.limits.maxMessageByteCount + RelayStamp.maxByteCount
-        // What the link itself has to say on a session, and on the control session, is bounded by count.
+        let queued = device.link.sessions.reduce(0) { sum, session in
+            session.isLive ? sum + session.send.byteCount + session.send.count * RelayLink.entryByteCount : sum
+        }
+        // What is more than may wait: the message that was the last to find room, of bulk and of talk, and what is no
+        // message; and what the link itself has to say on its sessions, which is bounded by count.
+        let last = 2 * (device.link.limits.maxMessageByteCount + RelayStamp.maxByteCount)
         let own = 2 * Link.maxSessions * (RelayLink.entryByteCount + 64) + SendStream.maxEntries * 64
-        hold(queued <= most + own, "\(queued) bytes wait for a device")
+        let most = RelayLink.maxQueuedByteCount + RelayLink.maxOthersByteCount + last + own
+        hold(queued <= most, "\(queued) bytes wait for a device")
         hold(device.sessions.count <= Link.maxSessions, "\(device.sessions.count) sessions are members")
         let held = device.sessions.values.reduce(0) { $0 + $1.held.count }
         hold(held <= device.sessions.count * RelayLink.maxHeldFrames, "\(held) frames wait for their rooms")
