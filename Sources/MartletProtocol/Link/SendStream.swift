@@ -194,8 +194,8 @@ struct SendStream: Sendable {
         }
     }
 
-    /// Takes the peer's word for what has arrived; nil when it names what was never sent (S-23, Specs/hostile.md row
-    /// 19) (W-50).
+    /// Takes the peer's word for what has arrived; nil when it names what was never sent (W-50, S-23,
+    /// Specs/hostile.md row 19).
     mutating func acknowledge(cumulative: UInt64) -> Acknowledged? {
         guard cumulative < neverSent else { return nil }
         var result = Acknowledged()
