@@ -49,6 +49,7 @@ struct HouseTests {
 
     @Test func `the texts and the code list the same numbers and bounds`() {
         expectNone(RegistryRule.findings(in: tree))
+        expectNone(RegistryRule.findingsOfTreatment(in: tree))
         expectNone(BoundRule.findings(in: tree))
     }
 

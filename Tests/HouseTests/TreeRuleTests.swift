@@ -104,6 +104,21 @@ struct TreeRuleTests {
         #expect(RegistryRule.findings(in: SourceTree([]), of: [registry]).count == 1)
     }
 
+    @Test func `a number that nothing is done about`() {
+        func findings(_ row: String) -> [Finding] {
+            let wire = "### 13.1 Types\n| 0x1000 | data | yes |\n### 13.5 Codes\n| 0x0001 | wrong | what |\n"
+            let files = [
+                SourceFile(RegistryRule.specification, wire),
+                SourceFile("Specs/registries.md", "| 0x1000 | data | |\n\(row)"),
+            ]
+            return RegistryRule.findingsOfTreatment(in: SourceTree(files))
+        }
+        #expect(findings("| 0x0001 | wrong | ends |") == [])
+        #expect(findings("").count == 1)
+        #expect(findings("| 0x0001 | right | goes on |").count == 1)
+        #expect(RegistryRule.findingsOfTreatment(in: SourceTree([])).count == 1)
+    }
+
     @Test func `a bound that the code does not have`() {
         func findings(_ name: String) -> [Finding] {
             let text = SourceFile("ARCHITECTURE.md", "| name | unit |\n|---|---|\n| `\(name)` | bytes |\n")

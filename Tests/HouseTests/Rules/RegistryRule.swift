@@ -32,12 +32,26 @@ enum RegistryRule {
         }
     }
 
+    /// The text that says what is done about each number has a row for every type and every code.
+    static func findingsOfTreatment(in tree: SourceTree) -> [Finding] {
+        guard let numbers = tree[specification], let treatment = tree["Specs/registries.md"] else {
+            return [Finding("Specs/registries.md", "is not there")]
+        }
+        let treated = rows(in: treatment.lines[...])
+        return ["13.1", "13.5"].flatMap { rows(of: $0, in: numbers).subtracting(treated) }.sorted().map {
+            Finding(treatment.path, "has no row for \($0)")
+        }
+    }
+
     /// Number and name of each row of the section's table.
     private static func rows(of section: String, in text: SourceFile) -> Set<String> {
         let start = text.lines.firstIndex { $0.hasPrefix("### \(section) ") } ?? text.lines.endIndex
         let lines = text.lines[start...].dropFirst().prefix { !$0.hasPrefix("#") }
-        return Set(
-            lines.compactMap { $0.firstMatch(of: /^\| 0x([0-9A-F]{4}) \| (\w+) \|/) }.map { "0x\($0.1) \($0.2)" })
+        return rows(in: lines)
+    }
+
+    private static func rows(in lines: ArraySlice<Substring>) -> Set<String> {
+        Set(lines.compactMap { $0.firstMatch(of: /^\| 0x([0-9A-F]{4}) \| (\w+) \|/) }.map { "0x\($0.1) \($0.2)" })
     }
 
     /// Number and name of each constant of the type.
