@@ -89,7 +89,11 @@ simulate: deps ## play whole conversations in virtual bad weather: make simulate
 	@.build/release/martlet simulate --seeds $(SEEDS)
 
 tsan: deps ## run every test under the thread sanitizer
-	@$(SWIFT) test --quiet --disable-xctest --sanitize thread --scratch-path .build/tsan
+	@$(SWIFT) build --build-tests --quiet --sanitize thread --scratch-path .build/tsan
+	@$(SWIFT) test --skip-build --quiet --disable-xctest --sanitize thread --scratch-path .build/tsan \
+		--filter $(computing)
+	@$(SWIFT) test --skip-build --quiet --disable-xctest --sanitize thread --scratch-path .build/tsan \
+		--skip $(computing)
 
 asan: deps ## run every test under the address and leak sanitizers
 	@LSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/leaks.supp:print_suppressions=0 \
