@@ -79,7 +79,7 @@ public enum WireError: Error, Equatable, Sendable {
         }
     }
 
-    /// A field's value is the frame's affair; a structure that is wrong ends the connection.
+    /// A field's value is the frame's affair; a structure that is wrong ends the connection (W-72).
     public var scope: ErrorScope {
         switch self {
         case .missingField, .duplicateField, .invalidValue: .frame

@@ -177,7 +177,7 @@ import Testing
         #expect(stage.relay.log[.lobby]?.count == 1)
     }
 
-    // R-24, Specs/hostile.md row 14
+    // W-72, R-24, Specs/hostile.md row 14
     @Test func `row 14 a value that is wrong is refused with a receipt, and the session goes on`() {
         let stage = RelayStage()
         let peer = stage.member("mallory", of: .lobby)
@@ -208,6 +208,7 @@ import Testing
         #expect(stage.relay.log[.lobby] == nil)
     }
 
+    // W-72
     @Test func `row 14 a request that is wrong is answered`() {
         let stage = RelayStage()
         let peer = stage.member("mallory", of: .lobby)

@@ -2,6 +2,7 @@ import MartletWire
 import Testing
 
 @Suite struct WireErrorTests {
+    // W-72
     @Test(
         arguments: [
             (.badMagic(0), .badMagic), (.unsupportedVersion(major: 2), .unsupportedVersion),
@@ -20,6 +21,7 @@ import Testing
         #expect(error.origin == .peer)
     }
 
+    // W-72
     @Test(
         arguments: [
             (.missingField(.kind), .missingField), (.duplicateField(.kind), .duplicateField),
