@@ -20,24 +20,17 @@ extension ClientDriver {
     func connect(_ id: ConnectionID, redirect: String?) {
         dial?.connector.cancel()
         dial = nil
-        guard let endpoints = endpoints(redirect) else {
-            return connectFailed(id, "no way to \(redirect ?? "nowhere")")
+        let endpoints: [Endpoint]
+        switch redirect.map({ RedirectTarget($0, from: life.identity.endpoints) }) {
+        case nil: endpoints = life.identity.endpoints
+        case .endpoint(let endpoint): endpoints = [endpoint]
+        case .refused(let failure, let detail): return connectFailed(id, failure, detail)
         }
         var options = TCPConnector.Options()
         options.timeout = configuration.connectTimeout
         let connector = TCPConnector(to: endpoints, on: loop, options: options)
         dial = Dial(id: id, connector: connector)
         connector.start { [weak self] result in self?.dialled(id, result) }
-    }
-
-    /// Where to dial. A redirect is followed only to where this version can go (C-58).
-    private func endpoints(_ redirect: String?) -> [Endpoint]? {
-        guard let redirect else { return life.identity.endpoints }
-        guard let endpoint = try? Endpoint(parsing: redirect, defaultSecurity: .plain), endpoint.security == .plain
-        else {
-            return nil
-        }
-        return [endpoint]
     }
 
     func fetchCredential(_ id: ConnectionID) {
@@ -97,15 +90,15 @@ extension ClientDriver {
             transports[id] = connection
             connection.start(ConnectionHandler(id, self))
         case .failure(let error):
-            connectFailed(id, "\(error)")
+            connectFailed(id, .unreachable, "\(error)")
             settle()
         }
     }
 
-    private func connectFailed(_ id: ConnectionID, _ detail: String) {
+    private func connectFailed(_ id: ConnectionID, _ failure: ConnectionFailure, _ detail: String) {
         self.detail = detail
         cancelCredential(for: id)
-        engine.connectFailed(id, now: now)
+        engine.connectFailed(id, failure, now: now)
     }
 
     func connected(_ id: ConnectionID, _ transport: any Transport) {

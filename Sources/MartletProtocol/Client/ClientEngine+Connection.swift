@@ -10,9 +10,11 @@ extension ClientEngine {
     }
 
     /// The dial failed.
-    public mutating func connectFailed(_ id: ConnectionID, now: Instant) {
+    public mutating func connectFailed(
+        _ id: ConnectionID, _ reason: ConnectionFailure = .unreachable, now: Instant
+    ) {
         guard id == machine.current else { return }
-        failure = .unreachable
+        failure = reason
         perform(machine.handle(.connectFailure(id), now: now), now: now)
     }
 
@@ -162,7 +164,11 @@ extension ClientEngine {
         policy.established(now: now)
         heartbeat.restart(now: now)
         handOverAll(now: now)
-        for id in roomIDs { reportSent(id) }
+        declineRequests(now: now)
+        for id in roomIDs {
+            handRequests(id, now: now)
+            reportSent(id)
+        }
     }
 
     mutating func take(_ welcome: Welcome, now: Instant) throws(LinkError) {
@@ -170,14 +176,18 @@ extension ClientEngine {
         guard welcome.version.major == WireVersion.current.major, (welcome.resumed == nil) == (ticket == nil) else {
             throw .peer(.protocolViolation)
         }
+        // Whatever the server says: nothing beyond what was offered (C-20).
+        let limits = welcome.limits.negotiated(with: configuration.limits)
+        let features = welcome.features.intersection(configuration.features)
         if let resumed = welcome.resumed {
-            guard link.canResume(from: resumed) else { throw .peer(.protocolViolation) }  // C-32
+            guard link.canResume(from: resumed), link.canAdopt(limits, features: features) else {
+                // Nothing can go on from there: the next connection begins a new link (C-32).
+                ticket = nil
+                throw .peer(.protocolViolation)
+            }
             current.resumes += 1
         }
-        // Whatever the server says: nothing beyond what was offered (C-20).
-        link.adopt(
-            welcome.limits.negotiated(with: configuration.limits),
-            features: welcome.features.intersection(configuration.features))
+        link.adopt(limits, features: features)
         link.confirm(welcome.resumed, now: now)
         ticket = Ticket(link: welcome.link, token: welcome.resumeToken)
         serverInterval = welcome.heartbeatInterval

@@ -111,6 +111,7 @@ extension ClientEngine {
     private mutating func deliver(
         _ type: FrameType, _ body: RawSpan, on session: SessionID, _ credit: Int, now: Instant
     ) throws(LinkError) {
+        guard session != .control else { return try takeControl(type, body, credit) }
         guard let id = roomOfSession[session] else { return link.release(credit, on: session) }
         if type == .data { return try takeMessage(body, id, session, credit) }
         link.release(credit, on: session)
@@ -125,12 +126,10 @@ extension ClientEngine {
         case .transient:
             take(try Link.parse(Transient.self, body), id)
         case .request:
-            let request = try Link.parse(Request.self, body)
-            guard let sender = request.sender else { throw .peer(.protocolViolation) }
-            let incoming = IncomingRequest(
-                correlation: request.correlation, method: request.method, sender: sender, content: request.content,
-                deadline: request.deadline)
-            tell(id, .request(incoming))
+            switch try ReceivedRequest(parsing: body) {
+            case .valid(let request): take(request, id, session)
+            case .invalid(let response): answer(response, on: session)
+            }
         case .response:
             let response = try Link.parse(Response.self, body)
             let outcome = RequestOutcome.answered(
@@ -141,6 +140,31 @@ extension ClientEngine {
         default:
             throw .peer(.protocolViolation)
         }
+    }
+
+    /// Nothing is served on the link's own session, and nothing was asked on it (S-58).
+    private mutating func takeControl(_ type: FrameType, _ body: RawSpan, _ credit: Int) throws(LinkError) {
+        link.release(credit, on: .control)
+        if type == .request { answer(try ReceivedRequest(parsing: body).declined, on: .control) }
+    }
+
+    private mutating func take(_ request: Request, _ id: RoomID, _ session: SessionID) {
+        let correlation = request.correlation
+        guard link.features.contains(.requests) else {
+            return answer(Response(correlation: correlation, status: .unknownMethod), on: session)
+        }
+        guard let sender = request.sender else {
+            return answer(Response(correlation: correlation, status: .missingField), on: session)
+        }
+        let incoming = IncomingRequest(
+            correlation: correlation, method: request.method, sender: sender, content: request.content,
+            deadline: request.deadline)
+        tell(id, .request(incoming))
+    }
+
+    /// A server that lets thousands of answers wait gets no more of them.
+    mutating func answer(_ response: Response, on session: SessionID) {
+        _ = link.send(.response, EncodedBody(response.encode()), on: session)
     }
 
     /// Offsets only rise: what a new link repeats has been given to the application already.
@@ -184,7 +208,7 @@ extension ClientEngine {
     private mutating func take(_ receipt: Receipt, _ id: RoomID) {
         switch receipt {
         case .progress(let progress):
-            tell(id, .progress(progress))
+            if link.features.contains(.receipts) { tell(id, .progress(progress)) }  // C-23
         case .refused(let refusal):
             guard rooms[id]!.finish(refusal.counter) else { return }
             tell(id, .failed(counter: refusal.counter, .refused(refusal.code, reason: refusal.reason)))
@@ -193,9 +217,10 @@ extension ClientEngine {
 
     private mutating func take(_ transient: Transient, _ id: RoomID) {
         guard let sender = transient.sender else { return }
+        let isPresenceAgreed = link.features.contains(.presence)  // C-23
         switch transient.content {
-        case .typing(let isTyping): tell(id, .typing(sender, isTyping))
-        case .presence(let presence): tell(id, .presence(sender, presence))
+        case .typing(let isTyping): if isPresenceAgreed { tell(id, .typing(sender, isTyping)) }
+        case .presence(let presence): if isPresenceAgreed { tell(id, .presence(sender, presence)) }
         case .message(let kind, let content): tell(id, .transient(sender, kind, content))
         }
     }

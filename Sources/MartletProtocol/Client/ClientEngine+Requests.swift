@@ -17,7 +17,7 @@ extension ClientEngine {
     /// It waits for a room that is not open yet, and for a connection, as long as its deadline allows.
     ///
     /// - Parameter deadline: how long to wait; afterwards the outcome is `deadlineExceeded` and a late answer is
-    ///   dropped.
+    ///   dropped. A server that carries no requests is not asked: the outcome is as if it had answered `unknownMethod`.
     /// - Throws: `noRoom`, `tooManyRequests`, `messageTooLarge`, `queueFull`.
     public mutating func request(
         _ method: MethodName, content: [UInt8]? = nil, to recipient: AccountName? = nil, in id: RoomID,
@@ -30,12 +30,13 @@ extension ClientEngine {
         let request = ClientRequest(
             room: id, method: method, recipient: recipient, content: content, expires: now + deadline)
         requests[number] = request
-        if room.session != nil, !room.isHeldBack, !handRequest(number, now: now) {
+        if room.session != nil, !room.isHeldBack, link.features.contains(.requests), !handRequest(number, now: now) {
             requests[number] = nil
             throw .queueFull
         }
         nextRequest += 1  // S-54
         timers.set(.request(number), at: request.expires)
+        if isEstablished { declineRequests(now: now) }
         return number
     }
 
@@ -55,7 +56,7 @@ extension ClientEngine {
             fits(content)
             ? Response(correlation: correlation, status: status, reason: reason, content: content)
             : Response(correlation: correlation, status: .messageTooLarge)
-        _ = link.send(.response, EncodedBody(response.encode()), on: session)
+        answer(response, on: session)
     }
 
     mutating func finishRequest(_ number: UInt64, _ outcome: RequestOutcome, now: Instant) {
@@ -66,6 +67,14 @@ extension ClientEngine {
             let session = rooms[request.room]?.session
         else { return }
         _ = link.send(.cancel, EncodedBody(CancelRequest(correlation: number).encode()), on: session)
+    }
+
+    /// A server without the feature is sent no requests; each is answered as it would be (C-23).
+    mutating func declineRequests(now: Instant) {
+        guard !link.features.contains(.requests) else { return }
+        for number in requests.keys.sorted() {
+            finishRequest(number, .answered(status: .unknownMethod, reason: nil, content: nil), now: now)
+        }
     }
 
     /// The room's session is new: what waited for it is handed over, in the order in which it was asked.
@@ -91,7 +100,7 @@ extension ClientEngine {
 
     private mutating func handRequest(_ number: UInt64, now: Instant) -> Bool {
         guard let waiting = requests[number], let session = rooms[waiting.room]?.session,
-            rooms[waiting.room]?.isHeldBack == false
+            rooms[waiting.room]?.isHeldBack == false, link.features.contains(.requests)
         else { return false }
         let request = Request(
             correlation: number, method: waiting.method, deadline: max(waiting.expires - now, .zero),

@@ -98,6 +98,7 @@ extension ClientEngine {
 
     /// Tells who is there that the user types, or no longer; it may be lost.
     public mutating func setTyping(_ isTyping: Bool, in id: RoomID, now: Instant) {
+        guard link.features.contains(.presence) else { return }  // C-23
         sendTransient(.typing(isTyping), in: id)
     }
 
@@ -228,7 +229,9 @@ extension ClientEngine {
 
     /// Marks are cumulative: what is told is how far we are now.
     mutating func sendReceipts(_ id: RoomID, now: Instant) {
-        guard let room = rooms[id], room.isOpen, let session = room.session else { return }
+        guard let room = rooms[id], room.isOpen, let session = room.session, link.features.contains(.receipts) else {
+            return
+        }
         if room.delivered > room.reportedDelivered, room.delivered > room.read {
             let receipt = Receipt.progress(Receipt.Progress(.delivered, upTo: room.delivered))
             guard sendReceipt(receipt, id, on: session, now: now) else { return }

@@ -196,7 +196,7 @@ extension ReconnectPolicy {
         case .unauthenticated:
             refusedCredentialCount += 1
             if refusedCredentialCount > 1 { return .unauthenticated }
-        case .unreachable, .lost, .closedByPeer, .refused, .redirected: break
+        case .unreachable, .tlsFailure, .lost, .closedByPeer, .refused, .redirected: break
         }
         guard let limit = configuration.maxAttemptCount, attempt >= limit else { return nil }
         return .attemptLimit

@@ -38,6 +38,9 @@ public enum StopReason: Hashable, Sendable {
 public enum ConnectionFailure: Hashable, Sendable {
     /// The attempt ended before welcome: no address, no carrier, no handshake.
     case unreachable
+    /// A carrier with TLS was called for and could not be had: the server's certificate, its version, or none here at
+    /// all (`tlsFailure`, C-12).
+    case tlsFailure
     /// The connection was established and then fell silent or failed on this side.
     case lost
     /// The connection was established and the peer ended it (end of stream or reset). It may be ending everybody's.

@@ -107,6 +107,13 @@ extension Link {
         lastAckProgress = now
     }
 
+    /// Whether the link can go on under what a resume has agreed on: frames may wait that need what held before, so
+    /// no limit may be lower and compression may not cease to hold (C-23, C-24).
+    public func canAdopt(_ limits: Limits, features: Features) -> Bool {
+        self.limits.negotiated(with: limits) == self.limits
+            && (features.contains(.zlib) || !self.features.contains(.zlib))
+    }
+
     /// Takes over what hello and welcome agreed on; sessions opened ahead of it get their larger windows.
     public mutating func adopt(_ limits: Limits, features: Features) {
         self.limits = limits

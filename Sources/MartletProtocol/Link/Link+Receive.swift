@@ -129,7 +129,7 @@ extension Link {
     // Specs/hostile.md row 10
     private mutating func skip(_ header: FrameHeader, now: Instant) throws(LinkError) -> Reception {
         guard !header.type.isCritical else { throw .peer(.unknownCritical) }
-        guard unknownBudget.take(now: now) else { throw .peer(.unknownFlood) }  // W-73
+        guard unknownFrames.take(now: now) else { throw .peer(.unknownFlood) }  // W-73
         counters.skipped += 1
         guard header.flags.contains(.reliable) else { return .skipped }
         // An unknown reliable frame still has its place in the sequence of its session (S-19).
@@ -151,10 +151,12 @@ extension Link {
         case .ack:
             try takeAck(try Link.parse(Ack.self, plain), now: now)
         case .goaway:
-            arrivals.append(.goAway(try Link.parse(GoAway.self, plain)))
+            arrivals.append(.event(.goAway(try Link.parse(GoAway.self, plain))))
         default:
-            guard isInPlace, let slot = slots[header.session], !sessions[slot].peerClosed else { return .handled }
-            return .deliver(header.session, creditByteCount: 0)
+            guard let slot = slots[header.session], !sessions[slot].peerClosed else { return .handled }
+            guard !isInPlace else { return .deliver(header.session, creditByteCount: 0) }
+            let frame = OrderedFrame(type: header.type, body: [UInt8](copying: plain), creditByteCount: 0)
+            arrivals.append(.frame(header.session, frame))
         }
         return .handled
     }
@@ -165,7 +167,7 @@ extension Link {
     }
 
     private mutating func takePing(_ ping: Ping, _ header: FrameHeader, now: Instant) throws(LinkError) {  // W-70
-        guard pingBudget.take(now: now) else { throw .peer(.controlFlood) }
+        guard pings.take(now: now) else { throw .peer(.controlFlood) }
         echo = PendingEcho(timestamp: header.timestamp, arrived: now)
         if header.flags.contains(.ackNow) {  // S-28
             for slot in sessions.indices where sessions[slot].isLive { wantAck(of: slot, at: nil) }
@@ -178,7 +180,7 @@ extension Link {
 
     private mutating func takePong(_ pong: Pong, now: Instant) {
         sampleRTT(pong.echo, sentAt: nil, now: now)
-        guard pong.nonce & Link.probeBit != 0 else { return arrivals.append(.pong(nonce: pong.nonce)) }
+        guard pong.nonce & Link.probeBit != 0 else { return arrivals.append(.event(.pong(nonce: pong.nonce))) }
         guard let probe, probe.nonce == pong.nonce else { return }
         self.probe = nil
         // The acknowledgement that the probe asked for came before this pong: what it lacks, the peer lacks (S-28).
@@ -234,7 +236,7 @@ extension Link {
         guard unreported >= 16 * 1024 || sessions[slot].send.isEmpty else { return }
         sessions[slot].unreportedByteCount = 0
         guard sessions[slot].id != .control else { return }
-        arrivals.append(.acknowledged(sessions[slot].id, byteCount: unreported))
+        arrivals.append(.event(.acknowledged(sessions[slot].id, byteCount: unreported)))
     }
 
     /// A round-trip time from an echoed timestamp (milliseconds), made finer by our own record of when the frame left.
@@ -261,24 +263,24 @@ extension Link {
         case .open:
             let open = try Link.parse(Open.self, body)
             try noteOpenedByPeer(slot, isAllowed: !isOurs(id))
-            arrivals.append(.open(id, open))
+            arrivals.append(.event(.open(id, open)))
         case .opened:
             let opened = try Link.parse(Opened.self, body)
             try noteOpenedByPeer(slot, isAllowed: isOurs(id))
             if sessions[slot].state == .opening { sessions[slot].state = .open }
-            arrivals.append(.opened(id, opened))
+            arrivals.append(.event(.opened(id, opened)))
         case .close:
             let close = try Link.parse(Close.self, body)
             sessions[slot].peerClosed = true
-            arrivals.append(.closed(id, code: close.code))
+            arrivals.append(.event(.closed(id, code: close.code)))
             finishClose(slot)
         case .reset:
             try takeReset(try Link.parse(Reset.self, body))
         case .suspend:
             _ = try Link.parse(Suspend.self, body)
-            arrivals.append(.suspended(id))
+            arrivals.append(.event(.suspended(id)))
         default:
-            arrivals.append(.resumed(id, cursor: try Link.parse(Resume.self, body).cursor))
+            arrivals.append(.event(.resumed(id, cursor: try Link.parse(Resume.self, body).cursor)))
         }
     }
 

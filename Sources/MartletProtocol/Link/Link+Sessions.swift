@@ -73,7 +73,7 @@ extension Link {
             remove(slot, isReset: true)
             // What has not been acknowledged may not have arrived: the peer has to know how much there was (S-12).
             if send.hasUnacknowledgedCredit { appendReset(id, reset.code, creditUsed: send.creditUsed) }
-            arrivals.append(.reset(id, code: reset.code))
+            arrivals.append(.event(.reset(id, code: reset.code)))
         } else if retired[id] == nil {
             // Its open may still be under way, or never come: it must not open the session when it does (S-12).
             linkCreditReleased += retired.insert(id, RetiredSessions.Record(cumulative: 0))
@@ -90,7 +90,7 @@ extension Link {
     mutating func fail(_ slot: Int, _ code: ErrorCode) {
         let id = sessions[slot].id
         reset(id, code: code)
-        arrivals.append(.reset(id, code: code))
+        arrivals.append(.event(.reset(id, code: code)))
     }
 
     /// Keeps the number of sessions with unacknowledged frames true after a stream has changed.

@@ -38,6 +38,8 @@ public struct Link: Sendable {
     /// Sessions open at a time at the most, whatever the limits say: one resume names them and the control session
     /// (C-25).
     static let maxSessions = ResumePoint.maxPositionCount - 1
+    /// The window of the control session, both ways: what requests and responses on it may use (S-37).
+    static let controlWindowByteCount = 64 * 1024
     /// Bytes of an acknowledgement's body at the most; what is left goes into another.
     static let maxAckByteCount = 8 * 1024
     /// Bytes that one session takes of it at the most.
@@ -54,7 +56,7 @@ public struct Link: Sendable {
     var retired = RetiredSessions()
     var nextID: UInt16
     var scheduler = FairScheduler()
-    var arrivals = Deque<LinkEvent>()
+    var arrivals = Deque<LinkArrival>()
     var readySlots = Deque<Int>()
     /// Sessions that had nothing to send but what credit forbade.
     var blockedSlots: [Int] = []
@@ -96,9 +98,9 @@ public struct Link: Sendable {
     var pacingNoted = Instant.zero
     /// The carrier had no room for all there was when the acknowledgement timer last ran out.
     var wasWaitingForRoom = false
-    var pingBudget = TokenBucket(burst: 100, perMinute: 600)
+    var pings = RecentCount(maxCount: 100, window: .seconds(10))  // W-71, Specs/hostile.md row 17
     var openBudget = TokenBucket(burst: 100, perMinute: 33 * 60)  // S-4, Specs/hostile.md row 18
-    var unknownBudget = TokenBucket(burst: 32, perMinute: 32)
+    var unknownFrames = RecentCount(maxCount: 32, window: .seconds(60))  // W-73
 
     /// Round-trip times measured on this link (RFC 6298).
     public internal(set) var rtt = RTTEstimator()
@@ -138,7 +140,8 @@ public struct Link: Sendable {
         announcedLinkCredit = UInt64(limits.linkWindow)
         sessions = [
             Session(
-                id: .control, kind: .signaling, state: .open, sendLimit: .max >> 1, receiveWindow: 64 * 1024,
+                id: .control, kind: .signaling, state: .open, sendLimit: Link.controlWindowByteCount,
+                receiveWindow: Link.controlWindowByteCount,
                 maxMessageByteCount: limits.maxMessageByteCount)
         ]
     }
@@ -284,7 +287,7 @@ public struct Link: Sendable {
     /// What happened since the last call, in order; nil when all has been said.
     public mutating func nextArrival(now: Instant) throws(LinkError) -> LinkArrival? {
         while true {
-            if let event = arrivals.popFirst() { return .event(event) }
+            if let arrival = arrivals.popFirst() { return arrival }
             guard let slot = readySlots.first else { return nil }
             guard sessions[slot].isLive, let frame = sessions[slot].receive.popReady() else {
                 _ = readySlots.popFirst()

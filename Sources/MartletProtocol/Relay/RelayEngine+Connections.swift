@@ -207,7 +207,9 @@ extension RelayEngine {
         var resumed: [SessionPosition]?
         let link: Int
         if let point = hello.resume {
-            guard let found = resumable(point, by: who, presented) else { return refuseResume(slot, who, now: now) }
+            guard let found = resumable(point, by: who, presented),
+                links[found]!.link.canAdopt(limits, features: features)
+            else { return refuseResume(slot, who, now: now) }
             link = found
             // Fenced first: whose the link is must be settled before anybody is welcomed (W-47, C-32, C-38,
             // Specs/hostile.md row 22).
@@ -218,6 +220,7 @@ extension RelayEngine {
             links[link]!.epoch = Epoch(rawValue: links[link]!.epoch.rawValue &+ 1)
             links[link]!.token = grant.digest
             links[link]!.link.adopt(limits, features: features)
+            for handle in links[link]!.handles { rooms.setFeatures(features, handle) }
             attach(link, to: slot, now: now)
             links[link]!.link.confirm(point.positions, now: now)
             resumed = links[link]!.link.positions

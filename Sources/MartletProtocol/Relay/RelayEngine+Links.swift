@@ -172,6 +172,7 @@ extension RelayEngine {
     mutating func deliver(
         _ type: FrameType, _ body: RawSpan, on session: SessionID, _ credit: Int, of slot: Int, now: Instant
     ) throws(LinkError) {
+        guard session != .control else { return try takeControl(type, body, credit, of: slot) }
         guard let membership = links[slot]!.sessions[session] else {
             links[slot]!.link.release(credit, on: session)
             return
@@ -223,23 +224,38 @@ extension RelayEngine {
         links[slot]!.link.release(credit, on: session)
         guard let counter = MessageView.counter(in: body) else { return drop(session, refusal, of: slot) }
         let receipt = Receipt.refused(Receipt.Refusal(counter: counter, code: refusal))
-        _ = links[slot]!.link.send(.receipt, EncodedBody(receipt.encode()), on: session)
+        send(.receipt, EncodedBody(receipt.encode()), on: session, of: slot)
     }
 
-    /// A request: a value that is wrong is answered, a structure that is wrong ends the connection (Specs/hostile.md
-    /// row 14).
+    /// A request in a room: a value that is wrong is answered, a structure that is wrong ends the connection
+    /// (Specs/hostile.md row 14).
     private mutating func ask(
         _ body: RawSpan, _ handle: MemberHandle, _ session: SessionID, of slot: Int, now: Instant
     ) throws(LinkError) {
-        do throws(WireError) {
-            rooms.request(handle, try Request(parsing: body), now: now)
-        } catch {
-            guard error.scope == .frame, let correlation = Request.correlation(in: body) else {
-                throw .peer(error.code)
-            }
-            let refusal = Response(correlation: correlation, status: error.code)
-            _ = links[slot]!.link.send(.response, EncodedBody(refusal.encode()), on: session)
+        switch try ReceivedRequest(parsing: body) {
+        case .valid(let request) where links[slot]!.link.features.contains(.requests):
+            rooms.request(handle, request, now: now)
+        case .valid(let request):
+            answer(Response(correlation: request.correlation, status: .unknownMethod), on: session, of: slot)
+        case .invalid(let response):
+            answer(response, on: session, of: slot)
         }
+    }
+
+    /// What is said on the link's own session: a request for the relay as such, which serves none, or something about a
+    /// request that it never made (S-58).
+    private mutating func takeControl(
+        _ type: FrameType, _ body: RawSpan, _ credit: Int, of slot: Int
+    ) throws(LinkError) {
+        links[slot]!.link.release(credit, on: .control)
+        guard type == .request else { return }
+        // Who takes no answers is not answered for ever.
+        guard hasRoom(slot) else { throw .peer(.slowConsumer) }
+        answer(try ReceivedRequest(parsing: body).declined, on: .control, of: slot)
+    }
+
+    private mutating func answer(_ response: Response, on session: SessionID, of slot: Int) {
+        send(.response, EncodedBody(response.encode()), on: session, of: slot)
     }
 
     /// Keeps what a session says before its room is loaded. Credit bounds messages and requests; receipts have none
@@ -269,7 +285,7 @@ extension RelayEngine {
         guard type == .data || hasRoom(slot), links[slot]!.link.send(type, body, on: session) != .full else {
             return drop(session, .slowConsumer, of: slot)
         }
-        guard let isBulk = links[slot]!.sessions[session]?.isBulk else { return }
+        let isBulk = links[slot]!.sessions[session]?.isBulk ?? false
         links[slot]!.noteQueued(type, body, isBulk: isBulk)
         guard type == .data, links[slot]!.isHolding(bulk: isBulk) else { return }
         for (session, membership) in links[slot]!.sessions.sorted(by: { $0.key < $1.key }) {

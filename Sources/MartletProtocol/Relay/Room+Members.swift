@@ -21,6 +21,7 @@ extension Room {
     ///
     mutating func progressed(_ handle: MemberHandle, _ told: Receipt.Progress, into effects: inout Deque<RoomEffect>) {
         guard let slot = slot(handle), let who = members[slot]?.who else { return }
+        guard members[slot]?.features.contains(.receipts) == true else { return }  // C-23
         let upTo = min(told.upTo, durable)
         guard progress[who.account] != nil || progress.count < Room.maxMarkedAccounts else { return }
         var mine = progress[who.account] ?? Progress()
@@ -63,10 +64,18 @@ extension Room {
     /// Passes typing and the like on to whoever is there; presence is the relay's own to say.
     mutating func whisper(_ handle: MemberHandle, _ transient: Transient, into effects: inout Deque<RoomEffect>) {
         guard let slot = slot(handle), let who = members[slot]?.who else { return }
-        if case .presence = transient.content { return }
+        let feature: Features
+        switch transient.content {
+        case .presence: return
+        case .typing: feature = .presence
+        case .message: feature = []
+        }
+        guard members[slot]?.features.isSuperset(of: feature) == true else { return }  // C-23
         let body = EncodedBody(Transient(transient.content, sender: who.account).encode())
         for (other, member) in members.enumerated() where other != slot {
-            guard let member, !member.isAway, !member.isSuspended else { continue }
+            guard let member, !member.isAway, !member.isSuspended, member.features.isSuperset(of: feature) else {
+                continue
+            }
             effects.append(.sendTransient(member.key, body))
         }
     }

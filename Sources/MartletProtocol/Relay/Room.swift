@@ -183,6 +183,11 @@ struct Room: Sendable {
         pump(slot, into: &effects)
     }
 
+    mutating func setFeatures(_ features: Features, _ handle: MemberHandle) {
+        guard let slot = slot(handle) else { return }
+        members[slot]?.features = features
+    }
+
     mutating func setAway(_ isAway: Bool, _ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
         guard let slot = slot(handle), let account = members[slot]?.who.account else { return }
         let before = presence(of: account)

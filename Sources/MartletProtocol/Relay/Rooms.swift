@@ -111,6 +111,11 @@ public struct Rooms: Sendable {
         with(handle) { $0.setHeldBack(isHeldBack, handle, into: &$1) }
     }
 
+    /// A member's link has agreed on other features.
+    public mutating func setFeatures(_ features: Features, _ handle: MemberHandle) {
+        with(handle) { room, _ in room.setFeatures(features, handle) }
+    }
+
     /// A member's link lost its connection, or has one again.
     public mutating func setAway(_ isAway: Bool, _ handle: MemberHandle) {
         with(handle) { $0.setAway(isAway, handle, into: &$1) }

@@ -66,6 +66,9 @@ import Testing
         #expect(stage.count(.response(request: short, .failed(.deadlineExceeded))) == 1)
         stage.act { $0.start(now: $1) }
         stage.accept()
+        // Before the welcome nobody knows whether the server carries requests (C-23).
+        #expect(stage.log.all(Request.self).isEmpty)
+        stage.welcome()
         let requests = stage.log.all(Request.self)
         #expect(requests.map(\.correlation) == [first, second])
         #expect(requests.map(\.deadline) == [.seconds(8), .seconds(8)])
@@ -162,5 +165,95 @@ import Testing
         #expect(stage.log.last(Response.self) == Response(correlation: 8, status: .refused, reason: "busy"))
         stage.say(CancelRequest(correlation: 8), on: .first)
         #expect(stage.events(in: room).last == .requestCancelled(correlation: 8))
+    }
+
+    // MARK: What a server may ask
+
+    // S-58
+    @Test func `what is asked on the link's own session is answered, and taken as nothing else`() throws {
+        let stage = ClientStage()
+        let room = stage.goOnline(.lobby)
+        let events = stage.events(in: room).count
+        stage.say(Request(correlation: 1, method: .locate, deadline: .seconds(1)))
+        stage.say(Request(correlation: 2, method: .locate, deadline: .seconds(1), recipient: .alice))
+        var nameless = TLVWriter(reserving: 0)
+        nameless.append(.correlation, uint64: 3)
+        stage.say(.request, nameless.bytes)
+        stage.say(Response(correlation: 9, status: .none))
+        stage.say(CancelRequest(correlation: 9))
+        let answers = stage.log.frames.filter { $0.type == .response && $0.header.session == .control }
+        #expect(
+            answers.compactMap { $0.parsed(Response.self) } == [
+                Response(correlation: 1, status: .unknownMethod), Response(correlation: 2, status: .noRecipient),
+                Response(correlation: 3, status: .missingField),
+            ])
+        #expect(stage.events(in: room).count == events)
+        #expect(stage.engine.status.isOnline)
+        stage.say(.request, [])
+        #expect(stage.farewell == .missingField)
+    }
+
+    // S-58
+    @Test func `a request that is wrong, or nobody's, is answered`() throws {
+        let stage = ClientStage()
+        let room = stage.goOnline(.lobby)
+        let events = stage.events(in: room).count
+        var nameless = TLVWriter(reserving: 0)
+        nameless.append(.correlation, uint64: 3)
+        stage.say(.request, nameless.bytes, on: .first)
+        stage.say(Request(correlation: 4, method: .locate, deadline: .seconds(1)), on: .first)
+        #expect(
+            stage.log.all(Response.self) == [
+                Response(correlation: 3, status: .missingField), Response(correlation: 4, status: .missingField),
+            ])
+        #expect(stage.events(in: room).count == events)
+        #expect(stage.engine.status.isOnline)
+    }
+
+    // MARK: Features
+
+    // C-23
+    @Test func `a server that carries no requests is not asked, and cannot ask`() throws {
+        let stage = ClientStage()
+        let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
+        let early = try ask(stage, room)
+        stage.act { $0.start(now: $1) }
+        stage.accept()
+        stage.welcome(features: [.zlib, .receipts, .presence])
+        stage.opened(.first)
+        stage.acknowledge(1)
+        let late = try ask(stage, room)
+        let declined = RequestOutcome.answered(status: .unknownMethod, reason: nil, content: nil)
+        #expect(stage.count(.response(request: early, declined)) == 1)
+        #expect(stage.count(.response(request: late, declined)) == 1)
+        stage.say(Request(correlation: 5, method: .locate, deadline: .seconds(1), sender: .bob), on: .first)
+        #expect(stage.log.all(Response.self) == [Response(correlation: 5, status: .unknownMethod)])
+        #expect(stage.log.all(Request.self).isEmpty)
+        #expect(stage.log.all(CancelRequest.self).isEmpty)
+    }
+
+    // C-23
+    @Test func `without receipts and presence neither is sent nor heard, and the rest is`() throws {
+        let stage = ClientStage()
+        let room = try stage.act { engine, now in try engine.open(.lobby, now: now) }
+        stage.act { $0.start(now: $1) }
+        stage.accept()
+        stage.welcome(features: [])
+        stage.opened(.first)
+        stage.acknowledge(1)
+        let events = stage.events(in: room).count
+        let kind = ContentKind(rawValue: 0xF000)
+        stage.act { $0.setTyping(true, in: room, now: $1) }
+        stage.act { $0.markRead(room, upTo: 5, now: $1) }
+        stage.act { $0.sendTransient(kind, [], in: room, now: $1) }
+        stage.run(for: .seconds(1))
+        #expect(stage.log.all(Transient.self) == [Transient(.message(kind, []))])
+        #expect(stage.log.all(Receipt.self).isEmpty)
+        stage.say(Transient(.typing(true), sender: .bob), on: .first)
+        stage.say(Transient(.presence(.away), sender: .bob), on: .first)
+        stage.say(Receipt.progress(Receipt.Progress(.read, upTo: 1, sender: .bob)), on: .first)
+        #expect(stage.events(in: room).count == events)
+        stage.say(Transient(.message(kind, []), sender: .bob), on: .first)
+        #expect(stage.events(in: room).last == .transient(.bob, kind, []))
     }
 }

@@ -73,6 +73,28 @@ import Testing
         }
     }
 
+    // C-23, C-24, C-32
+    @Test func `row 04 a welcome that takes away what the link had, and the next hello begins anew`() throws {
+        let lower = Limits(maxMessageByteCount: 20_000)
+        for (limits, features) in [(lower, Features.supported), (Limits(), Features([.requests, .receipts]))] {
+            let stage = ClientStage()
+            stage.goOnline(.lobby)
+            stage.end()
+            stage.run(for: .seconds(13))
+            stage.accept()
+            let positions = [SessionID.control, .first].map { SessionPosition(session: $0, received: 1) }
+            stage.welcome(
+                limits: limits, features: features, epoch: 2,
+                resumed: [SessionPosition(session: .control, received: 0), positions[1]])
+            #expect(stage.farewell == .protocolViolation)
+            stage.run(for: .seconds(30))
+            stage.accept()
+            let hello = try #require(stage.log.last(Hello.self))
+            #expect(hello.resume == nil)
+            #expect(stage.log.last(Open.self)?.room == .lobby)
+        }
+    }
+
     // C-60, Specs/hostile.md row 5
     @Test func `row 05 a frame that is never whole`() {
         let stage = ClientStage()
@@ -136,15 +158,6 @@ import Testing
         #expect(stage.events(in: room).dropFirst().first == .gap(1...1))
         #expect(stage.events(in: room).count == 3)
         #expect(stage.engine.status.isOnline)
-    }
-
-    @Test func `row 14 a request of nobody's`() {
-        let stage = ClientStage()
-        stage.goOnline(.lobby)
-        stage.say(
-            Request(correlation: 1, method: .locate, deadline: .seconds(1), recipient: nil, sender: nil, content: nil),
-            on: .first)
-        #expect(stage.farewell == .protocolViolation)
     }
 
     @Test func `row 16 a compressed welcome`() {

@@ -89,6 +89,18 @@ import Testing
         #expect(victim.fault == .controlFlood)
     }
 
+    // W-71
+    @Test func `row 17: it is the last ten seconds that count, however the pings are spread over them`() throws {
+        for milliseconds in [99, 101] {
+            let victim = try Victim()
+            for number in 1...300 {
+                victim.send(.ping, Ping(nonce: UInt64(number)).encode())
+                victim.pair.run(for: .milliseconds(milliseconds))
+            }
+            #expect(victim.fault == (milliseconds == 99 ? .controlFlood : nil))
+        }
+    }
+
     // S-4, Specs/hostile.md row 18
     @Test func `row 18: opening and resetting for its own sake ends the connection`() throws {
         let victim = try Victim()

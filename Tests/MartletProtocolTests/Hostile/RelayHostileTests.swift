@@ -220,6 +220,21 @@ import Testing
         #expect(peer.farewell == .missingField)
     }
 
+    // S-58, Specs/hostile.md row 20
+    @Test func `row 20 a peer that asks and never takes the answers goes, within a megabyte`() throws {
+        let stage = RelayStage()
+        let peer = stage.member("mallory")
+        var correlation: UInt64 = 0
+        while peer.closedAt == nil {
+            correlation += 1
+            peer.say(Request(correlation: correlation, method: .locate, deadline: .seconds(1)))
+            guard let link = stage.link(of: peer)?.link else { break }
+            try #require(link.queued(perFrame: RelayLink.entryByteCount).byteCount <= 1 << 20)
+        }
+        #expect(peer.farewell == .slowConsumer)
+        #expect(correlation > 1000)
+    }
+
     @Test func `row 16 a compressed hello`() throws {
         let stage = RelayStage()
         let peer = try #require(stage.connect())

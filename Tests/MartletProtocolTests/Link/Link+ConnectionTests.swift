@@ -42,6 +42,20 @@ import Testing
         #expect(pair.client.link.flight.inFlight == 0)
     }
 
+    // C-23, C-24
+    @Test func `a link goes on under no lower limits, and not without compression that it had`() {
+        let link = Link(role: .client, limits: Limits(linkWindow: 100_000), features: [.zlib], began: .zero)
+        #expect(link.canAdopt(Limits(linkWindow: 100_000), features: [.zlib]))
+        #expect(link.canAdopt(Limits(linkWindow: 200_000, sessionWindow: 300_000), features: .supported))
+        #expect(!link.canAdopt(Limits(linkWindow: 99_999), features: [.zlib]))
+        #expect(!link.canAdopt(Limits(maxBodyByteCount: 20_000), features: [.zlib]))
+        #expect(!link.canAdopt(Limits(maxMessageByteCount: 20_000), features: [.zlib]))
+        #expect(!link.canAdopt(Limits(sessionWindow: 20_000), features: [.zlib]))
+        #expect(!link.canAdopt(Limits(maxSessions: 255), features: [.zlib]))
+        #expect(!link.canAdopt(Limits(), features: [.requests]))
+        #expect(Link(role: .client, limits: Limits(), features: [], began: .zero).canAdopt(Limits(), features: []))
+    }
+
     // W-35, C-16
     @Test func `what waits goes out right behind the hello, within the early limit`() throws {
         let pair = LinkPair(.reliable)

@@ -126,4 +126,50 @@ import Testing
         #expect(pair.relay.deliveries.map(\.session) == [.control, session])
         #expect(pair.relay.deliveries.map(\.credit) == [3, 3])
     }
+
+    // W-18, S-52
+    @Test func `a transient frame is taken compressed, too`() throws {
+        let pair = LinkPair(.reliable)
+        let session = try pair.open()
+        let plain = [UInt8](repeating: 7, count: 1000)
+        var deflater = Deflater()
+        let compressed = deflater.compress(plain.rawBytes)
+        let packed = try #require(compressed)
+        var header = FrameHeader(type: .transient, session: session, bodyByteCount: UInt32(packed.count))
+        header.compression = .zlib
+        #expect(pair.relay.take(header, packed.rawBytes, now: pair.now) == .handled)
+        #expect(pair.relay.deliveries.map(\.body) == [plain])
+        #expect(pair.relay.deliveries.map(\.credit) == [0])
+        let nowhere = FrameHeader(
+            type: .transient, compression: .zlib, session: SessionID(rawValue: 99), bodyByteCount: header.bodyByteCount)
+        pair.relay.take(nowhere, packed.rawBytes, now: pair.now)
+        #expect(pair.relay.deliveries.count == 1)
+    }
+
+    // S-37
+    @Test func `requests on the link's own session have 64 KiB, and more when they have been taken`() {
+        let pair = LinkPair(.reliable)
+        pair.relay.releases = false
+        for number in 1...20 {
+            let body = EncodedBody(LinkPair.body(number, byteCount: 8192))
+            #expect(pair.client.link.send(.request, body, on: .control) == .queued)
+        }
+        pair.run(for: .seconds(5))
+        #expect(pair.relay.deliveries.count == 8)
+        pair.relay.releases = true
+        pair.relay.releaseAll()
+        pair.run(for: .seconds(5))
+        #expect(pair.relay.deliveries.count == 20)
+        #expect(pair.relay.fault == nil)
+        // Who goes beyond is at fault.
+        let other = LinkPair(.reliable)
+        other.relay.releases = false
+        let piece = LinkPair.body(1, byteCount: 8192)
+        for sequence in UInt32(1)...9 {
+            let header = FrameHeader(type: .request, sequence: sequence, flags: .reliable, bodyByteCount: 8192)
+            other.relay.take(header, piece.rawBytes, now: other.now)
+        }
+        #expect(other.relay.deliveries.count == 8)
+        #expect(other.relay.fault == .peer(.creditExceeded))
+    }
 }

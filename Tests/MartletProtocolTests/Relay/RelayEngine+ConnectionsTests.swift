@@ -133,6 +133,41 @@ import Testing
         ResumePoint(link: welcome.link, token: token ?? welcome.resumeToken, positions: positions)
     }
 
+    // C-23, C-24
+    @Test func `a resume that would lower a limit or end compression is refused, and one that offers more is not`()
+        throws
+    {
+        let stage = RelayStage()
+        let first = try #require(stage.connect())
+        let welcome = try #require(first.greet("alice", limits: Limits(linkWindow: 100_000), features: [.zlib]))
+        first.cut()
+        for (limits, features) in [(Limits(linkWindow: 99_999), Features.zlib), (Limits(), .receipts)] {
+            let peer = try #require(stage.connect())
+            peer.greet("alice", limits: limits, features: features, resume: point(welcome))
+            #expect(peer.log.last(Reject.self)?.notice.code == .resumeRejected)
+            peer.cut()
+        }
+        let peer = try #require(stage.connect())
+        let resumed = try #require(peer.greet("alice", resume: point(welcome)))
+        #expect(resumed.epoch == Epoch(rawValue: 2))
+        #expect(resumed.limits.linkWindow == 1 << 20)
+        #expect(resumed.features == .supported)
+    }
+
+    // C-23
+    @Test func `features that a resume agrees on hold in the rooms from then on`() throws {
+        let stage = RelayStage()
+        let alice = stage.member("alice", of: .lobby)
+        let bob = stage.member("bob", of: .lobby)
+        let welcome = try #require(bob.log.last(Welcome.self))
+        bob.cut()
+        let again = try #require(stage.connect())
+        let positions = [SessionID.control, .first].map { SessionPosition(session: $0, received: 0) }
+        again.greet("bob", features: [.zlib], resume: point(welcome, positions: positions))
+        alice.say(Transient(.typing(true)), on: .first)
+        #expect(again.log.all(Transient.self).isEmpty)
+    }
+
     // W-44, C-32, C-37
     @Test func `a link is resumed with its token, once, and its epoch rises`() throws {
         let stage = RelayStage()

@@ -210,6 +210,55 @@ import Testing
         #expect(large.log.last(Gap.self) == nil)
     }
 
+    // S-58
+    @Test func `what is asked on the link's own session is answered`() throws {
+        let stage = RelayStage()
+        let peer = stage.member("alice", of: .lobby)
+        peer.say(Request(correlation: 1, method: .locate, deadline: .seconds(1)))
+        peer.say(Request(correlation: 2, method: .locate, deadline: .seconds(1), recipient: .bob))
+        var nameless = TLVWriter(reserving: 0)
+        nameless.append(.correlation, uint64: 3)
+        peer.say(.request, nameless.bytes)
+        peer.say(Response(correlation: 9, status: .none))
+        peer.say(CancelRequest(correlation: 9))
+        let answers = peer.log.frames.filter { $0.type == .response && $0.header.session == .control }
+        #expect(
+            answers.compactMap { $0.parsed(Response.self) } == [
+                Response(correlation: 1, status: .unknownMethod), Response(correlation: 2, status: .noRecipient),
+                Response(correlation: 3, status: .missingField),
+            ])
+        #expect(stage.relay.requests.isEmpty)
+        #expect(peer.closedAt == nil)
+        peer.say(.request, [])
+        #expect(peer.farewell == .missingField)
+    }
+
+    // C-23
+    @Test func `without a feature its frames are neither passed on nor sent`() throws {
+        let stage = RelayStage()
+        let plain = try #require(stage.connect())
+        plain.greet("plain", features: [])
+        plain.open(.lobby, on: .first)
+        let alice = stage.member("alice", of: .lobby)
+        let kind = ContentKind(rawValue: 0xF000)
+        alice.text("hello", counter: 1)
+        alice.say(Transient(.typing(true)), on: .first)
+        alice.say(Transient(.message(kind, [])), on: .first)
+        alice.say(
+            Request(correlation: 1, method: .locate, deadline: .seconds(1), recipient: .named("plain")), on: .first)
+        #expect(plain.log.all(Transient.self) == [Transient(.message(kind, []), sender: .alice)])
+        #expect(alice.log.all(Response.self) == [Response(correlation: 1, status: .noRecipient)])
+        let heard = alice.log.frames.count
+        plain.say(Transient(.typing(true)), on: .first)
+        plain.say(Receipt.progress(Receipt.Progress(.read, upTo: 1)), on: .first)
+        plain.say(Request(correlation: 2, method: .locate, deadline: .seconds(1), recipient: .alice), on: .first)
+        #expect(alice.log.frames.count == heard)
+        #expect(plain.log.all(Response.self) == [Response(correlation: 2, status: .unknownMethod)])
+        plain.say(Transient(.message(kind, [])), on: .first)
+        #expect(alice.log.all(Transient.self).last == Transient(.message(kind, []), sender: .named("plain")))
+        #expect(plain.closedAt == nil)
+    }
+
     @Test func `talk goes on while enough bulk waits for a device`() throws {
         let stage = RelayStage()
         let bob = stage.member("bob", of: .lobby)

@@ -1,0 +1,34 @@
+import MartletWire
+import Testing
+
+@testable import MartletProtocol
+
+@Suite struct ReceivedRequestTests {
+    private func received(_ body: [UInt8]) throws(LinkError) -> ReceivedRequest {
+        try ReceivedRequest(parsing: body.rawBytes)
+    }
+
+    // S-58
+    @Test func `a request with a wrong field is answered under its number`() throws {
+        var body = TLVWriter(reserving: 0)
+        body.append(.correlation, uint64: 7)
+        #expect(try received(body.bytes) == .invalid(Response(correlation: 7, status: .missingField)))
+        body.append(.correlation, uint64: 7)
+        #expect(try received(body.bytes) == .invalid(Response(correlation: 7, status: .duplicateField)))
+        #expect(try received(body.bytes).declined.status == .duplicateField)
+    }
+
+    // S-58
+    @Test func `one without a number, or with a wrong structure, is the connection's fault`() {
+        #expect(throws: LinkError.peer(.missingField)) { try received([]) }
+        #expect(throws: LinkError.peer(.malformedTLV)) { try received([1, 2, 3]) }
+    }
+
+    @Test func `who serves nothing says whether it is the method or the recipient that it does not know`() throws {
+        let mine = Request(correlation: 1, method: .locate, deadline: .seconds(1))
+        #expect(try received(mine.encode()) == .valid(mine))
+        #expect(try received(mine.encode()).declined == Response(correlation: 1, status: .unknownMethod))
+        let another = Request(correlation: 2, method: .locate, deadline: .seconds(1), recipient: .bob)
+        #expect(try received(another.encode()).declined == Response(correlation: 2, status: .noRecipient))
+    }
+}
