@@ -82,7 +82,7 @@ docs: deps ## build the reference documentation of the public modules into docs/
 
 coverage: deps ## measure line coverage of the wire and the protocol; fails below 95 %
 	@Scripts/install-dependencies python3
-	@Scripts/coverage
+	@Scripts/coverage --filter $(computing)
 
 simulate: deps ## play whole conversations in virtual bad weather: make simulate SEEDS=1..1000000
 	@$(SWIFT) build --configuration release --quiet --product martlet

@@ -52,6 +52,8 @@ struct DescriptorTests {
         await #expect(processExitsWith: .success) {
             try await withLoop(.platformDefault) { loop in
                 limitDescriptors(to: openDescriptorCount())
+                // One that was closed meanwhile would be one to connect with.
+                while open("/dev/null", O_RDONLY) >= 0 {}
                 let address = SocketAddress(.loopbackV4, port: 9)
                 let endpoint = try Endpoint(host: "127.0.0.1", port: 9)
                 let failure = ConnectFailure(endpoint: endpoint, address: address, error: .tooManyDescriptors)
