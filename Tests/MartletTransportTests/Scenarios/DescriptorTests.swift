@@ -53,7 +53,7 @@ struct DescriptorTests {
             try await withLoop(.platformDefault) { loop in
                 limitDescriptors(to: openDescriptorCount())
                 // One that was closed meanwhile would be one to connect with.
-                while open("/dev/null", O_RDONLY) >= 0 {}
+                while unsafe open("/dev/null", O_RDONLY) >= 0 {}
                 let address = SocketAddress(.loopbackV4, port: 9)
                 let endpoint = try Endpoint(host: "127.0.0.1", port: 9)
                 let failure = ConnectFailure(endpoint: endpoint, address: address, error: .tooManyDescriptors)
