@@ -5,6 +5,9 @@ struct VectorFile {
     var name: String
     var vectors: [JSONValue]
 
+    /// Whether every vector is one direction of a connection; in other files there is more than bytes and frames.
+    var holdsStreams: Bool { vectors.allSatisfy { $0["frames"] != nil } }
+
     /// The files of the package that holds the source file `path`, `levels` folders below its root.
     static func all(besides path: String, levels: Int) throws -> [VectorFile] {
         var root = URL(filePath: path)

@@ -14,6 +14,7 @@ import expected.conversations
 import expected.fields
 import expected.framing
 import expected.handshake
+import expected.links
 import expected.messages
 import expected.sequences
 import expected.sessions
@@ -22,7 +23,8 @@ FOLDER = Path(__file__).resolve().parent.parent / "vectors"
 WIDTH = 120
 HEX = 106
 MODULES = [expected.framing, expected.bodies, expected.handshake, expected.messages, expected.sessions,
-           expected.sequences, expected.conversations, expected.fields, expected.codes]
+           expected.sequences, expected.conversations, expected.fields, expected.codes,
+           expected.links]
 
 
 def written(value, column=0):

@@ -14,6 +14,7 @@ from martlet_body import value_json
 from martlet_frames import BODIES
 from martlet_link import ReceiveWindow, SessionReceiver, whole_sequence
 from martlet_registry import CLIENT, SERVER, ErrorCode, Features, FrameType, WireError
+from martlet_server import Server
 from martlet_wire import HANDSHAKE_MAX_BODY, Receiver, decode
 from vector_bytes import expand
 
@@ -175,6 +176,19 @@ def check_assembled(vector):
     same((reset, failure), (vector.get("reset"), vector.get("error")), "reset and error")
 
 
+def check_link(vector):
+    """A client's frames behind welcome, and what the server refuses of them."""
+    limits = {"maxMessage": 1 << 20, "linkWindow": 1 << 20, "sessionWindow": 262_144, "maxSessions": 255}
+    server, receiver, failure = Server(limits | vector.get("limits", {}), {}), receiver_of({}), None
+    receiver.framer.feed(bytes_of(vector["bytes"]))
+    try:
+        while (frame := receiver.next_bytes()) is not None:
+            server.take(frame.header, frame.body)
+    except WireError as error:
+        failure = error.code.wire_name
+    same((server.resets, failure), (vector.get("resets", []), vector.get("error")), "resets and error")
+
+
 class Conversation:
     """Both directions of a link, over its connections."""
 
@@ -250,7 +264,7 @@ def check_conversation(vector):
 
 
 CHECKS = {"sequences": check_sequence, "windows": check_window, "assembled": check_assembled,
-          "conversations": check_conversation, "resumes": check_conversation}
+          "conversations": check_conversation, "resumes": check_conversation, "links": check_link, "floods": check_link}
 
 
 def check_registries():

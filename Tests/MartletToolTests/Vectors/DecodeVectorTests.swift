@@ -7,13 +7,11 @@ import Testing
 /// What decoding makes of `Specs/vectors`, to which every implementation is held.
 @Suite("Decoding the vectors")
 struct DecodeVectorTests {
-    /// Files that hold something else than one way of a connection.
-    private static let others: Set<String> = ["sequences", "windows", "assembled", "resumes", "conversations"]
     /// Streams of at most so many bytes are read byte by byte, too.
     private static let maxCutByteCount = 1024
 
     private static let files = (try? VectorFile.all(besides: #filePath, levels: 4)) ?? []
-    private static let streams = files.filter { !others.contains($0.name) }
+    private static let streams = files.filter(\.holdsStreams)
     private static let linkNames = ["resumes", "conversations"]
 
     /// A frame in a vector's words.

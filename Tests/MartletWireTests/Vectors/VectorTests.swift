@@ -6,15 +6,13 @@ import Testing
 /// Replays `Specs/vectors`, whose expectations were written from the specification, not from this code.
 @Suite("Vectors")
 struct VectorTests {
-    /// Files that hold something else than streams; sequences and fragments are the link's.
-    private static let others: Set<String> = ["sequences", "windows", "assembled", "resumes", "conversations"]
     /// Streams of at most so many bytes are cut at every place.
     private static let maxCutByteCount = 320
     /// Streams of at most so many bytes are changed in every bit.
     private static let maxFlippedByteCount = 1024
 
     private static let files = (try? VectorFile.all(besides: #filePath, levels: 4)) ?? []
-    private static let streams = files.filter { !others.contains($0.name) }
+    private static let streams = files.filter(\.holdsStreams)
 
     /// What a stream comes to.
     private struct Result: Equatable {
