@@ -111,6 +111,8 @@ extension ClientEngine {
         timers.cancel(.frame)
         credential = .none
         if !flushesOnClose { handshake.removeAll() }
+        if awaitsNewLink { strayHelloUntil = now + ClientEngine.strayHelloLifetime }
+        awaitsNewLink = false
         guard !isStopping else { return finishStop() }
         switch cause {
         case .requested, .replaced: return
@@ -131,6 +133,7 @@ extension ClientEngine {
             features: configuration.features, limits: configuration.limits, device: configuration.device,
             account: configuration.account, credential: credential, agent: configuration.agent, resume: resume)
         handshake.append(.hello, hello.encode())
+        awaitsNewLink = ticket == nil
         link.attach(configuration.carrier, isEarly: true, now: now)
         handOverAll(now: now)
     }
@@ -189,6 +192,7 @@ extension ClientEngine {
         }
         link.adopt(limits, features: features)
         link.confirm(welcome.resumed, now: now)
+        awaitsNewLink = false
         ticket = Ticket(link: welcome.link, token: welcome.resumeToken)
         serverInterval = welcome.heartbeatInterval
         current.epoch = welcome.epoch.rawValue
@@ -204,24 +208,29 @@ extension ClientEngine {
             }
             return sayHello(now: now)
         }
-        note(reject.notice)
+        note(reject.notice, now: now)
         perform(machine.handle(.reject(machine.current), now: now), now: now)
     }
 
     /// The server ends this connection; what it says decides about the next.
     mutating func take(_ goAway: GoAway, now: Instant) {
-        note(goAway.notice)
+        note(goAway.notice, now: now)
         perform(machine.handle(.networkError(machine.current), now: now), now: now)
     }
 
     // What the server says decides when, where and whether to try again (C-43).
-    private mutating func note(_ notice: Notice) {
+    private mutating func note(_ notice: Notice, now: Instant) {
+        awaitsNewLink = false
         current.lastCode = notice.code
         if let target = notice.redirect { redirect = target }
         switch notice.code {
         case .unauthenticated: failure = .unauthenticated
         case .forbidden: failure = .forbidden
         case .revoked: failure = .revoked
+        case .replaced where now < strayHelloUntil:
+            // Perhaps by a hello of our own that came late: the next link ends that one's (C-39).
+            strayHelloUntil = .zero
+            failure = .lost
         case .replaced: failure = .replaced
         case .unsupportedVersion: failure = .unsupportedVersion
         case _ where notice.redirect != nil: failure = .redirected(retryAfter: notice.retryAfter)

@@ -24,6 +24,8 @@ public struct ClientEngine: ~Copyable {
 
     /// From a frame's first byte to its last (C-60, Specs/hostile.md row 5).
     static let frameTimeout: Duration = .seconds(30)
+    /// How long a hello may be under way whose connection has ended: a system goes on sending what it has been given.
+    static let strayHelloLifetime: Duration = .seconds(60)
 
     /// What a resume needs beside the link itself.
     struct Ticket: Sendable {
@@ -49,6 +51,10 @@ public struct ClientEngine: ~Copyable {
     var handshakeConnection = ConnectionID.none
     var isCarrierUp = false
     var isTransmitAsked = false
+    /// Whether the connection's hello asks for a new link and has no answer yet.
+    var awaitsNewLink = false
+    /// Until when such a hello of an earlier connection may still arrive, and begin a link in place of a later one's.
+    var strayHelloUntil = Instant.zero
     var credential = CredentialState.none
     var redirect: String?
     var failure: ConnectionFailure?

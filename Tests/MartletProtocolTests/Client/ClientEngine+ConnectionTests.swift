@@ -136,6 +136,42 @@ import Testing
         #expect(stage.engine.status.state == .connecting(attempt: 1))
     }
 
+    // C-39
+    @Test func `who left a hello without an answer is replaced once by that hello, and then by somebody else`() {
+        let stage = ClientStage()
+        stage.act { $0.start(now: $1) }
+        stage.accept()
+        stage.act { $0.stop(now: $1) }
+        stage.act { $0.start(now: $1) }
+        stage.accept()
+        stage.welcome()
+        stage.say(GoAway(Notice(code: .replaced)))
+        #expect(stage.engine.status.lastFailure == .lost)
+        stage.run(for: .seconds(13))
+        stage.accept()
+        stage.say(Reject(Notice(code: .resumeRejected)))
+        stage.welcome()
+        #expect(stage.engine.status.state == .online)
+        stage.say(GoAway(Notice(code: .replaced)))
+        #expect(stage.engine.status.state == .stopped(.replaced))
+    }
+
+    // C-39
+    @Test(arguments: [true, false])
+    func `a hello that was answered, or long ago, is nobody to be replaced by`(isAnswered: Bool) {
+        let stage = ClientStage()
+        stage.act { $0.start(now: $1) }
+        stage.accept()
+        if isAnswered { stage.say(Reject(Notice(code: .serverBusy))) }
+        stage.act { $0.stop(now: $1) }
+        if !isAnswered { stage.run(for: ClientEngine.strayHelloLifetime) }
+        stage.act { $0.start(now: $1) }
+        stage.accept()
+        stage.welcome()
+        stage.say(GoAway(Notice(code: .replaced)))
+        #expect(stage.engine.status.state == .stopped(.replaced))
+    }
+
     // C-43
     @Test func `a credential is refused once with another try, twice for good`() {
         let stage = ClientStage()

@@ -29,7 +29,7 @@ enum LinkBounds {
     static func check(_ link: Link) {
         let limits = link.limits
         hold(link.control.count <= maxControlFrames, "\(link.control.count) control frames wait")
-        hold(link.sessionCount <= min(limits.maxSessions, Link.maxSessions) + 1, "\(link.sessionCount) sessions")
+        hold(link.sessionCount <= Link.maxSessions, "\(link.sessionCount) sessions")
         hold(link.retired.count <= RetiredSessions.maxCount, "\(link.retired.count) sessions are remembered")
         hold(link.heldByteCount <= limits.linkWindow, "\(link.heldByteCount) bytes are held out of order")
         hold(link.heldByteCount >= 0 && link.assemblingByteCount >= 0, "less than nothing is held")
