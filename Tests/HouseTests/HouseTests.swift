@@ -47,6 +47,10 @@ struct HouseTests {
         expectNone(CitationRule.findings(in: tree))
     }
 
+    @Test func `every requirement is cited by the code that keeps it and by a test`() {
+        expectNone(RequirementRule.findings(in: tree))
+    }
+
     @Test func `the texts and the code list the same numbers and bounds`() {
         expectNone(RegistryRule.findings(in: tree))
         expectNone(RegistryRule.findingsOfTreatment(in: tree))
