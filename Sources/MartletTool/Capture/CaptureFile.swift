@@ -1,8 +1,8 @@
 import Foundation
 import MartletTransport
 
-/// The file that a capture goes to. It never grows beyond a bound, and what cannot be written ends the capture, not
-/// what is captured.
+/// The file that a capture goes to, of one link or of several. It never grows beyond a bound, and what cannot be
+/// written ends the capture, not what is captured.
 final class CaptureFile: Sendable {
     /// The largest file, in bytes.
     static let maxByteCount = 1 << 30
@@ -11,7 +11,7 @@ final class CaptureFile: Sendable {
 
     private struct State {
         var descriptor: Int32
-        var buffer: [UInt8] = []
+        var buffer: [UInt8]
         var byteCount = 0
         var problem: String?
     }
@@ -27,7 +27,7 @@ final class CaptureFile: Sendable {
             throw CommandError(.cannotCreate, "cannot write \(path): \(unsafe String(cString: strerror(errno)))")
         }
         self.path = path
-        state = Guarded(State(descriptor: descriptor))
+        state = Guarded(State(descriptor: descriptor, buffer: PcapWriter.header))
     }
 
     deinit {

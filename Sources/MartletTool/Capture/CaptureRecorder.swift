@@ -10,7 +10,7 @@ struct CaptureRecorder: Sendable {
     let begin: UInt64
     private var connections: [WeakLink.ConnectionNumber: SyntheticTCP] = [:]
     /// What is to be written next.
-    private var unwritten = PcapWriter.header
+    private var unwritten: [UInt8] = []
 
     init(begin: UInt64) {
         self.begin = begin

@@ -16,6 +16,10 @@ enum DemoCommand {
             connection cut again and again, ten times at the least) and two processes, 'martlet send' and 'martlet \
             listen', that carry every line of FILE across. At the end both texts are compared.
             """,
+            """
+            With --capture what passes the link is in the file, and behind it a short conversation over another link, \
+            so that there is a frame of every type.
+            """,
             "Without FILE it sends the licences in \(DemoText.licences). A small file is sent several times over.",
         ],
         exitCodes: [
@@ -54,7 +58,10 @@ enum DemoCommand {
             try Output.print(outcome.view.table(outcome.comparison, lineCount: text.lineCount))
             try Output.print("\n" + verdict(on: outcome))
         }
-        try capture?.finish()
+        if let capture {
+            try await DemoTour(capture: capture).run()
+            try capture.finish()
+        }
         return outcome.isGood ? .success : .failure
     }
 

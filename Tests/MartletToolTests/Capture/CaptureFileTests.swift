@@ -14,7 +14,7 @@ import Testing
             try file.finish()
             file.write([4])
             let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
-            #expect(bytes == Data([1, 2] + [UInt8](repeating: 3, count: 100_000)))
+            #expect(bytes == Data(PcapWriter.header + [1, 2] + [UInt8](repeating: 3, count: 100_000)))
         }
     }
 

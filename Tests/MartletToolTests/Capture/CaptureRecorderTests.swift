@@ -7,7 +7,7 @@ import Testing
     /// What the reader makes of what the recorder wrote: seconds, who sent, flags, payload.
     private func packets(_ recorder: inout CaptureRecorder) throws -> [String] {
         var queue = ByteQueue()
-        queue.append(recorder.takeBytes())
+        queue.append(PcapWriter.header + recorder.takeBytes())
         var reader = PcapReader(magic: 0xA1B2_3C4D)!
         var lines: [String] = []
         while let packet = try reader.next(from: &queue) {

@@ -1,0 +1,133 @@
+import Foundation
+import Martlet
+import MartletProtocol
+import MartletRelay
+import MartletTransport
+import MartletWire
+
+/// A short conversation that has a frame of every type in it, for a capture to show.
+///
+/// A relay that keeps a few messages of one room and lets everybody in but one, a link without trouble, and four
+/// clients, all in this process. Each step waits for what it is about, so nothing depends on how fast it goes.
+struct DemoTour: Sendable {
+    private static let hall = "hall"
+    /// Who is not let in.
+    private static let stranger = "stranger"
+    /// The store has been told so many messages before, and keeps fewer, so that who comes late misses some.
+    private static let toldCount = 5
+    private static let keptCount = 3
+    /// The request that is withdrawn waits so long.
+    private static let patience = Duration.milliseconds(50)
+
+    /// Where the conversation is written.
+    let capture: CaptureFile
+
+    private struct Doorkeeper: Authenticator {
+        func authenticate(_ request: AuthenticationRequest) async throws -> AccountName {
+            if request.account.text == DemoTour.stranger { throw AuthenticationFailure.unauthenticated }
+            return request.account
+        }
+    }
+
+    /// A store with a past, and with no place for a second room.
+    private func store() throws -> InMemoryStore {
+        var bounds = InMemoryStore.Bounds()
+        bounds.maxMessagesPerRoom = Self.keptCount
+        bounds.maxRooms = 1
+        let store = InMemoryStore(bounds: bounds)
+        guard let room = RoomName(Self.hall), let dora = AccountName("dora") else { return store }
+        let device = DeviceID(rawValue: 1)
+        let entries = (1...UInt64(Self.toldCount)).map { number in
+            let said = Message.encodeClient(counter: number, kind: .text, content: Message.textContent("long ago"))
+            let body = Message.encodeRelay(
+                offset: number, acceptedAt: number, sender: dora, device: device, clientBody: said.rawBytes)
+            return LogEntry(
+                offset: number, sender: dora, device: device, counter: number, acceptedAt: number,
+                body: EncodedBody(body))
+        }
+        try store.append(entries, to: room)
+        return store
+    }
+
+    /// Holds the conversation.
+    func run() async throws {
+        let (refusals, refusal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let relay = Relay(
+            configuration: Relay.Configuration(addresses: [SocketAddress(.loopbackV4, port: 0)]),
+            store: try store(), authenticator: Doorkeeper()
+        ) { if case .storeFailed = $0 { refusal.yield() } }
+        let port = try relay.start().first?.port ?? 0
+        let proxy = try WeakProxy(
+            listenOn: SocketAddress(.loopbackV4, port: 0),
+            to: try Endpoint(host: "127.0.0.1", port: port, security: .plain), profile: WeakLinkProfile(), seed: 1,
+            capture: capture)
+        var failure: (any Error)?
+        do { try await converse(at: "martlet://127.0.0.1:\(proxy.port)", refusals) } catch { failure = error }
+        _ = await proxy.stop()
+        await relay.shutdown()
+        if let failure { throw failure }
+    }
+
+    private func converse(at relay: String, _ refusals: AsyncStream<Void>) async throws {
+        try await withClient(Client(to: relay, as: .anonymous("ben"))) { ben in
+            let room = try await ben.open(room: Self.hall)
+            async let answers: Void = answer(room)
+            var configuration = Client.Configuration()
+            configuration.compressesMessages = true
+            try await withClient(Client(to: relay, as: .anonymous("ada"), configuration: configuration)) { ada in
+                try await talk(ada, ben: room)
+                try await enterFullHouse(ada, refusals)
+            }
+            try await withClient(Client(to: relay, as: .anonymous("carl"))) { try await comeLate($0) }
+            await room.close()
+            try await answers
+        }
+        _ = try? await withClient(Client(to: relay, as: .anonymous(Self.stranger))) {
+            try await $0.open(room: Self.hall)
+        }
+    }
+
+    /// Answers who asks for the time, and nobody else.
+    private func answer(_ room: Room) async throws {
+        var unanswered: [RoomRequest] = []
+        for await request in room.requests {
+            if request.method == "time" { try request.respond(text: "noon") } else { unanswered.append(request) }
+        }
+    }
+
+    /// Messages, one of them in fragments, receipts, typing, requests; then a pause, and a look whether all is well.
+    private func talk(_ ada: Client, ben: Room) async throws {
+        let room = try await ada.open(room: Self.hall)
+        room.setTyping(true)
+        _ = try await room.send("hello").accepted()
+        let poem = (0..<4_000).map { "verse \($0 &* $0), " }.joined()
+        let offset = try await room.send(poem).accepted()
+        for try await message in ben.messages where message.offset == offset { break }
+        ben.markRead(upTo: offset)
+        _ = try await room.request("time", to: "ben")
+        do {
+            _ = try await room.request("wait", to: "ben", deadline: Self.patience)
+        } catch MartletError.deadlineExceeded {}
+        room.suspend()
+        _ = try await room.request("head")
+        room.resume()
+        ada.enterBackground()
+        _ = try await room.request("head")
+        ada.enterForeground()
+        _ = try await room.request("head")
+        await room.close()
+    }
+
+    /// A room that the store has no place for.
+    private func enterFullHouse(_ ada: Client, _ refusals: AsyncStream<Void>) async throws {
+        let attic = try await ada.open(room: "attic", options: Room.Options(waitsForRelay: false))
+        for await _ in refusals { break }
+        await attic.close()
+    }
+
+    /// Asks for what is no longer kept, and reads what is.
+    private func comeLate(_ carl: Client) async throws {
+        let room = try await carl.open(room: Self.hall, options: Room.Options(from: .cursor(1)))
+        for try await _ in room.messages { break }
+    }
+}
