@@ -119,6 +119,19 @@ struct TreeRuleTests {
         #expect(RegistryRule.findingsOfTreatment(in: SourceTree([])).count == 1)
     }
 
+    @Test func `a number that the dissector does not name`() {
+        let registry = RegistryRule.Registry(section: "13.4", path: "registry.lua", type: "features")
+        func findings(_ table: String) -> [Finding] {
+            let text = "### 13.4 Features\n| 0 | zlib | a |\n| 1 | requests | b |\n"
+            let files = [SourceFile(RegistryRule.specification, text), SourceFile(registry.path, table)]
+            return RegistryRule.findings(in: SourceTree(files), of: [registry])
+        }
+        let other = "registry.tags = {\n    [1] = \"requests\",\n}\n"
+        #expect(findings("registry.features = {\n    [0] = \"zlib\",\n    [1] = \"requests\",\n}\n" + other) == [])
+        #expect(findings("registry.features = {\n    [0] = \"zlib\",\n}\n" + other).count == 1)
+        #expect(findings("registry.features = {\n    [0] = \"zlib\",\n    [1] = \"request\",\n}\n").count == 2)
+    }
+
     @Test func `a bound that the code does not have`() {
         func findings(_ name: String) -> [Finding] {
             let text = SourceFile("ARCHITECTURE.md", "| name | unit |\n|---|---|\n| `\(name)` | bytes |\n")

@@ -1,0 +1,375 @@
+-- What a body must be (Specs/wire.md §4 and §13): its structure, the fields of its type, the form of each value.
+--
+-- Bodies are Lua strings here. What is wrong comes back as the code's name, the offset in the body, and, for a field of
+-- a message or a request that can be named, the word "message": then only that is refused (§12).
+
+local registry = require("martlet_registry")
+local body = {}
+
+body.maxDepth = 8
+body.maxCount = 1024
+local maxContentCount = 1008
+local maxClientCount = 1020
+local relayTags = { 0x0048, 0x0049, 0x0011, 0x004A }
+
+function body.u16(s, at)
+    local a, b = s:byte(at, at + 1)
+    return a * 256 + b
+end
+
+function body.u32(s, at)
+    local a, b, c, d = s:byte(at, at + 3)
+    return ((a * 256 + b) * 256 + c) * 256 + d
+end
+
+-- A number of 64 bits; exact up to 2^53, which is enough to compare what people look at.
+function body.u64(s, at)
+    return body.u32(s, at) * 4294967296 + body.u32(s, at + 4)
+end
+
+local u16, u32 = body.u16, body.u32
+
+-- -1, 0 or 1: the number of 64 bits at `a` in `s` against that at `b` in `t`.
+local function compare(s, a, t, b)
+    for i = 0, 7 do
+        local x, y = s:byte(a + i), t:byte(b + i)
+        if x ~= y then return x < y and -1 or 1 end
+    end
+    return 0
+end
+
+-- The number of 64 bits at `at` plus a small one, as 8 bytes; nil beyond 2^64.
+local function plus(s, at, number)
+    local low = u32(s, at + 4) + number
+    local high = u32(s, at) + math.floor(low / 4294967296)
+    low = low % 4294967296
+    if high >= 4294967296 then return nil end
+    local bytes = {}
+    for i, word in ipairs({ high, low }) do
+        for j = 0, 3 do bytes[(i - 1) * 4 + j + 1] = math.floor(word / 256 ^ (3 - j)) % 256 end
+    end
+    return string.char((table.unpack or unpack)(bytes))
+end
+
+local zeros, one = ("\0"):rep(8), ("\0"):rep(7) .. "\1"
+
+-- Well-formed UTF-8; a name has no control characters.
+local function isText(s, isName)
+    local i, n = 1, #s
+    while i <= n do
+        local first, second = s:byte(i, i + 1)
+        local size, low, high = 1, 0x80, 0xBF
+        if first >= 0xC2 and first <= 0xDF then
+            size = 2
+        elseif first >= 0xE0 and first <= 0xEF then
+            size = 3
+            if first == 0xE0 then low = 0xA0 elseif first == 0xED then high = 0x9F end
+        elseif first >= 0xF0 and first <= 0xF4 then
+            size = 4
+            if first == 0xF0 then low = 0x90 elseif first == 0xF4 then high = 0x8F end
+        elseif first >= 0x80 then
+            return false
+        end
+        if i + size - 1 > n then return false end
+        if size > 1 and (second < low or second > high) then return false end
+        for at = i + 2, i + size - 1 do
+            local next = s:byte(at)
+            if next < 0x80 or next > 0xBF then return false end
+        end
+        if isName and (first < 0x20 or first == 0x7F or first == 0xC2 and second <= 0x9F) then return false end
+        i = i + size
+    end
+    return true
+end
+
+-- The forms of values: each says whether a value is allowed.
+local function int(size, least, most)
+    return function(v)
+        if #v ~= size then return false end
+        if size == 8 then return least ~= 1 or v ~= zeros end
+        local number = 0
+        for i = 1, size do number = number * 256 + v:byte(i) end
+        return number >= (least or 0) and number <= (most or math.huge)
+    end
+end
+
+local function bytes(least, most)
+    return function(v) return #v >= least and #v <= most end
+end
+
+local function text(least, most)
+    return function(v) return #v >= least and #v <= most and isText(v, false) end
+end
+
+local function name(most)
+    return function(v) return #v >= 1 and #v <= most and isText(v, true) end
+end
+
+local function sessionAck(v)
+    if #v < 18 or (#v - 18) % 16 ~= 0 or #v > 18 + 32 * 16 then return false end
+    -- A range that touched what came before it would begin here.
+    local floor = plus(v, 3, 1)
+    for at = 19, #v, 16 do
+        if not floor or compare(v, at, floor, 1) <= 0 or compare(v, at + 8, v, at) < 0 then return false end
+        floor = v:sub(at + 8, at + 15)
+    end
+    return true
+end
+
+local function acceptedRun(v)
+    if #v ~= 20 then return false end
+    local count = u32(v, 9)
+    if v:sub(1, 8) == zeros or count == 0 then return false end
+    if not plus(v, 1, count - 1) or not plus(v, 13, count - 1) then return false end
+    return v:sub(13, 20) ~= zeros or count == 1
+end
+
+local u64 = int(8)
+local account = name(128)
+local forms = {
+    code = int(2), reason = text(0, 256), retryAfter = int(4), redirect = text(1, 512), spokenVersion = int(2),
+    features = u64, device = u64, account = account, credential = bytes(0, 4096), agent = text(0, 128), link = u64,
+    resumeToken = bytes(32, 32), sessionPosition = bytes(10, 10), epoch = int(4), resumeLifetime = int(4),
+    heartbeatInterval = int(4), maxBody = int(4, 17408), maxMessage = int(4, 16384), linkWindow = int(4, 17408),
+    sessionWindow = int(4, 17408), maxSessions = int(2, 1), echo = bytes(8, 8), linkCredit = u64,
+    sessionAck = sessionAck, nonce = u64, creditUsed = u64, counter = int(8, 1), kind = int(2), timeToLive = int(4),
+    offset = int(8, 1), acceptedAt = u64, sender = account, room = account, sessionKind = int(1, 0, 3), cursor = u64,
+    head = u64, first = u64, member = account, tail = int(4), session = int(2, 1), noLocal = int(1, 0, 1),
+    acceptedRun = acceptedRun, receiptKind = int(1, 1, 3), upTo = u64, correlation = u64, method = name(64),
+    deadline = int(4), recipient = account, status = int(2), presence = int(1, 0, 2), typing = int(1, 0, 1),
+}
+
+-- The fields of each type: "name" is needed, "name?" may be missing, "name*N" repeats up to N times, "name+N" too but
+-- comes once at least.
+local layouts = {
+    data = "counter kind content timeToLive? offset? acceptedAt? device? sender?",
+    transient = "typing? presence? kind? content? sender?",
+    ack = "linkCredit sessionAck*256 echo?",
+    receipt = "receiptKind upTo? sender? device? counter? code? reason?",
+    accepted = "acceptedRun+256",
+    gap = "first upTo",
+    ping = "nonce",
+    pong = "nonce echo",
+    hello = "spokenVersion+16 features limits device account credential? agent? resume?",
+    welcome = "spokenVersion features limits account link resumeToken epoch resumeLifetime heartbeatInterval? resume?",
+    reject = "code reason? retryAfter? redirect? spokenVersion*16",
+    goaway = "code reason? retryAfter? redirect? spokenVersion*16",
+    open = "room sessionKind cursor tail? noLocal?",
+    opened = "head first member*256",
+    close = "code? reason?",
+    reset = "session code reason? creditUsed?",
+    suspend = "",
+    resume = "cursor?",
+    request = "correlation method deadline recipient? sender? content?",
+    response = "correlation status reason? content?",
+    cancel = "correlation",
+    ["limits of hello"] = "maxBody maxMessage linkWindow sessionWindow maxSessions",
+    ["limits of welcome"] = "maxBody maxMessage linkWindow sessionWindow maxSessions",
+    ["resume of hello"] = "link resumeToken sessionPosition*256",
+    ["resume of welcome"] = "sessionPosition*256",
+}
+
+local function parsed(layout)
+    local rows = {}
+    for word in layout:gmatch("%S+") do
+        local field, mark, most = word:match("^(%a+)([?*+]?)(%d*)$")
+        rows[registry.tag[field]] = {
+            name = field, least = (mark == "?" or mark == "*") and 0 or 1, most = tonumber(most) or 1,
+            repeats = most ~= "",
+        }
+    end
+    return rows
+end
+
+local rules = {}
+for key, layout in pairs(layouts) do rules[key] = parsed(layout) end
+
+function body.isContainer(tag)
+    local low = tag % 0x8000
+    return low >= 0x0100 and low <= 0x01FF
+end
+
+-- The TLVs right in s[from, to): a list of { tag, at, length }, `at` where the value begins, all from 1. The structure
+-- must have been checked.
+function body.level(s, from, to)
+    local fields = {}
+    local at = from
+    while at < to do
+        local tag, length = u16(s, at), u32(s, at + 2)
+        fields[#fields + 1] = { tag = tag, at = at + 6, length = length }
+        at = at + 6 + length
+    end
+    return fields
+end
+
+-- Checks the structure (§4.1 to §4.3) and counts the TLVs. One loop: the depth of the input costs no stack.
+local function walk(s, from, to)
+    local ends, count, at = { to }, 0, from
+    while true do
+        while at == ends[#ends] do
+            ends[#ends] = nil
+            if #ends == 0 then return nil, count end
+        end
+        local limit = ends[#ends]
+        if limit - at < 6 then return "malformedTLV", at - 1 end
+        local tag, length = u16(s, at), u32(s, at + 2)
+        if length > limit - at - 6 then return "malformedTLV", at - 1 end
+        count = count + 1
+        if count > body.maxCount then return "tooManyTLVs", at - 1 end
+        at = at + 6
+        if body.isContainer(tag) then
+            if #ends > body.maxDepth then return "tlvTooDeep", at - 7 end
+            ends[#ends + 1] = at + length
+        else
+            at = at + length
+        end
+    end
+end
+
+-- The first field of a tag; of a level.
+function body.find(fields, tagName)
+    for _, field in ipairs(fields) do
+        if field.tag == registry.tag[tagName] then return field end
+    end
+end
+
+-- Checks what a content holds (W-27, W-63).
+local function checkContent(s, content, kind)
+    local _, count = walk(s, content.at, content.at + content.length)
+    if count > maxContentCount then return "tooManyTLVs", content.at - 1 end
+    if kind ~= registry.contentKindText then return nil end
+    local found
+    for _, field in ipairs(body.level(s, content.at, content.at + content.length)) do
+        if field.tag == registry.tag.text then
+            if found then return "duplicateField", field.at - 7 end
+            found = field
+        end
+    end
+    if not found then return "missingField", content.at - 1 end
+    if found.length < 1 or not isText(s:sub(found.at, found.at + found.length - 1)) then
+        return "invalidValue", found.at - 1
+    end
+end
+
+registry.contentKindText = 0x1001
+
+-- Checks one level by its layout; `key` names it. Gives what was found, by name.
+local function checkLevel(s, key, from, to)
+    local seen = {}
+    local rows = rules[key]
+    for _, field in ipairs(body.level(s, from, to)) do
+        local row = rows[field.tag]
+        local at = field.at - 7
+        if not row then
+            if field.tag >= 0x8000 then return nil, "unknownCritical", at end
+        else
+            local count = (seen[row.name] and seen[row.name].count or 0) + 1
+            if count > row.most then return nil, row.repeats and "tooManyTLVs" or "duplicateField", at end
+            local form = forms[row.name]
+            if form and not form(s:sub(field.at, field.at + field.length - 1)) then
+                return nil, "invalidValue", at
+            end
+            seen[row.name] = seen[row.name] or field
+            seen[row.name].count = count
+            if row.name == "sessionPosition" then
+                seen.positions = seen.positions or {}
+                local session = u16(s, field.at)
+                if seen.positions[session] then return nil, "duplicateField", at end
+                seen.positions[session] = true
+            end
+        end
+    end
+    for _, row in pairs(rows) do
+        if row.least > 0 and not seen[row.name] then return nil, "missingField", from - 1 end
+    end
+    return seen
+end
+
+-- Rules between the fields of a type.
+local checks = {}
+
+function checks.data(s, seen, sender, count)
+    local relayed = 0
+    for _, tag in ipairs(relayTags) do
+        if seen[registry.tags[tag]] then relayed = relayed + 1 end
+    end
+    if relayed == 0 and count > maxClientCount then return "tooManyTLVs", 0 end
+    if relayed ~= 0 and relayed ~= 4 then return "invalidValue", 0 end
+    if sender and relayed ~= (sender == "server" and 4 or 0) then return "invalidValue", 0 end
+    return checkContent(s, seen.content, u16(s, seen.kind.at))
+end
+
+function checks.transient(s, seen)
+    local said = (seen.typing and 1 or 0) + (seen.presence and 1 or 0) + ((seen.kind or seen.content) and 1 or 0)
+    if said > 1 then return "invalidValue", 0 end
+    if said == 0 or (seen.kind == nil) ~= (seen.content == nil) then return "missingField", 0 end
+    if seen.content then return checkContent(s, seen.content, u16(s, seen.kind.at)) end
+end
+
+function checks.receipt(s, seen)
+    local kind = s:byte(seen.receiptKind.at)
+    if kind == 3 and not (seen.counter and seen.code) or kind ~= 3 and not seen.upTo then return "missingField", 0 end
+end
+
+function checks.ack(s)
+    local sessions = {}
+    for _, field in ipairs(body.level(s, 1, #s + 1)) do
+        if field.tag == registry.tag.sessionAck then
+            local session = u16(s, field.at)
+            if sessions[session] then return "protocolViolation", field.at - 7 end
+            sessions[session] = true
+        end
+    end
+end
+
+function checks.gap(s, seen)
+    if compare(s, seen.first.at, one, 1) < 0 or compare(s, seen.upTo.at, s, seen.first.at) < 0 then
+        return "invalidValue", 0
+    end
+end
+
+local function checkContentOf(s, seen)
+    if seen.content then return checkContent(s, seen.content, nil) end
+end
+checks.request, checks.response = checkContentOf, checkContentOf
+
+local function checkContainers(kind)
+    return function(s, seen)
+        for _, container in ipairs({ "limits", "resume" }) do
+            local field = seen[container]
+            if field then
+                local _, code, at = checkLevel(s, container .. " of " .. kind, field.at, field.at + field.length)
+                if code then return code, at end
+            end
+        end
+    end
+end
+checks.hello, checks.welcome = checkContainers("hello"), checkContainers("welcome")
+
+-- By what a message or a request is refused alone.
+local namedBy = { data = "counter", request = "correlation" }
+
+-- Whether a fault is a field's: 0x04xx.
+local function isOfField(code) return registry.code[code] >= 0x0400 end
+
+-- Checks a whole body. Gives nil, or the code's name, the offset, and "message" when only that is refused.
+function body.check(typeName, s, sender)
+    local code, at = walk(s, 1, #s + 1)
+    if code then return code, at end
+    local count = at
+    local seen
+    seen, code, at = checkLevel(s, typeName, 1, #s + 1)
+    if seen and checks[typeName] then code, at = checks[typeName](s, seen, sender, count) end
+    if not code then return nil end
+    if typeName == "hello" and isOfField(code) then code = "invalidHello" end
+    if isOfField(code) and namedBy[typeName] then
+        local field = body.find(body.level(s, 1, #s + 1), namedBy[typeName])
+        if field and forms[namedBy[typeName]](s:sub(field.at, field.at + field.length - 1)) then
+            return code, at, "message"
+        end
+        if typeName == "data" then return code, at, "session" end
+    end
+    return code, at
+end
+
+return body

@@ -1,0 +1,139 @@
+-- The filter names of everything that Wireshark shows, and its expert information.
+
+local registry = require("martlet_registry")
+local fields = {}
+
+local codes, typeNames, kindNames = registry.codes, registry.types, registry.kinds
+local priorities = { [0] = "urgent", "high", "normal", "low" }
+local compressions = { [0] = "none", "zlib", "sharedDeflate" }
+local choices = {
+    sessionKind = { [0] = "chat", "media", "signaling", "file" }, receiptKind = { "delivered", "read", "refused" },
+    presence = { [0] = "left", "online", "away" }, typing = { [0] = "no", "yes" }, noLocal = { [0] = "no", "yes" },
+    code = codes, status = codes, kind = kindNames,
+}
+local f = {
+    magic = ProtoField.uint32("martlet.magic", "Magic", base.HEX),
+    version = ProtoField.uint16("martlet.version", "Version", base.HEX),
+    major = ProtoField.uint8("martlet.version.major", "Major"),
+    minor = ProtoField.uint8("martlet.version.minor", "Minor"),
+    type = ProtoField.uint16("martlet.type", "Type", base.HEX, typeNames),
+    seq = ProtoField.uint32("martlet.seq", "Sequence"),
+    whole = ProtoField.double("martlet.seq.whole", "Whole sequence"),
+    timestamp = ProtoField.uint32("martlet.timestamp", "Timestamp, ms since the link began"),
+    flags = ProtoField.uint8("martlet.flags", "Flags", base.HEX),
+    reliable = ProtoField.bool("martlet.flags.reliable", "Reliable", 8, nil, 0x01),
+    more = ProtoField.bool("martlet.flags.moreFragments", "More fragments", 8, nil, 0x02),
+    ackNow = ProtoField.bool("martlet.flags.ackNow", "Ack now", 8, nil, 0x04),
+    checksummed = ProtoField.bool("martlet.flags.checksummed", "Checksummed", 8, nil, 0x08),
+    priority = ProtoField.uint8("martlet.flags.priority", "Priority", base.DEC, priorities, 0x30),
+    reserved = ProtoField.uint8("martlet.flags.reserved", "Reserved", base.HEX, nil, 0xC0),
+    compression = ProtoField.uint8("martlet.compression", "Compression", base.DEC, compressions),
+    session = ProtoField.uint16("martlet.session", "Session"),
+    length = ProtoField.uint32("martlet.length", "Body length"),
+    checksum = ProtoField.uint32("martlet.checksum", "Checksum", base.HEX),
+    checksumStatus = ProtoField.uint8(
+        "martlet.checksum.status", "Checksum status", base.DEC, { [0] = "bad", "good", "not checked" }),
+    body = ProtoField.bytes("martlet.body", "Body"),
+    from = ProtoField.string("martlet.from", "From"),
+    link = ProtoField.string("martlet.link", "Link"),
+    room = ProtoField.string("martlet.room", "Room"),
+    error = ProtoField.uint16("martlet.error", "Malformed", base.HEX, codes),
+    errorAt = ProtoField.uint32("martlet.error.at", "Malformed at byte of the body"),
+    refused = ProtoField.uint16("martlet.refused", "Refused", base.HEX, codes),
+    again = ProtoField.bool("martlet.again", "Sequence was there before"),
+    missing = ProtoField.uint32("martlet.missing", "Sequences before it not seen"),
+    part = ProtoField.uint32("martlet.fragment", "Fragment"),
+    wholeIn = ProtoField.framenum("martlet.reassembled.in", "Whole message in", base.NONE, frametype.NONE),
+    fragmentIn = ProtoField.framenum("martlet.fragment.in", "Fragment in", base.NONE, frametype.NONE),
+    fragments = ProtoField.uint32("martlet.fragments", "Fragments"),
+    tag = ProtoField.uint16("martlet.tlv.tag", "Tag", base.HEX, registry.tags),
+    tagLength = ProtoField.uint32("martlet.tlv.length", "Length"),
+    unknown = ProtoField.bytes("martlet.tlv.value", "Value"),
+}
+
+-- A field for each tag. What is made of several integers has one for each, too.
+local sizes = {
+    u8 = ProtoField.uint8, u16 = ProtoField.uint16, u32 = ProtoField.uint32, u64 = ProtoField.uint64,
+    text = ProtoField.string, bytes = ProtoField.bytes,
+}
+local shapes = {}
+registry.shapes = shapes
+for shape, names in pairs({
+    u8 = "sessionKind noLocal receiptKind presence typing",
+    u16 = "code spokenVersion maxSessions kind session status",
+    u32 = "retryAfter epoch resumeLifetime heartbeatInterval maxBody maxMessage linkWindow sessionWindow timeToLive "
+        .. "tail deadline",
+    u64 = "features device link linkCredit nonce creditUsed counter offset acceptedAt cursor head first upTo "
+        .. "correlation",
+    text = "reason redirect account agent sender room member method recipient text name mediaType",
+    bytes = "credential resumeToken sessionPosition echo sessionAck acceptedRun limits resume content data chunk",
+}) do
+    for name in names:gmatch("%S+") do shapes[name] = shape end
+end
+local hexadecimal = { spokenVersion = true, features = true, device = true, link = true, nonce = true }
+local tagFields = {}
+for number, name in pairs(registry.tags) do
+    local shape = shapes[name] or "bytes"
+    local isNumber = shape ~= "text" and shape ~= "bytes"
+    local filter = "martlet.tlv." .. name
+    tagFields[number] = isNumber
+        and sizes[shape](filter, name, (hexadecimal[name] or choices[name] == codes or choices[name] == kindNames)
+            and base.HEX or base.DEC, choices[name])
+        or sizes[shape](filter, name)
+    f["tag " .. name] = tagFields[number]
+end
+local parts = {
+    sessionPosition = { { "session", 2 }, { "received", 8 } },
+    echo = { { "timestamp", 4 }, { "held", 4 } },
+    sessionAck = { { "session", 2 }, { "cumulative", 8 }, { "credit", 8 } },
+    acceptedRun = { { "counter", 8 }, { "count", 4 }, { "offset", 8 } },
+    chunk = { { "offset", 8 }, { "total", 8 } },
+    range = { { "first", 8 }, { "last", 8 } },
+}
+local partFields = {}
+for name, list in pairs(parts) do
+    local prefix = "martlet.tlv." .. (name == "range" and "sessionAck.range" or name) .. "."
+    for i, part in ipairs(list) do
+        local make = part[2] == 2 and ProtoField.uint16 or part[2] == 4 and ProtoField.uint32 or ProtoField.uint64
+        partFields[name .. i] = make(prefix .. part[1], part[1])
+        f["part " .. name .. i] = partFields[name .. i]
+    end
+end
+local featureFields = {}
+for bit, name in pairs(registry.features) do
+    featureFields[bit] = ProtoField.bool("martlet.feature." .. name, name)
+    f["feature " .. name] = featureFields[bit]
+end
+fields.all = f
+
+-- Expert information: one for each code that the bytes themselves can earn, and a few remarks.
+
+local raised = [[badMagic unsupportedVersion frameTooLarge expectedHello badChecksum reservedBits unknownCritical
+    malformedTLV tlvTooDeep tooManyTLVs inflateLimit inflateFailed compressionNotAllowed protocolViolation invalidHello
+    messageTooLarge invalidValue missingField duplicateField]]
+local experts, refusals, allExperts = {}, {}, {}
+local function expert(name, text, group, severity)
+    local made = ProtoExpert.new("martlet.expert." .. name, text, group, severity)
+    allExperts[name] = made
+    return made
+end
+for name in raised:gmatch("%S+") do
+    experts[name] = expert(
+        name, "Malformed: " .. name .. "; the rest of this way cannot be read", PI_MALFORMED, PI_ERROR)
+    refusals[name] = expert("refused." .. name, "Refused: " .. name, PI_PROTOCOL, PI_WARN)
+end
+local remarks = {
+    checksum = expert("checksum", "The checksum differs", PI_CHECKSUM, PI_ERROR),
+    unknown = expert("unknown", "An unknown type, which is skipped", PI_UNDECODED, PI_NOTE),
+    unknownTag = expert("unknownTag", "An unknown tag", PI_UNDECODED, PI_CHAT),
+    again = expert("again", "Sent again: the sequence was there before", PI_SEQUENCE, PI_NOTE),
+    missing = expert("missing", "Sequences before this one were not seen", PI_SEQUENCE, PI_NOTE),
+    dead = expert("dead", "Not read: this way was malformed before", PI_UNDECODED, PI_WARN),
+    inside = expert("inside", "Not read: the capture begins inside this way", PI_UNDECODED, PI_NOTE),
+    said = expert("said", "An error is said", PI_RESPONSE_CODE, PI_NOTE),
+}
+fields.experts = allExperts
+fields.malformed, fields.refused, fields.remarks = experts, refusals, remarks
+fields.tags, fields.parts, fields.layouts, fields.features = tagFields, partFields, parts, featureFields
+
+return fields
