@@ -46,7 +46,7 @@ crowd: deps ## let 2,000 clients talk in 100 rooms and check that everybody got 
 	@Scripts/crowd $(CLIENTS)
 
 test: deps lint ## lint, build with warnings as errors and run every test
-	@Scripts/install-dependencies python3
+	@Scripts/install-dependencies python3 tshark
 	@$(SWIFT) build --build-tests --quiet
 	@$(SWIFT) test --skip-build --quiet --disable-xctest --filter $(computing)
 	@$(SWIFT) test --skip-build --quiet --disable-xctest --skip $(computing)
@@ -55,6 +55,7 @@ test: deps lint ## lint, build with warnings as errors and run every test
 	@Specs/reference/test_completeness.py
 	@Specs/reference/test_flips.py
 	@Specs/reference/test_example.py
+	@Specs/wireshark/test .build/debug/martlet
 	@Specs/reference/differential.py --quiet --frames 8000 .build/debug/MartletDifferential
 	@Scripts/stranger .build/debug/martlet
 	@$(MAKE) --no-print-directory replay
