@@ -1,0 +1,87 @@
+import MartletWire
+import Testing
+
+@testable import MartletTool
+
+/// Nothing that an input holds makes decoding trap, hang, or show a frame that is not there.
+@Suite struct DecodeHostileTests {
+    private static let rounds = 300
+
+    /// A small conversation with fragments, compression and a resume.
+    private static let packets: [[UInt8]] = {
+        var packets: [[UInt8]] = []
+        let body = text(String(repeating: "long ", count: 400)).encode()
+        for number: UInt64 in 1...2 {
+            var connection = SyntheticTCP(from: Packets.client, to: Packets.server, seed: number)
+            packets += connection.open()
+            let frames = [
+                (0, frame(Handshake.hello(resuming: number == 2))), (1, frame(Handshake.welcome(resumed: number == 2))),
+                (0, frame(Handshake.open(), session: 1, sequence: 1)),
+                (0, frame(text("-"), session: 1, sequence: 2, more: true, body: Array(body[..<900]))),
+                (0, frame(text("-"), session: 1, sequence: 3, body: Array(body[900...]))),
+                (1, frame(text(String(repeating: "a", count: 99)), session: 1, sequence: 1, compressed: true)),
+            ]
+            for (index, bytes) in frames { packets += connection.send(bytes.rawBytes, from: index) }
+            packets += connection.end(0) + connection.reset()
+        }
+        return packets
+    }()
+
+    private func decode(_ bytes: [UInt8], _ format: Decoder.Format = .auto) -> Heard {
+        let heard = Heard()
+        var text = DecodeText(isVerbose: true, showsSecrets: true)
+        let decoder = Decoder(Decoder.Options(format: format)) { event in
+            heard.hear(event)
+            for line in text.lines(event) { #expect(!line.contains("\n")) }
+            #expect(!DecodeJSON.line(event, showingSecrets: true).text.contains("\n"))
+        }
+        do throws(CaptureError) {
+            try decoder.feed(bytes)
+            try decoder.finish()
+        } catch { #expect(!error.problem.isEmpty) }
+        return heard
+    }
+
+    @Test func `the conversation itself decodes`() {
+        #expect(decode(Packets.pcap(Self.packets)).frames.count == 12)
+    }
+
+    @Test(arguments: [UInt64](1...4))
+    func `captures with bits that flipped`(seed: UInt64) {
+        var random = Seeded(seed: seed)
+        let file = Packets.pcap(Self.packets)
+        for _ in 0..<Self.rounds / 10 {
+            var bytes = file
+            for _ in 0..<Int.random(in: 1...20, using: &random) {
+                bytes[Int.random(in: 4..<bytes.count, using: &random)] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+            }
+            #expect(decode(bytes).frames.count <= 12)
+        }
+    }
+
+    @Test func `packets in any order, some of them missing`() {
+        var random = Seeded(seed: 5)
+        for _ in 0..<Self.rounds / 10 {
+            let packets = Self.packets.shuffled(using: &random).dropLast(Int.random(in: 0...9, using: &random))
+            #expect(decode(Packets.pcap(Array(packets))).frames.count <= 12)
+        }
+    }
+
+    @Test func `bytes that are nothing`() {
+        var random = Seeded(seed: 6)
+        let starts: [[UInt8]] = [
+            [], [0xA1, 0xB2, 0xC3, 0xD4], [0x0A, 0x0D, 0x0D, 0x0A],
+            [0x0A, 0x0D, 0x0D, 0x0A, 0, 0, 0, 28, 0x1A, 0x2B, 0x3C, 0x4D],
+            [0x8D, 0x4D, 0x52, 0x54, 1], Array("8d4d".utf8),
+        ]
+        for start in starts {
+            for format in Decoder.Format.allCases {
+                for _ in 0..<Self.rounds / 30 {
+                    let count = Int.random(in: 0...600, using: &random)
+                    let bytes = start + (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
+                    #expect(decode(bytes, format).frames.isEmpty)
+                }
+            }
+        }
+    }
+}
