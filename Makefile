@@ -21,7 +21,7 @@ sources := Sources Tests Package.swift Fuzz/Sources Fuzz/Package.swift
 # Tests that only compute; apart, they do not keep those waiting that have a peer on a socket.
 computing := '^(MartletWire|MartletProtocol|House)Tests'
 
-.PHONY: help deps build demo scenarios crowd test differential lint format docs coverage simulate tsan asan model \
+.PHONY: help deps build demo dissect scenarios crowd test differential lint format docs coverage simulate tsan asan model \
 	replay fuzz fuzz-keep
 
 help: ## list the targets
@@ -36,6 +36,12 @@ build: deps ## build everything for release
 demo: deps ## build the tool and show a conversation: make demo FILE=picture.png
 	@$(SWIFT) build --configuration release --quiet --product martlet
 	@.build/release/martlet demo $(if $(FILE),"$(FILE)")
+
+dissect: deps ## let tshark read what passes in the demo: nothing malformed, every type of frame
+	@Scripts/install-dependencies python3 tshark
+	@$(SWIFT) build --configuration release --quiet --product martlet
+	@.build/release/martlet demo --capture .build/demo.pcap
+	@Specs/wireshark/test --verbose .build/release/martlet .build/demo.pcap
 
 scenarios: deps ## run the conversations between real processes over bad networks, and compare the files
 	@$(SWIFT) build --configuration release --quiet --product martlet
