@@ -9,6 +9,8 @@ final class HonestPair {
     private let clients: [VirtualClient]
     private let rooms: [RoomID]
     private var lines: [[String]] = [[], []]
+    /// What each has heard of the other so far, among how many messages.
+    private var heard = [(lines: 0, messages: 0), (lines: 0, messages: 0)]
 
     init(in world: VirtualWorld, carrier: Carrier) {
         self.world = world
@@ -58,8 +60,12 @@ final class HonestPair {
         }
     }
 
+    /// Counts on from where it stopped: it is asked at every event.
     private func heardCount(_ index: Int) -> Int {
         let other = AccountName(index == 0 ? "bob" : "alice")
-        return (clients[index].received[rooms[index]] ?? []).count { $0.message.relay?.sender == other }
+        let messages = clients[index].received[rooms[index]] ?? []
+        heard[index].lines += messages[heard[index].messages...].count { $0.message.relay?.sender == other }
+        heard[index].messages = messages.count
+        return heard[index].lines
     }
 }
