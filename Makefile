@@ -21,8 +21,8 @@ sources := Sources Tests Package.swift Fuzz/Sources Fuzz/Package.swift
 # Tests that only compute; apart, they do not keep those waiting that have a peer on a socket.
 computing := '^(MartletWire|MartletProtocol|House)Tests'
 
-.PHONY: help deps build demo dissect scenarios crowd test differential lint format docs coverage simulate tsan asan model \
-	replay fuzz fuzz-keep
+.PHONY: help deps build demo dissect scenarios crowd test differential lint format docs coverage simulate tsan asan \
+	model replay fuzz fuzz-keep
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
