@@ -77,12 +77,18 @@ static int32_t make_non_blocking(int32_t descriptor) {
 }
 #endif
 
-int32_t martlet_socket(int32_t family) {
+int32_t martlet_socket(int32_t family, int32_t multipath) {
     int domain = family == 4 ? AF_INET : AF_INET6;
 #ifdef __linux__
-    int descriptor = socket(domain, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int type = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
+#ifndef IPPROTO_MPTCP
+#define IPPROTO_MPTCP 262
+#endif
+    int descriptor = multipath ? socket(domain, type, IPPROTO_MPTCP) : -1;
+    if (descriptor < 0) descriptor = socket(domain, type, 0);
     return descriptor < 0 ? -errno : descriptor;
 #else
+    (void)multipath;
     int descriptor = socket(domain, SOCK_STREAM, 0);
     return descriptor < 0 ? -errno : make_non_blocking(descriptor);
 #endif
@@ -103,6 +109,16 @@ void martlet_socket_configure(int32_t descriptor, struct martlet_socket_options 
 #elif defined(TCP_RXT_CONNDROPTIME)
     if (options.user_timeout_milliseconds >= 0)
         set(descriptor, IPPROTO_TCP, TCP_RXT_CONNDROPTIME, (options.user_timeout_milliseconds + 999) / 1000);
+#endif
+#ifdef TCP_THIN_LINEAR_TIMEOUTS
+    if (options.linear_timeouts) set(descriptor, IPPROTO_TCP, TCP_THIN_LINEAR_TIMEOUTS, 1);
+#endif
+#ifdef __linux__
+#ifndef TCP_RTO_MAX_MS
+#define TCP_RTO_MAX_MS 44  // Linux 6.15
+#endif
+    if (options.max_retransmission_timeout_milliseconds >= 0)
+        set(descriptor, IPPROTO_TCP, TCP_RTO_MAX_MS, options.max_retransmission_timeout_milliseconds);
 #endif
     if (options.send_buffer >= 0) set(descriptor, SOL_SOCKET, SO_SNDBUF, options.send_buffer);
     if (options.receive_buffer >= 0) set(descriptor, SOL_SOCKET, SO_RCVBUF, options.receive_buffer);
@@ -155,6 +171,20 @@ int32_t martlet_socket_error(int32_t descriptor) {
     socklen_t length = sizeof pending;
     if (getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &pending, &length) != 0) return -errno;
     return -pending;
+}
+
+int32_t martlet_socket_stalled(int32_t descriptor) {
+#ifdef __linux__
+    struct tcp_info info = {0};
+    socklen_t length = sizeof info;
+    if (getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return -errno;
+    // A probe of the tail is counted as under way again, not as a timeout; a slow path has acknowledgements.
+    return info.tcpi_unacked > 0 && (info.tcpi_retransmits > 0 || info.tcpi_retrans > 0)
+        && info.tcpi_last_ack_recv >= 300;
+#else
+    (void)descriptor;
+    return -ENOTSUP;
+#endif
 }
 
 int32_t martlet_socket_hung_up(int32_t descriptor) {

@@ -91,7 +91,7 @@ public final class VirtualClient {
             onOutput?(output)
             if remembers { outputs.append((now, output)) }
             switch output {
-            case .connect, .close, .fetchCredential: forWorld.append(output)
+            case .connect, .race, .close, .fetchCredential: forWorld.append(output)
             case .room(let room, .message(let message, let byteCount)):
                 if remembers { received[room, default: []].append((now, message)) }
                 untaken.append((room, byteCount, message.relay?.offset ?? 0))

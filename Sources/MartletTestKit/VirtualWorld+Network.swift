@@ -86,6 +86,7 @@ extension VirtualWorld {
         for output in client.drain(now: now) {
             switch output {
             case .connect(let id, _): dial(client, index, id)
+            case .race(let id, let current): race(client, index, id, beside: current)
             case .fetchCredential(let id): fetchCredential(client, index, id)
             case .close(let id, let graceful):
                 if dials[index] == id { dials[index] = nil }
@@ -130,6 +131,17 @@ extension VirtualWorld {
         dials[index] = id
         // A dial takes a round trip; one into nothing takes as long as the engine waits for it.
         if client.isReachable { schedule(.established(client: index, id), after: client.conditions.delay * 2) }
+    }
+
+    /// A carrier knows that it is stuck when nothing comes through.
+    private func race(_ client: VirtualClient, _ index: Int, _ id: ConnectionID, beside current: ConnectionID) {
+        let connection = connections.last { $0.client == index && $0.id == current }
+        if !client.isReachable || connection?.isForgotten == true {
+            dial(client, index, id)
+            fetchCredential(client, index, id)
+        } else {
+            schedule(.refused(client: index, id), after: .zero)
+        }
     }
 
     private func fetchCredential(_ client: VirtualClient, _ index: Int, _ id: ConnectionID) {

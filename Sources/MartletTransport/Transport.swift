@@ -11,6 +11,10 @@ public protocol Transport: AnyObject, Sendable {
     /// Bytes that the handler has given and the layer below has not yet taken: never more than one buffer.
     var unsentByteCount: Int { get }
 
+    /// Whether what was sent has been lost, perhaps more than once, and waits to be sent again by the layer below;
+    /// false where nothing tells.
+    var isStalled: Bool { get }
+
     /// Gives the transport its handler, once. `transportDidConnect` follows at the end of the turn; reading begins
     /// after it.
     func start(_ handler: any TransportHandler)

@@ -26,6 +26,10 @@ struct martlet_socket_options {
     int32_t user_timeout_milliseconds;
     int32_t send_buffer;
     int32_t receive_buffer;
+    /// Nonzero: a stream with few packets under way repeats what is lost at an even pace.
+    int32_t linear_timeouts;
+    /// The most that the retransmission timeout may grow to.
+    int32_t max_retransmission_timeout_milliseconds;
 };
 
 // MARK: errors
@@ -53,8 +57,9 @@ void martlet_error_text(int32_t number, char *buffer, size_t count);
 
 // MARK: sockets
 
-/// Opens a non-blocking, close-on-exec stream socket of family 4 or 6 that never raises SIGPIPE.
-int32_t martlet_socket(int32_t family);
+/// Opens a non-blocking, close-on-exec stream socket of family 4 or 6 that never raises SIGPIPE. `multipath`: of
+/// multipath TCP (RFC 8684) where the system has it, else of plain TCP.
+int32_t martlet_socket(int32_t family, int32_t multipath);
 /// Sets TCP_NODELAY and the options asked for. Options the system lacks are passed over.
 void martlet_socket_configure(int32_t descriptor, struct martlet_socket_options options);
 /// Begins to connect: 0 when done already.
@@ -68,6 +73,8 @@ int32_t martlet_socket_accept(int32_t descriptor, struct martlet_address *peer);
 void martlet_socket_stop_listening(int32_t descriptor);
 /// Takes the socket's pending error: 0 when there is none.
 int32_t martlet_socket_error(int32_t descriptor);
+/// Whether TCP waits to repeat what it has sent and repeated before: 1 or 0; negative where the system does not tell.
+int32_t martlet_socket_stalled(int32_t descriptor);
 /// Whether both directions are over, or an error is pending.
 int32_t martlet_socket_hung_up(int32_t descriptor);
 int32_t martlet_socket_local_address(int32_t descriptor, struct martlet_address *address);

@@ -22,6 +22,8 @@ extension Client {
         /// Whether the machine's network is watched, so that a change is answered at once. Not done for a relay on this
         /// machine.
         public var watchesPath = true
+        /// Whether connections are of multipath TCP (RFC 8684) where this machine and the relay's have it.
+        public var usesMultipath = false
         /// Rooms open at a time, at the most.
         public var maxRooms = 255
         /// Messages of one room that wait to be accepted, at the most; `send` waits beyond it.

@@ -18,19 +18,40 @@ extension ClientDriver {
     // MARK: What the engine wants
 
     func connect(_ id: ConnectionID, redirect: String?) {
-        dial?.connector.cancel()
-        dial = nil
+        cancelDial()
         let endpoints: [Endpoint]
         switch redirect.map({ RedirectTarget($0, from: life.identity.endpoints) }) {
         case nil: endpoints = life.identity.endpoints
         case .endpoint(let endpoint): endpoints = [endpoint]
         case .refused(let failure, let detail): return connectFailed(id, failure, detail)
         }
+        start(id, to: endpoints)
+    }
+
+    /// A spare is dialled only while TCP itself has nothing to show: a relay that is slow would be slower for it, and a
+    /// thin path would have to carry again what it is carrying (C-63).
+    func race(_ id: ConnectionID, beside current: ConnectionID) {
+        guard transports[current]?.isStalled == true else {
+            return engine.connectFailed(id, now: now)
+        }
+        fetchCredential(id)
+        start(id, to: life.identity.endpoints, repeatDelay: .milliseconds(500))
+    }
+
+    private func start(_ id: ConnectionID, to endpoints: [Endpoint], repeatDelay: Duration? = nil) {
+        cancelDial()
         var options = TCPConnector.Options()
         options.timeout = configuration.connectTimeout
+        options.repeatDelay = repeatDelay ?? options.repeatDelay
+        options.connection.usesMultipath = configuration.usesMultipath
         let connector = TCPConnector(to: endpoints, on: loop, options: options)
         dial = Dial(id: id, connector: connector)
         connector.start { [weak self] result in self?.dialled(id, result) }
+    }
+
+    private func cancelDial() {
+        dial?.connector.cancel()
+        dial = nil
     }
 
     func fetchCredential(_ id: ConnectionID) {
@@ -62,8 +83,7 @@ extension ClientDriver {
 
     /// Nothing of the network is left behind.
     func endConnections() {
-        dial?.connector.cancel()
-        dial = nil
+        cancelDial()
         credentialTask?.task.cancel()
         credentialTask = nil
         for transport in transports.values { transport.abort() }

@@ -130,6 +130,7 @@ final class ClientDriver: @unchecked Sendable {  // all state is touched on its 
     private func perform(_ output: ClientOutput) {
         switch output {
         case .connect(let id, let redirect): connect(id, redirect: redirect)
+        case .race(let id, let current): race(id, beside: current)
         case .fetchCredential(let id): fetchCredential(id)
         case .close(let id, let graceful): close(id, afterFlush: graceful)
         case .transmit(let id): transports[id]?.setNeedsWrite()

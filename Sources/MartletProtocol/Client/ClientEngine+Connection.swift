@@ -6,13 +6,14 @@ extension ClientEngine {
     /// The dial succeeded; `localAddress` tells later whether a path change took the address away.
     public mutating func connected(_ id: ConnectionID, localAddress: String?, now: Instant) {
         self.localAddress = localAddress
-        perform(machine.handle(.connectSuccess(id), now: now), now: now)
+        perform(machine.handle(id == machine.spare ? spareIsUp(id) : .connectSuccess(id), now: now), now: now)
     }
 
     /// The dial failed.
     public mutating func connectFailed(
         _ id: ConnectionID, _ reason: ConnectionFailure = .unreachable, now: Instant
     ) {
+        if id == machine.spare { return perform(machine.handle(.spareFailed(id), now: now), now: now) }
         guard id == machine.current else { return }
         failure = reason
         perform(machine.handle(.connectFailure(id), now: now), now: now)
@@ -29,6 +30,7 @@ extension ClientEngine {
 
     /// The credential for an attempt is there; nil when none is needed.
     public mutating func credential(_ credential: Credential?, for id: ConnectionID, now: Instant) {
+        if id == machine.spare { return spare.credential = .ready(credential) }
         guard id == machine.current, case .fetching = self.credential, !isStopping else { return }
         self.credential = .ready(credential)
         if isCarrierUp { sayHello(now: now) }
@@ -36,6 +38,7 @@ extension ClientEngine {
 
     /// No credential could be had for an attempt; the next one asks again.
     public mutating func credentialFailed(_ id: ConnectionID, now: Instant) {
+        if id == machine.spare { return perform(machine.handle(.endRace, now: now), now: now) }
         guard id == machine.current, case .fetching = credential, !isStopping else { return }
         lose(.unreachable, now: now)
     }
@@ -56,6 +59,10 @@ extension ClientEngine {
                 outputs.append(.close(id, graceful: graceful || flushesOnClose))
                 if graceful { current.state = .stopping }
             case .closed(_, let cause): connectionEnded(cause, now: now)
+            case .race(let id): dialSpare(id, now: now)
+            case .promoted(let id):
+                begin(id)
+                credential = spare.credential
             }
         }
     }
@@ -88,7 +95,16 @@ extension ClientEngine {
     }
 
     private mutating func dial(_ id: ConnectionID) {
+        begin(id)
         credential = .fetching
+        current.state = .connecting(attempt: policy.attempt + 1)
+        // Asked for anew for each attempt: a token that was good an hour ago need not be now (C-12).
+        outputs.append(.fetchCredential(id))
+        outputs.append(.connect(id, redirect: redirect))
+    }
+
+    /// Nothing of another connection is left.
+    private mutating func begin(_ id: ConnectionID) {
         isCarrierUp = false
         isTransmitAsked = false
         owesGoodbye = false
@@ -97,10 +113,6 @@ extension ClientEngine {
         handshake.removeAll()
         handshakeConnection = id
         framer = Framer(maxBodyByteCount: Limits.maxHandshakeBodyByteCount)
-        current.state = .connecting(attempt: policy.attempt + 1)
-        // Asked for anew for each attempt: a token that was good an hour ago need not be now (C-12).
-        outputs.append(.fetchCredential(id))
-        outputs.append(.connect(id, redirect: redirect))
     }
 
     private mutating func connectionEnded(_ cause: ConnectionMachine.CloseCause, now: Instant) {

@@ -56,6 +56,7 @@ public struct ClientEngine: ~Copyable {
     /// Until when such a hello of an earlier connection may still arrive, and begin a link in place of a later one's.
     var strayHelloUntil = Instant.zero
     var credential = CredentialState.none
+    var spare = Spare()
     var redirect: String?
     var failure: ConnectionFailure?
     var isStopping = false
@@ -189,7 +190,8 @@ public struct ClientEngine: ~Copyable {
         if isEstablished {
             switch link.deadlinePassed(now: now) {
             case .proceed: break
-            case .replaceConnection: lose(.lost, now: now)
+            case .overdue: startRace(now: now)
+            case .replaceConnection: replaceSilent(now: now)
             case .ackTimeout: fail(.peer(.ackTimeout), now: now)
             }
         }
@@ -262,12 +264,13 @@ public struct ClientEngine: ~Copyable {
         case .sendPing(let nonce): link.ping(nonce: nonce)
         case .dead:
             _ = natProbe.failed(after: heartbeat.probedSilence, now: now)
-            lose(.lost, now: now)
+            replaceSilent(now: now)
         }
     }
 
     /// At the end of a turn: derived state follows, the status is told when it changed.
     private mutating func refresh(now: Instant) {
+        endRaceIfWon(now: now)
         if isEstablished {
             heartbeat.expectReply(link.hasUnacknowledged || !requests.isEmpty, now: now)
             heartbeat.setRoundTrip(smoothed: link.rtt.smoothed, timeout: link.rtt.baseTimeout)

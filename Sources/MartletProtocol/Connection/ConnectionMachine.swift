@@ -1,6 +1,8 @@
 /// The life of a client's connections, one at a time (C-4).
 ///
 ///     disconnected ─► connecting ─► connected(awaitingWelcome ─► established) ─► disconnecting ─► disconnected
+///                                              ▲          racing ◄─┘
+///                                              └─────────────┘
 ///
 /// | state | owns | left by |
 /// |---|---|---|
@@ -8,12 +10,14 @@
 /// | connecting | a dial under way | its end, either way; deadline |
 /// | connected, awaitingWelcome | a carrier, a hello on its way | welcome, reject, loss, a wish to end; deadline |
 /// | connected, established | a carrier and a peer that answered; the ``Heartbeat`` decides how long | loss, a wish to end |
+/// | connected, racing | the same, and a dial of a spare beside it | the same; the spare's end, either way; progress; silence |
 /// | disconnecting | a carrier that sends what is left | the carrier's end, force; deadline |
 ///
-/// Dialling is single-flight by construction: only ``Action/open(_:)`` starts an attempt, it raises the ID, and what an
-/// older attempt reports is ``Answer/stale(_:)``. Every ID that was opened is reported ``Action/closed(_:_:)`` exactly
-/// once. What happens when is the table in ``transitions``; an event that the table does not expect is reported and
-/// changes nothing (C-6).
+/// Dialling is single-flight by construction: only ``Action/open(_:)`` and ``Action/race(_:)`` start an attempt, from
+/// states that have none, they raise the ID, and what an older attempt reports is ``Answer/stale(_:)``. Every ID that
+/// was opened, and every spare that took a connection's place, is reported ``Action/closed(_:_:)`` exactly once. What
+/// happens when is the table in ``transitions``; an event that the table does not expect is reported and changes
+/// nothing (C-6).
 public struct ConnectionMachine: Equatable, Sendable {
     /// Where the connection is in its life.
     public enum State: Hashable, Sendable {
@@ -81,6 +85,16 @@ public struct ConnectionMachine: Equatable, Sendable {
         /// A new connection must take this one's place: the path changed, the peer is leaving, or the policy says it is
         /// time.
         case reconnect
+        /// Acknowledgements are overdue: another connection may be faster (C-63).
+        case race
+        /// The connection goes on: the spare is not needed.
+        case endRace
+        /// The spare's carrier is up; it is given so long for its welcome, if that is less than others are.
+        case spareConnected(ConnectionID, welcomeWithin: Duration)
+        /// The connection is silent: it is over, and the spare's dial goes on alone.
+        case giveUp
+        /// The spare's dial failed.
+        case spareFailed(ConnectionID)
     }
 
     /// One thing for the owner to do or to know.
@@ -95,6 +109,10 @@ public struct ConnectionMachine: Equatable, Sendable {
         case close(ConnectionID, graceful: Bool)
         /// This connection is over; nothing that it reports matters from here on.
         case closed(ConnectionID, CloseCause)
+        /// Start to dial a spare under this ID.
+        case race(ConnectionID)
+        /// The spare is the connection from here on.
+        case promoted(ConnectionID)
     }
 
     /// Why a connection is over.
@@ -131,9 +149,12 @@ public struct ConnectionMachine: Equatable, Sendable {
     public let deadlines: Deadlines
     /// The current attempt or, while disconnected, the last one.
     public private(set) var current: ConnectionID
+    /// The connection that is being dialled beside the current one.
+    public private(set) var spare: ConnectionID?
     /// When the state ends of itself, if it has a deadline of its own.
     public private(set) var deadline: Instant?
     private var phase: Phase
+    private var latest = ConnectionID.none
 
     /// A machine that is disconnected and has attempted nothing.
     public init(deadlines: Deadlines = Deadlines()) {
@@ -148,7 +169,7 @@ public struct ConnectionMachine: Equatable, Sendable {
         case .disconnected: .disconnected
         case .connecting: .connecting(current)
         case .awaitingWelcome: .connected(current, .awaitingWelcome)
-        case .established: .connected(current, .established)
+        case .established, .racing: .connected(current, .established)
         case .disconnecting: .disconnecting(current)
         }
     }
@@ -156,8 +177,12 @@ public struct ConnectionMachine: Equatable, Sendable {
     /// Takes one event.
     public mutating func handle(_ event: Event, now: Instant) -> Answer {
         if let id = event.connection, id != current || phase == .disconnected { return .stale(id) }
+        if let id = event.spare, id != spare { return .stale(id) }
         switch Self.transitions[phase]?[event.trigger] {
-        case .move(let next, let steps): return .act(move(to: next, steps, now: now))
+        case .move(let next, let steps):
+            let actions = move(to: next, steps, now: now)
+            if case .spareConnected(_, let limit) = event { deadline = now + min(limit, deadlines.handshake) }
+            return .act(actions)
         case .ignore: return .ignored
         case nil: return .unexpected(event, in: state)
         }
@@ -174,15 +199,25 @@ public struct ConnectionMachine: Equatable, Sendable {
     private mutating func move(to next: Phase, _ steps: [Step], now: Instant) -> [Action] {
         phase = next
         deadline = deadlines.of(next).map { now + $0 }
-        return steps.map { step in
+        defer { if next != .racing { spare = nil } }
+        return steps.compactMap { step in
             switch step {
             case .open:
-                current = current.next
+                latest = latest.next
+                current = latest
                 return .open(current)
             case .sendHello: return .sendHello(current)
             case .established: return .established(current)
             case .close(let graceful): return .close(current, graceful: graceful)
             case .closed(let cause): return .closed(current, cause)
+            case .race:
+                latest = latest.next
+                spare = latest
+                return .race(latest)
+            case .abandonSpare: return spare.map { .close($0, graceful: false) }
+            case .promote:
+                current = spare ?? current
+                return .promoted(current)
             }
         }
     }
@@ -191,7 +226,7 @@ public struct ConnectionMachine: Equatable, Sendable {
 extension ConnectionMachine.Deadlines {
     fileprivate func of(_ phase: ConnectionMachine.Phase) -> Duration? {
         switch phase {
-        case .disconnected, .established: nil
+        case .disconnected, .established, .racing: nil
         case .connecting: connecting
         case .awaitingWelcome: handshake
         case .disconnecting: disconnecting

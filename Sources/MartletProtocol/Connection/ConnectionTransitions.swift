@@ -1,17 +1,18 @@
 extension ConnectionMachine {
     enum Phase: CaseIterable {
-        case disconnected, connecting, awaitingWelcome, established, disconnecting
+        case disconnected, connecting, awaitingWelcome, established, racing, disconnecting
     }
 
     enum Trigger: CaseIterable {
         case connect, connectSuccess, connectFailure, welcome, reject, networkError, disconnect, disconnectComplete
-        case forceDisconnect, reconnect, deadline
+        case forceDisconnect, reconnect, race, endRace, giveUp, spareConnected, spareFailed, deadline
     }
 
     enum Step: Equatable {
         case open, sendHello, established
         case close(graceful: Bool)
         case closed(CloseCause)
+        case race, abandonSpare, promote
     }
 
     enum Reaction: Equatable {
@@ -56,6 +57,21 @@ extension ConnectionMachine {
             .disconnect: .move(.disconnecting, [.close(graceful: true)]),
             .forceDisconnect: .move(.disconnected, [.close(graceful: false), .closed(.requested)]),
             .reconnect: .move(.connecting, [.close(graceful: false), .closed(.replaced), .open]),
+            .race: .move(.racing, [.race]),
+            .endRace: .ignore,
+        ],
+        .racing: [
+            .connect: .ignore,
+            .networkError: .move(.disconnected, [.abandonSpare, .close(graceful: false), .closed(.lost)]),
+            .disconnect: .move(.disconnecting, [.abandonSpare, .close(graceful: true)]),
+            .forceDisconnect: .move(.disconnected, [.abandonSpare, .close(graceful: false), .closed(.requested)]),
+            .reconnect: .move(.connecting, [.abandonSpare, .close(graceful: false), .closed(.replaced), .open]),
+            .race: .ignore,
+            .endRace: .move(.established, [.abandonSpare]),
+            .giveUp: .move(.connecting, [.close(graceful: false), .closed(.replaced), .promote]),
+            .spareConnected: .move(
+                .awaitingWelcome, [.close(graceful: false), .closed(.replaced), .promote, .sendHello]),
+            .spareFailed: .move(.established, []),
         ],
         .disconnecting: [
             .connect: .move(.connecting, [.close(graceful: false), .closed(.replaced), .open]),
@@ -84,6 +100,11 @@ extension ConnectionMachine.Event {
         case .disconnectComplete: .disconnectComplete
         case .forceDisconnect: .forceDisconnect
         case .reconnect: .reconnect
+        case .race: .race
+        case .endRace: .endRace
+        case .giveUp: .giveUp
+        case .spareConnected: .spareConnected
+        case .spareFailed: .spareFailed
         }
     }
 
@@ -93,7 +114,17 @@ extension ConnectionMachine.Event {
         case .connectSuccess(let id), .connectFailure(let id), .welcome(let id), .reject(let id),
             .networkError(let id), .disconnectComplete(let id):
             id
-        case .connect, .disconnect, .forceDisconnect, .reconnect: nil
+        case .connect, .disconnect, .forceDisconnect, .reconnect, .race, .endRace, .giveUp, .spareConnected,
+            .spareFailed:
+            nil
+        }
+    }
+
+    /// The spare that the event is news of.
+    var spare: ConnectionID? {
+        switch self {
+        case .spareConnected(let id, _), .spareFailed(let id): id
+        default: nil
         }
     }
 }

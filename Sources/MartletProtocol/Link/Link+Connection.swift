@@ -5,6 +5,9 @@ extension Link {
     public enum OnDeadline: Equatable, Sendable {
         /// Nothing, or there is output to transmit.
         case proceed
+        /// Nothing was acknowledged on a stream for longer than a path needs that loses nothing: another connection may
+        /// be faster.
+        case overdue
         /// The connection is silent: another takes its place, and the link resumes on it.
         case replaceConnection
         /// The peer lives but has not acknowledged anything for `ackTimeout`.
@@ -16,7 +19,7 @@ extension Link {
         guard carrier != nil else { return nil }
         var earliest = ackDeadline
         let overdue = hasUnacknowledged ? lastAckProgress + Link.ackTimeout : nil
-        for candidate in [ackTimer.deadline, creditProbe.deadline, overdue, pacingDeadline] {
+        for candidate in [ackTimer.deadline, creditProbe.deadline, overdue, pacingDeadline, overdueDeadline] {
             if let candidate { earliest = min(earliest ?? candidate, candidate) }
         }
         return earliest
@@ -50,6 +53,7 @@ extension Link {
         echo = nil
         probe = nil
         ackTimer.stop()  // S-33
+        overdueDeadline = nil
         creditProbe = CreditProbe()
         wasWaitingForRoom = false
         flight.reset()
@@ -105,6 +109,7 @@ extension Link {
             wantAck(of: slot, at: now + Link.maxAckDelay)
         }
         lastAckProgress = now
+        armOverdue(now: now)
     }
 
     /// Whether the link can go on under what a resume has agreed on: frames may wait that need what held before, so
@@ -150,8 +155,19 @@ extension Link {
         case .replaceConnection:
             return .replaceConnection
         }
-        return .proceed
+        guard let overdueDeadline, overdueDeadline <= now else { return .proceed }
+        self.overdueDeadline = now + overdueInterval / 2
+        return .overdue
     }
+
+    /// Something was sent or acknowledged: from here on the client waits to see whether its stream is stuck (C-63).
+    mutating func armOverdue(now: Instant) {
+        overdueDeadline = role == .client && carrier == .reliable && hasUnacknowledged ? now + overdueInterval : nil
+    }
+
+    /// Three times what the path needs at its best. The smoothed round trip would not do: where packets are lost, it is
+    /// the losses that it measures.
+    private var overdueInterval: Duration { max(rtt.minimum.map { $0 * 3 } ?? .seconds(1), Link.leastOverdue) }
 
     var ackTimeoutInterval: Duration {
         // On a stream the timer asks whether the peer lives, it repairs nothing; a second is soon enough (S-27).

@@ -212,6 +212,7 @@ extension Link {
         lastAckProgress = now
         probe = nil
         ackTimer.progressed(now: now, timeout: ackTimeoutInterval, hasOutstanding: hasUnacknowledged)
+        armOverdue(now: now)
     }
 
     private mutating func acknowledge(

@@ -27,6 +27,7 @@ extension Link {
         guard hasUnacknowledged else { return }
         if ackTimer.deadline == nil { lastAckProgress = now }
         ackTimer.sent(now: now, timeout: ackTimeoutInterval)
+        if overdueDeadline == nil { armOverdue(now: now) }
     }
 
     /// The milliseconds since the link began, as frames carry them; they wrap after 49 days and only differences count

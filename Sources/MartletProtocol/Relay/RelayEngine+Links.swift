@@ -419,7 +419,7 @@ extension RelayEngine {
         }
         guard let connection = link.connection else { return }
         switch links[slot]!.link.deadlinePassed(now: now) {
-        case .proceed: touch(slot)
+        case .proceed, .overdue: touch(slot)
         case .replaceConnection: end(connection, afterFlush: false, now: now)
         case .ackTimeout: fail(connection, .peer(.ackTimeout), now: now)
         }

@@ -95,6 +95,7 @@ public final class Simulation {
             trace.note(now, device: device.number, "status", status.epoch.map(UInt64.init) ?? 0, status.reconnects)
         case .stopped: trace.note(now, device: device.number, "stopped")
         case .connect: trace.note(now, device: device.number, "connects")
+        case .race: trace.note(now, device: device.number, "dials a spare")
         case .close(_, let graceful): trace.note(now, device: device.number, "hangs up", graceful ? 1 : 0)
         case .transmit, .fetchCredential, .response: break
         }

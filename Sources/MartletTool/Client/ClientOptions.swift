@@ -10,11 +10,13 @@ enum ClientOptions {
         "account", short: "a", "NAME", help: "who to be [your name on this machine]")
     static let token = Option.text(
         "token", "TOKEN", help: "what proves it; better given in MARTLET_TOKEN, which other users do not see")
+    static let multipath = Option.flag(
+        "multipath", help: "connect by multipath TCP where both machines have it")
     static let timeout = Option.duration(
         "timeout", "S", in: .seconds, isZeroAllowed: false,
         help: "give up after so long without a connection [never]")
 
-    static let specs = [target.spec, room.spec, account.spec, token.spec]
+    static let specs = [target.spec, room.spec, account.spec, token.spec, multipath.spec]
 
     /// The exit codes that all of them have.
     static let exitCodes = [
@@ -26,6 +28,7 @@ enum ClientOptions {
     /// The client that the options ask for.
     static func client(_ arguments: ParsedArguments, agent: String) throws -> Client {
         var configuration = Client.Configuration()
+        configuration.usesMultipath = arguments.has(multipath)
         configuration.agent = "\(CommandTable.version) \(agent)"
         // Somebody waits in front of a terminal, and a relay has few such clients: no need to be shy.
         configuration.reconnect.base = .milliseconds(250)

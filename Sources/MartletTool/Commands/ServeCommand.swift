@@ -15,6 +15,7 @@ enum ServeCommand {
         "history-bytes", help: "how many bytes of messages are kept of each room [64M]")
     private static let drain = Option.duration(
         "drain", "S", in: .seconds, fallback: .seconds(5), help: "how long clients are given to leave at the end")
+    private static let multipath = Option.flag("multipath", help: "take multipath TCP where this machine has it")
     private static let quiet = Option.flag("quiet", short: "q", help: "no log")
     private static let json = Option.flag("json", help: "log JSON objects, one a line, on standard output")
 
@@ -22,7 +23,8 @@ enum ServeCommand {
         name: "serve",
         summary: "A relay: keeps rooms and passes messages on.",
         options: [
-            listen.spec, tokens.spec, allowAll.spec, history.spec, historyBytes.spec, drain.spec, quiet.spec, json.spec,
+            listen.spec, tokens.spec, allowAll.spec, history.spec, historyBytes.spec, drain.spec, multipath.spec,
+            quiet.spec, json.spec,
         ],
         notes: [
             """
@@ -82,9 +84,11 @@ enum ServeCommand {
         var bounds = InMemoryStore.Bounds()
         bounds.maxMessagesPerRoom = arguments[history] ?? bounds.maxMessagesPerRoom
         bounds.maxByteCountPerRoom = arguments[historyBytes] ?? 64 << 20
+        var configuration = Relay.Configuration(addresses: arguments[listen].map { [$0] } ?? [])
+        configuration.connection.usesMultipath = arguments.has(multipath)
         return Relay(
-            configuration: .init(addresses: arguments[listen].map { [$0] } ?? []), store: InMemoryStore(bounds: bounds),
-            authenticator: authenticator, onEvent: onEvent)
+            configuration: configuration, store: InMemoryStore(bounds: bounds), authenticator: authenticator,
+            onEvent: onEvent)
     }
 
     /// Waits for the signal, then drains; another signal cuts that short.

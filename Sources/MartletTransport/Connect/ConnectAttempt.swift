@@ -21,7 +21,8 @@ final class ConnectAttempt: PollSource {
 
     /// Throws what fails at once, and then does not answer.
     func begin() throws(TransportError) {
-        let socket = try FileDescriptor(martlet_socket(address.ip.isIPv6 ? 6 : 4), from: "socket")
+        let socket = try FileDescriptor(
+            martlet_socket(address.ip.isIPv6 ? 6 : 4, options.usesMultipath ? 1 : 0), from: "socket")
         options.apply(to: socket)
         var system = address.system
         let number = unsafe -martlet_socket_connect(socket.number, &system)

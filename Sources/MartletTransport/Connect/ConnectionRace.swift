@@ -1,9 +1,11 @@
 /// The decisions of a connection race (RFC 8305 §5): which address to try when, and who has won.
 ///
 /// Addresses come in as names are resolved. One attempt starts every `attemptDelay`, the next at once when one fails;
-/// the first that connects wins and the others are abandoned. When nothing is left to try, or at the deadline, the race
-/// is lost with the failure of every attempt. The race does nothing itself: feed it what happened, then drain
-/// `nextOutput` until it says wait (C-59).
+/// the first that connects wins and the others are abandoned. When every address has been tried and none has answered,
+/// they are tried again beside the attempts that go on, one every `repeatDelay`, since a system repeats what was lost
+/// of an attempt ever more slowly. When nothing is left to try, or at the deadline, the race is lost with the failure
+/// of every attempt. The race does nothing itself: feed it what happened, then drain `nextOutput` until it says wait
+/// (C-59).
 public struct ConnectionRace: Sendable, Equatable {
     /// What the shell has to do.
     public enum Output: Sendable, Equatable {
@@ -26,6 +28,11 @@ public struct ConnectionRace: Sendable, Equatable {
     /// Addresses of all endpoints together; more are left out.
     public static let maxCandidateCount = 64
 
+    /// Attempts of one race at the most.
+    public static let maxAttemptCount = 128
+    /// Attempts that run at a time at the most when addresses are tried again; the oldest makes room.
+    public static let maxRepeatingCount = 4
+
     private struct Candidate: Equatable {
         var endpoint: Int
         /// The place among its endpoint's addresses.
@@ -40,6 +47,7 @@ public struct ConnectionRace: Sendable, Equatable {
 
     private let endpoints: [Endpoint]
     private let attemptDelay: UInt64
+    private let repeatDelay: UInt64
     private let deadline: UInt64
     private var unresolvedCount: Int
     private var candidates: [Candidate] = []
@@ -47,13 +55,16 @@ public struct ConnectionRace: Sendable, Equatable {
     private var failures: [ConnectFailure] = []
     private var abandoned: [Int] = []
     private var nextStart: UInt64 = 0
+    private var lastStart: UInt64 = 0
     private var outcome: Outcome?
     private var isOver = false
 
-    /// A race to any of `endpoints`, whose names are being resolved. Times in nanoseconds.
-    public init(endpoints: [Endpoint], attemptDelay: UInt64, deadline: UInt64) {
+    /// A race to any of `endpoints`, whose names are being resolved. Times in nanoseconds; without a `repeatDelay`
+    /// every address is tried once.
+    public init(endpoints: [Endpoint], attemptDelay: UInt64, repeatDelay: UInt64 = .max, deadline: UInt64) {
         self.endpoints = endpoints
         self.attemptDelay = attemptDelay
+        self.repeatDelay = repeatDelay
         self.deadline = deadline
         unresolvedCount = endpoints.count
     }
@@ -106,12 +117,38 @@ public struct ConnectionRace: Sendable, Equatable {
             isOver = true
             return .finish(outcome)
         }
-        guard !candidates.isEmpty else { return .wait(until: deadline) }
+        guard !candidates.isEmpty else { return startAgain(now) }
         guard now >= nextStart || !hasRunningAttempt else { return .wait(until: min(nextStart, deadline)) }
-        let candidate = candidates.removeFirst()
+        return start(candidates.removeFirst(), now)
+    }
+
+    private mutating func start(_ candidate: Candidate, _ now: UInt64) -> Output {
         attempts.append(Attempt(candidate: candidate))
-        nextStart = now > UInt64.max - attemptDelay ? .max : now + attemptDelay
+        lastStart = now
+        nextStart = ConnectionRace.sum(now, attemptDelay)
         return .start(attempt: attempts.count - 1, candidate.address)
+    }
+
+    /// Tries the address again whose attempt is the oldest that has not failed.
+    private mutating func startAgain(_ now: UInt64) -> Output {
+        let running = attempts.indices.filter { attempts[$0].isRunning }
+        let next = ConnectionRace.sum(lastStart, repeatDelay)
+        guard let oldest = running.first, attempts.count < Self.maxAttemptCount else { return .wait(until: deadline) }
+        guard now >= next else { return .wait(until: min(next, deadline)) }
+        guard running.count < Self.maxRepeatingCount else {
+            attempts[oldest].isRunning = false
+            candidates.append(attempts[oldest].candidate)
+            nextStart = 0
+            return .abandon(attempt: oldest)
+        }
+        // The addresses take turns: the one whose latest attempt lies furthest back.
+        let latest = Dictionary(running.map { (attempts[$0].candidate.address, $0) }) { $1 }
+        return start(attempts[latest.values.min() ?? oldest].candidate, now)
+    }
+
+    private static func sum(_ instant: UInt64, _ delay: UInt64) -> UInt64 {
+        let (sum, isTooLarge) = instant.addingReportingOverflow(delay)
+        return isTooLarge ? .max : sum
     }
 
     private var hasRunningAttempt: Bool { attempts.contains { $0.isRunning } }

@@ -6,6 +6,8 @@ public final class TCPConnector: @unchecked Sendable {
         /// How long one attempt is given before the next starts beside it (RFC 8305 §5, Connection Attempt Delay;
         /// C-59).
         public var attemptDelay: Duration = .milliseconds(250)
+        /// How long all addresses may stay without an answer before one of them is tried again beside it (C-59).
+        public var repeatDelay: Duration = .seconds(1)
         /// For all of it, resolution included.
         public var timeout: Duration = .seconds(15)
         /// For the sockets, set before they connect.
@@ -38,6 +40,7 @@ public final class TCPConnector: @unchecked Sendable {
         self.options = options
         race = ConnectionRace(
             endpoints: endpoints, attemptDelay: options.attemptDelay.nanosecondCount,
+            repeatDelay: options.repeatDelay.nanosecondCount,
             deadline: loop.deadline(after: options.timeout))
     }
 

@@ -66,6 +66,12 @@ public final class TCPConnection: Transport, @unchecked Sendable {
     /// In bytes, at most `EventLoop.writeBufferByteCount`.
     public var unsentByteCount: Int { unsent.count }
 
+    /// Whether TCP's retransmission timer has run out and nothing was acknowledged since (RFC 6298 §5.4).
+    public var isStalled: Bool {
+        guard let descriptor else { return false }
+        return martlet_socket_stalled(descriptor.number) > 0
+    }
+
     // MARK: what the owner says
 
     /// Begins to read and write for `handler`; see `Transport`.

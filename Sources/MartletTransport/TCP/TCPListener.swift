@@ -54,7 +54,8 @@ public final class TCPListener: @unchecked Sendable {
         to address: SocketAddress, on loop: EventLoop, spreadingOver loops: [EventLoop] = [],
         options: Options = Options(), onAccept: @escaping @Sendable (TCPConnection) -> Void
     ) throws(TransportError) -> TCPListener {
-        let descriptor = try FileDescriptor(martlet_socket(address.ip.isIPv6 ? 6 : 4), from: "socket")
+        let descriptor = try FileDescriptor(
+            martlet_socket(address.ip.isIPv6 ? 6 : 4, options.connection.usesMultipath ? 1 : 0), from: "socket")
         var system = address.system
         let result = unsafe martlet_socket_listen(
             descriptor.number, &system, options.backlog, options.reusePort ? 1 : 0)

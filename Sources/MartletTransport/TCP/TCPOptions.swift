@@ -7,8 +7,17 @@ public struct TCPOptions: Sendable, Equatable {
     /// behind megabytes. nil leaves it to the system.
     public var notSentLowWaterByteCount: Int? = 64 << 10
     /// TCP_USER_TIMEOUT: how long sent bytes may stay unacknowledged before the kernel gives the connection up.
-    /// nil leaves it to the system.
-    public var userTimeout: Duration?
+    /// nil leaves it to the system. By default as long as the protocol waits for its own acknowledgements (C-60).
+    public var userTimeout: Duration? = .seconds(60)
+    /// TCP_THIN_LINEAR_TIMEOUTS: while few packets are under way, what is lost is repeated at an even pace, six times,
+    /// instead of at twice the interval each time. Without effect where the system has no such thing.
+    public var hasLinearTimeouts = true
+    /// TCP_RTO_MAX_MS: what TCP's timeout may grow to while it repeats what is lost, from 1 s up; RFC 6298 §2.5 has a
+    /// minute at the least, in which a phone has been through its tunnel and back. nil leaves it to the system. Without
+    /// effect before Linux 6.15.
+    public var maxRetransmissionTimeout: Duration? = .seconds(1)
+    /// Multipath TCP (RFC 8684), where both systems have it: the connection survives the loss of one of its paths.
+    public var usesMultipath = false
     /// How long `close(afterFlush: true)` may take in all; then the connection is reset (C-40, C-60).
     public var closeTimeout: Duration = .seconds(1)
     /// SO_SNDBUF in bytes; nil leaves it to the system, which adapts it.
@@ -24,8 +33,12 @@ public struct TCPOptions: Sendable, Equatable {
             descriptor.number,
             martlet_socket_options(
                 unsent_low_water: notSentLowWaterByteCount.map { Int32(clamping: $0) } ?? -1,
-                user_timeout_milliseconds: userTimeout.map { Int32(clamping: $0.nanosecondCount / 1_000_000) } ?? -1,
+                user_timeout_milliseconds: userTimeout.map(milliseconds) ?? -1,
                 send_buffer: sendBufferByteCount.map { Int32(clamping: $0) } ?? -1,
-                receive_buffer: receiveBufferByteCount.map { Int32(clamping: $0) } ?? -1))
+                receive_buffer: receiveBufferByteCount.map { Int32(clamping: $0) } ?? -1,
+                linear_timeouts: hasLinearTimeouts ? 1 : 0,
+                max_retransmission_timeout_milliseconds: maxRetransmissionTimeout.map(milliseconds) ?? -1))
     }
+
+    private func milliseconds(_ duration: Duration) -> Int32 { Int32(clamping: duration.nanosecondCount / 1_000_000) }
 }

@@ -57,6 +57,31 @@ import Testing
         #expect(machine.state == .disconnected)
     }
 
+    // C-4, C-63
+    @Test func `A spare takes the connection's place, which is over before the spare says hello`() {
+        var machine = machineThatIs(.established)
+        #expect(machine.handle(.race, now: .zero) == .act([.race(second)]))
+        #expect(machine.state == .connected(first, .established))
+        let answer = machine.handle(.spareConnected(second, welcomeWithin: .seconds(2)), now: .zero)
+        #expect(
+            answer
+                == .act([
+                    .close(first, graceful: false), .closed(first, .replaced), .promoted(second), .sendHello(second),
+                ]))
+        #expect(machine.state == .connected(second, .awaitingWelcome))
+        #expect(machine.spare == nil)
+        #expect(machine.deadline == .zero + .seconds(2))
+        #expect(machine.handle(.networkError(first), now: .zero) == .stale(first))
+    }
+
+    // C-4
+    @Test func `The ID of a spare that was not needed is not given again`() {
+        var machine = machineThatRaces()
+        #expect(machine.handle(.endRace, now: .zero) == .act([.close(second, graceful: false)]))
+        #expect(machine.handle(.spareFailed(second), now: .zero) == .stale(second))
+        #expect(machine.handle(.race, now: .zero) == .act([.race(ConnectionID(rawValue: 3))]))
+    }
+
     // C-5, C-60
     @Test(arguments: [
         (State.connecting(ConnectionID(rawValue: 1)), 15, ConnectionMachine.CloseCause.connectTimedOut),
@@ -109,12 +134,14 @@ import Testing
         var machine = ConnectionMachine()
         var now = Instant.zero
         var open: ConnectionID?
+        var spare: ConnectionID?
+        var latest = ConnectionID.none
         for _ in 0..<10_000 {
             now = now + .milliseconds(Int.random(in: 0..<2000, using: &random))
             let before = machine
             let answer =
                 Bool.random(using: &random)
-                ? machine.handle(anyEvent(near: machine.current, using: &random), now: now)
+                ? machine.handle(anyEvent(near: machine.current, machine.spare, using: &random), now: now)
                 : machine.deadlinePassed(now: now)
             guard case .act(let actions) = answer else {
                 #expect(machine == before)
@@ -124,23 +151,42 @@ import Testing
                 switch action {
                 case .open(let id):
                     #expect(open == nil)
-                    #expect(id == before.current.next)
-                    open = id
+                    #expect(id == latest.next)
+                    (open, latest) = (id, id)
+                case .race(let id):
+                    #expect(open != nil)
+                    #expect(spare == nil)
+                    #expect(id == latest.next)
+                    (spare, latest) = (id, id)
+                case .promoted(let id):
+                    #expect(open == nil)
+                    #expect(spare == id)
+                    (open, spare) = (id, nil)
                 case .closed(let id, _):
                     #expect(open == id)
                     open = nil
+                case .close(let id, _) where id == spare: spare = nil
                 case .sendHello(let id), .established(let id), .close(let id, _):
                     #expect(open == id)
                 }
             }
             #expect((open == nil) == (machine.state == .disconnected))
+            #expect(machine.spare == nil || machine.spare == latest)
         }
     }
 
-    private func anyEvent(near id: ConnectionID, using random: inout SplitMix64) -> ConnectionMachine.Event {
+    private func anyEvent(
+        near id: ConnectionID, _ spare: ConnectionID?, using random: inout SplitMix64
+    ) -> ConnectionMachine.Event {
         let named = Bool.random(using: &random) ? id : ConnectionID(rawValue: id.rawValue &- 1)
-        let wishes: [ConnectionMachine.Event] = [.connect, .disconnect, .forceDisconnect, .reconnect]
-        return (wishes + newsEvents(of: named)).randomElement(using: &random)!
+        let wishes: [ConnectionMachine.Event] = [
+            .connect, .disconnect, .forceDisconnect, .reconnect, .race, .endRace, .giveUp,
+        ]
+        let news =
+            newsEvents(of: named) + [
+                .spareConnected(spare ?? named, welcomeWithin: .seconds(2)), .spareFailed(spare ?? named),
+            ]
+        return (wishes + news).randomElement(using: &random)!
     }
 }
 
@@ -163,6 +209,13 @@ func machineThatIs(_ state: ConnectionMachine.State, since now: Instant = .zero)
         case .disconnecting: [.connect, .connectSuccess(id), .welcome(id), .disconnect]
         }
     for event in events { _ = machine.handle(event, now: now) }
+    return machine
+}
+
+/// Established as 1, with a spare as 2.
+func machineThatRaces() -> ConnectionMachine {
+    var machine = machineThatIs(.established)
+    _ = machine.handle(.race, now: .zero)
     return machine
 }
 

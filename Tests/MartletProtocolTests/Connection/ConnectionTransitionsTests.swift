@@ -5,51 +5,58 @@ import Testing
 @Suite struct ConnectionTransitionsTests {
     private typealias Machine = ConnectionMachine
     private static let id = ConnectionID(rawValue: 1)
-    private static let states: [Machine.State] = [
-        .disconnected, .connecting(id), .connected(id, .awaitingWelcome), .connected(id, .established),
-        .disconnecting(id),
-    ]
+    private static let spare = ConnectionID(rawValue: 2)
+    private static let machines: [Machine] =
+        [.disconnected, .connecting(id), .connected(id, .awaitingWelcome), .established].map { machineThatIs($0) }
+        + [machineThatRaces(), machineThatIs(.disconnecting(id))]
     private static let events: [Machine.Event] =
         [.connect] + newsEvents(of: id) + [.disconnect, .forceDisconnect, .reconnect]
+        + [.race, .endRace, .giveUp, .spareConnected(spare, welcomeWithin: .seconds(2)), .spareFailed(spare)]
 
     /// The first row names the states, the first column the events; a cell is what is done and the state it leads to.
-    /// O open, H hello, E established, g close gracefully, x close at once, C closed; - ignored, ! unexpected, ~ stale.
+    /// O open, H hello, E established, g close gracefully, x close at once, C closed, R race, P promoted; - ignored,
+    /// ! unexpected, ~ stale.
     private static let expected = """
-        event              disc      conn         wait         estd         ding
-        connect            O>conn    -            -            -            xCO>conn
-        connectSuccess     ~         H>wait       !            !            !
-        connectFailure     ~         C>disc       !            !            !
-        welcome            ~         !            E>estd       !            -
-        reject             ~         !            xC>disc      !            -
-        networkError       ~         xC>disc      xC>disc      xC>disc      xC>disc
-        disconnectComplete ~         !            !            !            C>disc
-        disconnect         -         xC>disc      g>ding       g>ding       -
-        forceDisconnect    -         xC>disc      xC>disc      xC>disc      xC>disc
-        reconnect          O>conn    xCO>conn     xCO>conn     xCO>conn     -
-        deadline           -         xC>disc      xC>disc      -            xC>disc
+        event              disc      conn         wait         estd         race         ding
+        connect            O>conn    -            -            -            -            xCO>conn
+        connectSuccess     ~         H>wait       !            !            !            !
+        connectFailure     ~         C>disc       !            !            !            !
+        welcome            ~         !            E>estd       !            !            -
+        reject             ~         !            xC>disc      !            !            -
+        networkError       ~         xC>disc      xC>disc      xC>disc      xxC>disc     xC>disc
+        disconnectComplete ~         !            !            !            !            C>disc
+        disconnect         -         xC>disc      g>ding       g>ding       xg>ding      -
+        forceDisconnect    -         xC>disc      xC>disc      xC>disc      xxC>disc     xC>disc
+        reconnect          O>conn    xCO>conn     xCO>conn     xCO>conn     xxCO>conn    -
+        race               !         !            !            R>race       -            !
+        endRace            !         !            !            -            x>estd       !
+        giveUp             !         !            !            !            xCP>conn     !
+        spareConnected     ~         ~            ~            ~            xCPH>wait    ~
+        spareFailed        ~         ~            ~            ~            >estd        ~
+        deadline           -         xC>disc      xC>disc      -            -            xC>disc
         """
 
     // C-6
     @Test func `Every state does with every event what the table says`() {
-        var actual: [[String]] = [["event"] + Self.states.map(name)]
+        var actual: [[String]] = [["event"] + Self.machines.map(name)]
         for event in Self.events {
             actual.append(
                 ["\(event.trigger)"]
-                    + Self.states.map { state in
-                        var machine = machineThatIs(state)
-                        return cell(machine.handle(event, now: .zero), machine, from: state)
+                    + Self.machines.map { before in
+                        var machine = before
+                        return cell(machine.handle(event, now: .zero), machine, from: before)
                     })
         }
         actual.append(
             ["deadline"]
-                + Self.states.map { state in
-                    var machine = machineThatIs(state)
-                    return cell(machine.deadlinePassed(now: .distantFuture), machine, from: state)
+                + Self.machines.map { before in
+                    var machine = before
+                    return cell(machine.deadlinePassed(now: .distantFuture), machine, from: before)
                 })
         let expected = Self.expected.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
         #expect(actual == expected)
         #expect(actual.count == Machine.Trigger.allCases.count + 1)
-        #expect(Self.states.count == Machine.Phase.allCases.count)
+        #expect(Self.machines.count == Machine.Phase.allCases.count)
     }
 
     // C-6
@@ -78,8 +85,9 @@ import Testing
         #expect(cause(.disconnecting(Self.id), .connect) == .replaced)
     }
 
-    private func name(_ state: Machine.State) -> String {
-        switch state {
+    private func name(_ machine: Machine) -> String {
+        switch machine.state {
+        case .connected where machine.spare != nil: "race"
         case .disconnected: "disc"
         case .connecting: "conn"
         case .connected(_, .awaitingWelcome): "wait"
@@ -88,9 +96,9 @@ import Testing
         }
     }
 
-    private func cell(_ answer: Machine.Answer, _ machine: Machine, from state: Machine.State) -> String {
+    private func cell(_ answer: Machine.Answer, _ machine: Machine, from before: Machine) -> String {
         guard case .act(let actions) = answer else {
-            #expect(machine == machineThatIs(state))
+            #expect(machine == before)
             switch answer {
             case .ignored: return "-"
             case .stale: return "~"
@@ -105,8 +113,10 @@ import Testing
             case .close(_, graceful: true): "g"
             case .close: "x"
             case .closed: "C"
+            case .race: "R"
+            case .promoted: "P"
             }
         }
-        return letters.joined() + ">" + name(machine.state)
+        return letters.joined() + ">" + name(machine)
     }
 }

@@ -243,6 +243,23 @@ import Testing
         #expect(pair.now - began <= .seconds(7.5))
     }
 
+    // C-63
+    @Test func `a client on a stream asks for another connection after three round trips, and then again`() throws {
+        let pair = LinkPair(.reliable, path: LinkPath(delay: .milliseconds(200)))
+        let session = try pair.open()
+        pair.run(for: .seconds(1))
+        #expect(pair.client.overdueCount == 0)
+        pair.path.delay = .seconds(1000)
+        pair.send(1, on: session)
+        pair.run(for: .milliseconds(1_199))
+        #expect(pair.client.overdueCount == 0)
+        pair.run(for: .milliseconds(1))
+        #expect(pair.client.overdueCount == 1)
+        pair.run(for: .milliseconds(600))
+        #expect(pair.client.overdueCount == 2)
+        #expect(pair.relay.overdueCount == 0)
+    }
+
     // S-29
     @Test func `a path that is slow but takes bytes is alive`() throws {
         // One fragment takes longer than three silences; that the buffer drains shows that somebody takes it.

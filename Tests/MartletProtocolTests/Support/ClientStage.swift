@@ -28,6 +28,8 @@ final class ClientStage {
 
     /// The connection that the client asked for last.
     private(set) var connection = ConnectionID.none
+    /// The connection that the client asked for last beside another.
+    private(set) var spare = ConnectionID.none
 
     var states: [ClientStatus.State] {
         outputs.compactMap { output in
@@ -65,6 +67,12 @@ final class ClientStage {
         log = FrameLog()
         maker = FrameMaker()
         act { [connection] engine, now in engine.connected(connection, localAddress: "10.0.0.1", now: now) }
+    }
+
+    /// The dial of the spare succeeds.
+    func acceptSpare() {
+        connection = spare
+        accept()
     }
 
     func send(_ bytes: [UInt8]) {
@@ -168,6 +176,10 @@ final class ClientStage {
             case .connect(let id, _):
                 outputs.append(output)
                 connection = id
+            case .race(let id, _):
+                outputs.append(output)
+                spare = id
+                if givesCredentials { engine.credential(nil, for: id, now: now) }
             case .fetchCredential(let id):
                 outputs.append(output)
                 if givesCredentials { engine.credential(nil, for: id, now: now) }

@@ -26,6 +26,8 @@ final class LinkEnd {
     var fault: LinkError?
     /// What deadlines asked for, other than to proceed.
     var demands: [Link.OnDeadline] = []
+    /// How often another connection might have been faster.
+    var overdueCount = 0
     private var framer = Framer(maxBodyByteCount: Limits().maxBodyByteCount)
     private var inflater = Inflater()
 
@@ -119,7 +121,11 @@ final class LinkEnd {
 
     func deadlinePassed(now: Instant) {
         let demand = link.deadlinePassed(now: now)
-        if demand != .proceed { demands.append(demand) }
+        switch demand {
+        case .proceed: break
+        case .overdue: overdueCount += 1
+        case .replaceConnection, .ackTimeout: demands.append(demand)
+        }
         do throws(LinkError) { try drain(now: now) } catch { fault = error }
     }
 }

@@ -49,6 +49,37 @@ import Testing
         #expect(race.nextOutput(now: end) == .wait(until: nil))
     }
 
+    // C-59
+    @Test func `addresses that do not answer are tried again in turn, four attempts at a time`() {
+        var race = ConnectionRace(endpoints: endpoints(1), attemptDelay: delay, repeatDelay: 1_000, deadline: end)
+        race.resolved(endpoint: 0, [address(1), address(2)])
+        #expect(race.nextOutput(now: 0) == .start(attempt: 0, address(1)))
+        #expect(race.nextOutput(now: 250) == .start(attempt: 1, address(2)))
+        #expect(race.nextOutput(now: 250) == .wait(until: 1_250))
+        #expect(race.nextOutput(now: 1_250) == .start(attempt: 2, address(1)))
+        #expect(race.nextOutput(now: 2_250) == .start(attempt: 3, address(2)))
+        #expect(race.nextOutput(now: 2_250) == .wait(until: 3_250))
+        #expect(race.nextOutput(now: 3_250) == .abandon(attempt: 0))
+        #expect(race.nextOutput(now: 3_250) == .start(attempt: 4, address(1)))
+        race.connected(attempt: 0)
+        #expect(race.nextOutput(now: 3_250) == .wait(until: 4_250))
+        race.connected(attempt: 3)
+        #expect(race.nextOutput(now: 3_300) == .abandon(attempt: 1))
+    }
+
+    // C-59
+    @Test func `an address that refused is not tried again`() {
+        var race = ConnectionRace(endpoints: endpoints(1), attemptDelay: delay, repeatDelay: 1_000, deadline: end)
+        race.resolved(endpoint: 0, [address(1), address(2)])
+        _ = race.nextOutput(now: 0)
+        race.failed(attempt: 0, .refused)
+        #expect(race.nextOutput(now: 10) == .start(attempt: 1, address(2)))
+        #expect(race.nextOutput(now: 1_010) == .start(attempt: 2, address(2)))
+        race.failed(attempt: 1, .refused)
+        race.failed(attempt: 2, .refused)
+        guard case .finish(.lost) = race.nextOutput(now: 1_020) else { return #expect(Bool(false)) }
+    }
+
     @Test func `the next attempt starts at once when one fails`() {
         var race = race([1, 2])
         _ = race.nextOutput(now: 0)

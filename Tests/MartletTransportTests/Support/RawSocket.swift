@@ -54,7 +54,7 @@ final class RawSocket: Sendable {
 
     /// A listener that accepts nothing and whose backlog is full: connecting to it never ends.
     static func blackHole() async -> (socket: RawSocket, waiting: RawSocket, address: SocketAddress) {
-        let descriptor = martlet_socket(4)
+        let descriptor = martlet_socket(4, 0)
         var system = SocketAddress(.loopbackV4, port: 0).system
         _ = unsafe martlet_socket_listen(descriptor, &system, 0, 0)
         _ = unsafe martlet_socket_local_address(descriptor, &system)

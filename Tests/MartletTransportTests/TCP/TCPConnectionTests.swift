@@ -3,14 +3,20 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct TCPConnectionTests {
-    @Test(arguments: EventLoop.Backend.allCases)
-    func `what one end sends the other receives, and back`(_ backend: EventLoop.Backend) async throws {
+    // Where the system has no multipath TCP it is plain TCP, and nobody notices.
+    @Test(arguments: EventLoop.Backend.allCases, [false, true])
+    func `what one end sends the other receives, and back`(
+        _ backend: EventLoop.Backend, usesMultipath: Bool
+    ) async throws {
         try await withLoop(backend) { loop in
-            let pair = try await Pair.connect(on: loop, server: Peer(.echo))
+            var options = TCPOptions()
+            options.usesMultipath = usesMultipath
+            let pair = try await Pair.connect(on: loop, server: Peer(.echo), options: options)
             loop.execute { pair.client.send(Array("hello".utf8)) }
             await pair.client.receive(byteCount: 5)
             #expect(await loop.run { pair.client.received } == Array("hello".utf8))
             #expect(await loop.run { pair.client.transport?.unsentByteCount } == 0)
+            #expect(await loop.run { pair.client.transport?.isStalled } == false)
         }
     }
 

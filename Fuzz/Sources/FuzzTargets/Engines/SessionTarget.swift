@@ -29,6 +29,9 @@ private final class TroubledWorld {
         var text: String
     }
 
+    /// Lines said in all: bursts of them would make an input a matter of minutes, and find no more.
+    private static let maxLines = 400
+
     private static let roomNames = ["lobby", "hall"].map { RoomName($0)! }
     private static let pauses: [Duration] = [
         .zero, .milliseconds(1), .milliseconds(25), .milliseconds(110), .milliseconds(400), .seconds(2), .seconds(7),
@@ -118,6 +121,7 @@ private final class TroubledWorld {
     }
 
     private func say(_ index: Int, _ room: Int, _ byteCount: Int, timeToLive: Duration? = nil) {
+        guard lines.count < Self.maxLines else { return }
         let client = world.clients[index]
         let text = "\(lines.count)" + String(repeating: ".", count: byteCount)
         guard let counter = try? world.send(text, from: client, in: rooms[index][room], timeToLive: timeToLive) else {

@@ -1,0 +1,139 @@
+import MartletTestKit
+import MartletWire
+import Testing
+
+@testable import MartletProtocol
+
+/// A spare connection beside one whose acknowledgements are overdue.
+@Suite struct ClientEngineRaceTests {
+    private func stage() throws -> (ClientStage, RoomID, line: ConnectionID) {
+        let stage = ClientStage()
+        let room = stage.goOnline(.lobby)
+        let line = stage.connection
+        try stage.act {
+            try $0.send(
+                counter: 1, kind: .text, content: Message.textContent("hello"), timeToLive: nil, in: room, now: $1)
+        }
+        return (stage, room, line)
+    }
+
+    // C-63
+    @Test func `a spare that is up before anything was acknowledged takes over, and resumes`() throws {
+        let (stage, _, first) = try stage()
+        // There is no measurement of the round trip yet.
+        stage.run(for: .milliseconds(999))
+        #expect(stage.spare == .none)
+        stage.run(for: .milliseconds(1))
+        let spare = stage.spare
+        #expect(stage.count(.race(spare, beside: first)) == 1)
+        #expect(stage.engine.status.isOnline)
+        stage.acceptSpare()
+        #expect(stage.count(.close(first, graceful: false)) == 1)
+        let hello = try #require(stage.log.last(Hello.self))
+        #expect(hello.resume?.token == ResumeToken(1, 2, 3, 1))
+        #expect(stage.log.frames.map(\.type) == [.hello, .data])
+        stage.welcome(epoch: 2, resumed: [SessionPosition(session: .first, received: 2)])
+        #expect(stage.engine.status.isOnline)
+        #expect(stage.engine.status.resumes == 1)
+        #expect(stage.engine.status.lastFailure == nil)
+    }
+
+    // C-63
+    @Test func `an acknowledgement in time closes the spare without a word`() throws {
+        let (stage, _, first) = try stage()
+        stage.run(for: .seconds(1))
+        let spare = stage.spare
+        stage.acknowledge(2)
+        #expect(stage.count(.close(spare, graceful: false)) == 1)
+        stage.act { $0.connected(spare, localAddress: nil, now: $1) }
+        #expect(stage.connection == first)
+        #expect(stage.log.all(Hello.self).count == 1)
+    }
+
+    // C-63
+    @Test func `a spare that is refused leaves the connection, and is tried again after half the time`() throws {
+        let (stage, _, first) = try stage()
+        stage.run(for: .seconds(1))
+        let refused = stage.spare
+        stage.act { $0.connectFailed(refused, now: $1) }
+        #expect(stage.engine.status.isOnline)
+        stage.run(for: .milliseconds(499))
+        #expect(stage.spare == refused)
+        stage.run(for: .milliseconds(1))
+        #expect(stage.count(.race(stage.spare, beside: first)) == 1)
+        #expect(stage.spare != refused)
+    }
+
+    // C-63
+    @Test func `silence ends the connection, and the spare's dial goes on alone`() throws {
+        let (stage, _, first) = try stage()
+        stage.run(for: .seconds(1))
+        let spare = stage.spare
+        stage.run(for: .seconds(6))
+        #expect(stage.count(.close(first, graceful: false)) == 1)
+        #expect(stage.count(.close(spare, graceful: false)) == 0)
+        #expect(stage.engine.status.state == .connecting(attempt: 1))
+        #expect(stage.engine.status.lastFailure == .lost)
+        stage.acceptSpare()
+        #expect(stage.log.last(Hello.self)?.resume != nil)
+    }
+
+    // C-63
+    @Test func `a spare's welcome is not waited for as long as another's`() throws {
+        let (stage, _, _) = try stage()
+        stage.run(for: .seconds(1))
+        stage.acceptSpare()
+        stage.run(for: .milliseconds(2_999))
+        #expect(stage.engine.status.state == .handshaking)
+        stage.run(for: .milliseconds(1))
+        #expect(stage.engine.status.state != .handshaking)
+    }
+
+    // C-12, C-63
+    @Test func `the spare has a credential of its own, which it waits for`() throws {
+        let (stage, _, _) = try stage()
+        stage.givesCredentials = false
+        stage.run(for: .seconds(1))
+        let spare = stage.spare
+        stage.acceptSpare()
+        #expect(stage.log.frames.isEmpty)
+        stage.act { $0.credential(Credential("fresh"), for: spare, now: $1) }
+        #expect(stage.log.last(Hello.self)?.credential == Credential("fresh"))
+    }
+
+    @Test func `without a credential for it there is no spare`() throws {
+        let (stage, _, _) = try stage()
+        stage.givesCredentials = false
+        stage.run(for: .seconds(1))
+        let spare = stage.spare
+        stage.act { $0.credentialFailed(spare, now: $1) }
+        #expect(stage.count(.close(spare, graceful: false)) == 1)
+        #expect(stage.engine.status.isOnline)
+    }
+
+    @Test func `the connection's end is the spare's end`() throws {
+        let (stage, _, first) = try stage()
+        stage.run(for: .seconds(1))
+        let spare = stage.spare
+        stage.end()
+        #expect(stage.count(.close(spare, graceful: false)) == 1)
+        #expect(!stage.engine.status.isOnline)
+        stage.act { $0.connected(spare, localAddress: nil, now: $1) }
+        #expect(stage.count(.close(first, graceful: false)) == 1)
+        #expect(!stage.engine.status.isOnline)
+    }
+
+    // C-63, Specs/hostile.md row 27
+    @Test(arguments: [50, 200, 400]) func `a stuck stream costs its timeout and three round trips`(delay: Int) throws {
+        let pair = try Pair(.reliable, PathConditions(delay: .milliseconds(delay)))
+        pair.settle()
+        try pair.say(1...3, every: .milliseconds(10))
+        pair.world.run(for: .seconds(5))
+        pair.world.forgetTranslations(of: pair.alice)
+        try pair.say(4...4)
+        // Then the dial, hello and the line, and what is said of it.
+        let timeout = max(.milliseconds(500), .milliseconds(delay) * 6)
+        #expect(pair.isAccepted(4, within: timeout + .milliseconds(delay) * 6))
+        #expect(pair.alice.engine.status.resumes == 1)
+    }
+}
