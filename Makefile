@@ -13,6 +13,10 @@ FILE ?=
 CLIENTS ?= 2000
 # The seeds that `make simulate` plays.
 SEEDS ?= 1..10000
+# The losses that `make weather` plays, in percent, for how many seconds, and further options, such as --quick.
+LOSS ?= 0 10 30 50
+SECONDS_EACH ?= 210
+WEATHER ?=
 # What `make fuzz` runs, and for how many seconds each.
 TARGET ?= all
 SECONDS ?= 60
@@ -21,9 +25,8 @@ sources := Sources Tests Package.swift Fuzz/Sources Fuzz/Package.swift
 # Tests that only compute; apart, they do not keep those waiting that have a peer on a socket.
 computing := '^(MartletWire|MartletProtocol|House)Tests'
 
-.PHONY: help deps build demo dissect scenarios crowd test differential lint format docs coverage simulate tsan asan \
-	model replay fuzz fuzz-keep
-
+# Every target here is a name, none a file.
+.PHONY: $(shell sed -nE 's/^([a-z0-9-]+):.*/\1/p' Makefile)
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
@@ -50,6 +53,11 @@ scenarios: deps ## run the conversations between real processes over bad network
 crowd: deps ## let 2,000 clients talk in 100 rooms and check that everybody got everything: make crowd CLIENTS=500
 	@$(SWIFT) build --configuration release --quiet --product martlet
 	@Scripts/crowd $(CLIENTS)
+
+weather: deps ## lose real packets, and compare with plain TCP in the same weather: make weather WEATHER=--quick
+	@Scripts/install-dependencies python3 ip nft
+	@$(SWIFT) build --configuration release --quiet --product martlet
+	@Benchmarks/Weather/weather --loss "$(LOSS)" --seconds $(SECONDS_EACH) $(WEATHER)
 
 test: deps lint ## lint, build with warnings as errors and run every test
 	@Scripts/install-dependencies python3 tshark
