@@ -40,13 +40,14 @@ class Path:
 class Air:
     """Both namespaces and their paths; `paths` by the client's interface."""
 
-    def __init__(self):
+    def __init__(self, settings=None):
         self.client, self.net = Namespace(), Namespace()
         self.paths = {path.interface: path for path in (Path(1, "wlan0", 600), Path(2, "wwan0", 700))}
         self.tuns = {name: self._open_tun(path.tun) for name, path in self.paths.items()}
         # Early demultiplexing would find the socket before the packet has been through the air, and drop it there.
-        self.net.set(ipv4__ip_forward=1, ipv4__ip_early_demux=0, ipv6__conf__all__disable_ipv6=1)
-        self.client.set(ipv6__conf__all__disable_ipv6=1)
+        self.net.set({"net.ipv4.ip_forward": 1, "net.ipv4.ip_early_demux": 0})
+        for namespace in (self.client, self.net):
+            namespace.set({"net.ipv6.conf.all.disable_ipv6": 1} | (settings or {}))
         self._make_net()
         self.client.run("ip", "-batch", "-", text="link set lo up\n" + self._up("wlan0"))
         self.net.run("nft", "-f", "-", text=self._tables())
@@ -80,9 +81,8 @@ class Air:
         lines += ["rule add pref 100 lookup local", "rule del pref 0"]
         self.net.run("ip", "-batch", "-", text="\n".join(lines) + "\n", also=[self.client])
         for path in self.paths.values():
-            self.net.set(**{f"ipv4__conf__{path.tun}__accept_local": 1})
-            for name in ("all", path.veth, path.tun):
-                self.net.set(**{f"ipv4__conf__{name}__rp_filter": 0})
+            self.net.set({f"net.ipv4.conf.{path.tun}.accept_local": 1})
+            self.net.set({f"net.ipv4.conf.{name}.rp_filter": 0 for name in ("all", path.veth, path.tun)})
 
     def _up(self, interface):
         path = self.paths[interface]

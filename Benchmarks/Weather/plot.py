@@ -116,7 +116,7 @@ def distributions(canvas, top, results):
     """What share of all messages had come after so long, a panel for each weather."""
     canvas.text(MARGIN, top, "How long messages took: share of all that were sent", kind="head")
     for number, result in enumerate(results):
-        left = MARGIN + 10 + number % 2 * COLUMN_WIDTH
+        left = MARGIN + 20 + number % 2 * COLUMN_WIDTH
         y = top + 40 + number // 2 * ROW_HEIGHT
         distribution(canvas, left, y, result)
     return top + 40 + math.ceil(len(results) / 2) * ROW_HEIGHT - 30

@@ -68,6 +68,7 @@ class Run:
         await self.air.weather("wwan0", loss=self.weather.loss)
         await self.air.packets()
         self.began = time.monotonic()
+        self.flows[0].weather_begins()
         sending = asyncio.create_task(self._send())
         try:
             await {"black hole": self._black_holes, "switch": self._switches}.get(self.weather.kind, self._rest)()
