@@ -6,13 +6,12 @@ import json
 import signal
 import time
 
+import sandbox
 from air import SERVER
 from flow import Flow
 
 PORT = 7227
 START_TIMEOUT = 10
-# What else the machine does is not part of the weather.
-NICENESS = "-10"
 
 
 class MartletFlow(Flow):
@@ -53,7 +52,7 @@ class MartletFlow(Flow):
 
     async def _spawn(self, namespace, name, *words):
         process = await asyncio.create_subprocess_exec(
-            *namespace.command("nice", "-n", NICENESS, *words), pass_fds=[namespace.descriptor], stdin=asyncio.subprocess.PIPE,
+            *namespace.command(*sandbox.usual(*words)), pass_fds=[namespace.descriptor], stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE)
         self.processes[name] = process
         return process

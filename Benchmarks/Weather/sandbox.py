@@ -13,6 +13,7 @@ CLONE_NEWPID = 0x20000000
 CLONE_NEWNET = 0x40000000
 MS_REC, MS_PRIVATE = 0x4000, 0x40000
 PR_SET_PDEATHSIG = 1
+NICENESS = -10
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -27,26 +28,36 @@ def enter():
     child = os.fork()
     if child == 0:
         libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        # A terminal interrupts the one who waits, and that one tells.
+        os.setsid()
         # A process that looks for itself in /proc has to find itself there.
         call("mount", None, b"/", None, MS_REC | MS_PRIVATE, None)
         call("mount", b"proc", b"/proc", b"proc", 0, None)
         # The first process of a PID namespace gets only the signals that it asked for.
-        for number in (signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.default_int_handler)
         return
-    # A terminal interrupts both; whoever else wants an end knows only this one.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: os.kill(child, signal.SIGINT))
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: os.kill(child, number))
     _, status = os.waitpid(child, 0)
     sys.exit(os.waitstatus_to_exitcode(status) if os.WIFEXITED(status) else 70)
 
 
 def be_punctual():
-    """Whatever else the machine does, what is due is due: little of the processor is needed, but at once. Not for
-    processes that this one starts."""
+    """Whatever else the machine does, what is due is due: little of the processor is needed, but at once.
+
+    So it is for commands that this process starts: it stands still until they have begun.
+    """
     with contextlib.suppress(OSError):
-        os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(1))
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+    # Where the kernel divides time between sessions first, ours is to have its share.
+    with contextlib.suppress(OSError), open("/proc/self/autogroup", "w") as file:
+        file.write(str(NICENESS))
+
+
+def usual(*words):
+    """The words of a command that runs as programs do, but before what else the machine does."""
+    return ["chrt", "--other", "0", "nice", "-n", str(NICENESS), *words]
 
 
 class Namespace:

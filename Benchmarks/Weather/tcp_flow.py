@@ -48,7 +48,9 @@ class TCPFlow(Flow):
         self._flush()
 
     def facts(self):
+        trips = sorted(self.round_trips)
         return {
+            "rttP50": 1000 * trips[len(trips) // 2] if trips else None,
             "reconnects": max(self.connects - 1, 0), "retransmissions": self.retransmissions,
             "longestTimeout": self.longest_timeout, "failures": self.failures,
             "congestionControl": self.congestion_control,
