@@ -52,4 +52,4 @@ def fifty(result):
 def black_hole(result):
     median = recovery_figures(result["flows"]["martlet"]["recoveries"], None)["median"]
     yield (
-        median <= MAX_MEDIAN_RECOVERY, "black hole: median recovery within 1.5 s", f"{median:.2f} s")
+        median <= MAX_MEDIAN_RECOVERY, f"{result['name']}: median recovery within 1.5 s", f"{median:.2f} s")

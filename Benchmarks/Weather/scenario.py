@@ -119,7 +119,7 @@ class Run:
             gone = time.monotonic()
             await self.air.weather("wlan0", is_dark=True)
             await asyncio.sleep(self.weather.dark)
-            self.outages.append((gone, time.monotonic(), "black hole"))
+            self.outages.append((gone, time.monotonic(), f"black hole of {self.weather.dark:g} s"))
             await self.air.weather("wlan0", is_dark=False)
         await asyncio.sleep(self.weather.light)
 
