@@ -27,6 +27,7 @@ computing := '^(MartletWire|MartletProtocol|House)Tests'
 
 # Every target here is a name, none a file.
 .PHONY: $(shell sed -nE 's/^([a-z0-9-]+):.*/\1/p' Makefile)
+
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
