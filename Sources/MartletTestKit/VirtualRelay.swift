@@ -5,7 +5,7 @@ public import MartletWire
 public final class VirtualRelay {
     /// The engine; call its events through `VirtualWorld.act`.
     public internal(set) var engine: RelayEngine
-    /// Every message of every room that the store keeps.
+    /// Every message of every room that the store has ever made durable.
     public internal(set) var log: [RoomName: [LogEntry]] = [:]
     /// How long the store takes for anything; what is on its way to it when the relay dies is lost.
     public var storeDelay = Duration.zero
@@ -27,6 +27,8 @@ public final class VirtualRelay {
     public internal(set) var notes: [RelayNote] = []
     private var watermarks: [RoomName: [DeviceKey: UInt64]] = [:]
     private var heads: [RoomName: UInt64] = [:]
+    /// The first offset of each room that the store has not let go of.
+    private var firstKept: [RoomName: UInt64] = [:]
     private var random: VirtualRandom
 
     /// Work that takes the relay's shell a while.
@@ -49,6 +51,7 @@ public final class VirtualRelay {
         log = other.log
         watermarks = other.watermarks
         heads = other.heads
+        firstKept = other.firstKept
         storeDelay = other.storeDelay
         refusesAppends = other.refusesAppends
         refusesLoads = other.refusesLoads
@@ -62,7 +65,7 @@ public final class VirtualRelay {
 
     /// The store lets go of a room's messages before `offset`.
     public func trim(_ room: RoomName, before offset: UInt64) {
-        log[room]?.removeAll { $0.offset < offset }
+        firstKept[room] = max(first(room), offset)
     }
 
     /// Takes note of what the engine wants and returns what others have to do: the network's, and what takes a while.
@@ -117,15 +120,15 @@ public final class VirtualRelay {
     /// As many entries as were asked for, and at least one if there is one.
     private func entries(of room: RoomName, in range: ReadRange) -> [LogEntry] {
         var byteCount = 0
-        return (log[room] ?? []).drop { $0.offset < range.from }.prefix(range.maxCount).prefix { entry in
+        let from = max(range.from, first(room))
+        return (log[room] ?? []).drop { $0.offset < from }.prefix(range.maxCount).prefix { entry in
             defer { byteCount += entry.body.bytes.count }
             return byteCount == 0 || byteCount + entry.body.bytes.count <= range.maxByteCount
         }.map(\.self)
     }
 
-    private func first(_ room: RoomName) -> UInt64 {
-        log[room]?.first?.offset ?? (heads[room] ?? 0) + 1
-    }
+    /// The first offset of a room that the store keeps, or will have.
+    func first(_ room: RoomName) -> UInt64 { firstKept[room] ?? 1 }
 
     private func later(_ work: Work, _ delay: Duration, _ list: inout [(Work, Duration)], now: Instant) {
         if delay == .zero { perform(work, now: now) } else { list.append((work, delay)) }

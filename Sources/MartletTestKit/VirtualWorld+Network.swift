@@ -202,11 +202,21 @@ extension VirtualWorld {
         }
         while isReading(index, atRelay: true), !connections[index].relaySide.unread.isEmpty {
             let bytes = connections[index].relaySide.unread.removeFirst()
-            relay.engine.wallClock = now.nanoseconds / 1_000_000
+            relay.engine.wallClock = UInt64(Int64(now.nanoseconds / 1_000_000) + wallClockOffset)
+            let resumes = relay.engine.statistics.resumes
             relay.engine.receive(bytes.rawBytes, on: connections[index].key, now: now)
             noteRead(bytes.count, index, atRelay: true)
             settleRelay()
+            noteHello(bytes, index, resumes: resumes)
         }
+    }
+
+    /// Keeps the hello of a link that was resumed; its early frames are not part of it.
+    private func noteHello(_ bytes: [UInt8], _ index: Int, resumes: UInt64) {
+        guard relay.engine.statistics.resumes != resumes, isHandshake(bytes), let hello = frames(bytes).first else {
+            return
+        }
+        usedHellos[connections[index].client] = hello
     }
 
     private func isReading(_ index: Int, atRelay: Bool) -> Bool {

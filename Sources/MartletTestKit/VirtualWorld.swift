@@ -13,6 +13,8 @@ public final class VirtualWorld {
     public private(set) var relay: VirtualRelay
     /// The clients in the order in which they were added.
     public private(set) var clients: [VirtualClient] = []
+    /// By how much the relay's wall clock is ahead of the world's time, in milliseconds.
+    public var wallClockOffset: Int64 = 1_700_000_000_000
     /// Connections that were established since the world began.
     public internal(set) var connectionCount = 0
     /// What happened to frames on carriers without order.
@@ -31,6 +33,10 @@ public final class VirtualWorld {
     var era = 0
     private var relayIsDownUntil = Instant.zero
     private var stepsAtThisInstant = 0
+    /// Events and deadlines since the world began.
+    public private(set) var stepCount = 0
+    /// Of each client, the last hello with which a link was resumed.
+    var usedHellos: [Int: [UInt8]] = [:]
 
     /// A world with a relay and no clients.
     public init(relay configuration: RelayConfiguration = RelayConfiguration(), seed: UInt64 = 1) {
@@ -196,6 +202,21 @@ public final class VirtualWorld {
         for index in connections.indices where isOpen(connections[index], of: client) { readUnread(index) }
     }
 
+    /// Somebody who has listened says again what a client once said to resume its link, on a connection of their own;
+    /// true when that resumes a link.
+    public func replayHello(of client: VirtualClient) -> Bool {
+        guard let number = index(of: client), let hello = usedHellos[number], relayIsUp,
+            let key = relay.engine.accepted(client.carrier, now: now)
+        else { return false }
+        let before = relay.engine.statistics.resumes
+        relay.engine.receive(hello.rawBytes, on: key, now: now)
+        settleRelay()
+        let isResumed = relay.engine.statistics.resumes != before
+        relay.engine.closed(key, now: now)
+        settleRelay()
+        return isResumed
+    }
+
     // MARK: Time
 
     /// Calls `body` after a while; it may call the world.
@@ -236,6 +257,7 @@ public final class VirtualWorld {
     }
 
     private func step() {
+        stepCount += 1
         stepsAtThisInstant += 1
         precondition(stepsAtThisInstant < 1_000_000, "time stands still: an engine's deadline does not move on")
         if let number = events.popExpired(now: now), let event = eventOfNumber.removeValue(forKey: number) {

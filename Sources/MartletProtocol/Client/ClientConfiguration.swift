@@ -33,6 +33,8 @@ public struct ClientConfiguration: Sendable {
     public var maxPendingByteCount = 4 * 1024 * 1024
     /// Requests that wait for an answer, at the most.
     public var maxRequests = 1024
+    /// The sequence of each session's first frame; a simulation lets both ends begin where 32 bits end (W-11).
+    package var firstSequence: UInt64 = 1
 
     /// A client with the default bounds.
     public init(account: AccountName, device: DeviceID, agent: String? = nil) {

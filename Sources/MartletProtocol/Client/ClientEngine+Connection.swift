@@ -154,7 +154,8 @@ extension ClientEngine {
     private mutating func beginLink(now: Instant) {
         pastCounters = pastCounters.adding(link.counters)
         link = Link(
-            role: .client, limits: ClientEngine.earlyLimits(configuration), features: [], began: now)
+            role: .client, limits: ClientEngine.earlyLimits(configuration), features: [], began: now,
+            firstSequence: configuration.firstSequence)
         roomOfSession.removeAll()
         for number in requests.keys.sorted() where requests[number]?.isHanded == true {
             finishRequest(number, .failed(.resumeRejected), now: now)  // S-57

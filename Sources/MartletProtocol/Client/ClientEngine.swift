@@ -95,7 +95,9 @@ public struct ClientEngine: ~Copyable {
         machine = ConnectionMachine(deadlines: configuration.deadlines)
         policy = ReconnectPolicy(configuration: configuration.reconnect)
         heartbeat = Heartbeat(strategy: configuration.heartbeat, now: now, random: random.next())
-        link = Link(role: .client, limits: ClientEngine.earlyLimits(configuration), features: [], began: now)
+        link = Link(
+            role: .client, limits: ClientEngine.earlyLimits(configuration), features: [], began: now,
+            firstSequence: configuration.firstSequence)
     }
 
     // MARK: Life

@@ -76,7 +76,7 @@ extension Link {
     public func canResume(from positions: [SessionPosition]) -> Bool {
         positions.allSatisfy { position in
             guard let slot = slots[position.session] else {
-                return position.received == 0 || retired[position.session] != nil
+                return position.received < firstSequence || retired[position.session] != nil
             }
             let send = sessions[slot].send
             return position.received <= send.highestSent && position.received + 1 >= send.base

@@ -116,7 +116,9 @@ extension Link {
             return nil
         }
         guard openBudget.take(now: now) else { throw .peer(.churnLimit) }
-        guard !isOurs(id), header.sequence == 1 else { throw .peer(.protocolViolation) }  // S-3
+        guard !isOurs(id), header.sequence == UInt32(truncatingIfNeeded: firstSequence) else {
+            throw .peer(.protocolViolation)
+        }  // S-3
         let open = try Link.parse(Open.self, plain)
         // Refused one by one: it may be an honest mistake (S-4).
         guard sessionCount < min(limits.maxSessions, Link.maxSessions) else {

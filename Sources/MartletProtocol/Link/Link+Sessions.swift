@@ -9,7 +9,7 @@ extension Link {
         let window = min(limits.sessionWindow, SessionPreset(kind).windowByteCount)  // W-51
         var session = Session(
             id: id, kind: kind, state: state, sendLimit: window, receiveWindow: window,
-            maxMessageByteCount: limits.maxMessageByteCount)
+            maxMessageByteCount: limits.maxMessageByteCount, first: firstSequence)
         session.send.rewind(losesOvertaken: carrier == .unreliable)
         let slot: Int
         if let free = freeSlots.popLast() {

@@ -49,6 +49,8 @@ public struct Link: Sendable {
 
     let role: LinkRole
     let began: Instant
+    /// The sequence of each session's first frame.
+    let firstSequence: UInt64
     var limits: Limits
     var features: Features
     var carrier: Carrier?
@@ -136,17 +138,23 @@ public struct Link: Sendable {
     ///   - limits: what both sides agreed on, or `Limits.minimum` until they have.
     ///   - began: the instant that the frames' timestamps count from.
     public init(role: LinkRole, limits: Limits, features: Features, began: Instant) {
+        self.init(role: role, limits: limits, features: features, began: began, firstSequence: 1)
+    }
+
+    /// A new link whose sessions begin elsewhere than at 1; both ends have to know (W-11).
+    init(role: LinkRole, limits: Limits, features: Features, began: Instant, firstSequence: UInt64) {
         self.role = role
         self.limits = limits
         self.features = features
         self.began = began
+        self.firstSequence = firstSequence
         nextID = role == .client ? 1 : 2
         announcedLinkCredit = UInt64(limits.linkWindow)
         sessions = [
             Session(
                 id: .control, kind: .signaling, state: .open, sendLimit: Link.controlWindowByteCount,
                 receiveWindow: Link.controlWindowByteCount,
-                maxMessageByteCount: limits.maxMessageByteCount)
+                maxMessageByteCount: limits.maxMessageByteCount, first: firstSequence)
         ]
     }
 
@@ -200,7 +208,7 @@ public struct Link: Sendable {
             return appendReset(id, code, creditUsed: 0)
         }
         // The peer has never heard of it.
-        let isKnown = !isOurs(id) || sessions[slot].send.highestSent > 0
+        let isKnown = !isOurs(id) || sessions[slot].send.highestSent >= firstSequence
         let creditUsed = sessions[slot].send.creditUsed
         remove(slot, isReset: true, isKnown: isKnown)
         if isKnown { appendReset(id, code, creditUsed: creditUsed) }

@@ -45,13 +45,17 @@ struct Session: Sendable {
     /// Acknowledged bytes the engine has not heard of yet.
     var unreportedByteCount = 0
 
-    init(id: SessionID, kind: SessionKind, state: State, sendLimit: Int, receiveWindow: Int, maxMessageByteCount: Int) {
+    init(
+        id: SessionID, kind: SessionKind, state: State, sendLimit: Int, receiveWindow: Int, maxMessageByteCount: Int,
+        first: UInt64 = 1
+    ) {
         self.id = id
         self.kind = kind
         self.state = state
         self.priority = id == .control ? .urgent : SessionPreset(kind).priority  // S-45
-        self.send = SendStream(creditLimit: UInt64(sendLimit))
-        self.receive = ReceiveStream(windowByteCount: receiveWindow, maxMessageByteCount: maxMessageByteCount)
+        self.send = SendStream(creditLimit: UInt64(sendLimit), first: first)
+        self.receive = ReceiveStream(
+            windowByteCount: receiveWindow, maxMessageByteCount: maxMessageByteCount, first: first)
     }
 
     /// Whether both directions have said their last and ours was heard.

@@ -26,6 +26,8 @@ public struct RelayConfiguration: Sendable {
     public var maxSuspendedLinks = 20_000
     /// Resumes that a connection may try in vain (Specs/hostile.md row 23).
     public var maxResumeTries = 5
+    /// The sequence of each session's first frame, as its clients have it (W-11).
+    package var firstSequence: UInt64 = 1
 
     /// The defaults.
     public init() {}

@@ -22,7 +22,10 @@ extension RelayEngine {
         let id = LinkID(rawValue: nextLinkID)
         links[slot] = RelayLink(
             key: LinkKey(slot: Int32(slot), generation: generation), id: id, who: who,
-            link: Link(role: .relay, limits: limits, features: features, began: now), token: token)
+            link: Link(
+                role: .relay, limits: limits, features: features, began: now,
+                firstSequence: configuration.firstSequence),
+            token: token)
         linkOfDevice[who] = slot
         linkOfID[id] = slot
         counted.links += 1

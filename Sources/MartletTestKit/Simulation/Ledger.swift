@@ -13,10 +13,18 @@ public struct Violation: Sendable, CustomStringConvertible {
         case shownIsStored = "what is shown is what is stored"
         /// Offsets that a device shows grow, also across its crashes.
         case shownOnceInOrder = "shown once and in order"
-        /// No message fails, and no offsets are skipped, in a room that keeps everything.
+        /// No message fails, and no offsets are skipped but those that the store has let go of.
         case nothingIsGivenUp = "nothing is given up"
-        /// When the trouble is over, everything is accepted and shown everywhere within an hour.
+        /// When the trouble is over, everything is accepted, and shown or told as missing, in `Simulation.patience`.
         case everythingArrives = "everything arrives in the end"
+        /// A resume token that has been used resumes nothing.
+        case tokensWorkOnce = "a token works once"
+        /// Devices wait between attempts to connect: `Ledger.maxDials` in `Ledger.dialWindow` at the most.
+        case attemptsAreSpaced = "attempts are spaced"
+        /// A run needs no more events than `Simulation.maxStepsPerDeed` for each deed of its story.
+        case nothingRunsWild = "nothing runs wild"
+        /// When everything has arrived, a stream that nothing disturbs stays, and nothing is sent twice on it.
+        case calmIsKept = "calm is kept"
     }
 
     /// What was promised.
@@ -51,7 +59,13 @@ struct Ledger {
     /// Violations beyond these are only counted.
     static let maxViolations = 8
 
+    /// Attempts of one device to connect within `dialWindow` at the most, those that the user asks for included.
+    static let maxDials = 40
+    static let dialWindow = Duration.seconds(10)
+
     private(set) var said: [Key: Saying] = [:]
+    /// When each device has dialled lately.
+    private var dials: [UInt64: [Instant]] = [:]
     private(set) var violations: [Violation] = []
     /// Of each room, how many entries of the log have been checked, and each device's last counter there.
     private var checked: [RoomName: (count: Int, counters: [UInt64: UInt64])] = [:]
@@ -123,6 +137,24 @@ struct Ledger {
             count = log.count
             checked[room] = (count, counters)
         }
+    }
+
+    /// A device begins to connect.
+    mutating func dialled(_ device: UInt64, at now: Instant) {
+        var recent = (dials[device] ?? []).filter { now - $0 < Ledger.dialWindow }
+        recent.append(now)
+        dials[device] = recent
+        if recent.count == Ledger.maxDials + 1 {
+            fail(.attemptsAreSpaced, at: now, "device \(device) tries for the \(recent.count)th time in 10 s")
+        }
+    }
+
+    /// A device is told that it will not get some messages; the store keeps those from `first` on.
+    mutating func missed(
+        _ offsets: ClosedRange<UInt64>, in room: RoomName, first: UInt64, by device: UInt64, at now: Instant
+    ) {
+        guard offsets.upperBound >= first else { return }
+        fail(.nothingIsGivenUp, at: now, "device \(device) is told to do without \(offsets) of \(room)")
     }
 
     private func entry(_ offset: UInt64, _ log: [LogEntry]) -> LogEntry? {

@@ -17,6 +17,8 @@ final class SimulatedDevice {
     private(set) var drafts = VirtualDisk<Draft>()
     private(set) var settled = VirtualDisk<UInt64>()
     private var shown: [RoomName: VirtualDisk<UInt64>] = [:]
+    /// Offsets that the application was told it will not get.
+    private(set) var missed: [RoomName: Set<UInt64>] = [:]
     /// The rooms as the present engine calls them.
     private(set) var rooms: [RoomName: RoomID] = [:]
     private var names: [RoomID: RoomName] = [:]
@@ -46,6 +48,9 @@ final class SimulatedDevice {
     func name(of room: RoomID) -> RoomName? { names[room] }
 
     func lastShown(_ room: RoomName) -> UInt64 { shown[room]?.records.last ?? 0 }
+
+    /// The highest offset that the application has heard of, as shown or as missing.
+    func lastKnown(_ room: RoomName) -> UInt64 { max(lastShown(room), missed[room]?.max() ?? 0) }
 
     func shownOffsets(_ room: RoomName) -> [UInt64] { shown[room]?.records ?? [] }
 
@@ -92,6 +97,10 @@ final class SimulatedDevice {
 
     func show(_ offset: UInt64, in room: RoomName) {
         shown[room]!.append(offset)
+    }
+
+    func miss(_ offsets: ClosedRange<UInt64>, in room: RoomName) {
+        missed[room, default: []].formUnion(offsets)
     }
 
     /// What was written is on the disk: drafts may go out, and what was shown is taken.

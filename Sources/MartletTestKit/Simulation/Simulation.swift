@@ -23,12 +23,18 @@ public final class Simulation {
         public var connectionCount: Int
         /// How long it took, in virtual time.
         public var virtualTime: Duration
+        /// How much of it went by after the last fault had healed.
+        public var settlingTime: Duration
     }
 
     /// How long a write takes to be sure.
     static let syncDelay = Duration.milliseconds(20)
     /// How long everything may take to arrive once nothing goes wrong any more.
     static let patience = Duration.seconds(3600)
+    /// How long it is watched that calm is kept.
+    static let calm = Duration.seconds(600)
+    /// Events of one run at the most, for each deed of its story.
+    static let maxStepsPerDeed = 20_000
 
     let story: Story
     let world: VirtualWorld
@@ -52,12 +58,15 @@ public final class Simulation {
         random = VirtualRandom(seed: ~story.seed)
         var configuration = RelayConfiguration()
         configuration.resumeLifetime = .seconds(60)
+        configuration.firstSequence = story.firstSequence
         world = VirtualWorld(relay: configuration, seed: story.seed)
         world.relay.storeDelay = story.storeDelay
         rooms = (0..<story.roomCount).map { RoomName("room\($0)")! }
         for (number, device) in story.devices.enumerated() {
             let carrier = story.isReliable ? Carrier.reliable : .unreliable
-            let client = world.addClient(device.account, conditions: device.conditions, carrier: carrier)
+            let client = world.addClient(device.account, conditions: device.conditions, carrier: carrier) {
+                $0.firstSequence = story.firstSequence
+            }
             client.remembers = false
             client.takesMessages = false
             devices.append(SimulatedDevice(number: number, client: client, rooms: rooms))
@@ -71,16 +80,42 @@ public final class Simulation {
             device.start(in: world)
         }
         for step in story.steps { world.after(step.at) { [unowned self] in perform(step.deed) } }
-        world.run(for: story.steps.last?.at ?? .zero)
-        let limit = world.now + Simulation.patience
-        while !isDone, world.now < limit, ledger.violations.isEmpty { world.run(for: .seconds(1)) }
+        run(for: story.steps.last?.at ?? .zero)
+        while unhealed > 0, ledger.violations.isEmpty { run(for: .seconds(1)) }
+        let healed = world.now
+        while !isDone, world.now - healed < Simulation.patience, ledger.violations.isEmpty { run(for: .seconds(1)) }
+        let settlingTime = world.now - healed
         ledger.look(at: world.relay.log, at: world.now)
         if ledger.violations.isEmpty { compare() }
+        if ledger.violations.isEmpty, story.isReliable { watchCalm() }
         for device in devices { device.client.onOutput = nil }
         return Result(
             seed: story.seed, traceHash: trace.hash, trace: trace.lines, violations: ledger.violations,
             messageCount: devices.reduce(0) { $0 + $1.drafts.records.count }, deliveryCount: deliveryCount,
-            faultCount: story.faultCount, connectionCount: world.connectionCount, virtualTime: world.now - began)
+            faultCount: story.faultCount, connectionCount: world.connectionCount, virtualTime: world.now - began,
+            settlingTime: settlingTime)
+    }
+
+    private var maxSteps: Int { Simulation.maxStepsPerDeed * (story.steps.count + 10) }
+
+    private func run(for time: Duration) {
+        world.run(until: world.now + time) { [unowned self] in world.stepCount > maxSteps }
+        guard world.stepCount > maxSteps else { return }
+        ledger.fail(.nothingRunsWild, at: world.now, "more than \(maxSteps) events")
+    }
+
+    /// Nothing goes wrong any more and nothing is left to do.
+    private func watchCalm() {
+        run(for: .seconds(60))
+        let connections = world.connectionCount
+        let repeats = devices.map { $0.client.engine.counters.retransmissions }
+        run(for: Simulation.calm)
+        if world.connectionCount != connections {
+            ledger.fail(.calmIsKept, at: world.now, "\(world.connectionCount - connections) connections anew")
+        }
+        for (device, before) in zip(devices, repeats) where device.client.engine.counters.retransmissions != before {
+            ledger.fail(.calmIsKept, at: world.now, "device \(device.id) sends again what has arrived")
+        }
     }
 
     // MARK: What is seen
@@ -94,7 +129,9 @@ public final class Simulation {
         case .status(let status):
             trace.note(now, device: device.number, "status", status.epoch.map(UInt64.init) ?? 0, status.reconnects)
         case .stopped: trace.note(now, device: device.number, "stopped")
-        case .connect: trace.note(now, device: device.number, "connects")
+        case .connect:
+            trace.note(now, device: device.number, "connects")
+            ledger.dialled(device.id, at: now)
         case .race: trace.note(now, device: device.number, "dials a spare")
         case .close(_, let graceful): trace.note(now, device: device.number, "hangs up", graceful ? 1 : 0)
         case .transmit, .fetchCredential, .response: break
@@ -125,7 +162,9 @@ public final class Simulation {
         case .failed(let counter, let failure):
             ledger.fail(.nothingIsGivenUp, at: now, "device \(device.id), message \(counter): \(failure)")
         case .gap(let offsets):
-            ledger.fail(.nothingIsGivenUp, at: now, "device \(device.id) is told to do without \(offsets) of \(room)")
+            trace.note(now, device: device.number, "does without", offsets.lowerBound, offsets.upperBound)
+            ledger.missed(offsets, in: room, first: world.relay.first(room), by: device.id, at: now)
+            device.miss(offsets, in: room)
         case .closed(let code):
             ledger.fail(
                 .nothingIsGivenUp, at: now, "\(room) is closed to device \(device.id): \(String(describing: code))")
@@ -153,7 +192,7 @@ public final class Simulation {
     /// The first offset that a device should show of a room and does not.
     private func missing(_ room: RoomName, on device: SimulatedDevice) -> UInt64? {
         let last = (world.relay.log[room] ?? []).last { $0.device.rawValue != device.id }?.offset ?? 0
-        return device.lastShown(room) < last ? last : nil
+        return device.lastKnown(room) < last ? last : nil
     }
 
     private func compare() {
@@ -163,8 +202,10 @@ public final class Simulation {
                 ledger.fail(.everythingArrives, at: world.now, detail)
             }
             for room in rooms {
-                let expected = (world.relay.log[room] ?? []).filter { $0.device.rawValue != device.id }.map(\.offset)
-                let shown = device.shownOffsets(room)
+                let missed = device.missed[room] ?? []
+                let others = (world.relay.log[room] ?? []).filter { $0.device.rawValue != device.id }
+                let expected = others.map(\.offset).filter { !missed.contains($0) }
+                let shown = device.shownOffsets(room).filter { !missed.contains($0) }
                 guard shown != expected else { continue }
                 let detail = "device \(device.id) shows \(shown.count) of \(expected.count) in \(room)"
                 ledger.fail(.everythingArrives, at: world.now, detail)
@@ -214,6 +255,13 @@ public final class Simulation {
             act(devices[number]) { $0.stop(now: $1) }
             heal(after: time) { $0.act($0.devices[number]) { $0.start(now: $1) } }
         case .retryNow(let number): act(devices[number]) { $0.retryNow(now: $1) }
+        case .trim(let number, let keeps):
+            let end = UInt64(world.relay.log[rooms[number]]?.count ?? 0) + 1
+            world.relay.trim(rooms[number], before: end - min(end - 1, UInt64(keeps)))
+        case .replayHello(let number):
+            let device = devices[number]
+            guard world.replayHello(of: device.client) else { return }
+            ledger.fail(.tokensWorkOnce, at: world.now, "device \(device.id)'s link was resumed by another")
         }
     }
 

@@ -4,14 +4,20 @@ extension Story {
     /// The least number of faults in a drawn story.
     public static let minFaultCount = 10
 
+    /// How much slower a story is told that is to last.
+    private static let slowness = 10
+
     /// Draws the story of a seed.
-    public init(seed: UInt64) {
+    ///
+    /// - Parameter duration: how long it lasts at the least; one that has to last is told at a slower pace.
+    public init(seed: UInt64, lasting duration: Duration = .zero) {
         var draw = Draw(seed: seed)
         self.seed = seed
         isReliable = seed.isMultiple(of: 2)
         devices = []
         roomCount = 1 + draw.below(3)
-        storeDelay = .milliseconds(draw.below(3) * 100)
+        storeDelay = .milliseconds([0, 100, 200, 1000][draw.below(4)])
+        firstSequence = draw.below(2) == 0 ? 1 : 1 << 32 - UInt64(1 + draw.below(60))
         steps = []
         for number in 0..<(2 + draw.below(4)) {
             // The fourth device is the first one's owner's other one.
@@ -19,9 +25,13 @@ extension Story {
             devices.append(Device(account: account, conditions: draw.conditions(isReliable: isReliable)))
         }
         var at = Duration.zero
-        while messageCount < Story.minMessageCount || faultCount < Story.minFaultCount {
-            steps.append(Step(at: at, deed: draw.deed(devices.count, roomCount)))
-            at += .milliseconds(draw.below(draw.below(4) == 0 ? 4000 : 400))
+        let slowness = duration > .zero ? Story.slowness : 1
+        var counts = (messages: 0, faults: 0)
+        while counts.messages < Story.minMessageCount || counts.faults < Story.minFaultCount || at < duration {
+            let deed = draw.deed(devices.count, roomCount)
+            if case .say(_, _, let count, _) = deed { counts.messages += count } else { counts.faults += 1 }
+            steps.append(Step(at: at, deed: deed))
+            at += .milliseconds(draw.below(draw.below(4) == 0 ? 4000 : 400) * slowness)
         }
     }
 
@@ -54,7 +64,7 @@ extension Story {
             case 7: return .blackHole(device: device, .down, lasts: aWhile())
             case 8: return .forgetTranslations(device: device)
             case 9..<11: return .switchPath(device: device, delay: .milliseconds(5 + below(300)))
-            case 11..<14: return .crash(device: device, down: .milliseconds(below(5000)))
+            case 11..<14: return .crash(device: device, down: .milliseconds(below(below(2) == 0 ? 200 : 5000)))
             case 14..<16: return .restartRelay(down: .milliseconds(below(5000)))
             case 16..<18: return .failStore(.append, lasts: aWhile())
             case 18: return .failStore(.load, lasts: aWhile())
@@ -65,6 +75,8 @@ extension Story {
             case 23: return .background(device: device, lasts: aWhile())
             case 24: return .stop(device: device, lasts: aWhile())
             case 25: return .retryNow(device: device)
+            case 26: return .trim(room: room, keeps: below(20))
+            case 27: return .replayHello(device: device)
             default:
                 let byteCount = below(12) == 0 ? below(40_000) : below(200)
                 return .say(device: device, room: room, count: 1 + below(6), byteCount: byteCount)

@@ -38,6 +38,10 @@ public struct Story: Sendable {
         case stop(device: Int, lasts: Duration)
         /// The user wants a connection now.
         case retryNow(device: Int)
+        /// The relay's store lets go of a room's messages, but for the last.
+        case trim(room: Int, keeps: Int)
+        /// Somebody says again what a device has said to resume its link.
+        case replayHello(device: Int)
     }
 
     /// What of a store fails.
@@ -68,6 +72,8 @@ public struct Story: Sendable {
     public var roomCount: Int
     /// How long the relay's store takes.
     public var storeDelay: Duration
+    /// The sequence of each session's first frame: 1, or shortly before 32 bits end.
+    public var firstSequence: UInt64
     /// What happens, in order.
     public var steps: [Step]
 

@@ -12,6 +12,9 @@ enum SimulateCommand {
     private static let replay = Option.number("replay", "S", help: "play this seed alone")
     private static let trace = Option.flag("trace", help: "with --replay: print what every device saw, and when")
     private static let twice = Option.flag("twice", help: "play every seed twice and compare the traces' hashes")
+    private static let hours = Option.count(
+        "hours", in: 1...10_000, help: "let each story last so long, in virtual time, at a tenth of the pace")
+    private static let first = Option.flag("first", help: "stop at the first seed that fails, and do not shrink it")
     private static let jobs = Option.count(
         "jobs", in: 1...256, help: "how many seeds are played at a time [one for each processor]")
     private static let json = Option.flag("json", help: "print the result as a JSON object")
@@ -19,7 +22,7 @@ enum SimulateCommand {
     static let spec = CommandSpec(
         name: "simulate",
         summary: "Client and relay in virtual bad weather: nothing lost, nothing twice, whatever the seed.",
-        options: [seeds.spec, replay.spec, trace.spec, twice.spec, jobs.spec, json.spec],
+        options: [seeds.spec, replay.spec, trace.spec, hours.spec, twice.spec, first.spec, jobs.spec, json.spec],
         notes: [
             """
             A seed draws a story: two to five devices in one to three rooms, at least 200 messages and 10 faults \
@@ -45,7 +48,7 @@ enum SimulateCommand {
         guard let range = arguments[seeds] else { return .success }
         let clock = ContinuousClock()
         let began = clock.now
-        let play = Play(range, isTwice: arguments.has(twice))
+        let play = Play(range, duration(arguments), isTwice: arguments.has(twice), endsAtFailure: arguments.has(first))
         let jobCount = arguments[jobs] ?? ProcessInfo.processInfo.activeProcessorCount
         let tally = await withTaskGroup(of: Void.self) { group in
             for _ in 0..<jobCount { group.addTask { play.work() } }
@@ -60,15 +63,16 @@ enum SimulateCommand {
             for line in tally.lines(realTime: took) { try Output.print(line) }
         }
         for seed in play.unequalSeeds { Output.report("seed \(seed) gave two different runs") }
-        for failure in tally.failures { report(failure) }
-        if let first = tally.failures.first { shrink(first) }
+        for failure in tally.failures { report(failure, arguments) }
+        if !arguments.has(first), let failure = tally.failures.first { shrink(failure, arguments) }
         return tally.failureCount == 0 && play.unequalSeeds.isEmpty ? .success : .failure
     }
 
     private static func replay(_ seed: UInt64, _ arguments: ParsedArguments) throws -> ExitCode {
         let clock = ContinuousClock()
         let began = clock.now
-        let result = Simulation.play(Story(seed: seed), keepsTrace: arguments.has(trace))
+        let result = Simulation.play(
+            Story(seed: seed, lasting: duration(arguments)), keepsTrace: arguments.has(trace))
         for line in result.trace { try Output.print(line) }
         var tally = SimulationTally()
         tally.add(result)
@@ -79,20 +83,26 @@ enum SimulateCommand {
             for line in tally.lines(realTime: took) { try Output.print(line) }
         }
         guard !result.violations.isEmpty else { return .success }
-        report(result)
-        shrink(result)
+        report(result, arguments)
+        shrink(result, arguments)
         return .failure
     }
 
-    private static func report(_ result: Simulation.Result) {
-        Output.report("seed \(result.seed) failed; see it with: martlet simulate --replay \(result.seed) --trace")
+    private static func duration(_ arguments: ParsedArguments) -> Duration {
+        .seconds(3600 * (arguments[hours] ?? 0))
+    }
+
+    private static func report(_ result: Simulation.Result, _ arguments: ParsedArguments) {
+        let words = arguments[hours].map { " --hours \($0)" } ?? ""
+        Output.report(
+            "seed \(result.seed) failed; see it with: martlet simulate --replay \(result.seed)\(words) --trace")
         for violation in result.violations { Output.report("  \(violation)") }
     }
 
-    private static func shrink(_ result: Simulation.Result) {
+    private static func shrink(_ result: Simulation.Result, _ arguments: ParsedArguments) {
         let promise = result.violations[0].promise
         var shrinker = Shrinker { Simulation.play($0).violations.first?.promise == promise }
-        let story = shrinker.shrink(Story(seed: result.seed))
+        let story = shrinker.shrink(Story(seed: result.seed, lasting: duration(arguments)))
         Output.report("the shortest story that was found in \(shrinker.runCount) runs, \(story.steps.count) steps:")
         for step in story.steps { Output.report("  \(Quantity.text(step.at)): \(step.deed)") }
         for violation in Simulation.play(story).violations { Output.report("  \(violation)") }
@@ -102,30 +112,40 @@ enum SimulateCommand {
     private final class Play: Sendable {
         private struct State: Sendable {
             var next: UInt64?
+            /// Seeds that are being played.
+            var playing = 0
             var tally = SimulationTally()
             var unequalSeeds: [UInt64] = []
         }
 
         private let range: SeedRange
+        private let duration: Duration
         private let isTwice: Bool
+        private let endsAtFailure: Bool
         private let state: Guarded<State>
 
-        init(_ range: SeedRange, isTwice: Bool) {
+        init(_ range: SeedRange, _ duration: Duration, isTwice: Bool, endsAtFailure: Bool) {
             self.range = range
+            self.duration = duration
             self.isTwice = isTwice
+            self.endsAtFailure = endsAtFailure
             state = Guarded(State(next: range.seeds.lowerBound))
         }
 
         var tally: SimulationTally { state.withLock { $0.tally } }
         var unequalSeeds: [UInt64] { state.withLock { $0.unequalSeeds.sorted() } }
-        var isOver: Bool { tally.seedCount == range.count }
+        var isOver: Bool { state.withLock { $0.next == nil && $0.playing == 0 } }
 
         func work() {
             while !Task.isCancelled, let seed = take() {
-                let result = Simulation.play(Story(seed: seed))
-                let isEqual = !isTwice || Simulation.play(Story(seed: seed)).traceHash == result.traceHash
+                let story = Story(seed: seed, lasting: duration)
+                let result = Simulation.play(story)
+                let isEqual = !isTwice || Simulation.play(story).traceHash == result.traceHash
                 state.withLock { state in
                     state.tally.add(result)
+                    // Seeds below it that are being played are played to their end: the lowest that fails is told.
+                    if endsAtFailure, !result.violations.isEmpty { state.next = nil }
+                    state.playing -= 1
                     if !isEqual { state.unequalSeeds.append(seed) }
                 }
             }
@@ -134,6 +154,7 @@ enum SimulateCommand {
         private func take() -> UInt64? {
             state.withLock { state in
                 guard let seed = state.next else { return nil }
+                state.playing += 1
                 state.next = seed < range.seeds.upperBound ? seed + 1 : nil
                 return seed
             }

@@ -11,6 +11,8 @@ struct SimulationTally: Sendable {
     private(set) var faultCount = 0
     private(set) var connectionCount = 0
     private(set) var virtualTime = Duration.zero
+    /// The longest that a run took after its last fault had healed.
+    private(set) var settlingTime = Duration.zero
     private(set) var failureCount = 0
     private(set) var failures: [Simulation.Result] = []
     /// Over all seeds, in whatever order they were played.
@@ -23,6 +25,7 @@ struct SimulationTally: Sendable {
         faultCount += result.faultCount
         connectionCount += result.connectionCount
         virtualTime += result.virtualTime
+        settlingTime = max(settlingTime, result.settlingTime)
         traceHash &+= result.traceHash &* (2 &* result.seed &+ 1)
         guard !result.violations.isEmpty else { return }
         failureCount += 1
@@ -41,6 +44,7 @@ struct SimulationTally: Sendable {
             "  faults         \(Quantity.grouped(faultCount)), connections \(Quantity.grouped(connectionCount))",
             "  virtual time   \(Quantity.clock(virtualTime)) in \(Quantity.text(realTime)), "
                 + "\(Quantity.grouped(Int(ratio))) times as fast",
+            "  settled        within \(Quantity.text(settlingTime)) of the last trouble's end",
             "  trace hash     \(String(traceHash, radix: 16))",
             "  failed seeds   \(Quantity.grouped(failureCount))",
         ]
@@ -51,6 +55,7 @@ struct SimulationTally: Sendable {
             .init("seeds", .count(seedCount)), .init("messages", .count(messageCount)),
             .init("deliveries", .count(deliveryCount)), .init("faults", .count(faultCount)),
             .init("connections", .count(connectionCount)), .init("virtualMs", .milliseconds(virtualTime)),
+            .init("settlingMs", .milliseconds(settlingTime)),
             .init("realMs", .milliseconds(realTime)), .init("traceHash", .string(String(traceHash, radix: 16))),
             .init("failedSeeds", .count(failureCount)),
             .init("firstFailedSeed", failures.first.map { .count($0.seed) } ?? .null),
