@@ -90,7 +90,7 @@ import Testing
 
     // Specs/hostile.md row 31
     @Test(arguments: carriers, [5, 60])
-    func `a black hole loses nothing, doubles nothing, and costs at most a window for each reconnect`(
+    func `row 31 a black hole loses and doubles nothing, and costs at most a window for each reconnect`(
         carrier: Carrier, seconds: Int
     ) throws {
         let pair = try Pair(carrier)

@@ -86,3 +86,36 @@ final class CountingStore: ImmediateRoomStore {
 
     func read(_ range: ReadRange, of room: RoomName) throws -> RoomHistory { inner.read(range, of: room) }
 }
+
+/// A store of which one part does not work.
+final class BrokenStore: RoomStore {
+    enum Part {
+        case load
+        case read
+    }
+
+    private let inner = InMemoryStore()
+    private let broken = Guarded<Part?>(nil)
+
+    func breaks(_ part: Part?) {
+        broken.withLock { $0 = part }
+    }
+
+    private func check(_ part: Part) throws {
+        if broken.withLock({ $0 }) == part { throw SlowStore.Failure() }
+    }
+
+    func load(_ room: RoomName) async throws -> RoomSnapshot {
+        try check(.load)
+        return try inner.load(room)
+    }
+
+    func append(_ entries: [LogEntry], to room: RoomName) async throws {
+        try inner.append(entries, to: room)
+    }
+
+    func read(_ range: ReadRange, of room: RoomName) async throws -> RoomHistory {
+        try check(.read)
+        return inner.read(range, of: room)
+    }
+}

@@ -9,11 +9,12 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct DescriptorTests {
     // Specs/hostile.md row 28
-    @Test func `out of descriptors accepting pauses, tells once, and resumes when some are free (epoll)`() async {
+    @Test func `row 28 out of descriptors accepting pauses, tells once, and then goes on (epoll)`() async {
         await #expect(processExitsWith: .success) { try await surviveDescriptorExhaustion(.platformDefault) }
     }
 
-    @Test func `out of descriptors accepting pauses, tells once, and resumes when some are free (Dispatch)`() async {
+    // Specs/hostile.md row 28
+    @Test func `row 28 out of descriptors accepting pauses, tells once, and then goes on (Dispatch)`() async {
         await #expect(processExitsWith: .success) { try await surviveDescriptorExhaustion(.dispatch) }
     }
 
