@@ -2,7 +2,8 @@
 enum CommandTable {
     static let commands: [CommandSpec] = [
         ServeCommand.spec, ChatCommandLine.spec, SendCommand.spec, ListenCommand.spec, BotCommand.spec,
-        WeaknetCommand.spec, DemoCommand.spec, SimulateCommand.spec, DecodeCommand.spec,
+        WeaknetCommand.spec, DemoCommand.spec, SimulateCommand.spec, StormCommand.spec, SoakCommand.spec,
+        DecodeCommand.spec,
     ]
 
     /// The command of that name.

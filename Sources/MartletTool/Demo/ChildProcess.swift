@@ -49,6 +49,14 @@ final class ChildProcess: Sendable {
         return -1
     }
 
+    /// Its number to the system.
+    var identifier: Int32 { process.processIdentifier }
+
+    /// Sends it a signal.
+    func signal(_ number: Int32) {
+        if process.isRunning { _ = Foundation.kill(process.processIdentifier, number) }
+    }
+
     /// Asks it to end.
     func terminate() {
         if process.isRunning { process.terminate() }
