@@ -17,6 +17,10 @@ SEEDS ?= 1..10000
 LOSS ?= 0 10 30 50
 SECONDS_EACH ?= 210
 WEATHER ?=
+# How long `make soak` takes.
+MINUTES ?= 30
+# Planted faults that `make bugs` looks for; all when it is empty.
+BUGS ?=
 # What `make fuzz` runs, and for how many seconds each.
 TARGET ?= all
 SECONDS ?= 60
@@ -103,6 +107,22 @@ coverage: deps ## measure line coverage of the wire and the protocol; fails belo
 simulate: deps ## play whole conversations in virtual bad weather: make simulate SEEDS=1..1000000
 	@$(SWIFT) build --configuration release --quiet --product martlet
 	@.build/release/martlet simulate --seeds $(SEEDS)
+
+bugs: deps ## plant faults in a copy, one at a time, and let the simulator find each within 10,000 seeds
+	@Scripts/install-dependencies python3
+	@Scripts/planted-bugs $(BUGS)
+
+storm: deps ## kill a relay with 10,000 clients on it and see all come back: make storm CLIENTS=10000 (row 30)
+	@$(SWIFT) build --configuration release --quiet --product martlet
+	@.build/release/martlet storm $(if $(filter command line,$(origin CLIENTS)),--clients $(CLIENTS))
+
+soak: deps ## let 200 clients come, go and be cut off for MINUTES=30, and see that nothing is lost and nothing grows
+	@$(SWIFT) build --configuration release --quiet --product martlet
+	@.build/release/martlet soak --minutes $(MINUTES)
+
+hostile: deps ## measure what hostile peers cost a relay's memory on real sockets, and what others notice
+	@$(SWIFT) build --configuration release --quiet --product martlet
+	@Scripts/hostile
 
 tsan: deps ## run every test under the thread sanitizer
 	@$(SWIFT) build --build-tests --quiet --sanitize thread --scratch-path .build/tsan

@@ -51,6 +51,14 @@ struct HouseTests {
         expectNone(RequirementRule.findings(in: tree))
     }
 
+    @Test func `every row of hostile input has a test with its name`() {
+        expectNone(HostileRowRule.findings(in: tree))
+    }
+
+    @Test func `every planted fault still has its one place in the code`() {
+        expectNone(PlantedBugRule.findings(in: tree))
+    }
+
     @Test func `the texts and the code list the same numbers and bounds`() {
         expectNone(RegistryRule.findings(in: tree))
         expectNone(RegistryRule.findingsOfTreatment(in: tree))

@@ -160,4 +160,35 @@ struct TreeRuleTests {
         #expect(findings(marker + block, "func f() {}\n").count == 1)
         #expect(findings(marker.replacing("A.swift", with: "B.swift") + block, region).count == 1)
     }
+
+    @Test func `a row of hostile input without a test of its name`() {
+        let rows = SourceFile("Specs/hostile.md", "| 7 | a bit is flipped | close |\n| 30 | a relay dies | resume |\n")
+        let makefile = SourceFile("Makefile", "storm: deps ## kill a relay (row 30)\n")
+        func findings(_ test: String, _ files: [SourceFile] = [makefile]) -> [Finding] {
+            HostileRowRule.findings(in: SourceTree([rows, SourceFile("Tests/MartletXTests/A.swift", test)] + files))
+        }
+        #expect(findings("@Suite(\"Row 7: a bit\") struct A {}", [makefile]) == [])
+        #expect(findings("    @Test func `row 7 a bit is flipped`() {}") == [])
+        #expect(findings("// Specs/hostile.md row 7").count == 1)
+        #expect(findings("@Suite(\"Row 7: a bit\") struct A {}", []).count == 1)
+        #expect(findings("@Suite(\"Row 71\") struct A {}").count == 1)
+    }
+
+    @Test(arguments: [
+        ("- a += 1", 0), ("old: if [[a > 1]] {\nnew: a > 2", 0), ("- a += 2", 1), ("- b()", 1),
+        ("old: if [[a > 2]] {\nnew: true", 1), ("old: a > 1\nnew: true", 1), ("", 1), ("- b()\n- a += 1", 0),
+    ])
+    func `a planted fault without a place, or with two`(edit: String, count: Int) {
+        let ledger = SourceFile(PlantedBugRule.ledger, "case order = \"in order\"")
+        let code = SourceFile("Sources/A.swift", "b()\nif a > 1 {\n    b()\n    a += 1\n}\n")
+        let bugs = (1...PlantedBugRule.minCount).map { "## bug-\($0): it\nbreaks: in order\n" }.joined()
+        func findings(_ list: String) -> [Finding] {
+            PlantedBugRule.findings(in: SourceTree([ledger, code, SourceFile(PlantedBugRule.list, list)]))
+        }
+        #expect(findings(bugs + "file: Sources/A.swift\n" + edit).count == count)
+        #expect(findings(bugs + "## bug-1: again\n").count == 1)
+        #expect(findings(bugs + "breaks: at random\n").count == 1)
+        #expect(findings(bugs + "file: Sources/B.swift\n- a += 1").count == 1)
+        #expect(findings("").count == 1)
+    }
 }
