@@ -1,0 +1,65 @@
+// One load for every server: the same messages, the same window, the same clock; only the protocol differs.
+#pragma once
+
+#include "../wire.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct connection;
+
+/// How a server is spoken to. `parse` returns how many bytes it took; what is left comes again with more behind it.
+struct protocol {
+    const char *name;
+    uint16_t port;
+    void (*start)(struct connection *);
+    size_t (*parse)(struct connection *, const uint8_t *bytes, size_t count);
+    bool (*may_publish)(struct connection *);
+    void (*publish)(struct connection *, const uint8_t *payload, size_t count);
+    /// Called when the connection's delayed work is due, and after each read; optional.
+    void (*after_read)(struct connection *, bool is_due);
+    void (*keep_alive)(struct connection *);
+};
+
+struct connection {
+    int fd;
+    uint32_t index;
+    bool publishes, is_ready, waits, is_queued;
+    uint64_t published, acknowledged, delivered;
+    uint8_t *rest;
+    size_t rest_count;
+    uint8_t *out;
+    size_t out_start, out_count, out_room;
+    uint64_t state[12];
+    uint64_t due;
+    struct connection *next_due;
+    char text[64];
+};
+
+struct options {
+    const struct protocol *protocol;
+    const char *host;
+    uint16_t port;
+    size_t size;
+    uint64_t window;
+    double seconds, warm_up;
+    double rate;
+    uint32_t fanout, idle;
+    double heartbeat;
+    bool is_stream_on_disk, checks;
+    const char *room;
+};
+
+extern struct options options;
+extern const struct protocol martlet, bare, mqtt, nats, jetstream, redis_pubsub, redis_streams;
+
+uint64_t now_ns(void);
+/// Room for bytes at the end of what is to be sent; they go out at the turn's end.
+uint8_t *out_space(struct connection *, size_t count);
+void out_text(struct connection *, const char *text);
+/// A message has come to a subscriber.
+void was_delivered(struct connection *, const uint8_t *payload, size_t count);
+void was_acknowledged(struct connection *, uint64_t count);
+/// Asks for `after_read` at that time at the latest.
+void call_at(struct connection *, uint64_t time);
+_Noreturn void fail(const char *what);
