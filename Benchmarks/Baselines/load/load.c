@@ -235,7 +235,7 @@ static void run(struct connection *publisher, uint8_t *payload) {
         }
         if (options.rate > 0) {
             if (origin == 0) origin = now;
-            uint64_t due = (uint64_t)((double)(now - origin) * options.rate / 1e9);
+            uint64_t due = (uint64_t)((double)(now - origin) * options.rate / 1e9) + 1;
             while (rate_sent < due && options.protocol->may_publish(publisher)) {
                 write_time(payload, origin + (uint64_t)((double)rate_sent * 1e9 / options.rate));
                 options.protocol->publish(publisher, payload, options.size);

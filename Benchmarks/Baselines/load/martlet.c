@@ -92,6 +92,20 @@ static void pong(struct connection *c, const uint8_t *p, const uint8_t *end, uin
     frame(c, WIRE_PONG, 0, 0, body, (size_t)(q - body));
 }
 
+/// Ends with what the relay said: the frame's type, and the code and the offset in it if there are any.
+static _Noreturn void refuse(const uint8_t *f, const uint8_t *p, uint32_t length) {
+    static char text[128];
+    unsigned long long code = 0, first = 0;
+    for (const uint8_t *end = p + length; end - p >= 6; p += 6 + get32(p + 2)) {
+        if (get16(p) == 0x0001) code = get16(p + 6);
+        if (get16(p) == 0x0054) first = get64(p + 6);
+    }
+    snprintf(
+        text, sizeof text, "the relay sent a frame of type 0x%04X on session %u, code 0x%04llX, first %llu",
+        get16(f + 6), get16(f + 18), code, first);
+    fail(text);
+}
+
 static size_t parse(struct connection *c, const uint8_t *bytes, size_t count) {
     size_t offset = 0;
     bool at_once = false;
@@ -120,7 +134,7 @@ static size_t parse(struct connection *c, const uint8_t *bytes, size_t count) {
         case WIRE_PONG: break;
         case WIRE_WELCOME: open_session(c); break;
         case WIRE_OPENED: c->is_ready = true; break;
-        default: fail("a frame that was not expected");
+        default: refuse(f, body, length);
         }
     }
     if (at_once) acknowledge(c);

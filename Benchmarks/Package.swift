@@ -1,0 +1,33 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .strictMemorySafety(),
+    .treatAllWarnings(as: .error),
+    .enableExperimentalFeature("Lifetimes"),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+    name: "martlet-benchmarks",
+    platforms: [.macOS(.v15)],
+    dependencies: [.package(name: "martlet", path: "..")],
+    targets: [
+        .target(
+            name: "CBaselines",
+            linkerSettings: [.linkedLibrary("deflate"), .linkedLibrary("z"), .linkedLibrary("dl")]),
+        .target(name: "BenchHarness", dependencies: ["CBaselines"], swiftSettings: settings),
+        .executableTarget(
+            name: "bench",
+            dependencies: [
+                "BenchHarness", "CBaselines",
+                .product(name: "Martlet", package: "martlet"),
+                .product(name: "MartletWire", package: "martlet"),
+                .product(name: "MartletProtocol", package: "martlet"),
+            ],
+            swiftSettings: settings),
+    ],
+    swiftLanguageModes: [.v6]
+)

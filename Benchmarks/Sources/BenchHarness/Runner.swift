@@ -1,0 +1,66 @@
+import Foundation
+
+/// Runs cases: a warm-up of each subject, then rounds in which every subject has its turn.
+public struct Runner {
+    /// Rounds that count.
+    public var rounds: Int
+    /// Whether each sample is told on standard error.
+    public var isVerbose: Bool
+
+    /// A runner.
+    public init(rounds: Int, isVerbose: Bool) {
+        self.rounds = rounds
+        self.isVerbose = isVerbose
+    }
+
+    /// Runs one case. What a subject throws ends that subject only: it is said, and its row is missing.
+    public func run(_ item: Case) -> CaseResult {
+        var result = CaseResult(name: item.name, per: item.per, series: [])
+        var failed: Set<String> = []
+        for round in 0...rounds {
+            // Who goes first changes from round to round, so that nobody always follows the same.
+            let order = round % 2 == 0 ? item.subjects : item.subjects.reversed()
+            for subject in order where !failed.contains(subject.name) {
+                do {
+                    let sample = try subject.trial()
+                    if isVerbose { tell(item, subject, round, sample) }
+                    if round > 0 { result.add(sample, of: subject.name) }
+                } catch {
+                    failed.insert(subject.name)
+                    report("\(item.name), \(subject.name): \(error)")
+                }
+            }
+        }
+        result.order(item.subjects.map(\.name))
+        return result
+    }
+
+    private func tell(_ item: Case, _ subject: Subject, _ round: Int, _ sample: Sample) {
+        let numbers = sample.sorted { $0.key < $1.key }.map { "\($0.key) \(Figure.text($0.value))" }
+        report("  \(item.name) \(subject.name) #\(round): \(numbers.joined(separator: ", "))")
+    }
+}
+
+extension CaseResult {
+    /// Puts the subjects in this order, whoever had the first turn.
+    mutating func order(_ subjects: [String]) {
+        let place = { (name: String) in subjects.firstIndex(of: name) ?? 0 }
+        series.sort { (place($0.subject), $0.metric) < (place($1.subject), $1.metric) }
+    }
+
+    /// Adds a sample of one round.
+    public mutating func add(_ sample: Sample, of subject: String) {
+        for (metric, value) in sample {
+            if let index = series.firstIndex(where: { $0.subject == subject && $0.metric == metric }) {
+                series[index].samples.append(value)
+            } else {
+                series.append(Series(subject: subject, metric: metric, samples: [value]))
+            }
+        }
+    }
+}
+
+/// Says something on standard error.
+public func report(_ text: String) {
+    FileHandle.standardError.write(Data((text + "\n").utf8))
+}

@@ -1,0 +1,91 @@
+/// What is told at the end of a run.
+public enum Tables {
+    /// Every figure, with its spread.
+    public static func results(_ run: RunResult) -> String {
+        var table = TextTable(["case", "subject", "metric", "median", "spread", "to the first"])
+        for item in run.cases {
+            let subjects = item.subjects
+            for metric in item.metrics {
+                let first = item.samples(of: subjects[0], metric)
+                for subject in subjects {
+                    guard let samples = item.samples(of: subject, metric) else { continue }
+                    let statistics = Statistics(samples)
+                    var ratio = ""
+                    if subject != subjects[0], let first, let other = Ratio(first, to: samples) {
+                        ratio = "\(Figure.text(other.value)) ×"
+                    }
+                    table.add([
+                        item.name, subject, "\(metric)\(Metric.unit(metric, per: item.per))",
+                        Figure.text(statistics.median), Figure.percent(statistics.spread), ratio,
+                    ])
+                }
+            }
+        }
+        return table.text
+    }
+
+    /// Every bar that was measured.
+    public static func verdicts(_ verdicts: [Verdict]) -> String {
+        var table = TextTable(["bar", "metric", "to", "wanted", "is", "rounds", ""])
+        for verdict in verdicts {
+            let threshold = verdict.threshold
+            let wanted =
+                threshold.atMost.map { "≤ \(Figure.text($0))" } ?? threshold.atLeast.map { "≥ \(Figure.text($0))" }
+                ?? ""
+            let times = threshold.to == nil ? "" : " ×"
+            table.add([
+                threshold.what, threshold.metric, threshold.to ?? "", wanted + times, Figure.text(verdict.value) + times,
+                "\(Figure.text(verdict.range.lowerBound))…\(Figure.text(verdict.range.upperBound))",
+                verdict.isMet ? "ok" : "MISS",
+            ])
+        }
+        return table.text
+    }
+
+    /// Two runs beside each other.
+    public static func comparison(_ old: RunResult, _ new: RunResult) -> String {
+        var table = TextTable(["case", "subject", "metric", "before", "after", "after / before"])
+        for item in new.cases {
+            for series in item.series.sorted(by: { ($0.metric, $0.subject) < ($1.metric, $1.subject) }) {
+                guard let before = old[item.name]?.samples(of: series.subject, series.metric) else { continue }
+                let ratio = Ratio(series.samples, to: before)
+                table.add([
+                    item.name, series.subject, series.metric, Figure.text(Statistics(before).median),
+                    Figure.text(Statistics(series.samples).median), ratio.map { "\(Figure.text($0.value)) ×" } ?? "",
+                ])
+            }
+        }
+        return table.text
+    }
+}
+
+extension CaseResult {
+    /// In the order in which they were added.
+    public var subjects: [String] { unique(series.map(\.subject)) }
+
+    /// By name.
+    public var metrics: [String] { Set(series.map(\.metric)).sorted() }
+
+    private func unique(_ names: [String]) -> [String] {
+        names.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+    }
+}
+
+/// What the metrics' names mean.
+public enum Metric {
+    /// What stands behind a metric's name.
+    public static func unit(_ metric: String, per: String) -> String {
+        switch metric {
+        case "ns", "allocations", "instructions", "bytes": " / \(per)"
+        case "perSecond": " (\(per)s)"
+        case "p50", "p99", "p999": " µs"
+        case "serverMicroseconds": " / message"
+        default: ""
+        }
+    }
+
+    /// Whether less of it is better.
+    public static func isCost(_ metric: String) -> Bool {
+        metric != "perSecond"
+    }
+}

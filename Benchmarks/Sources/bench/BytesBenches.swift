@@ -1,0 +1,5 @@
+import BenchHarness
+
+enum BytesBenches {
+    static func cases(_ options: Options) -> [Case] { [] }
+}

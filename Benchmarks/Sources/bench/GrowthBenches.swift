@@ -1,0 +1,31 @@
+import BenchHarness
+
+/// The engine's work for a message when there is more of everything: links, rooms, sessions of a link.
+enum GrowthBenches {
+    private static let messages = 2000
+
+    static func cases() -> [Case] {
+        [
+            Case("growth/links", per: "message", [
+                subject("100 links", .init(idleLinks: 100)), subject("10,000 links", .init(idleLinks: 10_000)),
+            ]),
+            Case("growth/rooms", per: "message", [
+                subject("1 room", .init(rooms: 1)),
+                subject("10,000 rooms", .init(rooms: 10_000, sessionsPerLink: 64)),
+            ]),
+            Case("growth/sessions", per: "message", [
+                subject("1 session", .init(rooms: 1)), subject("64 sessions", .init(rooms: 64, sessionsPerLink: 64)),
+            ]),
+        ]
+    }
+
+    /// The rig is set up when it is used first.
+    private static func subject(_ name: String, _ shape: RelayRig.Shape) -> Subject {
+        var rig: RelayRig?
+        return Subject(name, operations: messages) {
+            let ready = rig ?? RelayRig(shape)
+            rig = ready
+            ready.publish(messages)
+        }
+    }
+}

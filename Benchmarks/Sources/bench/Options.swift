@@ -1,0 +1,61 @@
+/// What the command line asks for.
+struct Options {
+    var suites: [String] = []
+    var filter: String?
+    var isListing = false
+    var rounds: Int?
+    var json: String?
+    var report: String?
+    var thresholds: String?
+    var compared: (String, String)?
+    var countsInstructions = false
+    var isVerbose = false
+    var tool = "../.build/release/martlet"
+    var baselines = "Baselines/build"
+    /// Of a load that another process of this program is.
+    var port: Int?
+    var seconds = 3.0
+    var counted: String?
+
+    struct Failure: Error, CustomStringConvertible {
+        var description: String
+    }
+
+    init(_ arguments: [String]) throws {
+        var rest = arguments[...]
+        func value(_ name: String) throws -> String {
+            guard let value = rest.popFirst() else { throw Failure(description: "\(name) wants a value") }
+            return value
+        }
+        while let argument = rest.popFirst() {
+            switch argument {
+            case "--filter": filter = try value(argument)
+            case "--list": isListing = true
+            case "--rounds": rounds = Int(try value(argument))
+            case "--json": json = try value(argument)
+            case "--report": report = try value(argument)
+            case "--thresholds": thresholds = try value(argument)
+            case "--compare": compared = (try value(argument), try value(argument))
+            case "--instructions": countsInstructions = true
+            case "--verbose": isVerbose = true
+            case "--tool": tool = try value(argument)
+            case "--baselines": baselines = try value(argument)
+            case "--port": port = Int(try value(argument))
+            case "--seconds": seconds = Double(try value(argument)) ?? seconds
+            case "--counted": counted = try value(argument)
+            case "--help":
+                print(Self.help)
+            case let name where !name.hasPrefix("-"): suites.append(name)
+            default: throw Failure(description: "there is no option \(argument)\n\(Self.help)")
+            }
+        }
+    }
+
+    static let help = """
+        usage: bench [SUITE...] [--filter TEXT] [--list] [--rounds N] [--json FILE] [--report FILE]
+                     [--thresholds FILE] [--instructions] [--verbose] [--compare BEFORE.json AFTER.json]
+
+        Suites: frames, message, deflate, timers, growth, client, relay, bytes; and with other servers: peers, idle.
+        Without any, all of the first line. Fails when a threshold is not met.
+        """
+}

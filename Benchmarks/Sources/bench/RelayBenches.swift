@@ -1,0 +1,125 @@
+import BenchHarness
+
+/// Who takes part in a load: the server, and how the load speaks to it.
+struct Contender {
+    var name: String
+    var kind: ServerProcess.Kind
+    var load: String
+
+    static let martlet = Contender(name: "martlet", kind: .martlet, load: "martlet")
+    static let bare = Contender(name: "C relay", kind: .bare, load: "bare")
+    static let mosquitto = Contender(name: "mosquitto", kind: .mosquitto, load: "mqtt")
+    static let nats = Contender(name: "NATS core", kind: .nats, load: "nats")
+    static let jetstream = Contender(name: "JetStream memory", kind: .nats, load: "jetstream")
+    static let pubsub = Contender(name: "Redis pub/sub", kind: .redis, load: "redis-pubsub")
+    static let streams = Contender(name: "Redis streams", kind: .redis, load: "redis-streams")
+
+    func subject(_ options: Options, _ load: [String]) -> Subject {
+        Subject(name) {
+            try LoadProcess.trial(kind, options, [options.baselines + "/load", self.load] + load)
+        }
+    }
+}
+
+/// The relay over sockets, against the relay in C that only forwards.
+enum RelayBenches {
+    static func cases(_ options: Options) -> [Case] {
+        Loads.all.filter(\.isOwn).map { load in
+            let contenders = [.martlet] + (load.isOnlyOurs ? [] : [Contender.bare])
+            return Case(
+                "relay/\(load.name)", per: load.per, contenders.map { $0.subject(options, load.arguments) })
+        }
+    }
+}
+
+/// The same with the servers that others use.
+enum PeerBenches {
+    static func cases(_ options: Options) -> [Case] {
+        Loads.all.map { load in
+            var contenders: [Contender] = [.martlet, .bare]
+            if load.isOnlyOurs { contenders = [.martlet, .bare] }
+            else { contenders += [.mosquitto, .nats] + load.more }
+            return Case(
+                "peers/\(load.name)", per: load.per, contenders.map { $0.subject(options, load.arguments) })
+        }
+    }
+}
+
+/// A load that every server gets alike.
+struct Load {
+    var name: String
+    var per = "message"
+    var arguments: [String]
+    /// Whether it is also run without the peers.
+    var isOwn = false
+    /// Whether it is more than the peers can take.
+    var isOnlyOurs = false
+    var more: [Contender] = []
+}
+
+enum Loads {
+    static let all: [Load] = [
+        Load(
+            name: "1 to 1, 1,000 in flight", arguments: ["--window", "1000", "--seconds", "1.5"], isOwn: true,
+            more: [.jetstream, .streams, .pubsub]),
+        Load(name: "1 to 1, 100 in flight", arguments: ["--window", "100", "--seconds", "1.5"], isOwn: true),
+        Load(
+            name: "1 to 1, 1 KiB", arguments: ["--window", "1000", "--size", "1024", "--seconds", "1.5"], isOwn: true),
+        Load(name: "latency at 1,000/s", arguments: ["--rate", "1000", "--seconds", "2"]),
+        Load(name: "latency at 25,000/s", arguments: ["--rate", "25000", "--seconds", "2"]),
+        Load(name: "latency at 250,000/s", arguments: ["--rate", "250000", "--seconds", "2"], isOnlyOurs: true),
+        fanOut(100, window: 1), fanOut(1000, window: 1), fanOut(100, window: 32), fanOut(1000, window: 32),
+        Load(
+            name: "latency of 20,000 deliveries/s to 100", per: "delivery",
+            arguments: ["--rate", "200", "--fanout", "100", "--seconds", "2"]),
+    ]
+
+    private static func fanOut(_ members: Int, window: Int) -> Load {
+        Load(
+            name: "to \(members), \(window) in flight", per: "delivery",
+            arguments: ["--window", "\(window)", "--fanout", "\(members)", "--seconds", "1.5"],
+            isOwn: members == 100 && window == 32)
+    }
+}
+
+/// Clients that are there and say nothing.
+enum IdleBenches {
+    private static let links = 10_000
+    /// How often each says that it is there.
+    private static let heartbeatSeconds = 30
+
+    static func cases(_ options: Options) -> [Case] {
+        [
+            Case(
+                "idle/10,000 links", per: "link",
+                [Contender.martlet, .bare, .mosquitto, .nats].map { contender in
+                    Subject(contender.name) { try trial(contender, options) }
+                })
+        ]
+    }
+
+    /// Resident memory for each link, and the share of a core that heartbeats take.
+    private static func trial(_ contender: Contender, _ options: Options) throws -> Sample {
+        let server = try ServerProcess(contender.kind, options)
+        defer { server.stop() }
+        let before = server.residentByteCount
+        var resident = 0
+        var begin: UInt64 = 0
+        var end: UInt64 = 0
+        let seconds = 5
+        _ = try LoadProcess.run([
+            options.baselines + "/load", contender.load, "--port", "\(server.port)", "--idle", "\(links)",
+            "--seconds", "\(seconds)", "--heartbeat", "\(heartbeatSeconds)",
+        ]) { line in
+            if line == "ready" { begin = server.processorNanoseconds }
+            if line == "end" {
+                end = server.processorNanoseconds
+                resident = server.residentByteCount
+            }
+        }
+        return [
+            "bytes": Double(resident - before) / Double(links),
+            "core %": Double(end - begin) / Double(seconds) / 1e7,
+        ]
+    }
+}

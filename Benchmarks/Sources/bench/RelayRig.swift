@@ -1,0 +1,194 @@
+import CBaselines
+import MartletProtocol
+import MartletWire
+
+/// A relay's engine without sockets, and clients that are just as many bytes as they must be.
+///
+/// The first client publishes to the rooms in turn, and another client, whose sessions are those rooms, receives; the
+/// others are there and say nothing.
+@safe
+final class RelayRig {
+    struct Shape {
+        /// Links beside the two that talk.
+        var idleLinks = 0
+        /// Rooms that are written to in turn, one session each; the links carry at most 64 sessions.
+        var rooms = 1
+        var sessionsPerLink = 1
+    }
+
+    private final class Peer {
+        let key: ConnectionKey
+        let rooms: [RoomName]
+        var counter: UInt64 = 0
+        /// By session: reliable frames sent and received, and bytes of bodies received.
+        var sent: [UInt32]
+        var received: [UInt64]
+        var receivedBytes: [UInt64]
+        var linkBytes: UInt64 = 0
+        var acknowledged: UInt64 = 0
+        var frames = 0
+        var framer = Framer(maxBodyByteCount: 64 << 10)
+
+        init(_ key: ConnectionKey, _ rooms: [RoomName]) {
+            self.key = key
+            self.rooms = rooms
+            sent = Array(repeating: 0, count: rooms.count)
+            received = Array(repeating: 0, count: rooms.count)
+            receivedBytes = Array(repeating: 0, count: rooms.count)
+        }
+    }
+
+    private var engine = RelayEngine(seed: 1)
+    private var now = Instant(nanoseconds: 1_000_000_000)
+    private var publishers: [Peer] = []
+    private var readers: [Peer] = []
+    private var peers: [ConnectionKey: Peer] = [:]
+    private var asked: [ConnectionKey] = []
+    private var delivered = 0
+    private var place = 0
+    private let content = Message.textContent(String(repeating: "m", count: 64))
+    private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
+
+    init(_ shape: Shape) {
+        engine.wallClock = 1_789_000_000_000
+        let rooms = (0..<shape.rooms).map { RoomName("room\($0)")! }
+        for start in stride(from: 0, to: rooms.count, by: shape.sessionsPerLink) {
+            let some = Array(rooms[start..<min(start + shape.sessionsPerLink, rooms.count)])
+            publishers.append(join(some, noLocal: true))
+            readers.append(join(some, noLocal: false))
+        }
+        for _ in 0..<shape.idleLinks { _ = join([RoomName("idle\(peers.count)")!], noLocal: false) }
+    }
+
+    deinit {
+        unsafe buffer.deallocate()
+    }
+
+    /// Messages that come in one turn, all for one room: how many share a turn is not to change with the rooms.
+    private static let turnMessages = 8
+
+    /// Publishes so many messages, a few to each room in turn, and has them delivered.
+    func publish(_ count: Int) {
+        let target = delivered + count
+        for _ in stride(from: 0, to: count, by: Self.turnMessages) {
+            let peer = publishers[place % publishers.count]
+            let session = place / publishers.count % peer.rooms.count
+            place += 1
+            var bytes: [UInt8] = []
+            for _ in 0..<Self.turnMessages { bytes += message(of: peer, session) }
+            engine.receive(bytes.rawBytes, on: peer.key, now: now)
+            turn()
+        }
+        precondition(delivered >= target, "\(target - delivered) messages were not delivered")
+    }
+
+    // MARK: What clients say
+
+    private func join(_ rooms: [RoomName], noLocal: Bool) -> Peer {
+        guard let key = engine.accepted(.reliable, now: now) else { preconditionFailure("no place for a connection") }
+        let peer = Peer(key, rooms)
+        peers[key] = peer
+        let hello = Hello(
+            features: [], limits: Limits(maxSessions: 256), device: DeviceID(rawValue: UInt64(peers.count)),
+            account: AccountName("client\(peers.count)")!)
+        tell(peer, FrameHeader(type: .hello).frame(body: hello.encode().rawBytes))
+        for (index, room) in rooms.enumerated() {
+            tell(peer, reliable(peer, index, .open, Open(room: room, cursor: 0, noLocal: noLocal).encode()))
+        }
+        return peer
+    }
+
+    private func tell(_ peer: Peer, _ bytes: [UInt8]) {
+        engine.receive(bytes.rawBytes, on: peer.key, now: now)
+        turn()
+    }
+
+    private func message(of peer: Peer, _ session: Int) -> [UInt8] {
+        peer.counter += 1
+        return reliable(
+            peer, session, .data, Message.encodeClient(counter: peer.counter, kind: .text, content: content))
+    }
+
+    private func reliable(_ peer: Peer, _ index: Int, _ type: FrameType, _ body: [UInt8]) -> [UInt8] {
+        peer.sent[index] += 1
+        return FrameHeader(
+            type: type, sequence: peer.sent[index], flags: FrameFlags(.reliable, priority: .high),
+            session: SessionID(rawValue: UInt16(2 * index + 1))
+        ).frame(body: body.rawBytes)
+    }
+
+    private func acknowledgement(of peer: Peer) -> [UInt8] {
+        let sessions = peer.rooms.indices.map { index in
+            SessionAck(
+                session: SessionID(rawValue: UInt16(2 * index + 1)), cumulative: peer.received[index],
+                creditLimit: peer.receivedBytes[index] + 256 << 10)
+        }
+        let ack = Ack(linkCredit: peer.linkBytes + 1 << 20, sessions: sessions)
+        return FrameHeader(type: .ack).frame(body: ack.encode().rawBytes)
+    }
+
+    // MARK: What the relay does
+
+    private func turn() {
+        now = now + .microseconds(100)
+        drain()
+        while let key = asked.popLast(), let peer = peers[key] { transmit(peer) }
+        if let deadline = engine.deadline, deadline <= now {
+            engine.deadlinePassed(now: now)
+            drain()
+        }
+    }
+
+    private func drain() {
+        while let output = engine.nextOutput(now: now) {
+            switch output {
+            case .authenticate(let key, let request):
+                let token = TokenGrant(
+                    token: ResumeToken([UInt8](repeating: 7, count: ResumeToken.byteCount).rawBytes)!,
+                    digest: TokenDigest(1, 2, 3, 4))
+                engine.authenticated(key, .accepted(request.account, token, presented: nil), now: now)
+            case .transmit(let key): asked.append(key)
+            case .load(let room): engine.loaded(room, RoomSnapshot())
+            case .append(let room, let entries):
+                engine.stored(room, upTo: entries.last?.offset, messageCount: entries.count)
+            case .close(let key, _): preconditionFailure("the relay closes \(key)")
+            default: break
+            }
+        }
+    }
+
+    private func transmit(_ peer: Peer) {
+        while true {
+            var output = unsafe OutputRawSpan(buffer: buffer, initializedCount: 0)
+            engine.transmit(on: peer.key, into: &output, now: now)
+            let count = unsafe output.finalize(for: buffer)
+            if count == 0 { return }
+            let bytes = unsafe RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            take(bytes, peer)
+        }
+    }
+
+    private func take(_ bytes: RawSpan, _ peer: Peer) {
+        do throws(WireError) {
+            _ = try peer.framer.consume(bytes) { header, body in
+                if header.flags.contains(.reliable) {
+                    let index = Int(header.session.rawValue / 2)
+                    peer.received[index] += 1
+                    peer.frames += 1
+                    if header.type == .data {
+                        peer.receivedBytes[index] += UInt64(body.byteCount)
+                        peer.linkBytes += UInt64(body.byteCount)
+                        delivered += 1
+                    }
+                }
+                return .proceed
+            }
+        } catch {
+            preconditionFailure("the relay sends what is no frame: \(error)")
+        }
+        guard peer.frames >= 64 || peer.linkBytes - peer.acknowledged >= 64 << 10 else { return }
+        peer.frames = 0
+        peer.acknowledged = peer.linkBytes
+        engine.receive(acknowledgement(of: peer).rawBytes, on: peer.key, now: now)
+    }
+}

@@ -1,0 +1,120 @@
+import Foundation
+
+/// A server under load, on the first core; the load has the second.
+final class ServerProcess {
+    enum Kind: String {
+        case martlet, bare, mosquitto, nats, redis
+
+        /// A port that nothing else is likely to have.
+        var port: Int {
+            switch self {
+            case .martlet: 47227
+            case .bare: 47327
+            case .mosquitto: 41883
+            case .nats: 44222
+            case .redis: 46379
+            }
+        }
+    }
+
+    let kind: Kind
+    private let process = Process()
+    private let folder: URL
+
+    var port: Int { kind.port }
+    private var pid: Int32 { process.processIdentifier }
+
+    /// Starts a server and waits until it accepts connections.
+    init(_ kind: Kind, _ options: Options) throws {
+        self.kind = kind
+        folder = FileManager.default.temporaryDirectory.appending(path: "martlet-bench-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let command = try command(options)
+        process.executableURL = URL(filePath: "/bin/sh")
+        process.arguments = ["-c", "ulimit -n $(ulimit -Hn); exec \"$@\"", "sh", "taskset", "-c", "0"] + command
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        try waitUntilListening()
+    }
+
+    /// Ends the server.
+    func stop() {
+        process.terminate()
+        process.waitUntilExit()
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    private func command(_ options: Options) throws -> [String] {
+        switch kind {
+        case .martlet:
+            return [options.tool, "serve", "--allow-all", "--quiet", "--drain", "0", "--listen", "127.0.0.1:\(port)"]
+        case .bare: return [options.baselines + "/relay", "\(port)"]
+        case .mosquitto:
+            let file = folder.appending(path: "mosquitto.conf")
+            let lines = [
+                "listener \(port) 127.0.0.1", "allow_anonymous true", "max_inflight_messages 0",
+                "max_queued_messages 0", "set_tcp_nodelay true", "persistence false", "log_type none",
+            ]
+            try (lines.joined(separator: "\n") + "\n").write(to: file, atomically: true, encoding: .utf8)
+            return ["mosquitto", "-c", file.path]
+        case .nats:
+            return [
+                "nats-server", "--addr", "127.0.0.1", "--port", "\(port)", "--jetstream", "--store_dir", folder.path,
+            ]
+        case .redis:
+            return [
+                "redis-server", "--bind", "127.0.0.1", "--port", "\(port)", "--save", "", "--appendonly", "no", "--dir",
+                folder.path, "--maxclients", "20000", "--client-output-buffer-limit", "pubsub 0 0 0",
+            ]
+        }
+    }
+
+    private func waitUntilListening() throws {
+        let deadline = Date().addingTimeInterval(10)
+        while Date() < deadline {
+            if !process.isRunning { throw Options.Failure(description: "\(kind.rawValue) does not start") }
+            if Socket.accepts(port) { return }
+            Thread.sleep(forTimeInterval: 0.02)
+        }
+        stop()
+        throw Options.Failure(description: "\(kind.rawValue) does not listen")
+    }
+
+    // MARK: What it takes
+
+    /// Processor time of all its threads, in nanoseconds.
+    var processorNanoseconds: UInt64 {
+        let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task")) ?? []
+        return threads.reduce(0) { sum, thread in
+            let text = try? String(contentsOfFile: "/proc/\(pid)/task/\(thread)/schedstat", encoding: .utf8)
+            return sum + (text?.split(separator: " ").first.flatMap { UInt64($0) } ?? 0)
+        }
+    }
+
+    /// Memory that is really taken, in bytes.
+    var residentByteCount: Int {
+        let text = (try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)) ?? ""
+        let line = text.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+        let number = line?.split(separator: " ").compactMap { Int($0) }.first
+        return (number ?? 0) * 1024
+    }
+}
+
+/// Tries a port.
+private enum Socket {
+    static func accepts(_ port: Int) -> Bool {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        return unsafe withUnsafePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+    }
+}
