@@ -24,8 +24,10 @@ BUGS ?=
 # What `make fuzz` runs, and for how many seconds each.
 TARGET ?= all
 SECONDS ?= 60
+# What `make bench` measures, and how: suites and options, see Benchmarks/README.md.
+BENCH ?=
 
-sources := Sources Tests Package.swift Fuzz/Sources Fuzz/Package.swift
+sources := Sources Tests Package.swift Fuzz/Sources Fuzz/Package.swift Benchmarks/Sources Benchmarks/Package.swift
 # Tests that only compute; apart, they do not keep those waiting that have a peer on a socket.
 computing := '^(MartletWire|MartletProtocol|House)Tests'
 
@@ -146,3 +148,19 @@ fuzz: deps ## fuzz each target for a while: make fuzz SECONDS=600 TARGET=relay
 fuzz-keep: deps ## add what `make fuzz` has learned to the committed inputs
 	@Scripts/install-dependencies python3
 	@Scripts/fuzz 0 $(TARGET) keep
+
+# What both of the next need: the tool, the programs in C, and the benchmarks themselves.
+bench-programs: deps
+	@Scripts/install-dependencies protobuf-compiler libprotobuf-dev fortunes fortunes-zh
+	@$(SWIFT) build --configuration release --quiet --product martlet
+	@$(MAKE) --no-print-directory -C Benchmarks/Baselines
+	@$(SWIFT) build --package-path Benchmarks --configuration release --quiet --product bench
+
+bench: bench-programs ## measure beside C and protobuf, and fail below a threshold: make bench BENCH="frames --rounds 9"
+	@cd Benchmarks && .build/release/bench $(BENCH) --thresholds thresholds.json --json .build/bench.json \
+		--report .build/bench.html
+
+bench-peers: bench-programs ## give mosquitto, NATS and Redis the same load, and fail below a threshold (20 minutes)
+	@Scripts/install-dependencies mosquitto nats-server redis-server
+	@cd Benchmarks && .build/release/bench peers idle $(BENCH) --thresholds thresholds.json --json .build/peers.json \
+		--report .build/peers.html

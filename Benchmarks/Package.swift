@@ -26,6 +26,7 @@ let package = Package(
                 .product(name: "Martlet", package: "martlet"),
                 .product(name: "MartletWire", package: "martlet"),
                 .product(name: "MartletProtocol", package: "martlet"),
+                .product(name: "MartletTestKit", package: "martlet"),
             ],
             swiftSettings: settings),
     ],

@@ -12,12 +12,15 @@ public struct Subject {
     /// Does the work once, for a counter of instructions; nil where that makes no sense. Answers how many operations
     /// that were.
     public let once: (() -> Int)?
+    /// Whether it is tried once before it counts; a trial in processes of its own warms up there.
+    let warmsUp: Bool
 
     /// A subject whose trial measures itself.
     public init(_ name: String, trial: @escaping () throws -> Sample) {
         self.name = name
         self.trial = trial
         once = nil
+        warmsUp = false
     }
 
     /// A subject that is called until it has taken a while; `body` does `operations` operations.
@@ -27,6 +30,7 @@ public struct Subject {
         self.name = name
         let loop = TimedLoop(operations: operations, body)
         trial = { loop.trial() }
+        warmsUp = true
         once = {
             body()
             return operations

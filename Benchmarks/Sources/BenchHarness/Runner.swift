@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs cases: a warm-up of each subject, then rounds in which every subject has its turn.
+/// Runs cases: a warm-up of each subject that has none of its own, then rounds in which every subject has its turn.
 public struct Runner {
     /// Rounds that count.
     public var rounds: Int
@@ -20,7 +20,7 @@ public struct Runner {
         for round in 0...rounds {
             // Who goes first changes from round to round, so that nobody always follows the same.
             let order = round % 2 == 0 ? item.subjects : item.subjects.reversed()
-            for subject in order where !failed.contains(subject.name) {
+            for subject in order where !failed.contains(subject.name) && (round > 0 || subject.warmsUp) {
                 do {
                     let sample = try subject.trial()
                     if isVerbose { tell(item, subject, round, sample) }

@@ -34,7 +34,8 @@ public enum Tables {
                 ?? ""
             let times = threshold.to == nil ? "" : " ×"
             table.add([
-                threshold.what, threshold.metric, threshold.to ?? "", wanted + times, Figure.text(verdict.value) + times,
+                threshold.what, threshold.metric, threshold.to ?? "", wanted + times,
+                Figure.text(verdict.value) + times,
                 "\(Figure.text(verdict.range.lowerBound))…\(Figure.text(verdict.range.upperBound))",
                 verdict.isMet ? "ok" : "MISS",
             ])

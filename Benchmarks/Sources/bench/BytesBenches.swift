@@ -1,5 +1,126 @@
 import BenchHarness
+import MartletProtocol
+import MartletTestKit
+import MartletWire
 
+/// Bytes between a client that says something now and then and its server: everything in both directions that a
+/// message causes, from its frame to the last acknowledgement.
+///
+/// Ours are counted: the engines of both sides talk in virtual time, one message after the other. Those of the others
+/// are computed from their specifications, the compressed ones with zlib.
 enum BytesBenches {
-    static func cases(_ options: Options) -> [Case] { [] }
+    private static let sender = "ada.lovelace@example"
+    private static let room = "lobby"
+
+    static func cases(_ options: Options) -> [Case] {
+        let latin = Fortunes.latin(10_000)
+        let chinese = Fortunes.chinese(5_000)
+        return texts("latin", latin) + texts("chinese", chinese) + ConnectBenches.cases()
+    }
+
+    private static func texts(_ name: String, _ texts: [String]) -> [Case] {
+        [
+            Case(
+                "bytes/\(name) plain", per: "message",
+                [
+                    subject("martlet") { ours(texts, pace: 1, isCompressed: false) },
+                    subject("martlet, 32 at once") { ours(texts, pace: 32, isCompressed: false) },
+                    subject("MQTT QoS 1 + protobuf") { mean(texts, mqtt) },
+                    subject("text alone") { mean(texts, \.utf8.count) },
+                ]),
+            Case(
+                "bytes/\(name) compressed", per: "message",
+                [
+                    subject("martlet") { ours(texts, pace: 1, isCompressed: true) },
+                    subject("martlet, 32 at once") { ours(texts, pace: 32, isCompressed: true) },
+                    subject("JSON + WebSocket deflate") { WebSocketBytes.mean(texts, sender: sender, room: room) },
+                ]),
+        ]
+    }
+
+    /// What comes out is the same each time, so it is computed once.
+    private static func subject(_ name: String, _ bytes: @escaping () -> Double) -> Subject {
+        var known: Double?
+        return Subject(name) {
+            let value = known ?? bytes()
+            known = value
+            return ["bytes": value]
+        }
+    }
+
+    private static func mean(_ texts: [String], _ byteCount: (String) -> Int) -> Double {
+        Double(texts.reduce(0) { $0 + byteCount($1) }) / Double(texts.count)
+    }
+
+    // MARK: Ours
+
+    private static func ours(_ texts: [String], pace: Int, isCompressed: Bool) -> Double {
+        let world = VirtualWorld()
+        let client = world.addClient(sender, conditions: PathConditions(delay: .milliseconds(20))) {
+            $0.compressesMessages = isCompressed
+        }
+        client.remembers = false
+        world.act(client) { engine, now in engine.start(now: now) }
+        let open = world.act(client) { engine, now in try? engine.open(RoomName(room)!, now: now) }
+        guard let open else { preconditionFailure("the room is not opened") }
+        world.run(for: .seconds(2))
+        let before = client.engine.counters
+        for start in stride(from: 0, to: texts.count, by: pace) {
+            let some = texts[start..<min(start + pace, texts.count)]
+            for text in some where (try? world.send(text, from: client, in: open)) == nil {
+                preconditionFailure("a message is not taken")
+            }
+            // Long enough for the last delayed acknowledgement, short of a heartbeat.
+            world.run(for: .seconds(1))
+        }
+        let after = client.engine.counters
+        let bytes = (after.bytesSent - before.bytesSent) + (after.bytesReceived - before.bytesReceived)
+        return Double(bytes) / Double(texts.count)
+    }
+
+    // MARK: MQTT 3.1.1, QoS 1
+
+    /// PUBLISH (§3.3) with the message as protobuf, and PUBACK (§3.4).
+    private static func mqtt(_ text: String) -> Int {
+        // Fields numbered below 16: a byte of tag each. An ID of 64 bits, the time in milliseconds.
+        let count = text.utf8.count
+        let message = (1 + 8) + (1 + 1 + sender.utf8.count) + (1 + 6) + (1 + varint(count) + count)
+        let rest = 2 + room.utf8.count + 2 + message
+        return 1 + varint(rest) + rest + 4
+    }
+
+    private static func varint(_ value: Int) -> Int { value < 128 ? 1 : value < 16_384 ? 2 : 3 }
+}
+
+/// How long until the relay has the first message, in round trips.
+enum ConnectBenches {
+    private static let roundTrip = Duration.milliseconds(100)
+
+    static func cases() -> [Case] {
+        [
+            Case("connect/new", per: "connection", [Subject("martlet") { sample(resumed: false) }]),
+            Case("connect/resumed", per: "connection", [Subject("martlet") { sample(resumed: true) }]),
+        ]
+    }
+
+    private static func sample(resumed: Bool) -> Sample {
+        let world = VirtualWorld()
+        let client = world.addClient("ada", conditions: PathConditions(delay: roundTrip / 2))
+        var dialled = world.now
+        client.onOutput = { if case .connect = $0 { dialled = world.now } }
+        world.act(client) { engine, now in engine.start(now: now) }
+        let room = RoomName("lobby")!
+        guard let id = world.act(client, { engine, now in try? engine.open(room, now: now) }) else { return [:] }
+        if resumed {
+            world.run(for: .seconds(5))
+            world.cut(client)
+            world.run(for: roundTrip)
+        }
+        guard let counter = try? world.send("hello", from: client, in: id) else { return [:] }
+        let limit = world.now + .seconds(60)
+        world.run(until: limit) { world.relay.log[room]?.isEmpty == false }
+        let there = world.now - dialled
+        world.run(until: limit) { client.accepted[id]?.contains(counter) == true }
+        return ["round trips": there / roundTrip, "round trips until told": (world.now - dialled) / roundTrip]
+    }
 }

@@ -12,7 +12,8 @@ enum ClientBenches {
                 [
                     Subject("martlet") {
                         try LoadProcess.trial(
-                            .martlet, options, [CommandLine.arguments[0], "client-load", "--seconds", "\(options.seconds)"])
+                            .martlet, options,
+                            [CommandLine.arguments[0], "client-load", "--seconds", "\(options.seconds)"])
                     }
                 ])
         ]

@@ -6,16 +6,23 @@ enum GrowthBenches {
 
     static func cases() -> [Case] {
         [
-            Case("growth/links", per: "message", [
-                subject("100 links", .init(idleLinks: 100)), subject("10,000 links", .init(idleLinks: 10_000)),
-            ]),
-            Case("growth/rooms", per: "message", [
-                subject("1 room", .init(rooms: 1)),
-                subject("10,000 rooms", .init(rooms: 10_000, sessionsPerLink: 64)),
-            ]),
-            Case("growth/sessions", per: "message", [
-                subject("1 session", .init(rooms: 1)), subject("64 sessions", .init(rooms: 64, sessionsPerLink: 64)),
-            ]),
+            Case(
+                "growth/links", per: "message",
+                [
+                    subject("100 links", .init(idleLinks: 100)), subject("10,000 links", .init(idleLinks: 10_000)),
+                ]),
+            Case(
+                "growth/rooms", per: "message",
+                [
+                    subject("1 room", .init(rooms: 1)),
+                    subject("10,000 rooms", .init(rooms: 10_000, sessionsPerLink: 64)),
+                ]),
+            Case(
+                "growth/sessions", per: "message",
+                [
+                    subject("1 session", .init(rooms: 1)),
+                    subject("64 sessions", .init(rooms: 64, sessionsPerLink: 64)),
+                ]),
         ]
     }
 

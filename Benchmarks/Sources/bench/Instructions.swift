@@ -13,7 +13,8 @@ enum Instructions {
         else { throw Options.Failure(description: "nothing to count in \(name)") }
         let work = Work(once)
         work.run()
-        unsafe measure_counted({ unsafe Unmanaged<Work>.fromOpaque($0).takeUnretainedValue().run() },
+        unsafe measure_counted(
+            { unsafe Unmanaged<Work>.fromOpaque($0).takeUnretainedValue().run() },
             Unmanaged.passUnretained(work).toOpaque())
         print("operations \(work.operations)")
     }

@@ -11,7 +11,7 @@ struct Options {
     var countsInstructions = false
     var isVerbose = false
     var tool = "../.build/release/martlet"
-    var baselines = "Baselines/build"
+    var baselines = "Baselines/.build"
     /// Of a load that another process of this program is.
     var port: Int?
     var seconds = 3.0

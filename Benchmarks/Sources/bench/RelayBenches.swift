@@ -37,8 +37,11 @@ enum PeerBenches {
     static func cases(_ options: Options) -> [Case] {
         Loads.all.map { load in
             var contenders: [Contender] = [.martlet, .bare]
-            if load.isOnlyOurs { contenders = [.martlet, .bare] }
-            else { contenders += [.mosquitto, .nats] + load.more }
+            if load.isOnlyOurs {
+                contenders = [.martlet, .bare]
+            } else {
+                contenders += [.mosquitto, .nats] + load.more
+            }
             return Case(
                 "peers/\(load.name)", per: load.per, contenders.map { $0.subject(options, load.arguments) })
         }
