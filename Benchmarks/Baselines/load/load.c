@@ -2,9 +2,9 @@
 //
 // usage: load PROTOCOL [--port N] [--size B] [--window N] [--seconds S] [--rate N] [--fanout N] [--idle N] ...
 //
-// One connection publishes, `fanout` connections receive, all on one thread. With a window, a message is in flight until
-// it is acknowledged to the publisher (where the protocol has that) and delivered to every receiver. With a rate, it
-// is sent when it is due, and its latency counts from then, so that a server that stalls is not spared.
+// One connection publishes, `fanout` connections receive, all on one thread. With a window, a message is in flight
+// until it is acknowledged to the publisher (where the protocol has that) and delivered to every receiver. With a rate,
+// it is sent when it is due, and its latency counts from then, so that a server that stalls is not spared.
 #define _GNU_SOURCE
 #include "load.h"
 
@@ -215,6 +215,11 @@ static void wait_ready(uint64_t count) {
     }
 }
 
+static double processor_seconds(const struct rusage *usage) {
+    return (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec)
+        + (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) / 1e6;
+}
+
 static void run(struct connection *publisher, uint8_t *payload) {
     uint64_t begin = now_ns(), start = begin + (uint64_t)(options.warm_up * 1e9);
     uint64_t stop = start + (uint64_t)(options.seconds * 1e9), origin = 0, first_count = 0, last_count = 0;
@@ -264,8 +269,7 @@ static void run(struct connection *publisher, uint8_t *payload) {
     printf("end\n");
     fflush(stdout);
     double seconds = (double)(now - first_time) / 1e9;
-    double busy = (double)(after.ru_utime.tv_sec - before.ru_utime.tv_sec + after.ru_stime.tv_sec - before.ru_stime.tv_sec)
-        + (double)(after.ru_utime.tv_usec - before.ru_utime.tv_usec + after.ru_stime.tv_usec - before.ru_stime.tv_usec) / 1e6;
+    double busy = processor_seconds(&after) - processor_seconds(&before);
     printf(
         "{\"protocol\":\"%s\",\"deliveries\":%llu,\"seconds\":%.6f,\"perSecond\":%.1f,\"messages\":%.1f,"
         "\"p50\":%.2f,\"p99\":%.2f,\"p999\":%.2f,\"samples\":%llu,\"loadBusy\":%.3f,\"stalls\":%llu}\n",

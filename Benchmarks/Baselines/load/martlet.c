@@ -7,7 +7,8 @@ enum { SENT, UNACKED, CREDIT, LINK_CREDIT, USED, RECEIVED, RECEIVED_BYTES, ACKED
 
 static uint32_t clock_ms(struct connection *c) { return (uint32_t)((now_ns() - c->state[BEGAN]) / 1000000); }
 
-static void frame(struct connection *c, uint16_t type, uint8_t flags, uint16_t session, const uint8_t *body, size_t count) {
+static void frame(
+    struct connection *c, uint16_t type, uint8_t flags, uint16_t session, const uint8_t *body, size_t count) {
     uint32_t sequence = (flags & WIRE_RELIABLE) != 0 ? (uint32_t)++c->state[SENT] : 0;
     uint8_t *p = out_space(c, WIRE_HEADER + count);
     memcpy(p + WIRE_HEADER, body, count);

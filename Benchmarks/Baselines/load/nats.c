@@ -17,8 +17,8 @@ static void start(struct connection *c) {
     if (c->publishes && is_jetstream()) {
         snprintf(
             config, sizeof config,
-            "{\"name\":\"%s\",\"subjects\":[\"%s\"],\"storage\":\"%s\",\"max_msgs\":100000,\"retention\":\"limits\","
-            "\"discard\":\"old\"}", options.room, name, options.is_stream_on_disk ? "file" : "memory");
+            "{\"name\":\"%s\",\"subjects\":[\"%s\"],\"storage\":\"%s\",\"max_msgs\":100000,"
+            "\"retention\":\"limits\",\"discard\":\"old\"}", options.room, name, options.is_stream_on_disk ? "file" : "memory");
         snprintf(
             text, sizeof text, "SUB _INBOX.%s.* 1\r\nPUB $JS.API.STREAM.CREATE.%s _INBOX.%s.c %zu\r\n%s\r\n",
             options.room, options.room, options.room, strlen(config), config);
@@ -31,8 +31,8 @@ static void start(struct connection *c) {
             "\"deliver_policy\":\"all\"}}", options.room, c->index, options.room);
         snprintf(
             text, sizeof text,
-            "SUB d%u.%s 2\r\nSUB _INBOX.s%u.%s 1\r\nPUB $JS.API.CONSUMER.CREATE.%s _INBOX.s%u.%s %zu\r\n%s\r\n", c->index,
-            options.room, c->index, options.room, options.room, c->index, options.room, strlen(config), config);
+            "SUB d%u.%s 2\r\nSUB _INBOX.s%u.%s 1\r\nPUB $JS.API.CONSUMER.CREATE.%s _INBOX.s%u.%s %zu\r\n%s\r\n",
+            c->index, options.room, c->index, options.room, options.room, c->index, options.room, strlen(config), config);
         c->state[0] = 1;
         out_text(c, text);
     } else if (!c->publishes) {
@@ -64,7 +64,8 @@ static size_t parse(struct connection *c, const uint8_t *bytes, size_t count) {
             // MSG subject sid [reply] count: the sid stands behind the second blank, the count at the end
             const uint8_t *sid = memchr(p + 4, ' ', line - 4);
             size_t length = 0, unit = 1;
-            for (const uint8_t *digit = end - 2; *digit != ' '; digit--, unit *= 10) length += (size_t)(*digit - '0') * unit;
+            for (const uint8_t *digit = end - 2; *digit != ' '; digit--, unit *= 10)
+                length += (size_t)(*digit - '0') * unit;
             if (count - offset < line + length + 2) break;
             take(c, (char)sid[1], p + line, length);
             line += length + 2;

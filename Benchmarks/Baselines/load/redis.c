@@ -15,7 +15,8 @@ static void read_more(struct connection *c, const char *last) {
     char text[256], name[64];
     key(c, name, sizeof name);
     snprintf(
-        text, sizeof text, "*8\r\n$5\r\nXREAD\r\n$5\r\nCOUNT\r\n$4\r\n1000\r\n$5\r\nBLOCK\r\n$1\r\n0\r\n$7\r\nSTREAMS\r\n"
+        text, sizeof text,
+        "*8\r\n$5\r\nXREAD\r\n$5\r\nCOUNT\r\n$4\r\n1000\r\n$5\r\nBLOCK\r\n$1\r\n0\r\n$7\r\nSTREAMS\r\n"
         "$%zu\r\n%s\r\n$%zu\r\n%s\r\n", strlen(name), name, strlen(last), last);
     out_text(c, text);
 }
@@ -137,11 +138,12 @@ static void publish(struct connection *c, const uint8_t *payload, size_t count) 
     if (head_count == 0) {
         head_count = is_stream()
             ? snprintf(
-                  head, sizeof head, "*8\r\n$4\r\nXADD\r\n$%zu\r\n%s\r\n$6\r\nMAXLEN\r\n$1\r\n~\r\n$6\r\n100000\r\n$1\r\n*\r\n"
+                  head, sizeof head,
+                  "*8\r\n$4\r\nXADD\r\n$%zu\r\n%s\r\n$6\r\nMAXLEN\r\n$1\r\n~\r\n$6\r\n100000\r\n$1\r\n*\r\n"
                   "$1\r\np\r\n$%zu\r\n", strlen(options.room), options.room, count)
             : snprintf(
-                  head, sizeof head, "*3\r\n$7\r\nPUBLISH\r\n$%zu\r\n%s\r\n$%zu\r\n", strlen(options.room), options.room,
-                  count);
+                  head, sizeof head, "*3\r\n$7\r\nPUBLISH\r\n$%zu\r\n%s\r\n$%zu\r\n", strlen(options.room),
+                  options.room, count);
     }
     uint8_t *p = out_space(c, (size_t)head_count + count + 2);
     memcpy(p, head, (size_t)head_count);

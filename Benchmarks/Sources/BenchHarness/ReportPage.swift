@@ -32,7 +32,7 @@ public enum ReportPage {
         let wanted = threshold.atMost.map { "≤ \(Figure.text($0))" } ?? "≥ \(Figure.text(threshold.atLeast ?? 0))"
         let mark = verdict.isMet ? "<td>ok" : "<td class=miss>MISS"
         return "<tr><td>\(escaped(threshold.what))<td>\(escaped(threshold.metric))<td>\(escaped(threshold.to ?? ""))"
-            + "<td>\(wanted)<td>\(Figure.text(verdict.value))\(mark)</tr>\n"
+            + "<td>\(wanted)<td>\(verdict.value.map(Figure.text) ?? "failed")\(mark)</tr>\n"
     }
 
     private static func plot(_ item: CaseResult, _ metric: String) -> String {

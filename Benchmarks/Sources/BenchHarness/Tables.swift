@@ -35,8 +35,8 @@ public enum Tables {
             let times = threshold.to == nil ? "" : " ×"
             table.add([
                 threshold.what, threshold.metric, threshold.to ?? "", wanted + times,
-                Figure.text(verdict.value) + times,
-                "\(Figure.text(verdict.range.lowerBound))…\(Figure.text(verdict.range.upperBound))",
+                verdict.value.map { Figure.text($0) + times } ?? "failed",
+                verdict.range.map { "\(Figure.text($0.lowerBound))…\(Figure.text($0.upperBound))" } ?? "",
                 verdict.isMet ? "ok" : "MISS",
             ])
         }

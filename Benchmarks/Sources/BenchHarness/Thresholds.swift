@@ -22,10 +22,10 @@ public struct Threshold: Codable, Sendable {
 public struct Verdict: Sendable {
     /// The bar.
     public let threshold: Threshold
-    /// The figure.
-    public let value: Double
+    /// The figure; nil when there is none because the subject failed.
+    public let value: Double?
     /// The lowest and the highest of the rounds.
-    public let range: ClosedRange<Double>
+    public let range: ClosedRange<Double>?
     /// Whether the bar is met.
     public let isMet: Bool
 }
@@ -46,15 +46,16 @@ public struct Thresholds: Codable, Sendable {
     }
 
     private static func verdict(on run: RunResult, _ threshold: Threshold) -> Verdict? {
-        guard let samples = run[threshold.what]?.samples(of: threshold.of ?? "martlet", threshold.metric) else {
-            return nil
-        }
+        guard let item = run[threshold.what] else { return nil }
+        let missing = Verdict(threshold: threshold, value: nil, range: nil, isMet: false)
+        guard let samples = item.samples(of: threshold.of ?? "martlet", threshold.metric) else { return missing }
         let value: Double
         let range: ClosedRange<Double>
         if let to = threshold.to {
-            guard let others = run[threshold.toWhat ?? threshold.what]?.samples(of: to, threshold.metric),
-                let ratio = Ratio(samples, to: others)
-            else { return nil }
+            guard let other = run[threshold.toWhat ?? threshold.what] else { return nil }
+            guard let others = other.samples(of: to, threshold.metric), let ratio = Ratio(samples, to: others) else {
+                return missing
+            }
             value = ratio.value
             range = ratio.lowest...ratio.highest
         } else {
