@@ -151,7 +151,8 @@ fuzz-keep: deps ## add what `make fuzz` has learned to the committed inputs
 
 # What both of the next need: the tool, the programs in C, and the benchmarks themselves.
 bench-programs: deps
-	@Scripts/install-dependencies protobuf-compiler libprotobuf-dev fortunes fortunes-zh
+	@Scripts/install-dependencies protobuf-compiler libprotobuf-dev fortunes fortunes-zh \
+		$(if $(findstring --instructions,$(BENCH)),valgrind)
 	@$(SWIFT) build --configuration release --quiet --product martlet
 	@$(MAKE) --no-print-directory -C Benchmarks/Baselines
 	@$(SWIFT) build --package-path Benchmarks --configuration release --quiet --product bench

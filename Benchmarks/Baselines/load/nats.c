@@ -18,10 +18,12 @@ static void start(struct connection *c) {
         snprintf(
             config, sizeof config,
             "{\"name\":\"%s\",\"subjects\":[\"%s\"],\"storage\":\"%s\",\"max_msgs\":100000,"
-            "\"retention\":\"limits\",\"discard\":\"old\"}", options.room, name, options.is_stream_on_disk ? "file" : "memory");
+            "\"retention\":\"limits\",\"discard\":\"old\"}", options.room, name,
+            options.is_stream_on_disk ? "file" : "memory");
         snprintf(
             text, sizeof text, "SUB _INBOX.%s.* 1\r\nPUB $JS.API.STREAM.CREATE.%s _INBOX.%s.c %zu\r\n%s\r\n",
-            options.room, options.room, options.room, strlen(config), config);
+            options.room, options.room, options.room,
+            strlen(config), config);
         c->state[0] = 1;
         out_text(c, text);
     } else if (!c->publishes && is_jetstream()) {
@@ -32,7 +34,8 @@ static void start(struct connection *c) {
         snprintf(
             text, sizeof text,
             "SUB d%u.%s 2\r\nSUB _INBOX.s%u.%s 1\r\nPUB $JS.API.CONSUMER.CREATE.%s _INBOX.s%u.%s %zu\r\n%s\r\n",
-            c->index, options.room, c->index, options.room, options.room, c->index, options.room, strlen(config), config);
+            c->index, options.room, c->index, options.room, options.room, c->index, options.room,
+            strlen(config), config);
         c->state[0] = 1;
         out_text(c, text);
     } else if (!c->publishes) {

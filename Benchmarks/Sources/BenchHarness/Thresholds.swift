@@ -40,13 +40,16 @@ public struct Thresholds: Codable, Sendable {
         self = try JSONDecoder().decode(Thresholds.self, from: Data(contentsOf: URL(filePath: path)))
     }
 
-    /// The verdicts on what was measured; bars of cases that did not run are passed over.
+    /// The verdicts on what was measured; bars of cases that did not run, and on what was not measured,
+    /// are passed over.
     public func verdicts(on run: RunResult) -> [Verdict] {
         thresholds.compactMap { Self.verdict(on: run, $0) }
     }
 
     private static func verdict(on run: RunResult, _ threshold: Threshold) -> Verdict? {
-        guard let item = run[threshold.what] else { return nil }
+        guard let item = run[threshold.what], item.series.isEmpty || item.metrics.contains(threshold.metric) else {
+            return nil
+        }
         let missing = Verdict(threshold: threshold, value: nil, range: nil, isMet: false)
         guard let samples = item.samples(of: threshold.of ?? "martlet", threshold.metric) else { return missing }
         let value: Double

@@ -4,7 +4,8 @@ import Foundation
 
 /// Counts instructions under callgrind: the program runs itself there, with one case and one subject.
 ///
-/// The work is done once to warm up and once inside of `measure_counted`, the only function that callgrind looks at.
+/// It runs a copy without debug information, which valgrind may be too old to read; and the copy sees the processor that
+/// valgrind emulates, so that a library may choose other code there than on the real one. The work is done once to warm up and once inside of `measure_counted`, the only function that callgrind looks at.
 enum Instructions {
     static func runCounted(_ name: String, _ options: Options) throws {
         let parts = name.components(separatedBy: "|")
@@ -20,13 +21,16 @@ enum Instructions {
     }
 
     static func count(_ item: Case, _ options: Options, into result: inout CaseResult) throws {
+        let copy = FileManager.default.temporaryDirectory.appending(path: "martlet-bench-\(getpid())").path
+        defer { try? FileManager.default.removeItem(atPath: copy) }
+        _ = try ChildOutput.of("strip", ["--strip-debug", "-o", copy, CommandLine.arguments[0]])
         for subject in item.subjects where subject.once != nil {
             let suite = String(item.name.prefix { $0 != "/" })
             let output = try ChildOutput.of(
                 "valgrind",
                 [
                     "--tool=callgrind", "--callgrind-out-file=/dev/null", "--toggle-collect=measure_counted",
-                    CommandLine.arguments[0], suite, "--baselines", options.baselines, "--counted",
+                    copy, suite, "--baselines", options.baselines, "--counted",
                     "\(item.name)|\(subject.name)",
                 ])
             guard let operations = number(after: "operations ", in: output), operations > 0,

@@ -5,14 +5,14 @@ final class ServerProcess {
     enum Kind: String {
         case martlet, bare, mosquitto, nats, redis
 
-        /// A port that nothing else is likely to have.
+        /// A port that nothing else is likely to have, below those that the system gives to clients.
         var port: Int {
             switch self {
-            case .martlet: 47227
-            case .bare: 47327
-            case .mosquitto: 41883
-            case .nats: 44222
-            case .redis: 46379
+            case .martlet: 27227
+            case .bare: 27327
+            case .mosquitto: 21883
+            case .nats: 24222
+            case .redis: 26379
             }
         }
     }
