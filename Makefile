@@ -27,7 +27,8 @@ SECONDS ?= 60
 # What `make bench` measures, and how: suites and options, see Benchmarks/README.md.
 BENCH ?=
 
-sources := Sources Tests Package.swift Fuzz/Sources Fuzz/Package.swift Benchmarks/Sources Benchmarks/Package.swift
+sources := Sources Tests Package.swift Fuzz/Sources Fuzz/Package.swift Benchmarks/Sources Benchmarks/Tests \
+	Benchmarks/Package.swift
 # Tests that only compute; apart, they do not keep those waiting that have a peer on a socket.
 computing := '^(MartletWire|MartletProtocol|House)Tests'
 

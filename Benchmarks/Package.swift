@@ -29,6 +29,7 @@ let package = Package(
                 .product(name: "MartletTestKit", package: "martlet"),
             ],
             swiftSettings: settings),
+        .testTarget(name: "BenchHarnessTests", dependencies: ["BenchHarness"], swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -42,8 +42,11 @@ public enum ReportPage {
         let widest = rows.compactMap { $0.1.sorted.last }.max() ?? 0
         guard widest > 0 else { return "" }
         let height = 26 * rows.count + 26
-        var svg = "<svg width=900 height=\(height) viewBox=\"0 0 900 \(height)\">"
-        svg += "<text x=0 y=16 fill=#666>\(escaped(metric + Metric.unit(metric, per: item.per)))</text>\n"
+        var svg = """
+            <svg xmlns="http://www.w3.org/2000/svg" width="900" height="\(height)" viewBox="0 0 900 \(height)">
+            <text x="0" y="16" fill="#666">\(escaped(metric + Metric.unit(metric, per: item.per)))</text>
+
+            """
         for (index, (subject, statistics)) in rows.enumerated() {
             let y = 26 * index + 26
             let length = { (value: Double) in Int(560 * value / widest) }
@@ -51,10 +54,10 @@ public enum ReportPage {
             let low = 180 + length(statistics.sorted[0])
             let high = 180 + length(statistics.sorted[statistics.sorted.count - 1])
             svg += """
-                <text x=172 y=\(y + 14) text-anchor=end>\(escaped(subject))</text>\
-                <rect x=180 y=\(y) width=\(max(1, length(statistics.median))) height=20 fill=\(color) />\
-                <line x1=\(low) x2=\(high) y1=\(y + 10) y2=\(y + 10) stroke=#222 />\
-                <text x=\(high + 8) y=\(y + 14)>\(Figure.text(statistics.median))</text>
+                <text x="172" y="\(y + 14)" text-anchor="end">\(escaped(subject))</text>\
+                <rect x="180" y="\(y)" width="\(max(1, length(statistics.median)))" height="20" fill="\(color)" />\
+                <line x1="\(low)" x2="\(high)" y1="\(y + 10)" y2="\(y + 10)" stroke="#222" />\
+                <text x="\(high + 8)" y="\(y + 14)">\(Figure.text(statistics.median))</text>
 
                 """
         }

@@ -8,6 +8,13 @@ public struct Series: Codable, Sendable {
     public var metric: String
     /// One of each round.
     public var samples: [Double]
+
+    /// Samples in the order of the rounds.
+    public init(subject: String, metric: String, samples: [Double]) {
+        self.subject = subject
+        self.metric = metric
+        self.samples = samples
+    }
 }
 
 /// What came of one case.
@@ -18,6 +25,13 @@ public struct CaseResult: Codable, Sendable {
     public var per: String
     /// By subject and metric.
     public var series: [Series]
+
+    /// What came of a case.
+    public init(name: String, per: String, series: [Series]) {
+        self.name = name
+        self.per = per
+        self.series = series
+    }
 
     /// The samples of a subject and metric; nil when there are none.
     public func samples(of subject: String, _ metric: String) -> [Double]? {

@@ -78,7 +78,7 @@ public enum Metric {
     public static func unit(_ metric: String, per: String) -> String {
         switch metric {
         case "ns", "allocations", "instructions", "bytes": " / \(per)"
-        case "perSecond": " (\(per)s)"
+        case "perSecond": per == "delivery" ? " (deliveries)" : " (\(per)s)"
         case "p50", "p99", "p999": " µs"
         case "serverMicroseconds": " / message"
         default: ""

@@ -1,0 +1,40 @@
+import BenchHarness
+import Testing
+
+@Suite("Rounds")
+struct RunnerTests {
+    @Test func `subjects take turns, and who goes first alternates`() {
+        var turns: [String] = []
+        let subjects = ["a", "b"].map { name in
+            Subject(name) {
+                turns.append(name)
+                return ["ns": Double(turns.count)]
+            }
+        }
+        let result = Runner(rounds: 3, isVerbose: false).run(Case("case", per: "call", subjects))
+        #expect(turns == ["b", "a", "a", "b", "b", "a"])
+        #expect(result.samples(of: "a", "ns") == [2, 3, 6])
+        #expect(result.samples(of: "b", "ns") == [1, 4, 5])
+        #expect(result.subjects == ["a", "b"])
+    }
+
+    private final class Box {
+        let number: Int
+
+        init(_ number: Int) {
+            self.number = number
+        }
+    }
+
+    @Test func `what is allocated by an operation is counted`() throws {
+        var kept: [Box] = []
+        let subject = Subject("martlet", operations: 10) {
+            kept = (0..<10).map { Box($0) }
+        }
+        let sample = try subject.trial()
+        let allocations = try #require(sample["allocations"])
+        // Ten objects and the array that holds them.
+        #expect(allocations == 1.1)
+        #expect(kept.count == 10)
+    }
+}

@@ -1,0 +1,52 @@
+import BenchHarness
+import Foundation
+import Testing
+
+@Suite("Bars")
+struct ThresholdsTests {
+    private static let run = RunResult(
+        [
+            "frames": ["martlet": ["ns": [11, 12, 13]], "C loop": ["ns": [10, 10, 10]]],
+            "broken": ["C loop": ["ns": [10]]],
+        ])
+
+    private func verdict(_ bar: String) throws -> Verdict? {
+        let json = Data(#"{"thresholds": [\#(bar)]}"#.utf8)
+        return try JSONDecoder().decode(Thresholds.self, from: json).verdicts(on: Self.run).first
+    }
+
+    @Test func `a ratio at its bar is met, above it is missed`() throws {
+        let met = try verdict(#"{"what": "frames", "metric": "ns", "to": "C loop", "atMost": 1.2}"#)
+        #expect(met?.isMet == true && met?.value == 1.2)
+        let missed = try verdict(#"{"what": "frames", "metric": "ns", "to": "C loop", "atMost": 1.1}"#)
+        #expect(missed?.isMet == false)
+    }
+
+    @Test func `a figure below the least is missed`() throws {
+        #expect(try verdict(#"{"what": "frames", "metric": "ns", "atLeast": 13}"#)?.isMet == false)
+        #expect(try verdict(#"{"what": "frames", "metric": "ns", "atLeast": 12}"#)?.isMet == true)
+    }
+
+    @Test func `a subject that failed has missed its bar`() throws {
+        let failed = try verdict(#"{"what": "broken", "metric": "ns", "atMost": 100}"#)
+        #expect(failed?.isMet == false && failed?.value == nil)
+    }
+
+    @Test func `what did not run and what was not measured has no verdict`() throws {
+        #expect(try verdict(#"{"what": "message", "metric": "ns", "atMost": 1}"#) == nil)
+        #expect(try verdict(#"{"what": "frames", "metric": "instructions", "atMost": 1}"#) == nil)
+    }
+}
+
+extension RunResult {
+    /// Samples by case, subject and metric.
+    fileprivate init(_ samples: [String: [String: [String: [Double]]]]) {
+        self.init()
+        cases = samples.map { name, subjects in
+            let series = subjects.flatMap { subject, metrics in
+                metrics.map { Series(subject: subject, metric: $0.key, samples: $0.value) }
+            }
+            return CaseResult(name: name, per: "frame", series: series)
+        }
+    }
+}
