@@ -4,8 +4,9 @@ import Foundation
 
 /// Counts instructions under callgrind: the program runs itself there, with one case and one subject.
 ///
-/// It runs a copy without debug information, which valgrind may be too old to read; and the copy sees the processor that
-/// valgrind emulates, so that a library may choose other code there than on the real one. The work is done once to warm up and once inside of `measure_counted`, the only function that callgrind looks at.
+/// It runs a copy without debug information, which valgrind may be too old to read. The copy sees the processor that
+/// valgrind emulates, so that a library may choose other code there than on the real one. The work is done once to warm
+/// up and once inside of `measure_counted`, the only function that callgrind looks at.
 enum Instructions {
     static func runCounted(_ name: String, _ options: Options) throws {
         let parts = name.components(separatedBy: "|")

@@ -6,7 +6,7 @@ extension ClientEngine {
     /// The dial succeeded; `localAddress` tells later whether a path change took the address away.
     public mutating func connected(_ id: ConnectionID, localAddress: String?, now: Instant) {
         self.localAddress = localAddress
-        perform(machine.handle(id == machine.spare ? spareIsUp(id) : .connectSuccess(id), now: now), now: now)
+        perform(machine.handle(id == machine.spare ? .spareConnected(id) : .connectSuccess(id), now: now), now: now)
     }
 
     /// The dial failed.
@@ -121,6 +121,7 @@ extension ClientEngine {
         isCarrierUp = false
         owesGoodbye = false
         timers.cancel(.frame)
+        timers.cancel(.welcome)
         credential = .none
         if !flushesOnClose { handshake.removeAll() }
         if awaitsNewLink { strayHelloUntil = now + ClientEngine.strayHelloLifetime }
@@ -148,6 +149,7 @@ extension ClientEngine {
         awaitsNewLink = ticket == nil
         link.attach(configuration.carrier, isEarly: true, now: now)
         handOverAll(now: now)
+        expectWelcome(now: now)
     }
 
     /// A fresh link: rooms are opened on it again and what was not accepted is sent again (W-46, C-36).
@@ -171,6 +173,7 @@ extension ClientEngine {
     }
 
     private mutating func becomeOnline(now: Instant) {
+        timers.cancel(.welcome)
         establishedCount += 1
         current.state = .online
         current.reconnects = establishedCount - 1

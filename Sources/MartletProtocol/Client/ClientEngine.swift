@@ -20,6 +20,7 @@ public struct ClientEngine: ~Copyable {
         case reopen(RoomID)
         case request(UInt64)
         case frame
+        case welcome
     }
 
     /// From a frame's first byte to its last (C-60, Specs/hostile.md row 5).
@@ -203,6 +204,7 @@ public struct ClientEngine: ~Copyable {
             case .expiry(let room): expire(room, now: now)
             case .reopen(let room): reopen(room, now: now)
             case .request(let request): finishRequest(request, .failed(.deadlineExceeded), now: now)  // S-55
+            case .welcome: missWelcome(now: now)
             case .frame: if isCarrierUp { fail(.peer(.frameTimeout), now: now) }
             }
         }

@@ -1,8 +1,8 @@
 /// The life of a client's connections, one at a time (C-4).
 ///
 ///     disconnected ─► connecting ─► connected(awaitingWelcome ─► established) ─► disconnecting ─► disconnected
-///                                              ▲          racing ◄─┘
-///                                              └─────────────┘
+///
+/// While it is connected another may be dialled beside it, a spare that takes its place when it is up first (C-63).
 ///
 /// | state | owns | left by |
 /// |---|---|---|
@@ -10,7 +10,7 @@
 /// | connecting | a dial under way | its end, either way; deadline |
 /// | connected, awaitingWelcome | a carrier, a hello on its way | welcome, reject, loss, a wish to end; deadline |
 /// | connected, established | a carrier and a peer that answered; the ``Heartbeat`` decides how long | loss, a wish to end |
-/// | connected, racing | the same, and a dial of a spare beside it | the same; the spare's end, either way; progress; silence |
+/// | either, racing | the same, and a dial of a spare | the same; the spare's end, either way; progress; silence |
 /// | disconnecting | a carrier that sends what is left | the carrier's end, force; deadline |
 ///
 /// Dialling is single-flight by construction: only ``Action/open(_:)`` and ``Action/race(_:)`` start an attempt, from
@@ -85,12 +85,12 @@ public struct ConnectionMachine: Equatable, Sendable {
         /// A new connection must take this one's place: the path changed, the peer is leaving, or the policy says it is
         /// time.
         case reconnect
-        /// Acknowledgements are overdue: another connection may be faster (C-63).
+        /// Welcome or acknowledgements are overdue: another connection may be faster (C-63).
         case race
         /// The connection goes on: the spare is not needed.
         case endRace
-        /// The spare's carrier is up; it is given so long for its welcome, if that is less than others are.
-        case spareConnected(ConnectionID, welcomeWithin: Duration)
+        /// The spare's carrier is up.
+        case spareConnected(ConnectionID)
         /// The connection is silent: it is over, and the spare's dial goes on alone.
         case giveUp
         /// The spare's dial failed.
@@ -168,7 +168,7 @@ public struct ConnectionMachine: Equatable, Sendable {
         switch phase {
         case .disconnected: .disconnected
         case .connecting: .connecting(current)
-        case .awaitingWelcome: .connected(current, .awaitingWelcome)
+        case .awaitingWelcome, .racingForWelcome: .connected(current, .awaitingWelcome)
         case .established, .racing: .connected(current, .established)
         case .disconnecting: .disconnecting(current)
         }
@@ -179,10 +179,7 @@ public struct ConnectionMachine: Equatable, Sendable {
         if let id = event.connection, id != current || phase == .disconnected { return .stale(id) }
         if let id = event.spare, id != spare { return .stale(id) }
         switch Self.transitions[phase]?[event.trigger] {
-        case .move(let next, let steps):
-            let actions = move(to: next, steps, now: now)
-            if case .spareConnected(_, let limit) = event { deadline = now + min(limit, deadlines.handshake) }
-            return .act(actions)
+        case .move(let next, let steps): return .act(move(to: next, steps, now: now))
         case .ignore: return .ignored
         case nil: return .unexpected(event, in: state)
         }
@@ -197,9 +194,11 @@ public struct ConnectionMachine: Equatable, Sendable {
     }
 
     private mutating func move(to next: Phase, _ steps: [Step], now: Instant) -> [Action] {
+        // A race for the welcome takes place in the time that there is for it.
+        let goesOnWaiting = phase.awaitsWelcome && next.awaitsWelcome && !steps.contains(.promote)
+        if !goesOnWaiting { deadline = deadlines.of(next).map { now + $0 } }
         phase = next
-        deadline = deadlines.of(next).map { now + $0 }
-        defer { if next != .racing { spare = nil } }
+        defer { if next != .racing, next != .racingForWelcome { spare = nil } }
         return steps.compactMap { step in
             switch step {
             case .open:
@@ -228,7 +227,7 @@ extension ConnectionMachine.Deadlines {
         switch phase {
         case .disconnected, .established, .racing: nil
         case .connecting: connecting
-        case .awaitingWelcome: handshake
+        case .awaitingWelcome, .racingForWelcome: handshake
         case .disconnecting: disconnecting
         }
     }

@@ -1,6 +1,8 @@
 extension ConnectionMachine {
     enum Phase: CaseIterable {
-        case disconnected, connecting, awaitingWelcome, established, racing, disconnecting
+        case disconnected, connecting, awaitingWelcome, racingForWelcome, established, racing, disconnecting
+
+        var awaitsWelcome: Bool { self == .awaitingWelcome || self == .racingForWelcome }
     }
 
     enum Trigger: CaseIterable {
@@ -50,6 +52,23 @@ extension ConnectionMachine {
             .forceDisconnect: .move(.disconnected, [.close(graceful: false), .closed(.requested)]),
             .reconnect: .move(.connecting, [.close(graceful: false), .closed(.replaced), .open]),
             .deadline: .move(.disconnected, [.close(graceful: false), .closed(.handshakeTimedOut)]),
+            .race: .move(.racingForWelcome, [.race]),
+            .endRace: .ignore,
+        ],
+        .racingForWelcome: [
+            .connect: .ignore,
+            .welcome: .move(.established, [.abandonSpare, .established]),
+            .reject: .move(.disconnected, [.abandonSpare, .close(graceful: false), .closed(.rejected)]),
+            .networkError: .move(.disconnected, [.abandonSpare, .close(graceful: false), .closed(.lost)]),
+            .disconnect: .move(.disconnecting, [.abandonSpare, .close(graceful: true)]),
+            .forceDisconnect: .move(.disconnected, [.abandonSpare, .close(graceful: false), .closed(.requested)]),
+            .reconnect: .move(.connecting, [.abandonSpare, .close(graceful: false), .closed(.replaced), .open]),
+            .deadline: .move(.disconnected, [.abandonSpare, .close(graceful: false), .closed(.handshakeTimedOut)]),
+            .race: .ignore,
+            .endRace: .move(.awaitingWelcome, [.abandonSpare]),
+            .spareConnected: .move(
+                .awaitingWelcome, [.close(graceful: false), .closed(.replaced), .promote, .sendHello]),
+            .spareFailed: .move(.awaitingWelcome, []),
         ],
         .established: [
             .connect: .ignore,
@@ -123,7 +142,7 @@ extension ConnectionMachine.Event {
     /// The spare that the event is news of.
     var spare: ConnectionID? {
         switch self {
-        case .spareConnected(let id, _), .spareFailed(let id): id
+        case .spareConnected(let id), .spareFailed(let id): id
         default: nil
         }
     }

@@ -167,7 +167,7 @@ extension Link {
 
     /// Three times what the path needs at its best. The smoothed round trip would not do: where packets are lost, it is
     /// the losses that it measures.
-    private var overdueInterval: Duration { max(rtt.minimum.map { $0 * 3 } ?? .seconds(1), Link.leastOverdue) }
+    var overdueInterval: Duration { max(rtt.minimum.map { $0 * 3 } ?? .seconds(1), Link.leastOverdue) }
 
     var ackTimeoutInterval: Duration {
         // On a stream the timer asks whether the peer lives, it repairs nothing; a second is soon enough (S-27).

@@ -31,7 +31,8 @@ public struct Link: Sendable {
     public static let maxAckDelay: Duration = .milliseconds(25)
     /// How long the peer may leave frames unacknowledged while it shows signs of life (C-60, Specs/hostile.md row 20).
     public static let ackTimeout: Duration = .seconds(60)
-    /// How long a client waits at least for an acknowledgement on a stream before it asks for another connection (C-63).
+    /// How long a client waits at least for an acknowledgement on a stream before it asks for another connection
+    /// (C-63).
     static let leastOverdue: Duration = .milliseconds(500)
     /// Pongs that wait to be sent at the most (Specs/hostile.md row 17).
     public static let maxQueuedPongs = 4

@@ -79,14 +79,20 @@ import Testing
     }
 
     // C-63
-    @Test func `a spare's welcome is not waited for as long as another's`() throws {
-        let (stage, _, _) = try stage()
-        stage.run(for: .seconds(1))
-        stage.acceptSpare()
-        stage.run(for: .milliseconds(2_999))
-        #expect(stage.engine.status.state == .handshaking)
+    @Test func `a hello that is not answered is raced as well`() throws {
+        let stage = ClientStage()
+        stage.act { $0.start(now: $1) }
+        stage.accept()
+        let first = stage.connection
+        stage.run(for: .milliseconds(999))
+        #expect(stage.spare == .none)
         stage.run(for: .milliseconds(1))
-        #expect(stage.engine.status.state != .handshaking)
+        #expect(stage.count(.race(stage.spare, beside: first)) == 1)
+        stage.acceptSpare()
+        #expect(stage.count(.close(first, graceful: false)) == 1)
+        stage.welcome()
+        #expect(stage.engine.status.isOnline)
+        #expect(stage.engine.machine.spare == nil)
     }
 
     // C-12, C-63

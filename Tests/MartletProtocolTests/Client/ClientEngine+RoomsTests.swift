@@ -271,7 +271,7 @@ import Testing
         stage.act { $0.start(now: $1) }
         stage.accept()
         #expect(sent(stage) == [1])
-        #expect(stage.engine.timers.isEmpty)
+        #expect(stage.engine.timers.deadline(of: .expiry(room)) == nil)
     }
 
     //

@@ -62,7 +62,7 @@ import Testing
         var machine = machineThatIs(.established)
         #expect(machine.handle(.race, now: .zero) == .act([.race(second)]))
         #expect(machine.state == .connected(first, .established))
-        let answer = machine.handle(.spareConnected(second, welcomeWithin: .seconds(2)), now: .zero)
+        let answer = machine.handle(.spareConnected(second), now: .zero)
         #expect(
             answer
                 == .act([
@@ -70,8 +70,26 @@ import Testing
                 ]))
         #expect(machine.state == .connected(second, .awaitingWelcome))
         #expect(machine.spare == nil)
-        #expect(machine.deadline == .zero + .seconds(2))
+        #expect(machine.deadline == .zero + .seconds(10))
         #expect(machine.handle(.networkError(first), now: .zero) == .stale(first))
+    }
+
+    // C-5, C-63
+    @Test func `A race for the welcome takes place in the time that there is for it`() {
+        var machine = machineThatIs(.awaitingWelcome)
+        let deadline = machine.deadline
+        _ = machine.handle(.race, now: .zero + .seconds(1))
+        #expect(machine.deadline == deadline)
+        _ = machine.handle(.spareFailed(second), now: .zero + .seconds(2))
+        #expect(machine.deadline == deadline)
+        _ = machine.handle(.race, now: .zero + .seconds(3))
+        let answer = machine.deadlinePassed(now: deadline ?? .zero)
+        let third = ConnectionID(rawValue: 3)
+        #expect(
+            answer
+                == .act([
+                    .close(third, graceful: false), .close(first, graceful: false), .closed(first, .handshakeTimedOut),
+                ]))
     }
 
     // C-4
@@ -171,7 +189,8 @@ import Testing
                 }
             }
             #expect((open == nil) == (machine.state == .disconnected))
-            #expect(machine.spare == nil || machine.spare == latest)
+            spare = machine.spare
+            #expect(spare == nil || spare == latest)
         }
     }
 
@@ -184,7 +203,7 @@ import Testing
         ]
         let news =
             newsEvents(of: named) + [
-                .spareConnected(spare ?? named, welcomeWithin: .seconds(2)), .spareFailed(spare ?? named),
+                .spareConnected(spare ?? named), .spareFailed(spare ?? named),
             ]
         return (wishes + news).randomElement(using: &random)!
     }
@@ -212,13 +231,14 @@ func machineThatIs(_ state: ConnectionMachine.State, since now: Instant = .zero)
     return machine
 }
 
-/// Established as 1, with a spare as 2.
-func machineThatRaces() -> ConnectionMachine {
-    var machine = machineThatIs(.established)
+/// Connected as 1, with a spare as 2.
+func machineThatRaces(from state: ConnectionMachine.State = .established) -> ConnectionMachine {
+    var machine = machineThatIs(state)
     _ = machine.handle(.race, now: .zero)
     return machine
 }
 
 extension ConnectionMachine.State {
+    static let awaitingWelcome = Self.connected(ConnectionID(rawValue: 1), .awaitingWelcome)
     static let established = Self.connected(ConnectionID(rawValue: 1), .established)
 }

@@ -7,33 +7,36 @@ import Testing
     private static let id = ConnectionID(rawValue: 1)
     private static let spare = ConnectionID(rawValue: 2)
     private static let machines: [Machine] =
-        [.disconnected, .connecting(id), .connected(id, .awaitingWelcome), .established].map { machineThatIs($0) }
-        + [machineThatRaces(), machineThatIs(.disconnecting(id))]
+        [
+            machineThatIs(.disconnected), machineThatIs(.connecting(id)), machineThatIs(.awaitingWelcome),
+            machineThatRaces(from: .awaitingWelcome), machineThatIs(.established),
+            machineThatRaces(from: .established), machineThatIs(.disconnecting(id)),
+        ]
     private static let events: [Machine.Event] =
         [.connect] + newsEvents(of: id) + [.disconnect, .forceDisconnect, .reconnect]
-        + [.race, .endRace, .giveUp, .spareConnected(spare, welcomeWithin: .seconds(2)), .spareFailed(spare)]
+        + [.race, .endRace, .giveUp, .spareConnected(spare), .spareFailed(spare)]
 
     /// The first row names the states, the first column the events; a cell is what is done and the state it leads to.
     /// O open, H hello, E established, g close gracefully, x close at once, C closed, R race, P promoted; - ignored,
     /// ! unexpected, ~ stale.
     private static let expected = """
-        event              disc      conn         wait         estd         race         ding
-        connect            O>conn    -            -            -            -            xCO>conn
-        connectSuccess     ~         H>wait       !            !            !            !
-        connectFailure     ~         C>disc       !            !            !            !
-        welcome            ~         !            E>estd       !            !            -
-        reject             ~         !            xC>disc      !            !            -
-        networkError       ~         xC>disc      xC>disc      xC>disc      xxC>disc     xC>disc
-        disconnectComplete ~         !            !            !            !            C>disc
-        disconnect         -         xC>disc      g>ding       g>ding       xg>ding      -
-        forceDisconnect    -         xC>disc      xC>disc      xC>disc      xxC>disc     xC>disc
-        reconnect          O>conn    xCO>conn     xCO>conn     xCO>conn     xxCO>conn    -
-        race               !         !            !            R>race       -            !
-        endRace            !         !            !            -            x>estd       !
-        giveUp             !         !            !            !            xCP>conn     !
-        spareConnected     ~         ~            ~            ~            xCPH>wait    ~
-        spareFailed        ~         ~            ~            ~            >estd        ~
-        deadline           -         xC>disc      xC>disc      -            -            xC>disc
+        event              disc       conn       wait       wrac       estd       race       ding
+        connect            O>conn     -          -          -          -          -          xCO>conn
+        connectSuccess     ~          H>wait     !          !          !          !          !
+        connectFailure     ~          C>disc     !          !          !          !          !
+        welcome            ~          !          E>estd     xE>estd    !          !          -
+        reject             ~          !          xC>disc    xxC>disc   !          !          -
+        networkError       ~          xC>disc    xC>disc    xxC>disc   xC>disc    xxC>disc   xC>disc
+        disconnectComplete ~          !          !          !          !          !          C>disc
+        disconnect         -          xC>disc    g>ding     xg>ding    g>ding     xg>ding    -
+        forceDisconnect    -          xC>disc    xC>disc    xxC>disc   xC>disc    xxC>disc   xC>disc
+        reconnect          O>conn     xCO>conn   xCO>conn   xxCO>conn  xCO>conn   xxCO>conn  -
+        race               !          !          R>wrac     -          R>race     -          !
+        endRace            !          !          -          x>wait     -          x>estd     !
+        giveUp             !          !          !          !          !          xCP>conn   !
+        spareConnected     ~          ~          ~          xCPH>wait  ~          xCPH>wait  ~
+        spareFailed        ~          ~          ~          >wait      ~          >estd      ~
+        deadline           -          xC>disc    xC>disc    xxC>disc   -          -          xC>disc
         """
 
     // C-6
@@ -87,6 +90,7 @@ import Testing
 
     private func name(_ machine: Machine) -> String {
         switch machine.state {
+        case .connected(_, .awaitingWelcome) where machine.spare != nil: "wrac"
         case .connected where machine.spare != nil: "race"
         case .disconnected: "disc"
         case .connecting: "conn"

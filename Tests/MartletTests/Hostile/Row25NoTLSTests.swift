@@ -28,7 +28,11 @@ struct Row25NoTLSTests {
             let relay = Relay(
                 configuration: try Relay.Configuration(port: 0), store: InMemoryStore(), authenticator: .allowAll)
             let first = try relay.start()[0].port
-            let client = try Client(to: "martlet://127.0.0.1:\(first)", as: .anonymous("alice"))
+            // One failure is enough, so that the last one is there to be seen however late one looks.
+            var configuration = Client.Configuration()
+            configuration.reconnect.maxAttemptCount = 1
+            let client = try Client(
+                to: "martlet://127.0.0.1:\(first)", as: .anonymous("alice"), configuration: configuration)
             try await client.start()
             _ = try await client.open(room: "lobby")
             await relay.drain(within: .seconds(60), retryAfter: .zero, redirect: "martlets://127.0.0.1:\(port)")
