@@ -4,12 +4,9 @@
 /// are O(1) (appending amortised), as is access by position. A ring that has grown beyond ``retainedSlotCount`` gives
 /// its memory back when it runs empty, so a burst does not cost an idle link anything afterwards.
 public struct Deque<Element> {
+    /// Nil while the queue holds no memory; shared by copies until one of them is changed.
     @usableFromInline
-    var slots: ContiguousArray<Element?> = []
-    @usableFromInline
-    var head = 0
-    @usableFromInline
-    var elementCount = 0
+    var ring: Ring<Element>?
 
     /// Slots that an empty ring keeps; a larger ring is released when its last element leaves.
     @inlinable
@@ -27,87 +24,77 @@ public struct Deque<Element> {
 
     /// Slots that the ring holds memory for: 0 or a power of two.
     @inlinable
-    public var slotCount: Int { slots.count }
+    public var slotCount: Int { ring?.slotCount ?? 0 }
 
     /// Adds `element` behind the last.
     @inlinable
-    public mutating func append(_ element: Element) {
-        growIfFull()
-        slots[slot(of: elementCount)] = element
-        elementCount += 1
+    public mutating func append(_ element: consuming Element) {
+        ringWithRoom().append(element)
     }
 
     /// Adds `element` before the first, as position 0.
     @inlinable
-    public mutating func prepend(_ element: Element) {
-        growIfFull()
-        head = (head &- 1) & (slots.count &- 1)
-        slots[head] = element
-        elementCount += 1
+    public mutating func prepend(_ element: consuming Element) {
+        ringWithRoom().prepend(element)
     }
 
     /// Takes the first element, or nothing when the queue is empty.
     @inlinable
     public mutating func popFirst() -> Element? {
-        guard elementCount > 0 else { return nil }
-        let element = slots[head].take()
-        head = slot(of: 1)
-        elementCount -= 1
-        releaseIfEmpty()
+        guard let ring = ownRing(), ring.count > 0 else { return nil }
+        let element = ring.takeFirst()
+        if ring.count == 0 { releaseIfLarge() }
         return element
     }
 
     /// Takes the last element, or nothing when the queue is empty.
     @inlinable
     public mutating func popLast() -> Element? {
-        guard elementCount > 0 else { return nil }
-        elementCount -= 1
-        let element = slots[slot(of: elementCount)].take()
-        releaseIfEmpty()
+        guard let ring = ownRing(), ring.count > 0 else { return nil }
+        let element = ring.takeLast()
+        if ring.count == 0 { releaseIfLarge() }
         return element
     }
 
     /// Drops the first `dropCount` elements, which must be there.
     @inlinable
     public mutating func removeFirst(_ dropCount: Int) {
-        precondition(dropCount >= 0 && dropCount <= elementCount, "removing more elements than there are")
-        for position in 0..<dropCount { slots[slot(of: position)] = nil }
-        if dropCount > 0 { head = slot(of: dropCount) }
-        elementCount -= dropCount
-        releaseIfEmpty()
+        precondition(dropCount >= 0 && dropCount <= count, "removing more elements than there are")
+        guard dropCount > 0, let ring = ownRing() else { return }
+        ring.removeFirst(dropCount)
+        if ring.count == 0 { releaseIfLarge() }
     }
 
     /// Drops every element and the memory.
     @inlinable
     public mutating func removeAll() {
-        self = Deque()
+        ring = nil
+    }
+
+    /// The ring, of which no other queue knows.
+    @inlinable
+    mutating func ownRing() -> Ring<Element>? {
+        if !isKnownUniquelyReferenced(&ring), let shared = ring { ring = shared.copy() }
+        return ring
+    }
+
+    /// The ring, of which no other queue knows, with a free slot.
+    @inlinable
+    mutating func ringWithRoom() -> Ring<Element> {
+        if let own = ownRing(), !own.isFull { return own }
+        return grow()
+    }
+
+    @inlinable @inline(never)
+    mutating func grow() -> Ring<Element> {
+        let grown = ring?.grown() ?? Ring.make(slotCount: 8)
+        ring = grown
+        return grown
     }
 
     @inlinable
-    func slot(of position: Int) -> Int {
-        (head &+ position) & (slots.count &- 1)
-    }
-
-    @inlinable
-    func slot(holding position: Int) -> Int {
-        precondition(position >= 0 && position < elementCount, "position outside the queue")
-        return slot(of: position)
-    }
-
-    @inlinable
-    mutating func growIfFull() {
-        guard elementCount == slots.count else { return }
-        var grown = ContiguousArray<Element?>(repeating: nil, count: Swift.max(8, slots.count * 2))
-        for position in 0..<elementCount { grown[position] = slots[slot(of: position)].take() }
-        slots = grown
-        head = 0
-    }
-
-    @inlinable
-    mutating func releaseIfEmpty() {
-        guard elementCount == 0 else { return }
-        head = 0
-        if slots.count > Self.retainedSlotCount { slots = [] }
+    mutating func releaseIfLarge() {
+        if slotCount > Self.retainedSlotCount { ring = nil }
     }
 }
 
@@ -118,16 +105,22 @@ extension Deque: RandomAccessCollection, MutableCollection {
 
     /// One behind the last position: `count`.
     @inlinable
-    public var endIndex: Int { elementCount }
+    public var endIndex: Int { ring?.count ?? 0 }
 
     /// The element `position` places behind the first; it can be changed in place.
     @inlinable
     public subscript(position: Int) -> Element {
-        get {
-            slots[slot(holding: position)]!
+        _read {
+            guard let ring, position >= 0, position < ring.count else {
+                preconditionFailure("position outside the queue")
+            }
+            yield unsafe ring.address(position).pointee
         }
         _modify {
-            yield &slots[slot(holding: position)]!
+            guard let ring = ownRing(), position >= 0, position < ring.count else {
+                preconditionFailure("position outside the queue")
+            }
+            yield unsafe &ring.address(position).pointee
         }
     }
 }
@@ -144,7 +137,9 @@ extension Deque: Equatable where Element: Equatable {
     /// Whether both hold equal elements in the same order; where the rings start makes no difference.
     @inlinable
     public static func == (left: Deque, right: Deque) -> Bool {
-        left.elementsEqual(right)
+        guard left.count == right.count else { return false }
+        for position in left.indices where left[position] != right[position] { return false }
+        return true
     }
 }
 
@@ -152,9 +147,10 @@ extension Deque: Hashable where Element: Hashable {
     /// Feeds the number of elements and the elements in their order.
     @inlinable
     public func hash(into hasher: inout Hasher) {
-        hasher.combine(elementCount)
+        hasher.combine(count)
         for element in self { hasher.combine(element) }
     }
 }
 
-extension Deque: Sendable where Element: Sendable {}
+// A ring is shared by copies only as long as none of them changes it.
+extension Deque: @unchecked Sendable where Element: Sendable {}

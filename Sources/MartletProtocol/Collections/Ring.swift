@@ -1,0 +1,105 @@
+/// A queue's memory: a number of slots that is a power of two, of which those from the head on hold something.
+///
+/// The one place where a queue touches memory by address. Who calls keeps positions below `count`, and appends only
+/// where there is a free slot; ``Deque`` checks both. What changes lies in the buffer's header and not in properties,
+/// whose every access the runtime would check.
+@usableFromInline
+@safe
+final class Ring<Element>: ManagedBuffer<RingHeader, Element> {
+    /// An empty ring; `slotCount` is a power of two.
+    @inlinable
+    static func make(slotCount: Int) -> Ring {
+        let ring = create(minimumCapacity: slotCount) { _ in RingHeader(slotCount: slotCount) }
+        return unsafe unsafeDowncast(ring, to: Ring.self)
+    }
+
+    deinit {
+        removeFirst(count)
+    }
+
+    @inlinable @inline(__always)
+    var count: Int { unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee.count } }
+
+    @inlinable @inline(__always)
+    var slotCount: Int { unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee.mask &+ 1 } }
+
+    @inlinable @inline(__always)
+    var isFull: Bool { unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee.count > $0.pointee.mask } }
+
+    @inlinable @inline(__always)
+    func address(_ position: Int) -> UnsafeMutablePointer<Element> {
+        unsafe withUnsafeMutablePointers { header, slots in unsafe slots + header.pointee.slot(position) }
+    }
+
+    @inlinable @inline(__always)
+    func append(_ element: consuming Element) {
+        unsafe address(count).initialize(to: element)
+        unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee.count &+= 1 }
+    }
+
+    @inlinable @inline(__always)
+    func prepend(_ element: consuming Element) {
+        unsafe address(-1).initialize(to: element)
+        unsafe withUnsafeMutablePointerToHeader {
+            unsafe $0.pointee.head = $0.pointee.slot(-1)
+            unsafe $0.pointee.count &+= 1
+        }
+    }
+
+    @inlinable @inline(__always)
+    func takeFirst() -> Element {
+        let first = unsafe address(0)
+        unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee.drop(1) }
+        return unsafe first.move()
+    }
+
+    @inlinable @inline(__always)
+    func takeLast() -> Element {
+        unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee.count &-= 1 }
+        return unsafe address(count).move()
+    }
+
+    @inlinable
+    func removeFirst(_ dropCount: Int) {
+        for position in 0..<dropCount { unsafe address(position).deinitialize(count: 1) }
+        unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee.drop(dropCount) }
+    }
+
+    /// A ring with the same elements.
+    @inlinable
+    func copy() -> Ring {
+        let result = Ring.make(slotCount: slotCount)
+        for position in 0..<count { result.append(unsafe address(position).pointee) }
+        return result
+    }
+
+    /// A ring twice as large to which the elements move; this one is empty afterwards.
+    @inlinable
+    func grown() -> Ring {
+        let result = Ring.make(slotCount: 2 * slotCount)
+        for _ in 0..<count { result.append(takeFirst()) }
+        return result
+    }
+}
+
+/// Where in a ring its elements are.
+@usableFromInline
+struct RingHeader {
+    @usableFromInline let mask: Int
+    @usableFromInline var head = 0
+    @usableFromInline var count = 0
+
+    @inlinable
+    init(slotCount: Int) {
+        mask = slotCount - 1
+    }
+
+    @inlinable @inline(__always)
+    func slot(_ position: Int) -> Int { (head &+ position) & mask }
+
+    @inlinable @inline(__always)
+    mutating func drop(_ dropCount: Int) {
+        head = slot(dropCount)
+        count &-= dropCount
+    }
+}
