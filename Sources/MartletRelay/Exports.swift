@@ -1,7 +1,7 @@
 // The names that embedding a relay needs: with these `import MartletRelay` is enough.
 @_exported public import struct MartletProtocol.AuthenticationRequest
 @_exported public import struct MartletProtocol.DeviceKey
-@_exported public import class MartletProtocol.EncodedBody
+@_exported public import struct MartletProtocol.EncodedBody
 @_exported public import struct MartletProtocol.LogEntry
 @_exported public import struct MartletProtocol.ReadRange
 @_exported public import struct MartletProtocol.RelayConfiguration

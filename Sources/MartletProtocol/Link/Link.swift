@@ -56,7 +56,7 @@ public struct Link: Sendable {
     var features: Features
     var carrier: Carrier?
     var sessions: [Session]
-    var slots: [SessionID: Int] = [.control: 0]
+    var slots = SortedMap<SessionID, Int>()
     var freeSlots: [Int] = []
     var retired = RetiredSessions()
     var nextID: UInt16
@@ -157,6 +157,7 @@ public struct Link: Sendable {
                 receiveWindow: Link.controlWindowByteCount,
                 maxMessageByteCount: limits.maxMessageByteCount, first: firstSequence)
         ]
+        slots[.control] = 0
     }
 
     /// Sessions that are open, opening or closing, without the control session.
@@ -235,6 +236,14 @@ public struct Link: Sendable {
         case full
         /// There is no such session, or it is closing.
         case noSession
+    }
+
+    /// Queues messages of a room on a session, all or none.
+    mutating func send(_ entries: ArraySlice<LogEntry>, on id: SessionID) -> OnSend {
+        guard let slot = slots[id], sessions[slot].takesMessages else { return .noSession }
+        guard sessions[slot].send.append(entries) else { return .full }
+        schedule(slot)
+        return .queued
     }
 
     /// Queues a reliable frame on a session.

@@ -100,10 +100,18 @@ struct SendStream: Sendable {
         for fragment in 0..<body.fragmentCount {
             entries.append(Entry(body: body, sentAt: 0, transmission: 0, fragment: UInt32(fragment), type: type))
         }
-        byteCount += body.bytes.count
+        byteCount += body.byteCount
         guard type == .data else { return }
         messageFrameCount += body.fragmentCount
-        messageByteCount += body.bytes.count
+        messageByteCount += body.byteCount
+    }
+
+    /// Appends messages of a room; false, and nothing is appended, when there is no room for all of them.
+    mutating func append(_ messages: ArraySlice<LogEntry>) -> Bool {
+        let frameCount = messages.reduce(0) { $0 + $1.body.fragmentCount }
+        guard entries.count + frameCount <= SendStream.maxEntries else { return false }
+        for message in messages { append(.data, message.body) }
+        return true
     }
 
     // MARK: Sending
@@ -199,16 +207,16 @@ struct SendStream: Sendable {
     mutating func acknowledge(cumulative: UInt64) -> Acknowledged? {
         guard cumulative < neverSent else { return nil }
         var result = Acknowledged()
-        while base <= cumulative, let entry = entries.first {
+        while base <= cumulative, let entry = entries.popFirst() {
             if !entry.isAcknowledged { note(entry, base, in: &result) }
-            _ = entries.popFirst()
+            let size = entry.byteCount
             base += 1
-            byteCount -= entry.byteCount
+            byteCount -= size
             if entry.type == .data {
                 messageFrameCount -= 1
-                messageByteCount -= entry.byteCount
+                messageByteCount -= size
             }
-            result.releasedByteCount += entry.byteCount
+            result.releasedByteCount += size
         }
         next = max(next, base)
         skipAcknowledged()

@@ -61,7 +61,7 @@ extension RelayEngine {
         guard let link = links[slot] else { return }
         if let connection = link.connection { connections[connection]!.phase = .closing }
         if link.suspendedAt != nil { suspendedCount -= 1 }
-        for (session, membership) in link.sessions.sorted(by: { $0.key < $1.key }) {
+        for (session, membership) in zip(link.sessions.keys, link.sessions.values) {
             leave(membership, MemberKey(link: link.key, session: session))
         }
         timers.cancel(.link(slot))
@@ -155,7 +155,7 @@ extension RelayEngine {
     /// A session may ask to hold back before its room has let it in (S-9).
     private mutating func setSuspended(_ isSuspended: Bool, _ session: SessionID, cursor: UInt64?, of slot: Int) {
         guard let membership = links[slot]!.sessions[session] else { return }
-        links[slot]!.sessions[session]!.isSuspended = isSuspended
+        links[slot]!.sessions[session]?.isSuspended = isSuspended
         if let handle = membership.handle { rooms.setSuspended(isSuspended, handle, cursor: cursor) }
     }
 
@@ -176,11 +176,11 @@ extension RelayEngine {
         _ type: FrameType, _ body: RawSpan, on session: SessionID, _ credit: Int, of slot: Int, now: Instant
     ) throws(LinkError) {
         guard session != .control else { return try takeControl(type, body, credit, of: slot) }
-        guard let membership = links[slot]!.sessions[session] else {
+        guard let place = links[slot]!.sessions.index(of: session) else {
             links[slot]!.link.release(credit, on: session)
             return
         }
-        guard let handle = membership.handle else {
+        guard let handle = links[slot]!.sessions.values[place].handle else {
             guard type != .transient else { return }
             return hold(OrderedFrame(type: type, body: [UInt8](copying: body), creditByteCount: credit), session, slot)
         }
@@ -285,14 +285,25 @@ extension RelayEngine {
 
     /// Queues a room's frame; a session that lets too much pile up begins again from its cursor.
     private mutating func send(_ type: FrameType, _ body: EncodedBody, on session: SessionID, of slot: Int) {
-        guard type == .data || hasRoom(slot), links[slot]!.link.send(type, body, on: session) != .full else {
+        guard hasRoom(slot), links[slot]!.link.send(type, body, on: session) != .full else {
             return drop(session, .slowConsumer, of: slot)
         }
-        let isBulk = links[slot]!.sessions[session]?.isBulk ?? false
-        links[slot]!.noteQueued(type, body, isBulk: isBulk)
-        guard type == .data, links[slot]!.isHolding(bulk: isBulk) else { return }
-        for (session, membership) in links[slot]!.sessions.sorted(by: { $0.key < $1.key }) {
-            guard let handle = membership.handle, !membership.isHeldBack, membership.isBulk == isBulk else { continue }
+        links[slot]!.queued.others += body.byteCount + body.fragmentCount * RelayLink.entryByteCount
+    }
+
+    /// Queues a room's messages; when enough of them wait, the rooms hold theirs back.
+    private mutating func deliver(_ entries: ArraySlice<LogEntry>, on session: SessionID, of slot: Int) {
+        guard links[slot]!.link.send(entries, on: session) != .full else {
+            return drop(session, .slowConsumer, of: slot)
+        }
+        guard let place = links[slot]!.sessions.index(of: session) else { return }
+        let isBulk = links[slot]!.sessions.values[place].isBulk
+        links[slot]!.noteQueued(entries, isBulk: isBulk)
+        guard links[slot]!.isHolding(bulk: isBulk) else { return }
+        for session in links[slot]!.sessions.keys {
+            guard let membership = links[slot]!.sessions[session], let handle = membership.handle,
+                !membership.isHeldBack, membership.isBulk == isBulk
+            else { continue }
             links[slot]!.noteHeldBack(session)
             rooms.setHeldBack(true, handle)
         }
@@ -312,7 +323,7 @@ extension RelayEngine {
         if links[slot]!.queued.byteCount > RelayLink.holdingByteCount / 2 { countQueued(slot) }
         while let session = links[slot]!.popHeldBack() {
             guard let membership = links[slot]!.sessions[session], let handle = membership.handle else { continue }
-            links[slot]!.sessions[session]!.isHeldBack = false
+            links[slot]!.sessions[session]?.isHeldBack = false
             rooms.setHeldBack(false, handle)
             // Its effects come first, and then this link's turn again.
             return touch(slot)
@@ -326,15 +337,9 @@ extension RelayEngine {
         case .send(let key, let type, let body):
             guard let slot = slot(key.link) else { return }
             touch(slot)
-            var (type, frame) = (type, body)
-            if type == .data, body.bytes.count > links[slot]!.link.limits.maxMessageByteCount, let gap = gap(for: body)
-            {
-                (type, frame) = (.gap, gap)
-                if let handle = links[slot]!.sessions[key.session]?.handle {
-                    rooms.credit(handle, byteCount: body.bytes.count)
-                }
-            }
-            send(type, frame, on: key.session, of: slot)
+            send(type, body, on: key.session, of: slot)
+        case .deliver(let key, let entries):
+            deliver(entries, to: key)
         case .sendTransient(let key, let body):
             guard let slot = slot(key.link) else { return }
             touch(slot)
@@ -357,25 +362,37 @@ extension RelayEngine {
         }
     }
 
-    /// What a member gets in place of a message longer than it takes: it would refuse it whenever it came.
-    private func gap(for body: EncodedBody) -> EncodedBody? {
-        let bytes = body.bytes
-        guard let message = try? Message(parsing: bytes.rawBytes), let offset = message.relay?.offset else {
-            return nil
+    /// Messages of a room for a session; in place of one that is longer than it takes, and that it would refuse
+    /// whenever it came, it gets a gap.
+    private mutating func deliver(_ entries: ArraySlice<LogEntry>, to key: MemberKey) {
+        guard let slot = slot(key.link) else { return }
+        touch(slot)
+        let limit = links[slot]!.link.limits.maxMessageByteCount
+        var rest = entries
+        while let index = rest.firstIndex(where: { $0.body.byteCount > limit }) {
+            deliver(rest[..<index], on: key.session, of: slot)
+            let gap = Gap(offsets: rest[index].offset...rest[index].offset)
+            send(.gap, EncodedBody(gap.encode()), on: key.session, of: slot)
+            if let handle = links[slot]!.sessions[key.session]?.handle {
+                rooms.credit(handle, byteCount: rest[index].body.byteCount)
+            }
+            rest = rest[(index + 1)...]
         }
-        return EncodedBody(Gap(offsets: offset...offset).encode())
+        if !rest.isEmpty { deliver(rest, on: key.session, of: slot) }
     }
 
     private mutating func admit(_ key: MemberKey, _ handle: MemberHandle, _ opened: Opened, now: Instant) {
-        guard let slot = slot(key.link), links[slot]!.sessions[key.session] != nil else { return rooms.leave(handle) }
+        guard let slot = slot(key.link), let place = links[slot]!.sessions.index(of: key.session) else {
+            return rooms.leave(handle)
+        }
         touch(slot)
         links[slot]!.link.accept(key.session, opened)
-        links[slot]!.sessions[key.session]!.handle = handle
-        if links[slot]!.sessions[key.session]!.isSuspended { rooms.setSuspended(true, handle) }
+        links[slot]!.sessions.values[place].handle = handle
+        if links[slot]!.sessions.values[place].isSuspended { rooms.setSuspended(true, handle) }
         links[slot]!.noteHeldBack(key.session)
-        let held = links[slot]!.sessions[key.session]!.held
-        links[slot]!.heldByteCount -= links[slot]!.sessions[key.session]!.uncreditedByteCount
-        links[slot]!.sessions[key.session]!.held = []
+        let held = links[slot]!.sessions.values[place].held
+        links[slot]!.heldByteCount -= links[slot]!.sessions.values[place].uncreditedByteCount
+        links[slot]!.sessions.values[place].held = []
         for frame in held {
             do throws(LinkError) {
                 try deliver(frame.type, frame.body.rawBytes, on: key.session, frame.creditByteCount, of: slot, now: now)

@@ -26,7 +26,7 @@ struct RelayLink: Sendable {
     var token: TokenDigest
     var connection: Int?
     var suspendedAt: Instant?
-    var sessions: [SessionID: Membership] = [:]
+    var sessions = SortedMap<SessionID, Membership>()
     var transients = TokenBucket(burst: 100, perMinute: RelayLink.transientsPerMinute)
     /// Bytes without credit that all sessions hold.
     var heldByteCount = 0
@@ -66,18 +66,17 @@ struct RelayLink: Sendable {
         (bulk ? queued.bulk : queued.talk) > RelayLink.holdingByteCount
     }
 
-    mutating func noteQueued(_ type: FrameType, _ body: EncodedBody, isBulk: Bool) {
-        let byteCount = body.bytes.count + body.fragmentCount * RelayLink.entryByteCount
-        switch type {
-        case .data where isBulk: queued.bulk += byteCount
-        case .data: queued.talk += byteCount
-        default: queued.others += byteCount
+    mutating func noteQueued(_ messages: ArraySlice<LogEntry>, isBulk: Bool) {
+        let byteCount = messages.reduce(0) {
+            $0 + $1.body.byteCount + $1.body.fragmentCount * RelayLink.entryByteCount
         }
+        if isBulk { queued.bulk += byteCount } else { queued.talk += byteCount }
     }
 
     mutating func noteHeldBack(_ session: SessionID) {
-        guard let isBulk = sessions[session]?.isBulk else { return }
-        sessions[session]?.isHeldBack = true
+        guard let place = sessions.index(of: session) else { return }
+        let isBulk = sessions.values[place].isBulk
+        sessions.values[place].isHeldBack = true
         if isBulk { heldBackBulk.append(session) } else { heldBackTalk.append(session) }
     }
 
@@ -89,6 +88,6 @@ struct RelayLink: Sendable {
 
     /// The handles of all memberships in the order of their sessions.
     var handles: [MemberHandle] {
-        sessions.sorted { $0.key < $1.key }.compactMap(\.value.handle)
+        sessions.values.compactMap(\.handle)
     }
 }

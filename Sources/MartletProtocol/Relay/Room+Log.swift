@@ -8,11 +8,13 @@ extension Room {
     static let pumpByteCount = 64 * 1024
 
     /// Takes a member's message, whose body has been checked; it is confirmed when it is durable.
+    ///
+    /// - Parameter draft: what this room's members posted last, or nothing.
     mutating func post(
         _ handle: MemberHandle, counter: UInt64, _ body: RawSpan, credit: Int, acceptedAt: UInt64,
-        into effects: inout Deque<RoomEffect>
+        draft: inout RoomDraft, into effects: inout Deque<RoomEffect>
     ) {
-        guard let slot = slot(handle), let who = members[slot]?.who else { return }
+        guard let slot = slot(handle) else { return }
         guard let mark = mark(ofMember: slot) else { return turnAway(handle, credit, .roomFull, into: &effects) }
         switch marks[mark].look(up: counter) {
         case .duplicate(let offset):
@@ -27,16 +29,22 @@ extension Room {
             }
             head += 1
             marks[mark].append(counter, at: head)
-            let relayed = Message.encodeRelay(
-                offset: head, acceptedAt: acceptedAt, sender: who.account, device: who.device, clientBody: body)
-            let entry = LogEntry(
-                offset: head, sender: who.account, device: who.device, counter: counter, acceptedAt: acceptedAt,
-                body: EncodedBody(relayed))
-            tail.append(entry)
-            unstored.append(entry)
-            pendingByteCount += entry.body.bytes.count
+            if !draft.takes(body, from: mark, at: acceptedAt) {
+                take(&draft)
+                draft.begin(
+                    room: index, mark: mark, sender: members[slot]!.who, acceptedAt: acceptedAt, firstOffset: head)
+            }
+            pendingByteCount += draft.append(body, counter: counter)
             unconfirmed.append(
                 Unconfirmed(poster: handle, confirmTo: handle, mark: mark, counter: counter, credit: credit))
+        }
+    }
+
+    /// The draft's messages become entries of the log.
+    mutating func take(_ draft: inout RoomDraft) {
+        draft.close { entry in
+            tail.append(entry)
+            unstored.append(entry)
         }
     }
 
@@ -57,14 +65,14 @@ extension Room {
             members[slot]?.isUnfinished = false
             pump(slot, into: &effects)
         }
-        if hasNews {
-            hasNews = false
+        if !news.isEmpty {
             for slot in members.indices where members[slot] != nil { pump(slot, into: &effects) }
+            news = []
             tail.trim(durable: durable)
         }
-        if storing == nil, let last = unstored.last {
-            storing = last.offset
+        if storing == nil, !unstored.isEmpty {
             effects.append(.append(name, unstored))
+            storing = unstored
             unstored = []
         }
         for slot in posters {
@@ -82,16 +90,15 @@ extension Room {
     /// The store has made everything up to `offset` durable: it is published and confirmed. What of the batch lies
     /// beyond has failed.
     mutating func stored(upTo offset: UInt64, into effects: inout Deque<RoomEffect>) {
-        guard let batch = storing else { return }
-        let published = durable + 1
-        durable = max(durable, min(offset, batch))
-        if published <= durable {
-            for offset in published...durable {
-                if let entry = tail[offset] { confirm(entry, into: &effects) }
-            }
-            hasNews = true
+        guard let batch = storing, let last = batch.last else { return }
+        let published = batch.prefix { $0.offset <= offset }
+        if let newest = published.last {
+            durable = newest.offset
+            confirm(published, into: &effects)
+            // Without what an earlier batch of this turn left, members read on from the tail.
+            news = published
         }
-        if durable < batch { storeFailed(into: &effects) } else { storing = nil }
+        if durable < last.offset { storeFailed(into: &effects) } else { storing = nil }
     }
 
     /// The store did not take the batch: nothing of it happened, and its senders begin again from a new session (R-26,
@@ -130,9 +137,12 @@ extension Room {
         self.first = max(self.first, first)
         // What comes while the member holds back is read again when it goes on.
         guard members[slot]?.isSuspended == false else { return }
-        for entry in entries where entry.offset > (members[slot]?.cursor ?? .max) {
-            skipGap(slot, to: entry.offset, into: &effects)
-            deliver(entry, to: slot, into: &effects)
+        for index in entries.indices where entries[index].offset > members[slot]!.cursor {
+            skipGap(slot, to: entries[index].offset, into: &effects)
+            members[slot]!.cursor = entries[index].offset
+            guard !members[slot]!.isSparedOf(entries[index]) else { continue }
+            members[slot]!.credit -= entries[index].body.byteCount
+            effects.append(.deliver(members[slot]!.key, entries[index...index]))
         }
         if entries.isEmpty, let cursor = members[slot]?.cursor, cursor < durable, cursor + 1 < tail.first {
             skipGap(slot, to: tail.first, into: &effects)
@@ -157,16 +167,18 @@ extension Room {
     mutating func pump(_ slot: Int, into effects: inout Deque<RoomEffect>) {
         // Not `members[slot]?.cursor`: optional chaining copies the whole member to look at one field of it.
         guard members[slot] != nil, !members[slot]!.isUnfinished else { return }
-        var byteCount = 0
+        var room = Room.pumpByteCount
         while members[slot]!.mayReceive, members[slot]!.cursor < durable {
-            guard byteCount < Room.pumpByteCount else {
+            guard room > 0 else {
                 members[slot]!.isUnfinished = true
                 return unfinished.append(slot)
             }
             let wanted = members[slot]!.cursor + 1
-            if let entry = tail[wanted] {
-                deliver(entry, to: slot, into: &effects)
-                byteCount += entry.body.bytes.count
+            if let first = news.first, first.offset <= wanted {
+                // Members that are up to date share the batch as it went to the store.
+                deliver(news.dropFirst(Int(wanted - first.offset)), to: slot, &room, into: &effects)
+            } else if wanted >= tail.first {
+                deliver(tail.entries(wanted...durable, maxByteCount: room), to: slot, &room, into: &effects)
             } else if wanted < first {
                 skipGap(slot, to: first, into: &effects)
             } else {
@@ -178,10 +190,23 @@ extension Room {
         }
     }
 
-    private mutating func deliver(_ entry: LogEntry, to slot: Int, into effects: inout Deque<RoomEffect>) {
-        members[slot]!.cursor = entry.offset
-        guard !members[slot]!.isSparedOf(entry) else { return }
-        send(.data, entry.body, to: slot, into: &effects)
+    /// Hands a member the first of these messages, up to its credit and to `room`: those that it is not spared of.
+    private mutating func deliver(
+        _ entries: ArraySlice<LogEntry>, to slot: Int, _ room: inout Int, into effects: inout Deque<RoomEffect>
+    ) {
+        var start = entries.startIndex
+        while start < entries.endIndex, members[slot]!.isSparedOf(entries[start]) { start += 1 }
+        var end = start
+        var credit = members[slot]!.credit
+        while end < entries.endIndex, credit > 0, room > 0, !members[slot]!.isSparedOf(entries[end]) {
+            credit -= entries[end].body.byteCount
+            room -= entries[end].body.byteCount
+            end += 1
+        }
+        members[slot]!.credit = credit
+        guard end > entries.startIndex else { return }
+        members[slot]!.cursor = entries[end - 1].offset
+        if end > start { effects.append(.deliver(members[slot]!.key, entries[start..<end])) }
     }
 
     private mutating func skipGap(_ slot: Int, to offset: UInt64, into effects: inout Deque<RoomEffect>) {
@@ -190,17 +215,28 @@ extension Room {
         send(.gap, EncodedBody(Gap(offsets: cursor + 1...offset - 1).encode()), to: slot, into: &effects)
     }
 
-    private mutating func confirm(_ entry: LogEntry, into effects: inout Deque<RoomEffect>) {
-        guard let message = unconfirmed.popFirst() else { return }
-        pendingByteCount -= entry.body.bytes.count
-        marks[message.mark].confirm(entry.counter)
-        effects.append(.release(message.poster.key, byteCount: message.credit))
-        guard let slot = slot(message.confirmTo) else { return }
-        noteAccepted(slot, entry.counter, at: entry.offset)
+    /// Entries are durable: those who sent them are told, and get their credit back.
+    private mutating func confirm(_ entries: ArraySlice<LogEntry>, into effects: inout Deque<RoomEffect>) {
+        var credit = 0
+        var poster: MemberHandle?
+        for index in entries.indices {
+            guard let message = unconfirmed.popFirst() else { return }
+            pendingByteCount -= entries[index].body.byteCount
+            marks[message.mark].confirm(message.counter)
+            if let poster, poster != message.poster {
+                effects.append(.release(poster.key, byteCount: credit))
+                credit = 0
+            }
+            poster = message.poster
+            credit += message.credit
+            if let slot = slot(message.confirmTo) { noteAccepted(slot, message.counter, at: entries[index].offset) }
+        }
+        if let poster { effects.append(.release(poster.key, byteCount: credit)) }
     }
 
     private mutating func noteAccepted(_ slot: Int, _ counter: UInt64, at offset: UInt64) {
-        if members[slot]?.accepted.isEmpty == true { posters.append(slot) }
-        members[slot]?.noteAccepted(counter, at: offset)
+        guard members[slot] != nil else { return }
+        if members[slot]!.accepted.isEmpty { posters.append(slot) }
+        members[slot]!.noteAccepted(counter, at: offset)
     }
 }

@@ -8,9 +8,11 @@ public enum RoomEffect: Sendable {
     case reset(MemberKey, ErrorCode)
     /// A reliable frame for a session.
     case send(MemberKey, FrameType, EncodedBody)
+    /// Messages for a session, in their order.
+    case deliver(MemberKey, ArraySlice<LogEntry>)
     /// A transient frame for a session.
     case sendTransient(MemberKey, EncodedBody)
-    /// The credit of a message that is stored goes back to who sent it.
+    /// The credit of messages that are stored goes back to who sent them.
     case release(MemberKey, byteCount: Int)
     /// The room is to be loaded; `loaded` or `loadFailed` answers.
     case load(RoomName)
@@ -68,8 +70,8 @@ struct Room: Sendable {
     let index: Int32
     var isLoading = true
     var isTouched = false
-    /// Whether messages have become durable that members have not been offered.
-    var hasNews = false
+    /// What has become durable and members have not been offered.
+    var news: ArraySlice<LogEntry> = []
     var waiting: [JoinRequest] = []
 
     var tail = LogTail(first: 1)
@@ -77,8 +79,8 @@ struct Room: Sendable {
     /// The highest offset given out, and the highest that is durable.
     var head: UInt64 = 0
     var durable: UInt64 = 0
-    /// The last offset that is with the store; nil when nothing is.
-    var storing: UInt64?
+    /// What is with the store, and what goes there next; the latest messages may still be in a draft.
+    var storing: [LogEntry]?
     var unstored: [LogEntry] = []
     /// Who posted each entry that is not durable yet, in the order of offsets.
     var unconfirmed = Deque<Unconfirmed>()
@@ -274,7 +276,7 @@ struct Room: Sendable {
     /// A reliable frame for a member; what is on its way to it counts against its credit until it is acknowledged.
     mutating func send(_ type: FrameType, _ body: EncodedBody, to slot: Int, into effects: inout Deque<RoomEffect>) {
         guard members[slot] != nil else { return }
-        members[slot]!.credit -= body.bytes.count
+        members[slot]!.credit -= body.byteCount
         effects.append(.send(members[slot]!.key, type, body))
     }
 }

@@ -82,9 +82,22 @@ struct LogTail: Sendable {
         return entries[Int(offset - first)]
     }
 
+    /// The entries from the first of a range on, up to its last: as many as begin within so many bytes.
+    func entries(_ offsets: ClosedRange<UInt64>, maxByteCount: Int) -> ArraySlice<LogEntry> {
+        var result: [LogEntry] = []
+        var byteCount = 0
+        var position = Int(offsets.lowerBound - first)
+        while position < entries.count, entries[position].offset <= offsets.upperBound, byteCount < maxByteCount {
+            result.append(entries[position])
+            byteCount += entries[position].body.byteCount
+            position += 1
+        }
+        return result[...]
+    }
+
     mutating func append(_ entry: LogEntry) {
         entries.append(entry)
-        byteCount += entry.body.bytes.count
+        byteCount += entry.body.byteCount
     }
 
     /// Lets go of the oldest entries that are over the bounds, never of one that is not stored.
@@ -93,12 +106,12 @@ struct LogTail: Sendable {
             let entry = entries.popFirst()
         {
             first += 1
-            byteCount -= entry.body.bytes.count
+            byteCount -= entry.body.byteCount
         }
     }
 
     /// Takes back what was appended beyond `offset`, because the store did not take it.
     mutating func rollBack(to offset: UInt64) {
-        while end > offset + 1, let entry = entries.popLast() { byteCount -= entry.body.bytes.count }
+        while end > offset + 1, let entry = entries.popLast() { byteCount -= entry.body.byteCount }
     }
 }

@@ -14,6 +14,8 @@ public struct Rooms: Sendable {
     private var touched = Deque<Int>()
     private var requestDeadlines = TimerQueue<Int>()
     private var effects = Deque<RoomEffect>()
+    /// The messages that came last, all of one device to one room.
+    private var draft = RoomDraft()
 
     /// No rooms yet.
     public init() {}
@@ -73,6 +75,7 @@ public struct Rooms: Sendable {
     /// The store's answer to `append`; nil when it could not.
     public mutating func stored(_ name: RoomName, upTo offset: UInt64?) {
         guard let index = indexOfName[name] else { return }
+        if draft.room == Int32(index) { closeDraft() }
         if let offset {
             rooms[index]!.stored(upTo: offset, into: &effects)
         } else {
@@ -126,7 +129,9 @@ public struct Rooms: Sendable {
     {
         let index = Int(handle.room)
         guard index < rooms.count, rooms[index] != nil else { return }
-        rooms[index]!.post(handle, counter: counter, body, credit: credit, acceptedAt: acceptedAt, into: &effects)
+        if draft.room != handle.room { closeDraft() }
+        rooms[index]!.post(
+            handle, counter: counter, body, credit: credit, acceptedAt: acceptedAt, draft: &draft, into: &effects)
         touch(index)
     }
 
@@ -176,14 +181,19 @@ public struct Rooms: Sendable {
         touch(index)
     }
 
+    private mutating func closeDraft() {
+        if let room = draft.room { rooms[Int(room)]!.take(&draft) }
+    }
+
     private mutating func touch(_ index: Int) {
-        guard rooms[index]?.isTouched == false else { return }
+        guard rooms[index] != nil, !rooms[index]!.isTouched else { return }
         rooms[index]!.isTouched = true
         touched.append(index)
     }
 
     private mutating func flush(_ index: Int) {
         guard rooms[index] != nil else { return }
+        if draft.room == Int32(index) { closeDraft() }
         rooms[index]!.isTouched = false
         rooms[index]!.flush(into: &effects)
         requestDeadlines.set(index, at: rooms[index]!.requestTimers.earliest)

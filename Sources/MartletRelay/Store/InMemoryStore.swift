@@ -97,13 +97,13 @@ private struct MemoryLog {
             let device = DeviceKey(account: entry.sender, device: entry.device)
             watermarks[device] = max(watermarks[device] ?? 0, entry.counter)
             entries.append(entry)
-            byteCount += entry.body.bytes.count
+            byteCount += entry.body.byteCount
             head = entry.offset
         }
         while entries.count > bounds.maxMessagesPerRoom || byteCount > bounds.maxByteCountPerRoom && entries.count > 1,
             let oldest = entries.popFirst()
         {
-            byteCount -= oldest.body.bytes.count
+            byteCount -= oldest.body.byteCount
         }
     }
 
@@ -112,7 +112,7 @@ private struct MemoryLog {
         var result: [LogEntry] = []
         var bytes = 0
         for entry in entries[Int(max(range.from, first) - first)...].prefix(range.maxCount) {
-            bytes += entry.body.bytes.count
+            bytes += entry.body.byteCount
             guard result.isEmpty || bytes <= range.maxByteCount else { break }
             result.append(entry)
         }

@@ -113,7 +113,13 @@ struct RoomScript {
     /// Everything wanted since the last call, in order.
     mutating func drain() -> [Effect] {
         var effects: [Effect] = []
-        while let effect = rooms.nextEffect() { effects.append(note(effect)) }
+        while let effect = rooms.nextEffect() {
+            if case .deliver(let key, let entries) = effect {
+                effects += entries.map { .told(name(key), frame(.data, $0.body)) }
+            } else {
+                effects.append(note(effect))
+            }
+        }
         return effects
     }
 
@@ -125,6 +131,7 @@ struct RoomScript {
                 name(key), head: opened.head, first: opened.first, members: opened.members.map(\.text))
         case .reset(let key, let code): return .reset(name(key), code)
         case .send(let key, let type, let body): return .told(name(key), frame(type, body))
+        case .deliver: preconditionFailure("messages come one by one")
         case .sendTransient(let key, let body): return .whispered(name(key), frame(.transient, body))
         case .release(let key, let byteCount): return .released(name(key), byteCount)
         case .load(let room): return .load(room.text)

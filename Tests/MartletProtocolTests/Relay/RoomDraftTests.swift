@@ -1,0 +1,75 @@
+import MartletWire
+import Testing
+
+@testable import MartletProtocol
+
+@Suite struct RoomDraftTests {
+    private let alice = DeviceKey(account: .alice, device: DeviceID(rawValue: 1))
+
+    private func client(_ counter: UInt64, byteCount: Int = 10) -> [UInt8] {
+        let content = Message.textContent(String(repeating: "x", count: byteCount))
+        return Message.encodeClient(counter: counter, kind: .text, content: content)
+    }
+
+    private func takes(_ draft: RoomDraft, _ body: [UInt8], from mark: Int = 0, at acceptedAt: UInt64) -> Bool {
+        draft.takes(body.rawBytes, from: mark, at: acceptedAt)
+    }
+
+    private func entries(of draft: inout RoomDraft) -> [LogEntry] {
+        var result: [LogEntry] = []
+        draft.close { result.append($0) }
+        return result
+    }
+
+    //
+    @Test func `what was written comes out as entries with neighbouring offsets, each a message of its own`() throws {
+        var draft = RoomDraft()
+        draft.begin(room: 3, mark: 0, sender: alice, acceptedAt: 77, firstOffset: 5)
+        for counter in [8, 9, 12] as [UInt64] {
+            let body = client(counter)
+            #expect(takes(draft, body, at: 77))
+            _ = draft.append(body.rawBytes, counter: counter)
+        }
+        #expect(draft.room == 3)
+        let entries = entries(of: &draft)
+        #expect(draft.room == nil)
+        #expect(entries.map(\.offset) == [5, 6, 7] && entries.map(\.counter) == [8, 9, 12])
+        for entry in entries {
+            let whole = Message.encodeRelay(
+                offset: entry.offset, acceptedAt: 77, sender: .alice, device: alice.device,
+                clientBody: client(entry.counter).rawBytes)
+            #expect(entry.body.bytes == whole && entry.body.byteCount == whole.count)
+            let checksum = CRC32.checksum(whole.rawBytes)
+            #expect(entry.body.fragment(0).checksum == checksum)
+        }
+        #expect(self.entries(of: &draft).isEmpty)
+    }
+
+    @Test func `another device, another time and a closed draft begin anew`() {
+        var draft = RoomDraft()
+        let body = client(1)
+        #expect(!takes(draft, body, at: 0))
+        draft.begin(room: 0, mark: 0, sender: alice, acceptedAt: 1, firstOffset: 1)
+        #expect(!takes(draft, body, from: 1, at: 1))
+        #expect(!takes(draft, body, at: 2))
+        #expect(takes(draft, body, at: 1))
+    }
+
+    //
+    @Test func `bodies share a bounded storage, and a long one has its own`() {
+        var draft = RoomDraft()
+        draft.begin(room: 0, mark: 0, sender: alice, acceptedAt: 1, firstOffset: 1)
+        let small = client(1, byteCount: 900)
+        var byteCount = 0
+        while takes(draft, small, at: 1) { byteCount += draft.append(small.rawBytes, counter: 1) }
+        #expect(byteCount <= RoomDraft.maxByteCount && byteCount > RoomDraft.maxByteCount - 1100)
+        _ = entries(of: &draft)
+        draft.begin(room: 0, mark: 0, sender: alice, acceptedAt: 1, firstOffset: 9)
+        let long = client(1, byteCount: 40_000)
+        #expect(!takes(draft, long, at: 1))
+        _ = draft.append(long.rawBytes, counter: 1)
+        #expect(!takes(draft, small, at: 1))
+        let alone = entries(of: &draft)
+        #expect(alone.count == 1 && alone[0].body.fragmentCount == 3)
+    }
+}

@@ -1,0 +1,37 @@
+import MartletWire
+import Testing
+
+@Suite("Bodies from the relay")
+struct RelayBodiesTests {
+    // W-61
+    @Test("written in a row are what each is by itself")
+    func row() {
+        let client = Message.encodeClient(counter: 3, kind: .text, content: Message.textContent("hello"))
+        var bodies = RelayBodies()
+        for (sender, device) in [(ada, 9), (noor, 2)] as [(AccountName, UInt64)] {
+            let device = DeviceID(rawValue: device)
+            bodies.begin(acceptedAt: 8, sender: sender, device: device)
+            var expected: [UInt8] = []
+            for offset in [7, 8, .max] as [UInt64] {
+                bodies.append(offset: offset, clientBody: client.rawBytes)
+                expected += Message.encodeRelay(
+                    offset: offset, acceptedAt: 8, sender: sender, device: device, clientBody: client.rawBytes)
+            }
+            #expect(bodies.bytes == expected)
+            #expect(bodies.bytes.count == 3 * (bodies.stampByteCount + client.count))
+        }
+    }
+
+    @Test("have a stamp with an offset that starts at 1, or trap")
+    func misuse() async {
+        await #expect(processExitsWith: .failure) {
+            var bodies = RelayBodies()
+            bodies.append(offset: 1, clientBody: [UInt8]().rawBytes)
+        }
+        await #expect(processExitsWith: .failure) {
+            var bodies = RelayBodies()
+            bodies.begin(acceptedAt: 1, sender: ada, device: DeviceID(rawValue: 1))
+            bodies.append(offset: 0, clientBody: [UInt8]().rawBytes)
+        }
+    }
+}
