@@ -99,6 +99,15 @@ public struct EncodedBody: Sendable {
         get { storage.rawBytes.extracting(Int(start)..<Int(end)) }
     }
 
+    /// Whether it is one plain fragment.
+    var isWhole: Bool { cut == nil }
+
+    /// Appends the one plain fragment that it is, behind its frame's header.
+    func appendWhole(_ header: FrameHeader, to out: inout OutputRawSpan) {
+        header.encode(sealedFor: checksum, into: &out)
+        out.append(bytes: rawBytes)
+    }
+
     /// The size of the body before it was compressed, in bytes: what credit counts.
     public var plainByteCount: Int { cut?.plainByteCount ?? byteCount }
 

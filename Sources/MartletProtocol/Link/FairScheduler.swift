@@ -38,22 +38,35 @@ struct FairScheduler: Sendable {
         Class(deficit: FairScheduler.quantumByteCount(of: $0))
     }
 
+    /// A bit for each class that has work, the most urgent lowest.
+    private var busy: UInt8 = 0
+    /// The bits of the classes that are not bulk.
+    private static let talkClasses: UInt8 = 0b0011
+
     /// Adds a session's slot to its class; the caller sees to it that a slot is in at most once.
     mutating func enqueue(_ slot: Int, priority: Priority) {
         classes[Int(priority.rawValue)].ready.append(slot)
+        busy |= 1 << priority.rawValue
     }
 
     /// Whether any class that may send has work; bulk is what is not urgent and not high.
     func hasWork(allowsBulk: Bool) -> Bool {
-        Priority.allCases.contains { !classes[Int($0.rawValue)].ready.isEmpty && (allowsBulk || !$0.isBulk) }
+        busy & (allowsBulk ? .max : FairScheduler.talkClasses) != 0
     }
 
-    var hasBulkWork: Bool {
-        Priority.allCases.contains { $0.isBulk && !classes[Int($0.rawValue)].ready.isEmpty }
+    var hasBulkWork: Bool { busy & ~FairScheduler.talkClasses != 0 }
+
+    /// Whose turn it is.
+    struct Turn {
+        var slot: Int
+        var priority: Priority
+        /// Its last frame begins within so many bytes: all that its class has left where it is alone in it, otherwise
+        /// one frame's.
+        var byteCount: Int
     }
 
     /// The slot whose turn it is; it stays at the head until `served` or `skipHead`.
-    mutating func next(allowsBulk: Bool) -> (slot: Int, priority: Priority)? {
+    mutating func next(allowsBulk: Bool) -> Turn? {
         if let choice = choose(allowsBulk) { return choice }
         guard hasWork(allowsBulk: allowsBulk) else { return nil }
         while true {
@@ -62,19 +75,20 @@ struct FairScheduler: Sendable {
         }
     }
 
-    /// Accounts a frame to the class at whose head it stood; the session goes to the back of its class when it has
+    /// Accounts frames to the class at whose head the session stood; it goes to the back of its class when it has
     /// more.
     mutating func served(_ priority: Priority, byteCount: Int, hasMore: Bool) {
         let index = Int(priority.rawValue)
         classes[index].deficit -= byteCount
-        if let slot = classes[index].ready.popFirst(), hasMore {
-            classes[index].ready.append(slot)
-        }
+        guard classes[index].ready.count > 1 || !hasMore else { return }
+        if let slot = classes[index].ready.popFirst(), hasMore { classes[index].ready.append(slot) }
+        noteWork(index)
     }
 
     /// Takes the head out of its class, because it has nothing it may send now.
     mutating func skipHead(_ priority: Priority) {
         _ = classes[Int(priority.rawValue)].ready.popFirst()
+        noteWork(Int(priority.rawValue))
     }
 
     /// Takes a session's slot out of its class, wherever it stands.
@@ -82,16 +96,28 @@ struct FairScheduler: Sendable {
         let index = Int(priority.rawValue)
         guard classes[index].ready.contains(slot) else { return }
         classes[index].ready = Deque(classes[index].ready.filter { $0 != slot })
+        noteWork(index)
     }
 
     mutating func removeAll() {
         for index in classes.indices { classes[index].ready.removeAll() }
+        busy = 0
     }
 
-    private func choose(_ allowsBulk: Bool) -> (slot: Int, priority: Priority)? {
-        for priority in Priority.allCases where allowsBulk || !priority.isBulk {
-            let index = Int(priority.rawValue)
-            if classes[index].deficit > 0, let slot = classes[index].ready.first { return (slot, priority) }
+    private mutating func noteWork(_ index: Int) {
+        if classes[index].ready.isEmpty { busy &= ~(1 << UInt8(index)) }
+    }
+
+    private func choose(_ allowsBulk: Bool) -> Turn? {
+        var waiting = busy & (allowsBulk ? .max : FairScheduler.talkClasses)
+        while waiting != 0 {
+            let index = waiting.trailingZeroBitCount
+            let deficit = classes[index].deficit
+            if deficit > 0, let slot = classes[index].ready.first, let priority = Priority(rawValue: UInt8(index)) {
+                return Turn(
+                    slot: slot, priority: priority, byteCount: classes[index].ready.count == 1 ? deficit : 1)
+            }
+            waiting &= waiting - 1
         }
         return nil
     }

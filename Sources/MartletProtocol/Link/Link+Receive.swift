@@ -50,7 +50,7 @@ extension Link {
             return .handled
         }
         let isUrgent = arrival == .duplicate || header.flags.contains(.ackNow) || sessions[slot].receive.hasGap  // S-20
-        wantAck(of: slot, at: isUrgent || arrival == .dropped ? nil : now + Link.maxAckDelay)
+        wantAck(of: slot, at: isUrgent || arrival == .dropped ? nil : ackDeadline ?? now + Link.maxAckDelay)
         switch arrival {
         case .duplicate:
             counters.duplicates += 1

@@ -33,7 +33,7 @@ extension Link {
     /// The milliseconds since the link began, as frames carry them; they wrap after 49 days and only differences count
     /// (W-15).
     func timestamp(_ now: Instant) -> UInt32 {
-        UInt32(truncatingIfNeeded: (now - began).milliseconds)
+        UInt32(truncatingIfNeeded: (Int64(clamping: now.nanoseconds) - Int64(clamping: began.nanoseconds)) / 1_000_000)
     }
 
     private mutating func write(into out: inout OutputRawSpan, now: Instant) {
@@ -47,7 +47,7 @@ extension Link {
             _ = control.popFirst()
         }
         while hasFrames(now: now), let turn = scheduler.next(allowsBulk: flight.allows(at: now)) {
-            switch writeNext(turn.slot, into: &out, now: now) {
+            switch writeNext(turn.slot, limit: turn.byteCount, into: &out, now: now) {
             case .written(let byteCount):
                 let hasMore = sessions[turn.slot].hasUnsent
                 sessions[turn.slot].isScheduled = hasMore
@@ -87,9 +87,23 @@ extension Link {
         case noRoom
     }
 
-    private mutating func writeNext(_ slot: Int, into out: inout OutputRawSpan, now: Instant) -> OnWrite {
+    /// Writes frames of the session whose turn it is, the last of which begins within `limit` bytes; at least one.
+    private mutating func writeNext(
+        _ slot: Int, limit: Int, into out: inout OutputRawSpan, now: Instant
+    ) -> OnWrite {
         let id = sessions[slot].id
         let priority = sessions[slot].priority
+        if earlyBudget == nil, !priority.isBulk, sessions[slot].transients.isEmpty {
+            let common = header(.data, FrameFlags(.reliable, priority: priority), id, 0, now)
+            let run = sessions[slot].send.writeRun(
+                common, credit: linkCredit.available, limit: limit, into: &out, now: now)
+            if run.frameCount > 0 {
+                linkCreditUsed += run.cost
+                counters.framesSent += UInt64(run.frameCount)
+                noteOutstanding(slot)
+                return .written(run.byteCount)
+            }
+        }
         if let body = sessions[slot].transients.first {  // S-49
             let header = header(.transient, FrameFlags([], priority: priority), id, 0, now)
             guard let written = writeEarly(header, body, fragment: 0, into: &out) else { return .noRoom }
@@ -211,10 +225,8 @@ extension Link {
         var header = header
         header.compression = fragment.compression
         header.bodyByteCount = UInt32(fragment.range.count)
-        header.seal(bodyChecksum: fragment.checksum)
-        header.encode(into: &out)
-        let bytes = body.bytes[fragment.range]
-        out.append(bytes: bytes.rawBytes)
+        header.encode(sealedFor: fragment.checksum, into: &out)
+        out.append(bytes: body.rawBytes.extracting(fragment.range))
         counters.framesSent += 1
         return byteCount
     }

@@ -293,10 +293,10 @@ public struct Link: Sendable {
     /// Bytes of bodies that wait on all sessions to be sent or acknowledged, and `overhead` for each frame.
     func queued(perFrame overhead: Int) -> LinkBacklog {
         var backlog = LinkBacklog()
-        for session in sessions where session.isLive {
-            let messages = session.send.messageByteCount + session.send.messageFrameCount * overhead
-            if session.priority.isBulk { backlog.bulk += messages } else { backlog.talk += messages }
-            backlog.others += session.send.byteCount + session.send.count * overhead - messages
+        for slot in sessions.indices where sessions[slot].isLive {
+            let messages = sessions[slot].send.messageByteCount + sessions[slot].send.messageFrameCount * overhead
+            if sessions[slot].priority.isBulk { backlog.bulk += messages } else { backlog.talk += messages }
+            backlog.others += sessions[slot].send.byteCount + sessions[slot].send.count * overhead - messages
         }
         return backlog
     }

@@ -97,8 +97,8 @@ struct SendStream: Sendable {
     }
 
     mutating func append(_ type: FrameType, _ body: EncodedBody) {
-        for fragment in 0..<body.fragmentCount {
-            entries.append(Entry(body: body, sentAt: 0, transmission: 0, fragment: UInt32(fragment), type: type))
+        for fragment in 0..<UInt32(body.fragmentCount) {
+            entries.append(Entry(body: body, sentAt: 0, transmission: 0, fragment: fragment, type: type))
         }
         byteCount += body.byteCount
         guard type == .data else { return }
@@ -108,9 +108,11 @@ struct SendStream: Sendable {
 
     /// Appends messages of a room; false, and nothing is appended, when there is no room for all of them.
     mutating func append(_ messages: ArraySlice<LogEntry>) -> Bool {
-        let frameCount = messages.reduce(0) { $0 + $1.body.fragmentCount }
+        // By index: to hold a message is to count references that nobody needs.
+        var frameCount = 0
+        for index in messages.indices { frameCount += messages[index].body.fragmentCount }
         guard entries.count + frameCount <= SendStream.maxEntries else { return false }
-        for message in messages { append(.data, message.body) }
+        for index in messages.indices { append(.data, messages[index].body) }
         return true
     }
 
@@ -167,6 +169,55 @@ struct SendStream: Sendable {
         creditUsed += entry.cost
         isReserved = !entry.isLast && (isReserved || entry.costToEnd <= available)
         return Sent(cost: entry.cost, isUnreserved: entry.type.isCredited && !entry.isLast && !isReserved)
+    }
+
+    /// What a run of frames came to.
+    struct Run {
+        var frameCount = 0
+        /// Bytes written, headers included.
+        var byteCount = 0
+        /// Credit used.
+        var cost: UInt64 = 0
+    }
+
+    /// Writes frames that are one fragment each and go out for the first time, one behind the other: what `nextToSend`
+    /// and `markSent` say of each, with the stream looked at once. It ends before whatever is not as usual.
+    ///
+    /// - Parameters:
+    ///   - header: what the frames have in common.
+    ///   - credit: the link's, in bytes.
+    ///   - limit: the last frame begins within so many bytes.
+    mutating func writeRun(
+        _ header: FrameHeader, credit: UInt64, limit: Int, into out: inout OutputRawSpan, now: Instant
+    ) -> Run {
+        var run = Run()
+        guard next == neverSent, again.isEmpty, !isReserved, !losesOvertaken else { return run }
+        var header = header
+        let credit = min(credit, creditLimit - min(creditUsed, creditLimit))
+        var position = Int(next - base)
+        var bodyByteCount = 0
+        while run.byteCount < limit, position < entries.count, entries[position].body.isWhole {
+            let size = entries[position].body.byteCount
+            let cost = entries[position].type.isCredited ? UInt64(size) : 0
+            guard cost <= credit - run.cost, FrameHeader.byteCount + size <= out.freeCapacity else { break }
+            lastTransmission += 1
+            entries[position].sentAt = now.nanoseconds
+            entries[position].transmission = lastTransmission
+            header.type = entries[position].type
+            header.sequence = UInt32(truncatingIfNeeded: base + UInt64(position))
+            header.bodyByteCount = UInt32(size)
+            entries[position].body.appendWhole(header, to: &out)
+            run.frameCount += 1
+            run.byteCount += FrameHeader.byteCount + size
+            run.cost += cost
+            bodyByteCount += size
+            position += 1
+        }
+        next = base + UInt64(position)
+        neverSent = next
+        inFlightByteCount += bodyByteCount
+        creditUsed += run.cost
+        return run
     }
 
     /// Credit that the link keeps for the rest of the message that is partly sent.

@@ -40,9 +40,8 @@ struct DeviceMark: Equatable, Sendable {
     /// Records a message that has its offset but is not durable yet.
     mutating func append(_ counter: UInt64, at offset: UInt64) {
         appended.insert(counter)
-        if let last = runs.last, let longer = last.extended(by: counter, at: offset) {
-            _ = runs.popLast()
-            runs.append(longer)
+        if let longer = runs.last?.extended(by: counter, at: offset) {
+            runs[runs.count - 1] = longer
             return
         }
         runs.append(AcceptedRun(firstCounter: counter, count: 1, firstOffset: offset))

@@ -41,6 +41,8 @@ struct RelayConnection {
     var lastReceived: Instant
     /// Since when a frame has been incomplete.
     var partialSince: Instant?
+    /// When the engine looks at the deadline: not later than it is due.
+    var armedAt: Instant?
 
     init(generation: UInt32, carrier: Carrier, now: Instant) {
         self.generation = generation

@@ -54,7 +54,9 @@ extension RelayEngine {
     }
 
     mutating func connectionDeadline(_ slot: Int, now: Instant) {
-        guard let due = connections[slot]?.deadline(configuration) else { return }
+        guard connections[slot] != nil else { return }
+        connections[slot]!.armedAt = nil
+        guard let due = connections[slot]!.deadline(configuration) else { return }
         guard due.at <= now else { return armConnection(slot) }
         if due.code == .idleTimeout { return end(slot, afterFlush: false, now: now) }
         fail(slot, .peer(due.code), now: now)
@@ -62,7 +64,10 @@ extension RelayEngine {
 
     /// The timer is only ever moved to the earliest that was known; what has moved on is seen when it fires.
     mutating func armConnection(_ slot: Int) {
-        timers.set(.connection(slot), at: connections[slot]?.deadline(configuration)?.at)
+        guard connections[slot] != nil, let due = connections[slot]!.deadline(configuration)?.at else { return }
+        if let armedAt = connections[slot]!.armedAt, armedAt <= due { return }
+        connections[slot]!.armedAt = due
+        timers.set(.connection(slot), at: due)
     }
 
     func slot(_ key: ConnectionKey) -> Int? {

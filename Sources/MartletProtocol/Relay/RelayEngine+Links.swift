@@ -50,7 +50,7 @@ extension RelayEngine {
         links[slot]!.suspendedAt = now
         suspendedCount += 1
         suspended.append(Suspension(link: links[slot]!.key, since: now))
-        timers.set(.link(slot), at: now + configuration.resumeLifetime)
+        armLink(slot, now + configuration.resumeLifetime)
         outputs.append(.note(.suspended(links[slot]!.who, links[slot]!.id)))
         for handle in links[slot]!.handles { rooms.setAway(true, handle) }
         boundSuspended(now: now)
@@ -122,9 +122,9 @@ extension RelayEngine {
     }
 
     private mutating func handle(_ event: LinkEvent, of slot: Int, now: Instant) {
-        let link = links[slot]!
         switch event {
         case .open(let session, let open):
+            let link = links[slot]!
             if link.sessions.values.contains(where: { $0.room == open.room }) {
                 return links[slot]!.link.reset(session, code: .alreadyOpen)
             }
@@ -140,11 +140,12 @@ extension RelayEngine {
             setSuspended(false, session, cursor: cursor, of: slot)
         case .closed(let session, _), .reset(let session, _):
             guard let membership = takeMembership(session, of: slot) else { return }
-            leave(membership, MemberKey(link: link.key, session: session))
+            leave(membership, MemberKey(link: links[slot]!.key, session: session))
         case .acknowledged(let session, let byteCount):
-            if let handle = link.sessions[session]?.handle { rooms.credit(handle, byteCount: byteCount) }
+            guard let place = links[slot]!.sessions.index(of: session) else { return }
+            if let handle = links[slot]!.sessions.values[place].handle { rooms.credit(handle, byteCount: byteCount) }
         case .goAway(let goAway):
-            if let connection = link.connection { end(connection, afterFlush: true, now: now) }
+            if let connection = links[slot]!.connection { end(connection, afterFlush: true, now: now) }
             // Without a fault the device takes its leave; with one it will resume (C-42).
             if goAway.notice.code == .none { remove(slot, now: now) }
         case .opened, .pong:
@@ -418,26 +419,30 @@ extension RelayEngine {
         for slot in slots where links[slot] != nil {
             links[slot]!.isTouched = false
             releaseHeldBack(slot)
-            armLink(slot)
-            guard let connection = links[slot]!.connection, links[slot]!.link.hasOutput(now: now) else { continue }
-            askToTransmit(connection, now: now)
+            guard let connection = links[slot]!.connection else { continue }
+            let outlook = links[slot]!.outlook(now: now)
+            armLink(slot, outlook.deadline)
+            if outlook.hasOutput { askToTransmit(connection, now: now) }
         }
     }
 
-    mutating func armLink(_ slot: Int) {
-        guard links[slot] != nil, links[slot]!.connection != nil else { return }
-        timers.set(.link(slot), at: links[slot]!.link.deadline)
+    /// A suspended link's timer ends its life; any other's is the link's own, and mostly set already.
+    mutating func armLink(_ slot: Int, _ deadline: Instant?) {
+        guard links[slot]!.armedAt != deadline else { return }
+        links[slot]!.armedAt = deadline
+        timers.set(.link(slot), at: deadline)
     }
 
     mutating func linkDeadline(_ slot: Int, now: Instant) {
-        guard let link = links[slot] else { return }
-        if let since = link.suspendedAt {
+        guard links[slot] != nil else { return }
+        links[slot]!.armedAt = nil
+        if let since = links[slot]!.suspendedAt {
             guard since + configuration.resumeLifetime <= now else {
-                return timers.set(.link(slot), at: since + configuration.resumeLifetime)
+                return armLink(slot, since + configuration.resumeLifetime)
             }
             return remove(slot, now: now)
         }
-        guard let connection = link.connection else { return }
+        guard let connection = links[slot]!.connection else { return }
         switch links[slot]!.link.deadlinePassed(now: now) {
         case .proceed, .overdue: touch(slot)
         case .replaceConnection: end(connection, afterFlush: false, now: now)

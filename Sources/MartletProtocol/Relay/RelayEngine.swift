@@ -87,9 +87,10 @@ public struct RelayEngine: ~Copyable {
         guard connections[slot]!.outbox.write(into: &out) else { return armConnection(slot) }
         guard let link = connections[slot]!.linkSlot else { return connections[slot]!.transmitAskedAt = nil }
         links[link]!.link.transmit(into: &out, now: now)
-        if !links[link]!.link.hasOutput(now: now) { connections[slot]!.transmitAskedAt = nil }
+        let outlook = links[link]!.outlook(now: now)
+        if !outlook.hasOutput { connections[slot]!.transmitAskedAt = nil }
         armConnection(slot)
-        armLink(link)
+        armLink(link, outlook.deadline)
     }
 
     // MARK: Time

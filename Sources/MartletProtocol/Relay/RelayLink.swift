@@ -36,6 +36,8 @@ struct RelayLink: Sendable {
     var heldBackBulk = Deque<SessionID>()
     var heldBackTalk = Deque<SessionID>()
     var isTouched = false
+    /// What the engine's timer is set to.
+    var armedAt: Instant?
 
     /// A session's place in its room.
     struct Membership: Sendable {
@@ -54,6 +56,13 @@ struct RelayLink: Sendable {
         var uncreditedByteCount: Int {
             held.reduce(0) { $0 + ($1.creditByteCount == 0 ? $1.body.count : 0) }
         }
+    }
+
+    /// When the link wants to be called, and whether it has something to send now.
+    ///
+    /// Mutating although it changes nothing: to read through an optional in an array copies the whole link first.
+    mutating func outlook(now: Instant) -> (deadline: Instant?, hasOutput: Bool) {
+        (link.deadline, link.hasOutput(now: now))
     }
 
     /// Whether one more frame that is no message may wait.

@@ -259,15 +259,16 @@ struct Room: Sendable {
 
     /// A member's device has a mark from its first message on; nil when the room keeps as many as it may.
     mutating func mark(ofMember slot: Int) -> Int? {
-        if let mark = members[slot]?.mark { return mark }
-        guard let device = members[slot]?.who else { return nil }
+        guard members[slot] != nil else { return nil }
+        if let mark = members[slot]!.mark { return mark }
+        let device = members[slot]!.who
         let mark = markOfDevice[device] ?? marks.count
         if mark == marks.count {
             guard marks.count < Room.maxDevices else { return nil }
             markOfDevice[device] = mark
             marks.append(DeviceMark())
         }
-        members[slot]?.mark = mark
+        members[slot]!.mark = mark
         return mark
     }
 

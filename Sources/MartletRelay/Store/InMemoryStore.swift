@@ -93,13 +93,21 @@ private struct MemoryLog {
         for (index, entry) in new.enumerated() where entry.offset != head + 1 + UInt64(index) {
             throw .outOfOrder(head: head)
         }
-        for entry in new {
-            let device = DeviceKey(account: entry.sender, device: entry.device)
-            watermarks[device] = max(watermarks[device] ?? 0, entry.counter)
-            entries.append(entry)
-            byteCount += entry.body.byteCount
-            head = entry.offset
+        var start = 0
+        while start < new.count {
+            // A device's messages come in rows, and each row is one look into the table.
+            let first = new[start]
+            let row = new[start...].prefix { $0.device == first.device && $0.sender == first.sender }
+            let highest = row.reduce(0) { max($0, $1.counter) }
+            let device = DeviceKey(account: first.sender, device: first.device)
+            watermarks[device] = max(watermarks[device] ?? 0, highest)
+            start += row.count
         }
+        for index in new.indices {
+            entries.append(new[index])
+            byteCount += new[index].body.byteCount
+        }
+        head += UInt64(new.count)
         while entries.count > bounds.maxMessagesPerRoom || byteCount > bounds.maxByteCountPerRoom && entries.count > 1,
             let oldest = entries.popFirst()
         {

@@ -20,7 +20,13 @@ extension WireName {
 
     /// Compares bytes.
     public static func == (left: Self, right: Self) -> Bool {
-        left.text.utf8.elementsEqual(right.text.utf8)
+        let (left, right) = (left.text.utf8, right.text.utf8)
+        guard left.count == right.count else { return false }
+        let isSame = unsafe left.withContiguousStorageIfAvailable { left in
+            unsafe right.withContiguousStorageIfAvailable { right in unsafe left.elementsEqual(right) }
+        }
+        // Only strings from Objective-C have no storage to look at.
+        return (isSame ?? nil) ?? left.elementsEqual(right)
     }
 
     /// Equal bytes are equal text, so the text's hash serves.

@@ -128,6 +128,14 @@ extension FrameHeader {
         }
     }
 
+    /// Appends the 28 bytes, sealed with the checksum of the body that follows. Traps when they do not fit.
+    @_lifetime(output: copy output)
+    public func encode(sealedFor bodyChecksum: UInt32, into output: inout OutputRawSpan) {
+        var sealed = self
+        sealed.seal(bodyChecksum: bodyChecksum)
+        sealed.encode(into: &output)
+    }
+
     /// One whole frame: this header, with the length and the checksum of `body` put in, and `body`.
     ///
     /// For what sends a frame now and then; a sender of many encodes into one buffer. Traps when the body is beyond

@@ -239,4 +239,82 @@ import Testing
         #expect(!stream.hasRoom(for: EncodedBody([1])))
         #expect(stream.highestSent == 0 && stream.hasUnsent)
     }
+
+    // MARK: Runs
+
+    private func writeRun(
+        _ stream: inout SendStream, credit: UInt64 = 1 << 40, limit: Int = .max, room: Int = 1 << 16
+    ) -> (run: SendStream.Run, headers: [FrameHeader]) {
+        let header = FrameHeader(type: .ping, flags: .reliable, session: .first)
+        var run = SendStream.Run()
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: room) { buffer, count in
+            var out = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
+            run = stream.writeRun(header, credit: credit, limit: limit, into: &out, now: .zero + .milliseconds(1))
+            count = unsafe out.finalize(for: UnsafeMutableRawBufferPointer(buffer))
+        }
+        var headers: [FrameHeader] = []
+        var framer = Framer(maxBodyByteCount: 1 << 20)
+        let consumed = try? framer.consume(bytes.rawBytes) { header, _ in
+            headers.append(header)
+            return .proceed
+        }
+        #expect(consumed == bytes.count && bytes.count == run.byteCount && headers.count == run.frameCount)
+        return (run, headers)
+    }
+
+    @Test(arguments: [0, 250, 299, 300, 10_000] as [UInt64])
+    func `a run is what its frames come to one by one`(credit: UInt64) {
+        var fast = stream(6)
+        fast.append(.receipt, EncodedBody([7]))
+        var slow = fast
+        let (run, headers) = writeRun(&fast, credit: credit)
+        var left = credit
+        while let sequence = slow.nextToSend(.init(available: left, mayBeginUnreserved: false)) {
+            left -= slow.markSent(sequence, at: .zero + .milliseconds(1), available: left)?.cost ?? 0
+        }
+        #expect(headers.map(\.sequence) == (0..<headers.count).map { UInt32($0 + 1) })
+        #expect(headers.allSatisfy { $0.type == ($0.sequence == 7 ? .receipt : .data) && $0.session == .first })
+        #expect(run.cost == credit - left)
+        #expect(fast.next == slow.next && fast.neverSent == slow.neverSent && fast.creditUsed == slow.creditUsed)
+        #expect(fast.inFlightByteCount == slow.inFlightByteCount)
+        let acknowledged = fast.acknowledge(cumulative: fast.highestSent)
+        #expect(acknowledged == slow.acknowledge(cumulative: slow.highestSent))
+        #expect(fast.byteCount == slow.byteCount)
+    }
+
+    @Test func `a run ends at its limit, at the end of the room, and before a fragment`() {
+        var stream = stream(5)
+        #expect(writeRun(&stream, limit: 0).run.frameCount == 0)
+        #expect(writeRun(&stream, limit: 1).run.frameCount == 1)
+        #expect(writeRun(&stream, limit: 129).run.frameCount == 2)
+        #expect(writeRun(&stream, room: 255).run.frameCount == 1)
+        stream.append(.data, EncodedBody([UInt8](repeating: 1, count: 40_000)))
+        #expect(writeRun(&stream).headers.map(\.sequence) == [5])
+        #expect(writeRun(&stream).run.frameCount == 0 && stream.nextToSend(SendStreamTests.plenty) == 6)
+    }
+
+    @Test func `what is sent again or on a carrier without order goes one by one`() {
+        var again = stream(3)
+        send(&again)
+        again.rewind(losesOvertaken: false)
+        #expect(writeRun(&again).run.frameCount == 0)
+        var unordered = stream(3, losesOvertaken: true)
+        #expect(writeRun(&unordered).run.frameCount == 0)
+    }
+
+    // S-31
+    @Test func `messages of a room are taken all or none`() {
+        func entries(_ count: Int) -> [LogEntry] {
+            (1...UInt64(count)).map {
+                LogEntry(
+                    offset: $0, sender: .alice, device: DeviceID(rawValue: 1), counter: $0, acceptedAt: 0,
+                    body: EncodedBody([1, 2]))
+            }
+        }
+        var stream = stream(SendStream.maxEntries - 2)
+        let tooMany = stream.append(entries(3)[...])
+        let fitting = stream.append(entries(3)[1...])
+        #expect(!tooMany && fitting)
+        #expect(stream.count == SendStream.maxEntries && stream.messageFrameCount == stream.count)
+    }
 }
