@@ -416,7 +416,8 @@ extension RelayEngine {
     mutating func flushTouched(now: Instant) {
         let slots = touched
         touched = []
-        for slot in slots where links[slot] != nil {
+        // Whoever was sent something goes before whoever sent it and waits for an acknowledgement only.
+        for slot in slots.reversed() where links[slot] != nil {
             links[slot]!.isTouched = false
             releaseHeldBack(slot)
             guard let connection = links[slot]!.connection else { continue }
