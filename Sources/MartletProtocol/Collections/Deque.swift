@@ -110,17 +110,17 @@ extension Deque: RandomAccessCollection, MutableCollection {
     /// The element `position` places behind the first; it can be changed in place.
     @inlinable
     public subscript(position: Int) -> Element {
-        _read {
+        unsafeAddress {
             guard let ring, position >= 0, position < ring.count else {
                 preconditionFailure("position outside the queue")
             }
-            yield unsafe ring.address(position).pointee
+            return unsafe UnsafePointer(ring.address(position))
         }
-        _modify {
+        unsafeMutableAddress {
             guard let ring = ownRing(), position >= 0, position < ring.count else {
                 preconditionFailure("position outside the queue")
             }
-            yield unsafe &ring.address(position).pointee
+            return unsafe ring.address(position)
         }
     }
 }

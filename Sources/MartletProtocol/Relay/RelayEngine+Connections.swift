@@ -3,18 +3,18 @@ import MartletWire
 extension RelayEngine {
     /// Takes bytes that arrived on a connection, in whatever pieces; they are borrowed.
     public mutating func receive(_ bytes: RawSpan, on key: ConnectionKey, now: Instant) {
-        guard let slot = slot(key), connections[slot]!.phase != .closing else { return }
-        connections[slot]!.lastReceived = now
-        connections[slot]!.receivedByteCount += bytes.byteCount
-        guard connections[slot]!.phase != .authenticating else { return hold(bytes, on: slot, now: now) }
+        guard let slot = slot(key), connections[slot].phase != .closing else { return }
+        connections[slot].lastReceived = now
+        connections[slot].receivedByteCount += bytes.byteCount
+        guard connections[slot].phase != .authenticating else { return hold(bytes, on: slot, now: now) }
         parse(bytes, on: slot, now: now)
     }
 
     /// The shell's answer to `.authenticate`.
     public mutating func authenticated(_ key: ConnectionKey, _ answer: AuthenticationAnswer, now: Instant) {
-        guard let slot = slot(key), connections[slot]!.phase == .authenticating, let hello = connections[slot]!.hello
+        guard let slot = slot(key), connections[slot].phase == .authenticating, let hello = connections[slot].hello
         else { return }
-        connections[slot]!.hello = nil
+        connections[slot].hello = nil
         switch answer {
         case .refused(let notice):
             outputs.append(.note(.refused(hello.account, notice.code)))
@@ -22,10 +22,10 @@ extension RelayEngine {
         case .accepted(let account, let grant, let presented):
             admit(slot, hello, as: DeviceKey(account: account, device: hello.device), grant, presented, now: now)
         }
-        guard connections[slot]?.phase != .closing else { return }
+        guard phase(slot) != .closing else { return }
         outputs.append(.resumeReading(key))
-        let held = connections[slot]!.held
-        connections[slot]!.held = []
+        let held = connections[slot].held
+        connections[slot].held = []
         armConnection(slot)
         // What came early is taken up in its order (C-18).
         if !held.isEmpty { parse(held.rawBytes, on: slot, now: now) }
@@ -33,7 +33,7 @@ extension RelayEngine {
 
     /// Ends a connection for a fault of the peer's and tells it where that is possible (C-41).
     mutating func fail(_ slot: Int, _ error: LinkError, now: Instant) {
-        guard connections[slot]!.phase != .closing else { return }
+        guard connections[slot].phase != .closing else { return }
         counted.faults += 1
         outputs.append(.note(.faulted(error.code)))
         let spoken: [WireVersion] = error.code == .unsupportedVersion ? [.current] : []
@@ -44,19 +44,19 @@ extension RelayEngine {
 
     /// Ends a connection; its link waits to be resumed.
     mutating func end(_ slot: Int, afterFlush: Bool, now: Instant) {
-        guard connections[slot]!.phase != .closing else { return }
+        guard connections[slot].phase != .closing else { return }
         detach(slot, now: now)
-        connections[slot]!.phase = .closing
-        connections[slot]!.held = []
+        connections[slot].phase = .closing
+        connections[slot].held = []
         timers.cancel(.connection(slot))
         outputs.append(.close(key(slot), afterFlush: afterFlush))
         if !afterFlush { forget(slot) }
     }
 
     mutating func connectionDeadline(_ slot: Int, now: Instant) {
-        guard connections[slot] != nil else { return }
-        connections[slot]!.armedAt = nil
-        guard let due = connections[slot]!.deadline(configuration) else { return }
+        guard connections.isLive(slot) else { return }
+        connections[slot].armedAt = nil
+        guard let due = connections[slot].deadline(configuration) else { return }
         guard due.at <= now else { return armConnection(slot) }
         if due.code == .idleTimeout { return end(slot, afterFlush: false, now: now) }
         fail(slot, .peer(due.code), now: now)
@@ -64,34 +64,29 @@ extension RelayEngine {
 
     /// The timer is only ever moved to the earliest that was known; what has moved on is seen when it fires.
     mutating func armConnection(_ slot: Int) {
-        guard connections[slot] != nil, let due = connections[slot]!.deadline(configuration)?.at else { return }
-        if let armedAt = connections[slot]!.armedAt, armedAt <= due { return }
-        connections[slot]!.armedAt = due
+        guard connections.isLive(slot), let due = connections[slot].deadline(configuration)?.at else { return }
+        if let armedAt = connections[slot].armedAt, armedAt <= due { return }
+        connections[slot].armedAt = due
         timers.set(.connection(slot), at: due)
     }
 
     func slot(_ key: ConnectionKey) -> Int? {
         let slot = Int(key.slot)
-        guard slot < connections.count, connections[slot] != nil, connections[slot]!.generation == key.generation else {
-            return nil
-        }
-        return slot
+        return connections.isLive(slot) && connections[slot].generation == key.generation ? slot : nil
     }
 
-    /// The phase alone: `connections[slot]?.phase` copies the whole connection to look at one field of it.
     private func phase(_ slot: Int) -> RelayConnection.Phase? {
-        connections[slot] == nil ? nil : connections[slot]!.phase
+        connections.isLive(slot) ? connections[slot].phase : nil
     }
 
     func key(_ slot: Int) -> ConnectionKey {
-        ConnectionKey(slot: Int32(slot), generation: connections[slot]!.generation)
+        ConnectionKey(slot: Int32(slot), generation: connections[slot].generation)
     }
 
     mutating func forget(_ slot: Int) {
-        guard connections[slot] != nil else { return }
-        connections[slot] = nil
+        guard connections.isLive(slot) else { return }
+        connections.remove(slot)
         timers.cancel(.connection(slot))
-        freeConnections.append(slot)
         counted.connections -= 1
     }
 
@@ -99,14 +94,14 @@ extension RelayEngine {
 
     private mutating func hold(_ bytes: RawSpan, on slot: Int, now: Instant) {
         // What nobody has vouched for is bounded (C-9).
-        guard connections[slot]!.held.count + bytes.byteCount <= RelayConnection.maxHeldByteCount else {
+        guard connections[slot].held.count + bytes.byteCount <= RelayConnection.maxHeldByteCount else {
             return fail(slot, .peer(.protocolViolation), now: now)
         }
-        connections[slot]!.held.append(bytes: bytes)
+        connections[slot].held.append(bytes: bytes)
     }
 
     private mutating func parse(_ bytes: RawSpan, on slot: Int, now: Instant) {
-        let box = connections[slot]!.framer
+        let box = connections[slot].framer
         var consumed = 0
         var frames = 0
         while consumed < bytes.byteCount {
@@ -133,17 +128,17 @@ extension RelayEngine {
     /// A first frame that is not hello is refused by its header, before its body (Specs/hostile.md row 4); a frame that
     /// is not complete has a deadline (row 5; C-13; W-32).
     private mutating func checkPartial(_ slot: Int, hadFrames: Bool, now: Instant) {
-        let box = connections[slot]!.framer
-        if connections[slot]!.phase == .awaitingHello, !connections[slot]!.isPassingOver,
+        let box = connections[slot].framer
+        if connections[slot].phase == .awaitingHello, !connections[slot].isPassingOver,
             let header = box.framer.pendingHeader, header.type != .hello
         {
             return fail(slot, .peer(.expectedHello), now: now)
         }
-        let before = connections[slot]!.partialSince
+        let before = connections[slot].partialSince
         if box.framer.bufferedByteCount == 0 {
-            connections[slot]!.partialSince = nil
+            connections[slot].partialSince = nil
         } else if before == nil || hadFrames {
-            connections[slot]!.partialSince = now
+            connections[slot].partialSince = now
             if before == nil { armConnection(slot) }
         }
     }
@@ -156,7 +151,7 @@ extension RelayEngine {
             guard header.type == .hello else {
                 // Early frames of a link whose resume was refused: the client begins again with another hello. And
                 // datagrams may overtake the hello; what is not acknowledged comes again (C-13, C-34).
-                guard connections[slot]!.isPassingOver || connections[slot]!.carrier == .unreliable else {
+                guard connections[slot].isPassingOver || connections[slot].carrier == .unreliable else {
                     throw .peer(.expectedHello)
                 }
                 return .proceed
@@ -190,10 +185,10 @@ extension RelayEngine {
             say(.reject, drainNotice, on: slot, now: now)
             return
         }
-        connections[slot]!.phase = .authenticating
-        connections[slot]!.hello = hello
-        connections[slot]!.isPassingOver = false
-        connections[slot]!.partialSince = nil
+        connections[slot].phase = .authenticating
+        connections[slot].hello = hello
+        connections[slot].isPassingOver = false
+        connections[slot].partialSince = nil
         armConnection(slot)
         outputs.append(.pauseReading(key(slot)))  // C-9
         outputs.append(
@@ -213,39 +208,39 @@ extension RelayEngine {
         let link: Int
         if let point = hello.resume {
             guard let found = resumable(point, by: who, presented),
-                links[found]!.link.canAdopt(limits, features: features)
+                links[found].link.canAdopt(limits, features: features)
             else { return refuseResume(slot, who, now: now) }
             link = found
             // Fenced first: whose the link is must be settled before anybody is welcomed (W-47, C-32, C-38,
             // Specs/hostile.md row 22).
-            if let older = links[link]!.connection {
-                links[link]!.connection = nil
+            if let older = links[link].connection {
+                links[link].connection = nil
                 say(.goaway, Notice(code: .staleEpoch), on: older, now: now)
             }
-            links[link]!.epoch = Epoch(rawValue: links[link]!.epoch.rawValue &+ 1)
-            links[link]!.token = grant.digest
-            links[link]!.link.adopt(limits, features: features)
-            for handle in links[link]!.handles { rooms.setFeatures(features, handle) }
+            links[link].epoch = Epoch(rawValue: links[link].epoch.rawValue &+ 1)
+            links[link].token = grant.digest
+            links[link].link.adopt(limits, features: features)
+            for handle in links[link].handles { rooms.setFeatures(features, handle) }
             attach(link, to: slot, now: now)
-            links[link]!.link.confirm(point.positions, now: now)
-            resumed = links[link]!.link.positions
+            links[link].link.confirm(point.positions, now: now)
+            resumed = links[link].link.positions
             counted.resumes += 1
-            outputs.append(.note(.resumed(who, links[link]!.id, epoch: links[link]!.epoch)))
+            outputs.append(.note(.resumed(who, links[link].id, epoch: links[link].epoch)))
         } else {
             guard let made = makeLink(for: who, limits, features, grant.digest, now: now) else {
                 return say(.reject, Notice(code: .tooManyLinks), on: slot, now: now)
             }
             link = made
             attach(link, to: slot, now: now)
-            outputs.append(.note(.linked(who, links[link]!.id)))
+            outputs.append(.note(.linked(who, links[link].id)))
         }
         // Minors only add: a client that speaks later ones alone takes ours, one that speaks an earlier one gets that
         // (W-40, C-22).
         let spoken = hello.spokenVersions.filter { $0.major == WireVersion.current.major }.max() ?? .current
         let version = min(spoken, .current)
         let welcome = Welcome(
-            version: version, features: features, limits: limits, account: who.account, link: links[link]!.id,
-            resumeToken: grant.token, epoch: links[link]!.epoch, resumeLifetime: configuration.resumeLifetime,
+            version: version, features: features, limits: limits, account: who.account, link: links[link].id,
+            resumeToken: grant.token, epoch: links[link].epoch, resumeLifetime: configuration.resumeLifetime,
             heartbeatInterval: nil, resumed: resumed)
         enqueue(.welcome, welcome.encode(), on: slot, now: now)
         touch(link)
@@ -253,8 +248,8 @@ extension RelayEngine {
 
     // Whatever is wrong, the answer is the same (C-31, C-35).
     private func resumable(_ point: ResumePoint, by who: DeviceKey, _ presented: TokenDigest?) -> Int? {
-        guard let presented, let slot = linkOfID[point.link], let link = links[slot], link.who == who,
-            link.token == presented, link.link.canResume(from: point.positions)
+        guard let presented, let slot = linkOfID[point.link], links[slot].who == who,
+            links[slot].token == presented, links[slot].link.canResume(from: point.positions)
         else { return nil }
         return slot
     }
@@ -264,11 +259,11 @@ extension RelayEngine {
     private mutating func refuseResume(_ slot: Int, _ who: DeviceKey, now: Instant) {
         counted.resumesRefused += 1
         outputs.append(.note(.refused(who.account, .resumeRejected)))
-        connections[slot]!.resumeTries += 1
-        connections[slot]!.phase = .awaitingHello
-        connections[slot]!.isPassingOver = true
+        connections[slot].resumeTries += 1
+        connections[slot].phase = .awaitingHello
+        connections[slot].isPassingOver = true
         let notice = Notice(code: .resumeRejected)
-        guard connections[slot]!.carrier == .reliable, connections[slot]!.resumeTries < configuration.maxResumeTries
+        guard connections[slot].carrier == .reliable, connections[slot].resumeTries < configuration.maxResumeTries
         else {
             return say(.reject, notice, on: slot, now: now)
         }

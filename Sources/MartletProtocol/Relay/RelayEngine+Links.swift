@@ -9,7 +9,7 @@ extension RelayEngine {
         for who: DeviceKey, _ limits: Limits, _ features: Features, _ token: TokenDigest, now: Instant
     ) -> Int? {
         if let older = linkOfDevice[who] {
-            if let connection = links[older]!.connection {
+            if let connection = links[older].connection {
                 say(.goaway, Notice(code: .replaced), on: connection, now: now)
             }
             remove(older, now: now)
@@ -17,15 +17,14 @@ extension RelayEngine {
         guard counted.links < configuration.maxLinks else { return nil }
         generation &+= 1
         nextLinkID &+= 1
-        let slot = freeLinks.popLast() ?? links.count
-        if slot == links.count { links.append(nil) }
         let id = LinkID(rawValue: nextLinkID)
-        links[slot] = RelayLink(
-            key: LinkKey(slot: Int32(slot), generation: generation), id: id, who: who,
-            link: Link(
-                role: .relay, limits: limits, features: features, began: now,
-                firstSequence: configuration.firstSequence),
-            token: token)
+        let slot = links.insert(
+            RelayLink(
+                key: LinkKey(slot: Int32(links.nextSlot), generation: generation), id: id, who: who,
+                link: Link(
+                    role: .relay, limits: limits, features: features, began: now,
+                    firstSequence: configuration.firstSequence),
+                token: token))
         linkOfDevice[who] = slot
         linkOfID[id] = slot
         counted.links += 1
@@ -33,33 +32,34 @@ extension RelayEngine {
     }
 
     mutating func attach(_ link: Int, to connection: Int, now: Instant) {
-        if links[link]!.suspendedAt != nil { suspendedCount -= 1 }
-        links[link]!.suspendedAt = nil
-        links[link]!.connection = connection
-        links[link]!.link.attach(connections[connection]!.carrier, isEarly: false, now: now)
-        connections[connection]!.phase = .attached(link: link)
-        connections[connection]!.framer.framer.maxBodyByteCount = links[link]!.link.limits.maxBodyByteCount  // W-7
-        for handle in links[link]!.handles { rooms.setAway(false, handle) }
+        if links[link].suspendedAt != nil { suspendedCount -= 1 }
+        links[link].suspendedAt = nil
+        links[link].connection = connection
+        links[link].link.attach(connections[connection].carrier, isEarly: false, now: now)
+        connections[connection].phase = .attached(link: link)
+        connections[connection].framer.framer.maxBodyByteCount = links[link].link.limits.maxBodyByteCount  // W-7
+        for handle in links[link].handles { rooms.setAway(false, handle) }
     }
 
     /// The connection's link goes on without it for a while.
     mutating func detach(_ connection: Int, now: Instant) {
-        guard let slot = connections[connection]?.linkSlot, links[slot]?.connection == connection else { return }
-        links[slot]!.connection = nil
-        links[slot]!.link.detach()
-        links[slot]!.suspendedAt = now
+        guard let slot = connections[connection].linkSlot, links.isLive(slot), links[slot].connection == connection
+        else { return }
+        links[slot].connection = nil
+        links[slot].link.detach()
+        links[slot].suspendedAt = now
         suspendedCount += 1
-        suspended.append(Suspension(link: links[slot]!.key, since: now))
+        suspended.append(Suspension(link: links[slot].key, since: now))
         armLink(slot, now + configuration.resumeLifetime)
-        outputs.append(.note(.suspended(links[slot]!.who, links[slot]!.id)))
-        for handle in links[slot]!.handles { rooms.setAway(true, handle) }
+        outputs.append(.note(.suspended(links[slot].who, links[slot].id)))
+        for handle in links[slot].handles { rooms.setAway(true, handle) }
         boundSuspended(now: now)
     }
 
     /// A link is gone for good: its sessions leave their rooms.
     mutating func remove(_ slot: Int, now: Instant) {
-        guard let link = links[slot] else { return }
-        if let connection = link.connection { connections[connection]!.phase = .closing }
+        guard let link = links.find(slot) else { return }
+        if let connection = link.connection { connections[connection].phase = .closing }
         if link.suspendedAt != nil { suspendedCount -= 1 }
         for (session, membership) in zip(link.sessions.keys, link.sessions.values) {
             leave(membership, MemberKey(link: link.key, session: session))
@@ -67,8 +67,7 @@ extension RelayEngine {
         timers.cancel(.link(slot))
         linkOfDevice[link.who] = nil
         linkOfID[link.id] = nil
-        links[slot] = nil
-        freeLinks.append(slot)
+        links.remove(slot)
         counted.links -= 1
         outputs.append(.note(.ended(link.who, link.id)))
     }
@@ -86,13 +85,12 @@ extension RelayEngine {
     }
 
     private func isCurrent(_ suspension: Suspension) -> Bool {
-        slot(suspension.link).map { links[$0]!.suspendedAt == suspension.since } ?? false
+        slot(suspension.link).map { links[$0].suspendedAt == suspension.since } ?? false
     }
 
     func slot(_ key: LinkKey) -> Int? {
         let slot = Int(key.slot)
-        guard slot < links.count, links[slot] != nil, links[slot]!.key == key else { return nil }
-        return slot
+        return links.isLive(slot) && links[slot].key == key ? slot : nil
     }
 
     // MARK: Frames
@@ -100,7 +98,7 @@ extension RelayEngine {
     mutating func receive(
         _ header: FrameHeader, _ body: RawSpan, onLink slot: Int, now: Instant
     ) throws(LinkError) {
-        let reception = try links[slot]!.link.receive(header, body, inflater: &inflater, now: now)
+        let reception = try links[slot].link.receive(header, body, inflater: &inflater, now: now)
         touch(slot)
         switch reception {
         case .deliver(let session, let credit):
@@ -111,7 +109,7 @@ extension RelayEngine {
     }
 
     private mutating func drainArrivals(_ slot: Int, now: Instant) throws(LinkError) {
-        while links[slot] != nil, let arrival = try links[slot]!.link.nextArrival(now: now) {
+        while links.isLive(slot), let arrival = try links[slot].link.nextArrival(now: now) {
             switch arrival {
             case .event(let event):
                 handle(event, of: slot, now: now)
@@ -124,11 +122,11 @@ extension RelayEngine {
     private mutating func handle(_ event: LinkEvent, of slot: Int, now: Instant) {
         switch event {
         case .open(let session, let open):
-            let link = links[slot]!
+            let link = links[slot]
             if link.sessions.values.contains(where: { $0.room == open.room }) {
-                return links[slot]!.link.reset(session, code: .alreadyOpen)
+                return links[slot].link.reset(session, code: .alreadyOpen)
             }
-            links[slot]!.sessions[session] = RelayLink.Membership(
+            links[slot].sessions[session] = RelayLink.Membership(
                 room: open.room, isBulk: SessionPreset(open.kind).priority.isBulk)
             let member = MemberKey(link: link.key, session: session)
             rooms.join(
@@ -140,12 +138,12 @@ extension RelayEngine {
             setSuspended(false, session, cursor: cursor, of: slot)
         case .closed(let session, _), .reset(let session, _):
             guard let membership = takeMembership(session, of: slot) else { return }
-            leave(membership, MemberKey(link: links[slot]!.key, session: session))
+            leave(membership, MemberKey(link: links[slot].key, session: session))
         case .acknowledged(let session, let byteCount):
-            guard let place = links[slot]!.sessions.index(of: session) else { return }
-            if let handle = links[slot]!.sessions.values[place].handle { rooms.credit(handle, byteCount: byteCount) }
+            guard let place = links[slot].sessions.index(of: session) else { return }
+            if let handle = links[slot].sessions.values[place].handle { rooms.credit(handle, byteCount: byteCount) }
         case .goAway(let goAway):
-            if let connection = links[slot]!.connection { end(connection, afterFlush: true, now: now) }
+            if let connection = links[slot].connection { end(connection, afterFlush: true, now: now) }
             // Without a fault the device takes its leave; with one it will resume (C-42).
             if goAway.notice.code == .none { remove(slot, now: now) }
         case .opened, .pong:
@@ -155,8 +153,8 @@ extension RelayEngine {
 
     /// A session may ask to hold back before its room has let it in (S-9).
     private mutating func setSuspended(_ isSuspended: Bool, _ session: SessionID, cursor: UInt64?, of slot: Int) {
-        guard let membership = links[slot]!.sessions[session] else { return }
-        links[slot]!.sessions[session]?.isSuspended = isSuspended
+        guard let membership = links[slot].sessions[session] else { return }
+        links[slot].sessions[session]?.isSuspended = isSuspended
         if let handle = membership.handle { rooms.setSuspended(isSuspended, handle, cursor: cursor) }
     }
 
@@ -166,9 +164,9 @@ extension RelayEngine {
 
     /// A session's place in its room, given up: what it had sent ahead is dropped and its credit goes back.
     private mutating func takeMembership(_ session: SessionID, of slot: Int) -> RelayLink.Membership? {
-        guard let membership = links[slot]!.sessions.removeValue(forKey: session) else { return nil }
-        for frame in membership.held { links[slot]!.link.release(frame.creditByteCount, on: session) }
-        links[slot]!.heldByteCount -= membership.uncreditedByteCount
+        guard let membership = links[slot].sessions.removeValue(forKey: session) else { return nil }
+        for frame in membership.held { links[slot].link.release(frame.creditByteCount, on: session) }
+        links[slot].heldByteCount -= membership.uncreditedByteCount
         return membership
     }
 
@@ -177,23 +175,23 @@ extension RelayEngine {
         _ type: FrameType, _ body: RawSpan, on session: SessionID, _ credit: Int, of slot: Int, now: Instant
     ) throws(LinkError) {
         guard session != .control else { return try takeControl(type, body, credit, of: slot) }
-        guard let place = links[slot]!.sessions.index(of: session) else {
-            links[slot]!.link.release(credit, on: session)
+        guard let place = links[slot].sessions.index(of: session) else {
+            links[slot].link.release(credit, on: session)
             return
         }
-        guard let handle = links[slot]!.sessions.values[place].handle else {
+        guard let handle = links[slot].sessions.values[place].handle else {
             guard type != .transient else { return }
             return hold(OrderedFrame(type: type, body: [UInt8](copying: body), creditByteCount: credit), session, slot)
         }
         if type == .data { return try post(body, handle, session, credit, of: slot) }
-        links[slot]!.link.release(credit, on: session)
+        links[slot].link.release(credit, on: session)
         switch type {
         case .receipt:
             guard case .progress(let progress) = try Link.parse(Receipt.self, body) else { break }
             rooms.progressed(handle, progress)
         case .transient:
             let transient = try Link.parse(Transient.self, body)
-            if links[slot]!.transients.take(now: now) { rooms.whisper(handle, transient) }
+            if links[slot].transients.take(now: now) { rooms.whisper(handle, transient) }
         case .request:
             try ask(body, handle, session, of: slot, now: now)
         case .response:
@@ -225,7 +223,7 @@ extension RelayEngine {
             guard error.scope == .frame else { throw LinkError(error) }
             refusal = error.code
         }
-        links[slot]!.link.release(credit, on: session)
+        links[slot].link.release(credit, on: session)
         guard let counter = MessageView.counter(in: body) else { return drop(session, refusal, of: slot) }
         let receipt = Receipt.refused(Receipt.Refusal(counter: counter, code: refusal))
         send(.receipt, EncodedBody(receipt.encode()), on: session, of: slot)
@@ -237,7 +235,7 @@ extension RelayEngine {
         _ body: RawSpan, _ handle: MemberHandle, _ session: SessionID, of slot: Int, now: Instant
     ) throws(LinkError) {
         switch try ReceivedRequest(parsing: body) {
-        case .valid(let request) where links[slot]!.link.features.contains(.requests):
+        case .valid(let request) where links[slot].link.features.contains(.requests):
             rooms.request(handle, request, now: now)
         case .valid(let request):
             answer(Response(correlation: request.correlation, status: .unknownMethod), on: session, of: slot)
@@ -251,7 +249,7 @@ extension RelayEngine {
     private mutating func takeControl(
         _ type: FrameType, _ body: RawSpan, _ credit: Int, of slot: Int
     ) throws(LinkError) {
-        links[slot]!.link.release(credit, on: .control)
+        links[slot].link.release(credit, on: .control)
         guard type == .request else { return }
         // Who takes no answers is not answered for ever.
         guard hasRoom(slot) else { throw .peer(.slowConsumer) }
@@ -266,65 +264,65 @@ extension RelayEngine {
     /// (S-5, R-15).
     private mutating func hold(_ frame: OrderedFrame, _ session: SessionID, _ slot: Int) {
         let uncredited = frame.creditByteCount == 0 ? frame.body.count : 0
-        guard links[slot]!.sessions[session]!.held.count < RelayLink.maxHeldFrames,
-            links[slot]!.heldByteCount + uncredited <= RelayLink.maxHeldByteCount
+        guard links[slot].sessions[session]!.held.count < RelayLink.maxHeldFrames,
+            links[slot].heldByteCount + uncredited <= RelayLink.maxHeldByteCount
         else {
-            links[slot]!.link.release(frame.creditByteCount, on: session)
+            links[slot].link.release(frame.creditByteCount, on: session)
             return drop(session, .serverBusy, of: slot)
         }
-        links[slot]!.heldByteCount += uncredited
-        links[slot]!.sessions[session]!.held.append(frame)
+        links[slot].heldByteCount += uncredited
+        links[slot].sessions[session]!.held.append(frame)
     }
 
     private mutating func drop(_ session: SessionID, _ code: ErrorCode, of slot: Int) {
-        links[slot]!.link.reset(session, code: code)
+        links[slot].link.reset(session, code: code)
         guard let membership = takeMembership(session, of: slot) else { return }
-        leave(membership, MemberKey(link: links[slot]!.key, session: session))
+        leave(membership, MemberKey(link: links[slot].key, session: session))
     }
 
     // MARK: What waits for a device
 
     /// Queues a room's frame; a session that lets too much pile up begins again from its cursor.
     private mutating func send(_ type: FrameType, _ body: EncodedBody, on session: SessionID, of slot: Int) {
-        guard hasRoom(slot), links[slot]!.link.send(type, body, on: session) != .full else {
+        guard hasRoom(slot), links[slot].link.send(type, body, on: session) != .full else {
             return drop(session, .slowConsumer, of: slot)
         }
-        links[slot]!.queued.others += body.byteCount + body.fragmentCount * RelayLink.entryByteCount
+        links[slot].queued.others += body.byteCount + body.fragmentCount * RelayLink.entryByteCount
     }
 
     /// Queues a room's messages; when enough of them wait, the rooms hold theirs back.
     private mutating func deliver(_ entries: ArraySlice<LogEntry>, on session: SessionID, of slot: Int) {
-        guard links[slot]!.link.send(entries, on: session) != .full else {
+        guard links[slot].link.send(entries, on: session) != .full else {
             return drop(session, .slowConsumer, of: slot)
         }
-        guard let place = links[slot]!.sessions.index(of: session) else { return }
-        let isBulk = links[slot]!.sessions.values[place].isBulk
-        links[slot]!.noteQueued(entries, isBulk: isBulk)
-        guard links[slot]!.isHolding(bulk: isBulk) else { return }
-        for session in links[slot]!.sessions.keys {
-            guard let membership = links[slot]!.sessions[session], let handle = membership.handle,
+        guard let place = links[slot].sessions.index(of: session) else { return }
+        let isBulk = links[slot].sessions.values[place].isBulk
+        links[slot].noteQueued(entries, isBulk: isBulk)
+        guard links[slot].isHolding(bulk: isBulk) else { return }
+        for session in links[slot].sessions.keys {
+            guard let membership = links[slot].sessions[session], let handle = membership.handle,
                 !membership.isHeldBack, membership.isBulk == isBulk
             else { continue }
-            links[slot]!.noteHeldBack(session)
+            links[slot].noteHeldBack(session)
             rooms.setHeldBack(true, handle)
         }
     }
 
     private mutating func hasRoom(_ slot: Int) -> Bool {
-        if !links[slot]!.hasRoom { countQueued(slot) }
-        return links[slot]!.hasRoom
+        if !links[slot].hasRoom { countQueued(slot) }
+        return links[slot].hasRoom
     }
 
     private mutating func countQueued(_ slot: Int) {
-        links[slot]!.queued = links[slot]!.link.queued(perFrame: RelayLink.entryByteCount)
+        links[slot].queued = links[slot].link.queued(perFrame: RelayLink.entryByteCount)
     }
 
     /// Lets one session's messages flow again when there is room; the next follows when it is known what that took.
     private mutating func releaseHeldBack(_ slot: Int) {
-        if links[slot]!.queued.byteCount > RelayLink.holdingByteCount / 2 { countQueued(slot) }
-        while let session = links[slot]!.popHeldBack() {
-            guard let membership = links[slot]!.sessions[session], let handle = membership.handle else { continue }
-            links[slot]!.sessions[session]?.isHeldBack = false
+        if links[slot].queued.byteCount > RelayLink.holdingByteCount / 2 { countQueued(slot) }
+        while let session = links[slot].popHeldBack() {
+            guard let membership = links[slot].sessions[session], let handle = membership.handle else { continue }
+            links[slot].sessions[session]?.isHeldBack = false
             rooms.setHeldBack(false, handle)
             // Its effects come first, and then this link's turn again.
             return touch(slot)
@@ -344,18 +342,18 @@ extension RelayEngine {
         case .sendTransient(let key, let body):
             guard let slot = slot(key.link) else { return }
             touch(slot)
-            links[slot]!.link.sendTransient(body, on: key.session)
+            links[slot].link.sendTransient(body, on: key.session)
         case .release(let key, let byteCount):
             guard let slot = slot(key.link) else { return }
             touch(slot)
-            links[slot]!.link.release(byteCount, on: key.session)
+            links[slot].link.release(byteCount, on: key.session)
         case .opened(let key, let handle, let opened):
             admit(key, handle, opened, now: now)
         case .reset(let key, let code):
             guard let slot = slot(key.link) else { return }
             touch(slot)
             _ = takeMembership(key.session, of: slot)
-            links[slot]!.link.reset(key.session, code: code)
+            links[slot].link.reset(key.session, code: code)
         case .load(let room): outputs.append(.load(room))
         case .append(let room, let entries): outputs.append(.append(room, entries))
         case .read(let room, let handle, let range): outputs.append(.read(room, handle, range))
@@ -368,13 +366,13 @@ extension RelayEngine {
     private mutating func deliver(_ entries: ArraySlice<LogEntry>, to key: MemberKey) {
         guard let slot = slot(key.link) else { return }
         touch(slot)
-        let limit = links[slot]!.link.limits.maxMessageByteCount
+        let limit = links[slot].link.limits.maxMessageByteCount
         var rest = entries
-        while let index = rest.firstIndex(where: { $0.body.byteCount > limit }) {
+        while let index = rest.indices.first(where: { rest[$0].body.byteCount > limit }) {
             deliver(rest[..<index], on: key.session, of: slot)
             let gap = Gap(offsets: rest[index].offset...rest[index].offset)
             send(.gap, EncodedBody(gap.encode()), on: key.session, of: slot)
-            if let handle = links[slot]!.sessions[key.session]?.handle {
+            if let handle = links[slot].sessions[key.session]?.handle {
                 rooms.credit(handle, byteCount: rest[index].body.byteCount)
             }
             rest = rest[(index + 1)...]
@@ -383,22 +381,22 @@ extension RelayEngine {
     }
 
     private mutating func admit(_ key: MemberKey, _ handle: MemberHandle, _ opened: Opened, now: Instant) {
-        guard let slot = slot(key.link), let place = links[slot]!.sessions.index(of: key.session) else {
+        guard let slot = slot(key.link), let place = links[slot].sessions.index(of: key.session) else {
             return rooms.leave(handle)
         }
         touch(slot)
-        links[slot]!.link.accept(key.session, opened)
-        links[slot]!.sessions.values[place].handle = handle
-        if links[slot]!.sessions.values[place].isSuspended { rooms.setSuspended(true, handle) }
-        links[slot]!.noteHeldBack(key.session)
-        let held = links[slot]!.sessions.values[place].held
-        links[slot]!.heldByteCount -= links[slot]!.sessions.values[place].uncreditedByteCount
-        links[slot]!.sessions.values[place].held = []
+        links[slot].link.accept(key.session, opened)
+        links[slot].sessions.values[place].handle = handle
+        if links[slot].sessions.values[place].isSuspended { rooms.setSuspended(true, handle) }
+        links[slot].noteHeldBack(key.session)
+        let held = links[slot].sessions.values[place].held
+        links[slot].heldByteCount -= links[slot].sessions.values[place].uncreditedByteCount
+        links[slot].sessions.values[place].held = []
         for frame in held {
             do throws(LinkError) {
                 try deliver(frame.type, frame.body.rawBytes, on: key.session, frame.creditByteCount, of: slot, now: now)
             } catch {
-                if let connection = links[slot]!.connection { fail(connection, error, now: now) }
+                if let connection = links[slot].connection { fail(connection, error, now: now) }
                 return
             }
         }
@@ -407,9 +405,8 @@ extension RelayEngine {
     // MARK: Turns and time
 
     mutating func touch(_ slot: Int) {
-        // Not `links[slot]?.isTouched`: optional chaining copies the whole link to look at one field of it.
-        guard links[slot] != nil, !links[slot]!.isTouched else { return }
-        links[slot]!.isTouched = true
+        guard links.isLive(slot), !links[slot].isTouched else { return }
+        links[slot].isTouched = true
         touched.append(slot)
     }
 
@@ -417,11 +414,11 @@ extension RelayEngine {
         let slots = touched
         touched = []
         // Whoever was sent something goes before whoever sent it and waits for an acknowledgement only.
-        for slot in slots.reversed() where links[slot] != nil {
-            links[slot]!.isTouched = false
+        for slot in slots.reversed() where links.isLive(slot) {
+            links[slot].isTouched = false
             releaseHeldBack(slot)
-            guard let connection = links[slot]!.connection else { continue }
-            let outlook = links[slot]!.outlook(now: now)
+            guard let connection = links[slot].connection else { continue }
+            let outlook = links[slot].outlook(now: now)
             armLink(slot, outlook.deadline)
             if outlook.hasOutput { askToTransmit(connection, now: now) }
         }
@@ -429,22 +426,22 @@ extension RelayEngine {
 
     /// A suspended link's timer ends its life; any other's is the link's own, and mostly set already.
     mutating func armLink(_ slot: Int, _ deadline: Instant?) {
-        guard links[slot]!.armedAt != deadline else { return }
-        links[slot]!.armedAt = deadline
+        guard links[slot].armedAt != deadline else { return }
+        links[slot].armedAt = deadline
         timers.set(.link(slot), at: deadline)
     }
 
     mutating func linkDeadline(_ slot: Int, now: Instant) {
-        guard links[slot] != nil else { return }
-        links[slot]!.armedAt = nil
-        if let since = links[slot]!.suspendedAt {
+        guard links.isLive(slot) else { return }
+        links[slot].armedAt = nil
+        if let since = links[slot].suspendedAt {
             guard since + configuration.resumeLifetime <= now else {
                 return armLink(slot, since + configuration.resumeLifetime)
             }
             return remove(slot, now: now)
         }
-        guard let connection = links[slot]!.connection else { return }
-        switch links[slot]!.link.deadlinePassed(now: now) {
+        guard let connection = links[slot].connection else { return }
+        switch links[slot].link.deadlinePassed(now: now) {
         case .proceed, .overdue: touch(slot)
         case .replaceConnection: end(connection, afterFlush: false, now: now)
         case .ackTimeout: fail(connection, .peer(.ackTimeout), now: now)

@@ -23,10 +23,8 @@ public struct RelayEngine: ~Copyable {
         var since: Instant
     }
 
-    var connections: [RelayConnection?] = []
-    var freeConnections: [Int] = []
-    var links: [RelayLink?] = []
-    var freeLinks: [Int] = []
+    var connections = SlotTable<RelayConnection>()
+    var links = SlotTable<RelayLink>()
     var generation: UInt32 = 0
     var linkOfDevice: [DeviceKey: Int] = [:]
     var linkOfID: [LinkID: Int] = [:]
@@ -56,9 +54,7 @@ public struct RelayEngine: ~Copyable {
     public mutating func accepted(_ carrier: Carrier, now: Instant) -> ConnectionKey? {
         guard counted.connections < configuration.maxConnections else { return nil }
         generation &+= 1
-        let slot = freeConnections.popLast() ?? connections.count
-        if slot == connections.count { connections.append(nil) }
-        connections[slot] = RelayConnection(generation: generation, carrier: carrier, now: now)
+        let slot = connections.insert(RelayConnection(generation: generation, carrier: carrier, now: now))
         counted.connections += 1
         counted.connectionsAccepted += 1
         armConnection(slot)
@@ -74,8 +70,8 @@ public struct RelayEngine: ~Copyable {
 
     /// The peer will send no more; a frame that is not whole is not delivered (Specs/hostile.md row 8).
     public mutating func endOfStream(_ key: ConnectionKey, now: Instant) {
-        guard let slot = slot(key), connections[slot]!.phase != .closing else { return }
-        do { try connections[slot]!.framer.framer.finish() } catch { return fail(slot, LinkError(error), now: now) }
+        guard let slot = slot(key), connections[slot].phase != .closing else { return }
+        do { try connections[slot].framer.framer.finish() } catch { return fail(slot, LinkError(error), now: now) }
         end(slot, afterFlush: true, now: now)
     }
 
@@ -83,12 +79,12 @@ public struct RelayEngine: ~Copyable {
     public mutating func transmit(on key: ConnectionKey, into out: inout OutputRawSpan, now: Instant) {
         guard let slot = slot(key) else { return }
         // The peer took what it was given before; for what is left now its time begins again (C-61).
-        connections[slot]!.transmitAskedAt = now
-        guard connections[slot]!.outbox.write(into: &out) else { return armConnection(slot) }
-        guard let link = connections[slot]!.linkSlot else { return connections[slot]!.transmitAskedAt = nil }
-        links[link]!.link.transmit(into: &out, now: now)
-        let outlook = links[link]!.outlook(now: now)
-        if !outlook.hasOutput { connections[slot]!.transmitAskedAt = nil }
+        connections[slot].transmitAskedAt = now
+        guard connections[slot].outbox.write(into: &out) else { return armConnection(slot) }
+        guard let link = connections[slot].linkSlot else { return connections[slot].transmitAskedAt = nil }
+        links[link].link.transmit(into: &out, now: now)
+        let outlook = links[link].outlook(now: now)
+        if !outlook.hasOutput { connections[slot].transmitAskedAt = nil }
         armConnection(slot)
         armLink(link, outlook.deadline)
     }
@@ -146,8 +142,8 @@ public struct RelayEngine: ~Copyable {
 
     /// Ends every connection and link of an account, whose credential no longer holds (C-28, Specs/hostile.md row 24).
     public mutating func revoke(_ account: AccountName, now: Instant) {
-        for slot in links.indices where links[slot]?.who.account == account {
-            if let connection = links[slot]!.connection {
+        for slot in links.slots where links.isLive(slot) && links[slot].who.account == account {
+            if let connection = links[slot].connection {
                 say(.goaway, Notice(code: .revoked), on: connection, now: now)
             }
             remove(slot, now: now)
@@ -158,7 +154,7 @@ public struct RelayEngine: ~Copyable {
     public mutating func drain(retryAfter: Duration?, redirect: String? = nil, now: Instant) {
         let notice = Notice(code: .draining, retryAfter: retryAfter, redirect: redirect)
         drainNotice = notice
-        for slot in connections.indices where connections[slot] != nil && connections[slot]!.phase != .closing {
+        for slot in connections.slots where connections.isLive(slot) && connections[slot].phase != .closing {
             say(.goaway, notice, on: slot, now: now)
         }
     }
@@ -194,8 +190,8 @@ public struct RelayEngine: ~Copyable {
     mutating func say(_ type: FrameType, _ notice: Notice, on slot: Int, now: Instant) {
         for words in [notice, notice.withoutReason, Notice(code: notice.code)] {
             let body = type == .reject ? Reject(words).encode() : GoAway(words).encode()
-            let byteCount = connections[slot]!.sentByteCount + FrameHeader.byteCount + body.count
-            guard connections[slot]!.linkSlot != nil || byteCount <= 3 * connections[slot]!.receivedByteCount else {
+            let byteCount = connections[slot].sentByteCount + FrameHeader.byteCount + body.count
+            guard connections[slot].linkSlot != nil || byteCount <= 3 * connections[slot].receivedByteCount else {
                 continue
             }
             enqueue(type, body, on: slot, now: now)
@@ -206,14 +202,14 @@ public struct RelayEngine: ~Copyable {
 
     /// Appends a handshake frame to the connection's outbox.
     mutating func enqueue(_ type: FrameType, _ body: [UInt8], on slot: Int, now: Instant) {
-        connections[slot]!.sentByteCount += connections[slot]!.outbox.append(type, body)
+        connections[slot].sentByteCount += connections[slot].outbox.append(type, body)
         askToTransmit(slot, now: now)
     }
 
     mutating func askToTransmit(_ slot: Int, now: Instant) {
-        guard connections[slot]!.transmitAskedAt == nil else { return }
-        connections[slot]!.transmitAskedAt = now
-        if connections[slot]!.linkSlot != nil { armConnection(slot) }
+        guard connections[slot].transmitAskedAt == nil else { return }
+        connections[slot].transmitAskedAt = now
+        if connections[slot].linkSlot != nil { armConnection(slot) }
         outputs.append(.transmit(key(slot)))
     }
 }

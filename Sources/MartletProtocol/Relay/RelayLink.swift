@@ -60,7 +60,7 @@ struct RelayLink: Sendable {
 
     /// When the link wants to be called, and whether it has something to send now.
     ///
-    /// Mutating although it changes nothing: to read through an optional in an array copies the whole link first.
+    /// Mutating although it changes nothing: a link that is only read is copied out of the table first.
     mutating func outlook(now: Instant) -> (deadline: Instant?, hasOutput: Bool) {
         (link.deadline, link.hasOutput(now: now))
     }
@@ -76,8 +76,10 @@ struct RelayLink: Sendable {
     }
 
     mutating func noteQueued(_ messages: ArraySlice<LogEntry>, isBulk: Bool) {
-        let byteCount = messages.reduce(0) {
-            $0 + $1.body.byteCount + $1.body.fragmentCount * RelayLink.entryByteCount
+        var byteCount = 0
+        for index in messages.indices {
+            byteCount += messages[index].body.byteCount
+            byteCount += messages[index].body.fragmentCount * RelayLink.entryByteCount
         }
         if isBulk { queued.bulk += byteCount } else { queued.talk += byteCount }
     }

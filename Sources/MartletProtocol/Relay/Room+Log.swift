@@ -32,7 +32,7 @@ extension Room {
             if !draft.takes(body, from: mark, at: acceptedAt) {
                 take(&draft)
                 draft.begin(
-                    room: index, mark: mark, sender: members[slot]!.who, acceptedAt: acceptedAt, firstOffset: head)
+                    room: index, mark: mark, sender: members[slot].who, acceptedAt: acceptedAt, firstOffset: head)
             }
             pendingByteCount += draft.append(body, counter: counter)
             unconfirmed.append(
@@ -62,11 +62,12 @@ extension Room {
         let slots = unfinished
         unfinished.removeAll(keepingCapacity: true)
         for slot in slots {
-            members[slot]?.isUnfinished = false
+            guard members.isLive(slot) else { continue }
+            members[slot].isUnfinished = false
             pump(slot, into: &effects)
         }
         if !news.isEmpty {
-            for slot in members.indices where members[slot] != nil { pump(slot, into: &effects) }
+            for slot in members.slots where members.isLive(slot) { pump(slot, into: &effects) }
             news = []
             tail.trim(durable: durable)
         }
@@ -75,14 +76,14 @@ extension Room {
             storing = unstored
             unstored = []
         }
-        for slot in posters {
-            var runs = (members[slot]?.accepted ?? [])[...]
+        for slot in posters where members.isLive(slot) {
+            var runs = members[slot].accepted[...]
             while !runs.isEmpty {
                 let accepted = Accepted(runs: Array(runs.prefix(Accepted.maxRunCount)))
                 send(.accepted, EncodedBody(accepted.encode()), to: slot, into: &effects)
                 runs = runs.dropFirst(Accepted.maxRunCount)
             }
-            members[slot]?.accepted.removeAll(keepingCapacity: true)
+            members[slot].accepted.removeAll(keepingCapacity: true)
         }
         posters.removeAll(keepingCapacity: true)
     }
@@ -129,22 +130,23 @@ extension Room {
         _ handle: MemberHandle, _ entries: [LogEntry]?, first: UInt64, into effects: inout Deque<RoomEffect>
     ) {
         guard let slot = slot(handle) else { return }
-        members[slot]?.isReading = false
+        members[slot].isReading = false
         guard let entries else {
             effects.append(.reset(handle.key, .storeUnavailable))
             return leave(handle, into: &effects)
         }
         self.first = max(self.first, first)
         // What comes while the member holds back is read again when it goes on.
-        guard members[slot]?.isSuspended == false else { return }
-        for index in entries.indices where entries[index].offset > members[slot]!.cursor {
+        guard !members[slot].isSuspended else { return }
+        for index in entries.indices where entries[index].offset > members[slot].cursor {
             skipGap(slot, to: entries[index].offset, into: &effects)
-            members[slot]!.cursor = entries[index].offset
-            guard !members[slot]!.isSparedOf(entries[index]) else { continue }
-            members[slot]!.credit -= entries[index].body.byteCount
-            effects.append(.deliver(members[slot]!.key, entries[index...index]))
+            members[slot].cursor = entries[index].offset
+            guard !members[slot].isSparedOf(entries[index]) else { continue }
+            members[slot].credit -= entries[index].body.byteCount
+            effects.append(.deliver(members[slot].key, entries[index...index]))
         }
-        if entries.isEmpty, let cursor = members[slot]?.cursor, cursor < durable, cursor + 1 < tail.first {
+        let cursor = members[slot].cursor
+        if entries.isEmpty, cursor < durable, cursor + 1 < tail.first {
             skipGap(slot, to: tail.first, into: &effects)
         }
         pump(slot, into: &effects)
@@ -152,28 +154,27 @@ extension Room {
 
     /// A member's session has sent this much on: it may be given more.
     mutating func credit(_ handle: MemberHandle, byteCount: Int, into effects: inout Deque<RoomEffect>) {
-        guard let slot = slot(handle), let credit = members[slot]?.credit else { return }
-        members[slot]?.credit = min(credit + byteCount, RoomMember.creditByteCount)
+        guard let slot = slot(handle) else { return }
+        members[slot].credit = min(members[slot].credit + byteCount, RoomMember.creditByteCount)
         pump(slot, into: &effects)
     }
 
     /// Moves a member's cursor, when it asks to go on from elsewhere.
     mutating func seek(_ handle: MemberHandle, to cursor: UInt64?) {
-        guard let slot = slot(handle), let cursor, let current = members[slot]?.cursor else { return }
-        members[slot]?.cursor = max(current, min(cursor, durable))
+        guard let slot = slot(handle), let cursor else { return }
+        members[slot].cursor = max(members[slot].cursor, min(cursor, durable))
     }
 
     /// Hands a member what it lacks, as far as its credit goes.
     mutating func pump(_ slot: Int, into effects: inout Deque<RoomEffect>) {
-        // Not `members[slot]?.cursor`: optional chaining copies the whole member to look at one field of it.
-        guard members[slot] != nil, !members[slot]!.isUnfinished else { return }
+        guard members.isLive(slot), !members[slot].isUnfinished else { return }
         var room = Room.pumpByteCount
-        while members[slot]!.mayReceive, members[slot]!.cursor < durable {
+        while members[slot].mayReceive, members[slot].cursor < durable {
             guard room > 0 else {
-                members[slot]!.isUnfinished = true
+                members[slot].isUnfinished = true
                 return unfinished.append(slot)
             }
-            let wanted = members[slot]!.cursor + 1
+            let wanted = members[slot].cursor + 1
             if let first = news.first, first.offset <= wanted {
                 // Members that are up to date share the batch as it went to the store.
                 deliver(news.dropFirst(Int(wanted - first.offset)), to: slot, &room, into: &effects)
@@ -182,8 +183,8 @@ extension Room {
             } else if wanted < first {
                 skipGap(slot, to: first, into: &effects)
             } else {
-                members[slot]!.isReading = true
-                let handle = MemberHandle(room: index, slot: Int32(slot), key: members[slot]!.key)
+                members[slot].isReading = true
+                let handle = MemberHandle(room: index, slot: Int32(slot), key: members[slot].key)
                 let range = ReadRange(from: wanted, maxCount: Room.readCount, maxByteCount: Room.readByteCount)
                 return effects.append(.read(name, handle, range))
             }
@@ -195,23 +196,24 @@ extension Room {
         _ entries: ArraySlice<LogEntry>, to slot: Int, _ room: inout Int, into effects: inout Deque<RoomEffect>
     ) {
         var start = entries.startIndex
-        while start < entries.endIndex, members[slot]!.isSparedOf(entries[start]) { start += 1 }
+        while start < entries.endIndex, members[slot].isSparedOf(entries[start]) { start += 1 }
         var end = start
-        var credit = members[slot]!.credit
-        while end < entries.endIndex, credit > 0, room > 0, !members[slot]!.isSparedOf(entries[end]) {
+        var credit = members[slot].credit
+        while end < entries.endIndex, credit > 0, room > 0, !members[slot].isSparedOf(entries[end]) {
             credit -= entries[end].body.byteCount
             room -= entries[end].body.byteCount
             end += 1
         }
-        members[slot]!.credit = credit
+        members[slot].credit = credit
         guard end > entries.startIndex else { return }
-        members[slot]!.cursor = entries[end - 1].offset
-        if end > start { effects.append(.deliver(members[slot]!.key, entries[start..<end])) }
+        members[slot].cursor = entries[end - 1].offset
+        if end > start { effects.append(.deliver(members[slot].key, entries[start..<end])) }
     }
 
     private mutating func skipGap(_ slot: Int, to offset: UInt64, into effects: inout Deque<RoomEffect>) {
-        guard let cursor = members[slot]?.cursor, cursor + 1 < offset else { return }
-        members[slot]?.cursor = offset - 1
+        let cursor = members[slot].cursor
+        guard cursor + 1 < offset else { return }
+        members[slot].cursor = offset - 1
         send(.gap, EncodedBody(Gap(offsets: cursor + 1...offset - 1).encode()), to: slot, into: &effects)
     }
 
@@ -235,8 +237,8 @@ extension Room {
     }
 
     private mutating func noteAccepted(_ slot: Int, _ counter: UInt64, at offset: UInt64) {
-        guard members[slot] != nil else { return }
-        if members[slot]!.accepted.isEmpty { posters.append(slot) }
-        members[slot]!.noteAccepted(counter, at: offset)
+        guard members.isLive(slot) else { return }
+        if members[slot].accepted.isEmpty { posters.append(slot) }
+        members[slot].noteAccepted(counter, at: offset)
     }
 }

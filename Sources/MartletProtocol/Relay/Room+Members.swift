@@ -20,8 +20,8 @@ extension Room {
     /// A member has taken or read everything up to an offset: those who wrote it since the last time are told (R-34,
     ///
     mutating func progressed(_ handle: MemberHandle, _ told: Receipt.Progress, into effects: inout Deque<RoomEffect>) {
-        guard let slot = slot(handle), let who = members[slot]?.who else { return }
-        guard members[slot]?.features.contains(.receipts) == true else { return }  // C-23
+        guard let slot = slot(handle), members[slot].features.contains(.receipts) else { return }  // C-23
+        let who = members[slot].who
         let upTo = min(told.upTo, durable)
         guard progress[who.account] != nil || progress.count < Room.maxMarkedAccounts else { return }
         var mine = progress[who.account] ?? Progress()
@@ -38,8 +38,8 @@ extension Room {
         guard !authors.isEmpty else { return }
         let stamped = Receipt.Progress(told.mark, upTo: upTo, sender: who.account, device: who.device)
         let body = EncodedBody(Receipt.progress(stamped).encode())
-        for (slot, member) in members.enumerated() {
-            guard let member, authors.contains(member.who), member.features.contains(.receipts) else { continue }
+        for slot in members.slots where members.isLive(slot) {
+            guard authors.contains(members[slot].who), members[slot].features.contains(.receipts) else { continue }
             send(.receipt, body, to: slot, into: &effects)
         }
     }
@@ -47,7 +47,7 @@ extension Room {
     /// A member that comes back learns how far the others are: marks are cumulative, so one each is enough, and of many
     /// accounts those that are furthest.
     mutating func sendProgress(to slot: Int, into effects: inout Deque<RoomEffect>) {
-        guard memberCount <= Room.maxPresenceMembers, members[slot]?.features.contains(.receipts) == true else {
+        guard memberCount <= Room.maxPresenceMembers, members[slot].features.contains(.receipts) else {
             return
         }
         let furthest = progress.sorted { ($1.value.delivered, $0.key.text) < ($0.value.delivered, $1.key.text) }
@@ -63,19 +63,18 @@ extension Room {
 
     /// Passes typing and the like on to whoever is there; presence is the relay's own to say.
     mutating func whisper(_ handle: MemberHandle, _ transient: Transient, into effects: inout Deque<RoomEffect>) {
-        guard let slot = slot(handle), let who = members[slot]?.who else { return }
+        guard let slot = slot(handle) else { return }
         let feature: Features
         switch transient.content {
         case .presence: return
         case .typing: feature = .presence
         case .message: feature = []
         }
-        guard members[slot]?.features.isSuperset(of: feature) == true else { return }  // C-23
-        let body = EncodedBody(Transient(transient.content, sender: who.account).encode())
-        for (other, member) in members.enumerated() where other != slot {
-            guard let member, !member.isAway, !member.isSuspended, member.features.isSuperset(of: feature) else {
-                continue
-            }
+        guard members[slot].features.isSuperset(of: feature) else { return }  // C-23
+        let body = EncodedBody(Transient(transient.content, sender: members[slot].who.account).encode())
+        for other in members.slots where other != slot && members.isLive(other) {
+            let member = members[other]
+            guard !member.isAway, !member.isSuspended, member.features.isSuperset(of: feature) else { continue }
             effects.append(.sendTransient(member.key, body))
         }
     }
@@ -86,16 +85,17 @@ extension Room {
     mutating func request(
         _ handle: MemberHandle, _ request: Request, now: Instant, into effects: inout Deque<RoomEffect>
     ) {
-        guard let slot = slot(handle), let member = members[slot] else { return }
+        guard let slot = slot(handle) else { return }
+        let member = members[slot]
         guard member.asked.count < Room.maxRequestsPerMember else {
             return answer(slot, request.correlation, .tooManyRequests, into: &effects)
         }
         var recipient: (slot: Int, handle: MemberHandle)?
         if let name = request.recipient {
-            guard let found = reachableSlot(of: name, from: slot), let key = members[found]?.key else {
+            guard let found = reachableSlot(of: name, from: slot) else {
                 return answer(slot, request.correlation, .noRecipient, into: &effects)
             }
-            recipient = (found, MemberHandle(room: index, slot: Int32(found), key: key))
+            recipient = (found, MemberHandle(room: index, slot: Int32(found), key: members[found].key))
         }
         let correlation = nextCorrelation
         nextCorrelation += 1
@@ -103,12 +103,12 @@ extension Room {
         requests[correlation] = RoutedRequest(
             from: handle, to: recipient?.handle, correlation: request.correlation)
         requestTimers.set(correlation, at: now + deadline)
-        members[slot]?.asked.append(correlation)
+        members[slot].asked.append(correlation)
         let routed = Request(
             correlation: correlation, method: request.method, deadline: deadline, recipient: request.recipient,
             sender: member.who.account, content: request.content)
         guard let recipient else { return effects.append(.request(name, handle, routed)) }
-        members[recipient.slot]?.answeringCount += 1
+        members[recipient.slot].answeringCount += 1
         send(.request, EncodedBody(routed.encode()), to: recipient.slot, into: &effects)
     }
 
@@ -125,8 +125,8 @@ extension Room {
 
     /// The requester no longer wants an answer (S-56).
     mutating func cancel(_ handle: MemberHandle, _ correlation: UInt64, into effects: inout Deque<RoomEffect>) {
-        guard let slot = slot(handle), let asked = members[slot]?.asked,
-            let number = asked.first(where: { requests[$0]?.correlation == correlation })
+        guard let slot = slot(handle),
+            let number = members[slot].asked.first(where: { requests[$0]?.correlation == correlation })
         else { return }
         withdraw(number, into: &effects)
     }
@@ -140,7 +140,8 @@ extension Room {
 
     /// A member leaves: what it asked is withdrawn, what it was asked is answered for it.
     mutating func cancelRequests(of handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
-        guard let slot = slot(handle), let member = members[slot] else { return }
+        guard let slot = slot(handle) else { return }
+        let member = members[slot]
         for number in member.asked { withdraw(number, into: &effects) }
         guard member.answeringCount > 0 else { return }
         // In the order in which they came: effects must not depend on how a table hashes.
@@ -163,8 +164,8 @@ extension Room {
     private mutating func finish(_ number: UInt64) -> RoutedRequest? {
         guard let routed = requests.removeValue(forKey: number) else { return nil }
         requestTimers.cancel(number)
-        if let slot = slot(routed.from) { members[slot]?.asked.removeAll { $0 == number } }
-        if let recipient = routed.to, let slot = slot(recipient) { members[slot]?.answeringCount -= 1 }
+        if let slot = slot(routed.from) { members[slot].asked.removeAll { $0 == number } }
+        if let recipient = routed.to, let slot = slot(recipient) { members[slot].answeringCount -= 1 }
         return routed
     }
 
@@ -178,7 +179,8 @@ extension Room {
     /// The account's member that came last and can be asked now.
     private func reachableSlot(of account: AccountName, from slot: Int) -> Int? {
         slotsOfAccount[account]?.last { other in
-            guard other != slot, let member = members[other] else { return false }
+            guard other != slot else { return false }
+            let member = members[other]
             return !member.isAway && !member.isSuspended && member.features.contains(.requests)
         }
     }

@@ -86,8 +86,7 @@ struct Room: Sendable {
     var unconfirmed = Deque<Unconfirmed>()
     var pendingByteCount = 0
 
-    var members: [RoomMember?] = []
-    var freeSlots: [Int] = []
+    var members = SlotTable<RoomMember>()
     var memberCount = 0
     /// The slots of each account's members in the order in which they came.
     var slotsOfAccount: [AccountName: [Int]] = [:]
@@ -127,8 +126,7 @@ struct Room: Sendable {
 
     func slot(_ handle: MemberHandle) -> Int? {
         let slot = Int(handle.slot)
-        guard slot < members.count, members[slot] != nil, members[slot]!.key == handle.key else { return nil }
-        return slot
+        return members.isLive(slot) && members[slot].key == handle.key ? slot : nil
     }
 
     var state: Opened { Opened(head: durable, first: first, members: presentAccounts()) }
@@ -149,8 +147,7 @@ struct Room: Sendable {
         member.mark = markOfDevice[join.who]
         member.isHeldBack = join.isHeldBack
         member.features = join.features
-        let slot = freeSlots.popLast() ?? members.count
-        if slot == members.count { members.append(member) } else { members[slot] = member }
+        let slot = members.insert(member)
         memberCount += 1
         slotsOfAccount[join.who.account, default: []].append(slot)
         let handle = MemberHandle(room: index, slot: Int32(slot), key: join.member)
@@ -161,12 +158,11 @@ struct Room: Sendable {
     }
 
     mutating func leave(_ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
-        guard let slot = slot(handle), let member = members[slot] else { return }
+        guard let slot = slot(handle) else { return }
         cancelRequests(of: handle, into: &effects)
-        let account = member.who.account
+        let account = members[slot].who.account
         let before = presence(of: account)
-        members[slot] = nil
-        freeSlots.append(slot)
+        members.remove(slot)
         memberCount -= 1
         slotsOfAccount[account]?.removeAll { $0 == slot }
         if slotsOfAccount[account]?.isEmpty == true { slotsOfAccount[account] = nil }
@@ -175,25 +171,26 @@ struct Room: Sendable {
 
     mutating func setSuspended(_ isSuspended: Bool, _ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
         guard let slot = slot(handle) else { return }
-        members[slot]?.isSuspended = isSuspended
+        members[slot].isSuspended = isSuspended
         pump(slot, into: &effects)
     }
 
     mutating func setHeldBack(_ isHeldBack: Bool, _ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
         guard let slot = slot(handle) else { return }
-        members[slot]?.isHeldBack = isHeldBack
+        members[slot].isHeldBack = isHeldBack
         pump(slot, into: &effects)
     }
 
     mutating func setFeatures(_ features: Features, _ handle: MemberHandle) {
         guard let slot = slot(handle) else { return }
-        members[slot]?.features = features
+        members[slot].features = features
     }
 
     mutating func setAway(_ isAway: Bool, _ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
-        guard let slot = slot(handle), let account = members[slot]?.who.account else { return }
+        guard let slot = slot(handle) else { return }
+        let account = members[slot].who.account
         let before = presence(of: account)
-        members[slot]?.isAway = isAway
+        members[slot].isAway = isAway
         announceChange(of: account, from: before, except: slot, into: &effects)
     }
 
@@ -230,9 +227,10 @@ struct Room: Sendable {
     func presentAccounts() -> [AccountName] {
         var seen: Set<AccountName> = []
         var result: [AccountName] = []
-        for member in members.prefix(4 * Opened.maxMemberCount) {
-            guard let member, seen.insert(member.who.account).inserted else { continue }
-            result.append(member.who.account)
+        for slot in members.slots.prefix(4 * Opened.maxMemberCount) where members.isLive(slot) {
+            let account = members[slot].who.account
+            guard seen.insert(account).inserted else { continue }
+            result.append(account)
             if result.count == Opened.maxMemberCount { break }
         }
         return result
@@ -241,7 +239,7 @@ struct Room: Sendable {
     /// An account is there when one of its members has a connection, and away when all of them wait for one.
     func presence(of account: AccountName) -> Transient.Presence {
         guard let slots = slotsOfAccount[account] else { return .left }
-        return slots.contains { members[$0]?.isAway == false } ? .online : .away
+        return slots.contains { !members[$0].isAway } ? .online : .away
     }
 
     private func announceChange(
@@ -251,24 +249,23 @@ struct Room: Sendable {
         let presence = presence(of: account)
         guard presence != before, memberCount <= Room.maxPresenceMembers else { return }
         let body = EncodedBody(Transient(.presence(presence), sender: account).encode())
-        for (other, member) in members.enumerated() where other != slot {
-            guard let member, !member.isAway, member.features.contains(.presence) else { continue }
-            effects.append(.sendTransient(member.key, body))
+        for other in members.slots where other != slot && members.isLive(other) {
+            guard !members[other].isAway, members[other].features.contains(.presence) else { continue }
+            effects.append(.sendTransient(members[other].key, body))
         }
     }
 
     /// A member's device has a mark from its first message on; nil when the room keeps as many as it may.
     mutating func mark(ofMember slot: Int) -> Int? {
-        guard members[slot] != nil else { return nil }
-        if let mark = members[slot]!.mark { return mark }
-        let device = members[slot]!.who
+        if let mark = members[slot].mark { return mark }
+        let device = members[slot].who
         let mark = markOfDevice[device] ?? marks.count
         if mark == marks.count {
             guard marks.count < Room.maxDevices else { return nil }
             markOfDevice[device] = mark
             marks.append(DeviceMark())
         }
-        members[slot]!.mark = mark
+        members[slot].mark = mark
         return mark
     }
 
@@ -276,8 +273,8 @@ struct Room: Sendable {
 
     /// A reliable frame for a member; what is on its way to it counts against its credit until it is acknowledged.
     mutating func send(_ type: FrameType, _ body: EncodedBody, to slot: Int, into effects: inout Deque<RoomEffect>) {
-        guard members[slot] != nil else { return }
-        members[slot]!.credit -= body.byteCount
-        effects.append(.send(members[slot]!.key, type, body))
+        guard members.isLive(slot) else { return }
+        members[slot].credit -= body.byteCount
+        effects.append(.send(members[slot].key, type, body))
     }
 }

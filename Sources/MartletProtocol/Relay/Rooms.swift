@@ -8,8 +8,7 @@ public struct Rooms: Sendable {
     /// Rooms in memory at the most; a room without members is let go.
     public static let maxRooms = 65_536
 
-    private var rooms: [Room?] = []
-    private var freeSlots: [Int] = []
+    private var rooms = SlotTable<Room>()
     private var indexOfName: [RoomName: Int] = [:]
     private var touched = Deque<Int>()
     private var requestDeadlines = TimerQueue<Int>()
@@ -40,15 +39,13 @@ public struct Rooms: Sendable {
     /// A session wants to be a member.
     public mutating func join(_ join: JoinRequest) {
         if let index = indexOfName[join.open.room] {
-            rooms[index]!.join(join, into: &effects)
+            rooms[index].join(join, into: &effects)
             return touch(index)
         }
         guard count < Rooms.maxRooms else { return effects.append(.reset(join.member, .serverBusy)) }
-        let index = freeSlots.popLast() ?? rooms.count
-        if index == rooms.count { rooms.append(nil) }
-        var room = Room(name: join.open.room, index: Int32(index))
+        var room = Room(name: join.open.room, index: Int32(rooms.nextSlot))
         room.join(join, into: &effects)
-        rooms[index] = room
+        let index = rooms.insert(room)
         indexOfName[join.open.room] = index
         effects.append(.load(join.open.room))
     }
@@ -56,7 +53,7 @@ public struct Rooms: Sendable {
     /// A session that asked to join gave up before it was a member.
     public mutating func withdraw(_ key: MemberKey, from name: RoomName) {
         guard let index = indexOfName[name] else { return }
-        rooms[index]!.withdraw(key)
+        rooms[index].withdraw(key)
         touch(index)
     }
 
@@ -64,9 +61,9 @@ public struct Rooms: Sendable {
     public mutating func loaded(_ name: RoomName, _ snapshot: RoomSnapshot?) {
         guard let index = indexOfName[name] else { return }
         if let snapshot {
-            rooms[index]!.loaded(snapshot, into: &effects)
+            rooms[index].loaded(snapshot, into: &effects)
         } else {
-            rooms[index]!.loadFailed(into: &effects)
+            rooms[index].loadFailed(into: &effects)
             drop(index)
         }
         touch(index)
@@ -77,9 +74,9 @@ public struct Rooms: Sendable {
         guard let index = indexOfName[name] else { return }
         if draft.room == Int32(index) { closeDraft() }
         if let offset {
-            rooms[index]!.stored(upTo: offset, into: &effects)
+            rooms[index].stored(upTo: offset, into: &effects)
         } else {
-            rooms[index]!.storeFailed(into: &effects)
+            rooms[index].storeFailed(into: &effects)
         }
         touch(index)
     }
@@ -92,8 +89,8 @@ public struct Rooms: Sendable {
     /// How far a member's room is, and who is in it; nil when the member is gone.
     public func state(of handle: MemberHandle) -> Opened? {
         let index = Int(handle.room)
-        guard index < rooms.count, let room = rooms[index], room.slot(handle) != nil else { return nil }
-        return room.state
+        guard rooms.isLive(index), rooms[index].slot(handle) != nil else { return nil }
+        return rooms[index].state
     }
 
     /// A member leaves.
@@ -128,9 +125,9 @@ public struct Rooms: Sendable {
     public mutating func post(_ handle: MemberHandle, counter: UInt64, _ body: RawSpan, credit: Int, acceptedAt: UInt64)
     {
         let index = Int(handle.room)
-        guard index < rooms.count, rooms[index] != nil else { return }
+        guard rooms.isLive(index) else { return }
         if draft.room != handle.room { closeDraft() }
-        rooms[index]!.post(
+        rooms[index].post(
             handle, counter: counter, body, credit: credit, acceptedAt: acceptedAt, draft: &draft, into: &effects)
         touch(index)
     }
@@ -168,44 +165,43 @@ public struct Rooms: Sendable {
     /// Acts on the deadlines that have passed.
     public mutating func deadlinePassed(now: Instant) {
         while let index = requestDeadlines.popExpired(now: now) {
-            guard rooms[index] != nil else { continue }
-            rooms[index]!.expireRequests(now: now, into: &effects)
+            guard rooms.isLive(index) else { continue }
+            rooms[index].expireRequests(now: now, into: &effects)
             touch(index)
         }
     }
 
     private mutating func with(_ handle: MemberHandle, _ change: (inout Room, inout Deque<RoomEffect>) -> Void) {
         let index = Int(handle.room)
-        guard index < rooms.count, rooms[index] != nil else { return }
-        change(&rooms[index]!, &effects)
+        guard rooms.isLive(index) else { return }
+        change(&rooms[index], &effects)
         touch(index)
     }
 
     private mutating func closeDraft() {
-        if let room = draft.room { rooms[Int(room)]!.take(&draft) }
+        if let room = draft.room { rooms[Int(room)].take(&draft) }
     }
 
     private mutating func touch(_ index: Int) {
-        guard rooms[index] != nil, !rooms[index]!.isTouched else { return }
-        rooms[index]!.isTouched = true
+        guard rooms.isLive(index), !rooms[index].isTouched else { return }
+        rooms[index].isTouched = true
         touched.append(index)
     }
 
     private mutating func flush(_ index: Int) {
-        guard rooms[index] != nil else { return }
+        guard rooms.isLive(index) else { return }
         if draft.room == Int32(index) { closeDraft() }
-        rooms[index]!.isTouched = false
-        rooms[index]!.flush(into: &effects)
-        requestDeadlines.set(index, at: rooms[index]!.requestTimers.earliest)
-        if rooms[index]!.isIdle { return drop(index) }
-        if !rooms[index]!.unfinished.isEmpty { touch(index) }
+        rooms[index].isTouched = false
+        rooms[index].flush(into: &effects)
+        requestDeadlines.set(index, at: rooms[index].requestTimers.earliest)
+        if rooms[index].isIdle { return drop(index) }
+        if !rooms[index].unfinished.isEmpty { touch(index) }
     }
 
     private mutating func drop(_ index: Int) {
-        guard let room = rooms[index] else { return }
-        indexOfName[room.name] = nil
+        guard rooms.isLive(index) else { return }
+        indexOfName[rooms[index].name] = nil
         requestDeadlines.cancel(index)
-        rooms[index] = nil
-        freeSlots.append(index)
+        rooms.remove(index)
     }
 }

@@ -99,8 +99,8 @@ import Testing
         #expect(stage.relay.engine.timers.isEmpty)
         #expect(stage.relay.engine.linkOfDevice.isEmpty)
         #expect(stage.relay.engine.linkOfID.isEmpty)
-        #expect(stage.relay.engine.links.count <= 2)
-        #expect(stage.relay.engine.connections.count <= 2)
+        #expect(stage.relay.engine.links.slots.count <= 2)
+        #expect(stage.relay.engine.connections.slots.count <= 2)
     }
 
     // MARK: Rooms

@@ -54,12 +54,13 @@ final class RelayStage {
 
     /// What the connection's framer holds and what waits behind its hello, in bytes.
     func heldByteCount(_ peer: RawPeer) -> Int {
-        guard let slot = relay.engine.slot(peer.key), let connection = relay.engine.connections[slot] else { return 0 }
+        guard let slot = relay.engine.slot(peer.key) else { return 0 }
+        let connection = relay.engine.connections[slot]
         return connection.framer.framer.storageByteCount + connection.held.count
     }
 
     func link(of peer: RawPeer) -> RelayLink? {
-        guard let slot = relay.engine.slot(peer.key), let link = relay.engine.connections[slot]?.linkSlot else {
+        guard let slot = relay.engine.slot(peer.key), let link = relay.engine.connections[slot].linkSlot else {
             return nil
         }
         return relay.engine.links[link]

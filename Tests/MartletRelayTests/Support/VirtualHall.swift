@@ -69,7 +69,8 @@ final class VirtualHall: @unchecked Sendable {
 
     /// Bytes that the engine holds of what a connection has sent and nobody has understood yet.
     func heldByteCount(of peer: VirtualPeer) -> Int {
-        guard let slot = engine.slot(peer.key), let connection = engine.connections[slot] else { return 0 }
+        guard let slot = engine.slot(peer.key) else { return 0 }
+        let connection = engine.connections[slot]
         return connection.framer.framer.storageByteCount + connection.held.count
     }
 
@@ -85,8 +86,8 @@ final class VirtualHall: @unchecked Sendable {
     }
 
     func link(of peer: VirtualPeer) -> Link? {
-        guard let slot = engine.slot(peer.key), let link = engine.connections[slot]?.linkSlot else { return nil }
-        return engine.links[link]?.link
+        guard let slot = engine.slot(peer.key), let link = engine.connections[slot].linkSlot else { return nil }
+        return engine.links[link].link
     }
 
     // MARK: The shell
