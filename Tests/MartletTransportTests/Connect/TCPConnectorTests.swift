@@ -7,6 +7,7 @@ extension TCPConnector.Options {
     fileprivate static var patient: Self {
         var options = Self()
         options.timeout = .seconds(3600)
+        options.repeatDelay = .seconds(3600)
         return options
     }
 }
