@@ -23,6 +23,8 @@ public final class VirtualRelay {
     public internal(set) var requests: [(at: MemberHandle, request: Request)] = []
     /// Whether requests that name no recipient are answered at once, that there is no such method.
     public var answersRequests = true
+    /// Sees what the engine notes, at the moment it does. It must not call the world.
+    public var onNote: ((RelayNote) -> Void)?
     /// What the engine noted.
     public internal(set) var notes: [RelayNote] = []
     private var watermarks: [RoomName: [DeviceKey: UInt64]] = [:]
@@ -61,6 +63,7 @@ public final class VirtualRelay {
         answersRequests = other.answersRequests
         requests = other.requests
         notes = other.notes
+        onNote = other.onNote
     }
 
     /// The store lets go of a room's messages before `offset`.
@@ -83,7 +86,9 @@ public final class VirtualRelay {
                 requests.append((handle, request))
                 guard answersRequests else { break }
                 engine.respond(to: handle, Response(correlation: request.correlation, status: .unknownMethod))
-            case .note(let note): notes.append(note)
+            case .note(let note):
+                notes.append(note)
+                onNote?(note)
             case .transmit, .close, .pauseReading, .resumeReading: network.append(output)
             }
         }

@@ -217,6 +217,11 @@ public final class VirtualWorld {
         return isResumed
     }
 
+    /// Connections of a client that the relay holds to be open.
+    public func openConnectionCount(of client: VirtualClient) -> Int {
+        connections.count { $0.era == era && clients[$0.client] === client && $0.relaySide.isOpen }
+    }
+
     // MARK: Time
 
     /// Calls `body` after a while; it may call the world.

@@ -19,6 +19,10 @@ public struct Violation: Sendable, CustomStringConvertible {
         case everythingArrives = "everything arrives in the end"
         /// A resume token that has been used resumes nothing.
         case tokensWorkOnce = "a token works once"
+        /// A link that both sides know, under the same epoch, is resumed and not begun anew.
+        case linksAreResumed = "links are resumed"
+        /// A connection that another has replaced is ended.
+        case onlyOneSpeaks = "only one connection speaks for a device"
         /// Devices wait between attempts to connect: `Ledger.maxDials` in `Ledger.dialWindow` at the most.
         case attemptsAreSpaced = "attempts are spaced"
         /// A run needs no more events than `Simulation.maxStepsPerDeed` for each deed of its story.

@@ -29,6 +29,12 @@ final class SimulatedDevice {
     var isRunning = false
     /// Whether the application takes messages.
     var isTaking = true
+    /// The epoch that the present engine was last online with.
+    var epoch: UInt32?
+    /// The epoch of the device's link at the relay; nil when there is none.
+    var epochAtRelay: UInt32?
+    /// When a link of the device's ended at the relay, and whether device and relay were of one mind about it.
+    var ended: (at: Instant, wasKnown: Bool)?
     /// Whether a sync is under way.
     var isSyncing = false
 
@@ -78,6 +84,7 @@ final class SimulatedDevice {
     func crash(_ random: inout VirtualRandom, in world: VirtualWorld) -> [Draft] {
         isRunning = false
         isSyncing = false
+        epoch = nil
         world.crash(client)
         _ = settled.crash(&random)
         for room in allRooms { _ = shown[room]!.crash(&random) }

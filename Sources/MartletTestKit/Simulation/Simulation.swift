@@ -75,6 +75,7 @@ public final class Simulation {
 
     private func run() -> Result {
         let began = world.now
+        world.relay.onNote = { [unowned self] in see($0) }
         for device in devices {
             device.client.onOutput = { [unowned self, unowned device] in see($0, on: device) }
             device.start(in: world)
@@ -82,13 +83,13 @@ public final class Simulation {
         for step in story.steps { world.after(step.at) { [unowned self] in perform(step.deed) } }
         run(for: story.steps.last?.at ?? .zero)
         while unhealed > 0, ledger.violations.isEmpty { run(for: .seconds(1)) }
-        let healed = world.now
-        while !isDone, world.now - healed < Simulation.patience, ledger.violations.isEmpty { run(for: .seconds(1)) }
-        let settlingTime = world.now - healed
+        let settlingTime = settle()
         ledger.look(at: world.relay.log, at: world.now)
         if ledger.violations.isEmpty { compare() }
+        if ledger.violations.isEmpty { tellTheForgotten() }
         if ledger.violations.isEmpty, story.isReliable { watchCalm() }
         for device in devices { device.client.onOutput = nil }
+        world.relay.onNote = nil
         return Result(
             seed: story.seed, traceHash: trace.hash, trace: trace.lines, violations: ledger.violations,
             messageCount: devices.reduce(0) { $0 + $1.drafts.records.count }, deliveryCount: deliveryCount,
@@ -104,9 +105,30 @@ public final class Simulation {
         ledger.fail(.nothingRunsWild, at: world.now, "more than \(maxSteps) events")
     }
 
+    /// Waits until everything has arrived; returns how long that took.
+    private func settle() -> Duration {
+        let began = world.now
+        while !isDone, world.now - began < Simulation.patience, ledger.violations.isEmpty { run(for: .seconds(1)) }
+        return world.now - began
+    }
+
+    /// A device that has nothing to say is forgotten on the way, and somebody else says something.
+    private func tellTheForgotten() {
+        run(for: .seconds(60))
+        world.forgetTranslations(of: devices[0].client)
+        perform(.say(device: 1, room: 0, count: 1, byteCount: 10))
+        _ = settle()
+        ledger.look(at: world.relay.log, at: world.now)
+        compare()
+    }
+
     /// Nothing goes wrong any more and nothing is left to do.
     private func watchCalm() {
         run(for: .seconds(60))
+        for device in devices where world.openConnectionCount(of: device.client) > 1 {
+            let count = world.openConnectionCount(of: device.client)
+            ledger.fail(.onlyOneSpeaks, at: world.now, "device \(device.id) has \(count) connections")
+        }
         let connections = world.connectionCount
         let repeats = devices.map { $0.client.engine.counters.retransmissions }
         run(for: Simulation.calm)
@@ -127,6 +149,7 @@ public final class Simulation {
             guard let room = device.name(of: id) else { return }
             see(event, in: room, on: device)
         case .status(let status):
+            if status.state == .online { device.epoch = status.epoch }
             trace.note(now, device: device.number, "status", status.epoch.map(UInt64.init) ?? 0, status.reconnects)
         case .stopped: trace.note(now, device: device.number, "stopped")
         case .connect:
@@ -171,6 +194,28 @@ public final class Simulation {
         case .opened(let head, _, _): trace.note(now, device: device.number, "is let in", head)
         case .sent, .progress, .presence, .typing, .transient, .request, .requestCancelled: break
         }
+    }
+
+    private func see(_ note: RelayNote) {
+        switch note {
+        case .linked(let key, _):
+            guard let device = device(key) else { return }
+            if let ended = device.ended, ended.at == world.now, ended.wasKnown {
+                ledger.fail(.linksAreResumed, at: world.now, "device \(device.id) begins anew beside its link")
+            }
+            // Whether the device hears of it remains to be seen.
+            (device.epoch, device.epochAtRelay) = (nil, 1)
+        case .resumed(let key, _, let epoch): device(key)?.epochAtRelay = epoch.rawValue
+        case .ended(let key, _):
+            guard let device = device(key) else { return }
+            device.ended = (world.now, device.epoch != nil && device.epoch == device.epochAtRelay)
+            device.epochAtRelay = nil
+        case .suspended, .refused, .faulted: break
+        }
+    }
+
+    private func device(_ key: DeviceKey) -> SimulatedDevice? {
+        devices.first { $0.id == key.device.rawValue }
     }
 
     private func syncLater(_ device: SimulatedDevice) {
@@ -234,7 +279,9 @@ public final class Simulation {
         case .forgetTranslations(let number): world.forgetTranslations(of: devices[number].client)
         case .switchPath(let number, let delay): switchPath(devices[number], delay)
         case .crash(let number, let time): crash(devices[number], downFor: time)
-        case .restartRelay(let time): world.restartRelay(downFor: time)
+        case .restartRelay(let time):
+            world.restartRelay(downFor: time)
+            for device in devices { device.epochAtRelay = nil }
         case .failStore(let part, let time):
             setStore(part, fails: true)
             heal(after: time) { $0.setStore(part, fails: false) }
