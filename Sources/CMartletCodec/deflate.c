@@ -1,6 +1,7 @@
 #include "CMartletCodec.h"
 
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <zlib.h>
 
@@ -13,30 +14,60 @@ struct libdeflate_compressor;
 struct martlet_deflater {
     struct libdeflate_compressor *fast;
     z_stream stream;
+    int level;
+    bool zlib_only;
 };
 
-martlet_deflater *martlet_deflater_create(int level, bool zlib_only) {
+// Nobody's at present. Taken and put back by exchange, so that there is no lock.
+static _Atomic(martlet_deflater *) idle[MARTLET_MAX_IDLE_DEFLATERS];
+static atomic_size_t deflater_count;
+
+static martlet_deflater *create(int level, bool zlib_only) {
     martlet_deflater *deflater = calloc(1, sizeof *deflater);
     if (deflater == NULL) abort();
+    atomic_fetch_add_explicit(&deflater_count, 1, memory_order_relaxed);
+    deflater->level = level;
+    deflater->zlib_only = zlib_only;
 #if __has_include(<libdeflate.h>)
     if (!zlib_only) {
         deflater->fast = libdeflate_alloc_compressor(level);
         if (deflater->fast == NULL) abort();
         return deflater;
     }
-#else
-    (void)zlib_only;
 #endif
     if (deflateInit(&deflater->stream, level) != Z_OK) abort();
     return deflater;
 }
 
-void martlet_deflater_destroy(martlet_deflater *deflater) {
+static void destroy(martlet_deflater *deflater) {
+    atomic_fetch_sub_explicit(&deflater_count, 1, memory_order_relaxed);
 #if __has_include(<libdeflate.h>)
     libdeflate_free_compressor(deflater->fast);
 #endif
     if (deflater->fast == NULL) deflateEnd(&deflater->stream);
     free(deflater);
+}
+
+martlet_deflater *martlet_deflater_take(int level, bool zlib_only) {
+    for (size_t index = 0; index < MARTLET_MAX_IDLE_DEFLATERS; index++) {
+        martlet_deflater *deflater = atomic_exchange(&idle[index], NULL);
+        if (deflater == NULL) continue;
+        if (deflater->level == level && deflater->zlib_only == zlib_only) return deflater;
+        martlet_deflater_give(deflater);
+    }
+    return create(level, zlib_only);
+}
+
+void martlet_deflater_give(martlet_deflater *deflater) {
+    for (size_t index = 0; index < MARTLET_MAX_IDLE_DEFLATERS; index++) {
+        martlet_deflater *empty = NULL;
+        if (atomic_compare_exchange_strong(&idle[index], &empty, deflater)) return;
+    }
+    destroy(deflater);
+}
+
+size_t martlet_deflater_count(void) {
+    return atomic_load_explicit(&deflater_count, memory_order_relaxed);
 }
 
 size_t martlet_deflater_run(

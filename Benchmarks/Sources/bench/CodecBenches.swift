@@ -31,7 +31,7 @@ enum DeflateBenches {
 }
 
 private final class BulkDeflater {
-    private var deflater: Deflater
+    private let deflater: Deflater
 
     init(_ level: Int) {
         deflater = Deflater(level: level)

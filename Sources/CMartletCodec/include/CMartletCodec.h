@@ -18,9 +18,15 @@ uint32_t martlet_crc32_words(uint32_t crc, uint64_t first, uint64_t second, uint
 
 typedef struct martlet_deflater martlet_deflater;
 
-/// A compressor of level 1 to 9. Without memory for it the program stops, as it does in Swift.
-martlet_deflater *_Nonnull martlet_deflater_create(int level, bool zlib_only);
-void martlet_deflater_destroy(martlet_deflater *_Nonnull deflater);
+/// Compressors that are kept while nobody uses them.
+#define MARTLET_MAX_IDLE_DEFLATERS 4
+
+/// A compressor of level 1 to 9, to be given back after use; from any thread. Without memory for it the program stops,
+/// as it does in Swift.
+martlet_deflater *_Nonnull martlet_deflater_take(int level, bool zlib_only);
+void martlet_deflater_give(martlet_deflater *_Nonnull deflater);
+/// How many there are in the process, used and idle.
+size_t martlet_deflater_count(void);
 /// Compresses into zlib format. The byte count of the output, 0 when it does not fit into `capacity`.
 size_t martlet_deflater_run(
     martlet_deflater *_Nonnull deflater, const void *_Nullable input, size_t count, void *_Nullable output,

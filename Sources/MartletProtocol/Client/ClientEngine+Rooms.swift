@@ -194,7 +194,7 @@ extension ClientEngine {
         guard configuration.compressesMessages, link.features.contains(.zlib) else {
             return EncodedBody(bytes, fragmentByteCount: fragment)
         }
-        return EncodedBody(compressing: bytes, fragmentByteCount: fragment, with: &deflater)
+        return EncodedBody(compressing: bytes, fragmentByteCount: fragment, with: deflater)
     }
 
     mutating func reportSent(_ id: RoomID) {

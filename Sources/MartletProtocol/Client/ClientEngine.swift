@@ -47,7 +47,7 @@ public struct ClientEngine: ~Copyable {
     var ticket: Ticket?
     var framer: Framer?
     var inflater = Inflater()
-    var deflater = Deflater()
+    let deflater = Deflater()
     var handshake = HandshakeQueue()
     var handshakeConnection = ConnectionID.none
     var isCarrierUp = false

@@ -44,7 +44,7 @@ public struct EncodedBody: Sendable {
     /// not become smaller stays as it is (S-43).
     public init(
         compressing plain: [UInt8], fragmentByteCount: Int = EncodedBody.defaultFragmentByteCount,
-        with deflater: inout Deflater
+        with deflater: Deflater
     ) {
         self.init(plain, fragmentByteCount) { deflater.compress($0) }
     }

@@ -2,10 +2,14 @@ internal import CMartletCodec
 
 /// Compresses bodies, each by itself, into zlib format (RFC 1950).
 ///
-/// Holds some 100 to 300 KiB of working memory and is meant to serve a whole loop, not one connection.
-@safe
-public struct Deflater: ~Copyable {
-    private let handle: OpaquePointer
+/// It costs nothing to have one: the working memory, two thirds of a megabyte, is taken for one body at a time from a
+/// few that the process keeps. A client each with its own would be mostly that.
+public struct Deflater: Sendable {
+    /// Working memories that the process keeps while none is used.
+    static let maxIdleCount = Int(MARTLET_MAX_IDLE_DEFLATERS)
+
+    private let level: Int32
+    private let codec: Codec
 
     /// A compressor of a level from 1, fast, to 9, small.
     public init(level: Int = 6) {
@@ -14,16 +18,18 @@ public struct Deflater: ~Copyable {
 
     init(level: Int, codec: Codec) {
         precondition((1...9).contains(level), "the level is not from 1 to 9")
-        unsafe handle = martlet_deflater_create(Int32(level), codec == .zlib)
+        self.level = Int32(level)
+        self.codec = codec
     }
 
-    deinit {
-        unsafe martlet_deflater_destroy(handle)
-    }
+    /// Working memories that there are in the process.
+    static var memoryCount: Int { martlet_deflater_count() }
 
     /// The compressed body, nil when that is not smaller.
-    public mutating func compress(_ body: RawSpan) -> [UInt8]? {
+    public func compress(_ body: RawSpan) -> [UInt8]? {
         guard body.byteCount > 1 else { return nil }
+        let handle = unsafe martlet_deflater_take(level, codec == .zlib)
+        defer { unsafe martlet_deflater_give(handle) }
         let compressed = unsafe [UInt8](unsafeUninitializedCapacity: body.byteCount - 1) { output, count in
             unsafe body.withUnsafeBytes { input in
                 count = unsafe martlet_deflater_run(
@@ -34,11 +40,8 @@ public struct Deflater: ~Copyable {
     }
 }
 
-// The working memory is owned by one value that cannot be copied.
-extension Deflater: @unchecked Sendable {}
-
 /// Which C library does the work.
-enum Codec {
+enum Codec: Sendable {
     /// libdeflate where there is one, else zlib.
     case best
     /// zlib in any case.

@@ -13,8 +13,8 @@ public enum FramerStep: Sendable {
 /// the error and throws it for ever. There is no way back from failed: the framer does not hunt for the next magic,
 /// since message text may contain bytes that look like a frame (W-5).
 ///
-/// No memory is taken on a header's word: storage grows with the bytes that came, and is given back between frames
-/// (W-7).
+/// No memory is taken on a header's word: storage grows with the bytes that came, never beyond the frame, and is given
+/// back between frames (W-7).
 public struct Framer: ~Copyable {
     /// How many bytes a body may have, clamped to `FrameHeader.largestBodyByteCount`; holds for headers read from now
     /// on.
@@ -125,6 +125,7 @@ public struct Framer: ~Copyable {
             }
             let header = try FrameHeader(parsing: partial.firstRegion, maxBodyByteCount: maxBodyByteCount)
             pendingHeader = header
+            partial.maxByteCount = FrameHeader.byteCount + Int(header.bodyByteCount)
         }
         taken += partial.write(input.extracting(droppingFirst: taken).extracting(first: missingByteCount))
         return taken

@@ -1,10 +1,10 @@
 /// Bytes on their way, first in, first out, in a ring that takes storage only while there is something in it.
 ///
-/// Storage is a power of two that doubles as bytes arrive, never ahead of them: at most twice what was held at once,
-/// and nothing at all before the first write. A drained ring keeps its storage until `releaseStorage()`.
+/// Storage doubles as bytes arrive, never ahead of them and never beyond the bound: at most twice what was held at
+/// once, and nothing at all before the first write. A drained ring keeps its storage until `releaseStorage()`.
 @safe
 public struct RingBuffer: ~Copyable {
-    /// The least storage that is ever taken, in bytes.
+    /// The least storage that is taken where the bound lets it, in bytes.
     public static var smallestStorageByteCount: Int { 64 }
 
     /// How many bytes the ring may hold; lowering it takes nothing away that is held already.
@@ -38,7 +38,7 @@ public struct RingBuffer: ~Copyable {
         let accepted = min(bytes.byteCount, freeByteCount)
         if accepted == 0 { return 0 }
         if unsafe count + accepted > storage.count { move(toStorageOf: count + accepted) }
-        let tail = unsafe (head + count) & (storage.count - 1)
+        let tail = wrapped(head + count)
         let untilEnd = unsafe min(accepted, storage.count - tail)
         unsafe bytes.withUnsafeBytes { source in
             unsafe UnsafeMutableRawBufferPointer(rebasing: storage[tail...]).copyMemory(
@@ -71,7 +71,7 @@ public struct RingBuffer: ~Copyable {
     public mutating func discard(_ byteCount: Int) {
         precondition(byteCount >= 0 && byteCount <= count, "more is discarded than is held")
         count -= byteCount
-        head = count == 0 ? 0 : unsafe (head + byteCount) & (storage.count - 1)
+        head = count == 0 ? 0 : wrapped(head + byteCount)
     }
 
     /// Forgets everything and gives the storage back.
@@ -92,9 +92,12 @@ public struct RingBuffer: ~Copyable {
         unsafe storage = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     }
 
+    private borrowing func wrapped(_ place: Int) -> Int { place < storageByteCount ? place : place - storageByteCount }
+
     private mutating func move(toStorageOf byteCount: Int) {
         var size = Self.smallestStorageByteCount
         while size < byteCount { size *= 2 }
+        size = max(byteCount, min(size, maxByteCount))
         let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 16)
         let first = firstRegion.byteCount
         unsafe firstRegion.withUnsafeBytes { unsafe larger.copyMemory(from: $0) }

@@ -164,7 +164,7 @@ import Testing
         let stage = ClientStage()
         stage.act { $0.start(now: $1) }
         stage.accept()
-        var deflater = Deflater()
+        let deflater = Deflater()
         let body = ClientStage.welcome().encode() + [UInt8](repeating: 0, count: 0)
         stage.say(.welcome, deflater.compress(body.rawBytes) ?? body, compression: .zlib)
         #expect(stage.farewell == .compressionNotAllowed)

@@ -238,7 +238,7 @@ import Testing
     @Test func `row 16 a compressed hello`() throws {
         let stage = RelayStage()
         let peer = try #require(stage.connect())
-        var deflater = Deflater()
+        let deflater = Deflater()
         let hello = RawPeer.hello("mallory", credential: Credential([UInt8](repeating: 7, count: 4096))).encode()
         let compressed = deflater.compress(hello.rawBytes)
         peer.say(.hello, try #require(compressed), compression: .zlib)
@@ -248,7 +248,7 @@ import Testing
     @Test func `row 16 compression that was not agreed on`() throws {
         let stage = RelayStage { $0.features = [] }
         let peer = stage.member("mallory", of: .lobby)
-        var deflater = Deflater()
+        let deflater = Deflater()
         let body = [UInt8](repeating: 0, count: 4096)
         let compressed = deflater.compress(body.rawBytes)
         peer.say(.data, try #require(compressed), on: .first, compression: .zlib)

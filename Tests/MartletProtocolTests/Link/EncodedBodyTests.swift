@@ -27,9 +27,9 @@ import Testing
         var random = SplitMix64(seed: 1)
         let noise = (0..<100).map { _ in UInt8(truncatingIfNeeded: random.next()) }
         let plain = [UInt8](repeating: 1, count: 100) + noise + [UInt8](repeating: 2, count: 50)
-        var deflater = Deflater()
+        let deflater = Deflater()
         var inflater = Inflater()
-        let body = EncodedBody(compressing: plain, fragmentByteCount: 100, with: &deflater)
+        let body = EncodedBody(compressing: plain, fragmentByteCount: 100, with: deflater)
         #expect((0..<3).map { body.fragment($0).compression } == [.zlib, .none, .zlib])
         #expect((0..<3).map { body.plainByteCount(ofFragment: $0) } == [100, 100, 50])
         #expect(body.byteCount(ofFragment: 1) == 100 && body.bytes.count < 200)
@@ -40,7 +40,7 @@ import Testing
             joined += fragment.compression == .none ? bytes : try inflater.inflate(bytes.rawBytes, limit: 100)
         }
         #expect(joined == plain)
-        let small = EncodedBody(compressing: [UInt8](repeating: 1, count: 90), fragmentByteCount: 100, with: &deflater)
+        let small = EncodedBody(compressing: [UInt8](repeating: 1, count: 90), fragmentByteCount: 100, with: deflater)
         #expect(small.fragmentCount == 1 && small.fragment(0).compression == .zlib && small.plainByteCount == 90)
     }
 }

@@ -132,7 +132,7 @@ import Testing
         let pair = LinkPair(.reliable)
         let session = try pair.open()
         let plain = [UInt8](repeating: 7, count: 1000)
-        var deflater = Deflater()
+        let deflater = Deflater()
         let compressed = deflater.compress(plain.rawBytes)
         let packed = try #require(compressed)
         var header = FrameHeader(type: .transient, session: session, bodyByteCount: UInt32(packed.count))

@@ -51,9 +51,9 @@ import Testing
     @Test func `a compressed message is inflated on the way`() throws {
         let pair = LinkPair(.reliable)
         let session = try pair.open()
-        var deflater = Deflater()
+        let deflater = Deflater()
         let plain = [UInt8](repeating: 7, count: 40_000)
-        let body = EncodedBody(compressing: plain, with: &deflater)
+        let body = EncodedBody(compressing: plain, with: deflater)
         #expect(body.bytes.count < 1000)
         #expect(pair.client.link.send(.data, body, on: session) == .queued)
         pair.run(for: .seconds(1))

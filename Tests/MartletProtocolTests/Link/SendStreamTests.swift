@@ -181,9 +181,9 @@ import Testing
 
     // S-34, S-35
     @Test func `credit is used once for each frame, in bytes before compression`() {
-        var deflater = Deflater()
+        let deflater = Deflater()
         var stream = SendStream(creditLimit: 50_000)
-        let body = EncodedBody(compressing: [UInt8](repeating: 9, count: 40_000), with: &deflater)
+        let body = EncodedBody(compressing: [UInt8](repeating: 9, count: 40_000), with: deflater)
         #expect(body.bytes.count < 2000)
         stream.append(.data, body)
         stream.append(.receipt, EncodedBody([UInt8](repeating: 1, count: 300)))

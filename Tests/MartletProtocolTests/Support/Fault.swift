@@ -44,7 +44,7 @@ struct Fault: CustomTestStringConvertible, Sendable {
     }
 
     private static func compressed(zeros byteCount: Int) -> [UInt8] {
-        var deflater = Deflater()
+        let deflater = Deflater()
         let zeros = [UInt8](repeating: 0, count: byteCount)
         return deflater.compress(zeros.rawBytes) ?? []
     }

@@ -7,12 +7,12 @@ import Testing
 struct Row15BombTests {
     /// Zeros shrink a thousandfold, which is as much as the format can.
     private static func bomb(_ byteCount: Int) -> [UInt8] {
-        var deflater = Deflater(level: 9)
+        let deflater = Deflater(level: 9)
         return deflater.compress([UInt8](repeating: 0, count: byteCount).rawBytes)!
     }
 
     private static func packed() -> [UInt8] {
-        var deflater = Deflater()
+        let deflater = Deflater()
         let text = Message.textContent(String(repeating: "so it goes ", count: 100))
         return deflater.compress(Message.encodeClient(counter: 1, kind: .text, content: text).rawBytes)!
     }

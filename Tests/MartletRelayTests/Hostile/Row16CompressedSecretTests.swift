@@ -7,7 +7,7 @@ import Testing
 struct Row16CompressedSecretTests {
     @Test("a compressed hello is refused without being inflated", arguments: Venue.allCases)
     func hello(venue: Venue) async throws {
-        var deflater = Deflater()
+        let deflater = Deflater()
         let hello = Speaker.hello("alice", credential: String(repeating: "secret", count: 100))
         let body = deflater.compress(hello.encode().rawBytes)!
         try await venue.play { stage in

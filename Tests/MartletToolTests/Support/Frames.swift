@@ -11,7 +11,7 @@ func frame(
     if frame.type.rule?.isReliable == true { flags.insert(.reliable) }
     if more { flags.insert(.moreFragments) }
     let plain = body ?? frame.encode()
-    var deflater = Deflater()
+    let deflater = Deflater()
     let sent = compressed ? deflater.compress(plain.rawBytes)! : plain
     let header = FrameHeader(
         type: frame.type, sequence: sequence, flags: flags, compression: compressed ? .zlib : .none,

@@ -60,7 +60,7 @@ import Testing
         let first = try framer.frames(from: Array(stream.bytes[..<100_000]), cutAfter: cuts)
         let inside = framer.storageByteCount
         #expect(first == [])
-        #expect(inside == 131_072)
+        #expect(inside == 100_028)
         let rest = try framer.frames(from: Array(stream.bytes[100_000...]), cutAfter: [28 + 5])
         let after = framer.storageByteCount
         #expect(rest == stream.frames)

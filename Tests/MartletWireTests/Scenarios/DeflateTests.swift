@@ -7,7 +7,7 @@ import Testing
     static let text = Array(String(repeating: "The martlet never lands. ", count: 100).utf8)
 
     static func deflated(_ bytes: [UInt8], level: Int = 6, by codec: Codec = .best) -> [UInt8]? {
-        var deflater = Deflater(level: level, codec: codec)
+        let deflater = Deflater(level: level, codec: codec)
         return deflater.compress(bytes.rawBytes)
     }
 
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test func `without a wish for a library there is one`() throws {
-        var deflater = Deflater()
+        let deflater = Deflater()
         var inflater = Inflater()
         let compressed = deflater.compress(Self.text.rawBytes)
         let small = try #require(compressed)
@@ -37,7 +37,7 @@ import Testing
     @Test(arguments: [Codec.best, .zlib])
     func `one compressor and one decompressor serve many bodies`(codec: Codec) throws {
         var random = SplitMix64(seed: 4)
-        var deflater = Deflater(level: 6, codec: codec)
+        let deflater = Deflater(level: 6, codec: codec)
         var inflater = Inflater(codec: codec)
         for length in [100, 70_000, 3, 5000, 300_000] {
             let body = (0..<length).map { _ in UInt8.random(in: 0...3, using: &random) }
@@ -48,6 +48,23 @@ import Testing
             let back = try inflater.inflate(small.rawBytes, limit: length)
             #expect(back == body)
         }
+    }
+
+    @Test func `a hundred compressors share a few working memories`() {
+        let deflaters = (0..<100).map { _ in Deflater() }
+        for deflater in deflaters { _ = deflater.compress(Self.text.rawBytes) }
+        // Other tests compress meanwhile, each with one more at the most.
+        #expect(Deflater.memoryCount < deflaters.count / 2)
+    }
+
+    @Test func `working memories of several levels and libraries make room for each other`() {
+        for level in 1...9 {
+            for codec in [Codec.best, .zlib] {
+                let small = Self.deflated(Self.text, level: level, by: codec)
+                #expect(small != nil)
+            }
+        }
+        #expect(Deflater.memoryCount < Deflater.maxIdleCount + 50)
     }
 
     @Test(arguments: [Codec.best, .zlib])

@@ -29,7 +29,7 @@ enum InflateTarget {
     }
 
     private static func checkRoundTrip(_ bytes: [UInt8], level: Int) {
-        var deflater = Deflater(level: level)
+        let deflater = Deflater(level: level)
         var inflater = Inflater()
         guard let compressed = deflater.compress(bytes.rawBytes) else { return }
         hold(compressed.count < bytes.count, "what is compressed is not smaller")
