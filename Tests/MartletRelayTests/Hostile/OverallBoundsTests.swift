@@ -98,7 +98,7 @@ struct OverallBoundsTests {
                 let request = Request(
                     correlation: correlation, method: MethodName("never")!, deadline: .seconds(300), recipient: nil,
                     sender: nil,
-                    content: [UInt8](repeating: 1, count: 500))
+                    content: Message.textContent(String(repeating: "x", count: 500)))
                 bytes += speaker.frame(request, on: Self.session(0))
             }
             // A message that never ends, as long as the window lets it be.
