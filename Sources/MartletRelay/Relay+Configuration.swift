@@ -12,6 +12,10 @@ extension Relay {
         public var engine = RelayConfiguration()
         /// What accepted connections get.
         public var connection = TCPOptions()
+        /// Connections accepted at each address in any second at the most, 2 or more, so that all who come at once, as
+        /// after a relay's death, do not keep those who are there waiting (Specs/hostile.md row 30). The others wait in
+        /// the system's backlog; nil accepts as fast as they come.
+        public var maxAcceptsPerSecond: Int? = 1500
         /// Authentications under way at the most; a hello beyond them is told `serverBusy`.
         public var maxAuthentications = 1024
         /// Requests with the relay's `RequestHandler` at the most; one beyond them is answered `serverBusy`.

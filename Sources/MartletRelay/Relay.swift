@@ -79,6 +79,7 @@ public final class Relay: Sendable {
         let driver = RelayDriver(parts, on: loop)
         var options = TCPListener.Options()
         options.connection = parts.configuration.connection
+        options.maxAcceptsPerSecond = parts.configuration.maxAcceptsPerSecond
         options.onAcceptTrouble = { [onEvent = parts.onEvent] in onEvent(.acceptingPaused($0)) }
         var listeners: [TCPListener] = []
         do throws(TransportError) {

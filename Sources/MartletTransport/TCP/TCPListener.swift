@@ -3,7 +3,8 @@ import CMartletSystem
 /// Accepts TCP connections on a loop, and hands them to it or, in turn, to other loops.
 ///
 /// Out of descriptors or memory it pauses and tries again every `retryInterval`: who waits in the backlog waits a
-/// little longer, nobody else notices, and the processor is not kept busy (Specs/hostile.md row 28).
+/// little longer, nobody else notices, and the processor is not kept busy (Specs/hostile.md row 28). The same goes for
+/// who comes faster than `Options.maxAcceptsPerSecond`.
 public final class TCPListener: @unchecked Sendable {
     /// What can be set on a listener.
     public struct Options: Sendable {
@@ -11,6 +12,9 @@ public final class TCPListener: @unchecked Sendable {
         public var backlog: Int32 = 1024
         /// SO_REUSEPORT: several listeners on one port, among which the system spreads connections.
         public var reusePort = false
+        /// How many connections are accepted in any second at the most, 2 or more; the others wait in the backlog.
+        /// nil accepts as fast as they come.
+        public var maxAcceptsPerSecond: Int?
         /// What accepted connections get.
         public var connection = TCPOptions()
         /// Told on the loop when accepting has to pause, once until it works again.
@@ -41,7 +45,9 @@ public final class TCPListener: @unchecked Sendable {
     private var key: PollKey?
     private var nextTarget = 0
     private var isPausedByOwner = false
-    private var isStarved = false
+    private var pace: AcceptPace?
+    /// Starved, or ahead of its pace.
+    private var isResting = false
     private var hasReportedTrouble = false
     private var retryTimer: LoopTimer?
 
@@ -76,6 +82,7 @@ public final class TCPListener: @unchecked Sendable {
         self.loop = loop
         targets = loops.isEmpty ? [loop] : loops
         self.options = options
+        pace = options.maxAcceptsPerSecond.map { AcceptPace(maxPerSecond: $0) }
         self.onAccept = onAccept
     }
 
@@ -126,7 +133,7 @@ public final class TCPListener: @unchecked Sendable {
         }
     }
 
-    private var isAccepting: Bool { !isPausedByOwner && !isStarved }
+    private var isAccepting: Bool { !isPausedByOwner && !isResting }
 
     private func updateInterest() {
         if let key { loop.setInterest(isAccepting ? .readable : [], of: key) }
@@ -144,6 +151,7 @@ public final class TCPListener: @unchecked Sendable {
     private func acceptAvailable() {
         for _ in 0..<Self.maxAcceptsPerTurn where isAccepting {
             guard let descriptor else { return }
+            if pace?.take(at: EventLoop.clock) == false { return rest(until: pace?.readyAt ?? 0) }
             var peer = martlet_address()
             let result = unsafe martlet_socket_accept(descriptor.number, &peer)
             do throws(TransportError) {
@@ -171,11 +179,7 @@ public final class TCPListener: @unchecked Sendable {
         default: break
         }
         if isWouldBlock(number) { return false }
-        isStarved = true
-        updateInterest()
-        let timer = retryTimer ?? LoopTimer(on: loop) { [weak self] in self?.retry() }
-        retryTimer = timer
-        timer.set(deadline: loop.deadline(after: Self.retryInterval))
+        rest(until: loop.deadline(after: Self.retryInterval))
         if !hasReportedTrouble {
             hasReportedTrouble = true
             options.onAcceptTrouble?(error)
@@ -183,8 +187,16 @@ public final class TCPListener: @unchecked Sendable {
         return false
     }
 
+    private func rest(until deadline: UInt64) {
+        isResting = true
+        updateInterest()
+        let timer = retryTimer ?? LoopTimer(on: loop) { [weak self] in self?.retry() }
+        retryTimer = timer
+        timer.set(deadline: deadline)
+    }
+
     private func retry() {
-        isStarved = false
+        isResting = false
         updateInterest()
     }
 }

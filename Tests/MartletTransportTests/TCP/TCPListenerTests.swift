@@ -50,6 +50,25 @@ struct TCPListenerTests {
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
+    func `who comes faster than a listener accepts waits its turn`(_ backend: EventLoop.Backend) async throws {
+        try await withLoop(backend) { loop in
+            let accepted = Events<UInt64>()
+            var options = TCPListener.Options()
+            options.maxAcceptsPerSecond = 32
+            let listener = try TCPListener.bind(to: anyPort, on: loop, options: options) { _ in
+                accepted.send(EventLoop.clock)
+            }
+            var sockets: [RawSocket] = []
+            for _ in 0..<8 { sockets.append(await RawSocket.connect(to: listener.localAddress)) }
+            var times: [UInt64] = []
+            for _ in 0..<8 { times.append(try #require(await accepted.next())) }
+            // Two at once, the others at 30 a second: never earlier, however slow the machine is.
+            #expect(times[7] - times[0] >= 6 * 33_000_000)
+            withExtendedLifetime(sockets) {}
+        }
+    }
+
+    @Test(arguments: EventLoop.Backend.allCases)
     func `connections are spread over loops in turn, each used on its own`(_ backend: EventLoop.Backend) async throws {
         let group = EventLoopGroup(count: 2, backend: backend, name: "spread")
         try await withLoop(backend) { loop in
