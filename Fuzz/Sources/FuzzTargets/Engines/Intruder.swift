@@ -76,7 +76,7 @@ final class Intruder {
 
     private var phase: RelayConnection.Phase? {
         guard let key, let slot = world.relay.engine.slot(key) else { return nil }
-        return world.relay.engine.connections[slot]?.phase
+        return world.relay.engine.connections.find(slot)?.phase
     }
 
     private func read(_ key: ConnectionKey) {
@@ -136,7 +136,8 @@ final class Intruder {
 
     /// What the relay holds on this peer's account.
     private func checkBounds() {
-        guard let key, let slot = world.relay.engine.slot(key), let connection = world.relay.engine.connections[slot]
+        guard let key, let slot = world.relay.engine.slot(key),
+            let connection = world.relay.engine.connections.find(slot)
         else { return }
         let storage = connection.framer.framer.storageByteCount
         guard let link = connection.linkSlot else {
@@ -146,8 +147,8 @@ final class Intruder {
             hold(connection.phase == .closing || world.now <= connectedAt + patience, "a stranger stays for ever")
             return
         }
-        let limits = world.relay.engine.links[link]!.link.limits
+        let limits = world.relay.engine.links[link].link.limits
         hold(storage <= 2 * (FrameHeader.byteCount + limits.maxBodyByteCount), "\(storage) bytes for a frame")
-        LinkBounds.check(world.relay.engine.links[link]!)
+        LinkBounds.check(world.relay.engine.links[link])
     }
 }

@@ -89,8 +89,8 @@ enum RelayTarget {
 
         private func look() {
             for intruder in intruders { intruder.look() }
-            for index in world.relay.engine.links.indices {
-                guard let link = world.relay.engine.links[index] else { continue }
+            for index in world.relay.engine.links.slots {
+                guard let link = world.relay.engine.links.find(index) else { continue }
                 LinkBounds.check(link)
             }
         }
