@@ -241,7 +241,7 @@ extension ClientEngine {
             let receipt = Receipt.progress(Receipt.Progress(.read, upTo: room.read))
             guard sendReceipt(receipt, id, on: session, now: now) else { return }
             rooms[id]!.reportedRead = room.read
-            rooms[id]!.reportedDelivered = max(room.reportedDelivered, room.read)
+            rooms[id]!.reportedDelivered = max(rooms[id]!.reportedDelivered, room.read)
         }
     }
 

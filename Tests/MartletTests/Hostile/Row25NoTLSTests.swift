@@ -28,9 +28,10 @@ struct Row25NoTLSTests {
             let relay = Relay(
                 configuration: try Relay.Configuration(port: 0), store: InMemoryStore(), authenticator: .allowAll)
             let first = try relay.start()[0].port
-            // One failure is enough, so that the last one is there to be seen however late one looks.
+            // The attempt after the one that fails is far away, so that its failure is there to be seen.
             var configuration = Client.Configuration()
-            configuration.reconnect.maxAttemptCount = 1
+            configuration.reconnect.base = .seconds(86_400)
+            configuration.reconnect.cap = .seconds(86_400)
             let client = try Client(
                 to: "martlet://127.0.0.1:\(first)", as: .anonymous("alice"), configuration: configuration)
             try await client.start()
