@@ -45,14 +45,15 @@ public final class InMemoryOutbox: ImmediateOutbox {
     /// Forgets messages.
     public func remove(_ ids: [MessageID], room: String) {
         state.withLock { state in
+            guard let index = state.pending.index(forKey: room) else { return }
             for id in ids {
-                if state.pending[room]?.first?.id == id {
-                    _ = state.pending[room]?.popFirst()
-                } else if let rest = state.pending[room], rest.contains(where: { $0.id == id }) {
-                    state.pending[room] = Deque(rest.filter { $0.id != id })
+                if state.pending.values[index].first?.id == id {
+                    _ = state.pending.values[index].popFirst()
+                } else if state.pending.values[index].contains(where: { $0.id == id }) {
+                    state.pending.values[index] = Deque(state.pending.values[index].filter { $0.id != id })
                 }
             }
-            if state.pending[room]?.isEmpty == true { state.pending[room] = nil }
+            if state.pending.values[index].isEmpty { state.pending.remove(at: index) }
         }
     }
 

@@ -200,7 +200,7 @@ extension ClientEngine {
         let news = rooms[id]!.counters(in: run.counters)
         guard !news.isEmpty else { return }
         reportSent(id)
-        for counter in news { _ = rooms[id]!.finish(counter) }
+        if let index = rooms.index(forKey: id) { for counter in news { _ = rooms.values[index].finish(counter) } }
         for part in run.parts(news) { tell(id, .accepted(part)) }
         handOver(id, now: now)
     }

@@ -56,19 +56,11 @@ extension ClientEngine {
     public mutating func send(
         counter: UInt64, kind: ContentKind, content: [UInt8], timeToLive: Duration? = nil, in id: RoomID, now: Instant
     ) throws(ClientError) {
-        guard let room = rooms[id] else { throw .noRoom }
-        guard room.pendingCount < configuration.maxPendingMessages,
-            room.pendingByteCount + content.count <= configuration.maxPendingByteCount
-        else { throw .queueFull }
-        guard content.count + ClientEngine.maxMessageOverhead <= link.limits.maxMessageByteCount else {
-            throw .messageTooLarge
-        }
-        guard counter > room.lastCounter else { throw .counterNotRising }
+        // In place: a copy of the room would make the queue copy itself.
+        guard let index = rooms.index(forKey: id) else { throw .noRoom }
         let expires = timeToLive.map { now + $0 }
-        rooms[id]!.lastCounter = counter
-        rooms[id]!.pendingCount += 1
-        rooms[id]!.pendingByteCount += content.count
-        rooms[id]!.pending.append(PendingMessage(counter: counter, kind: kind, content: content, expires: expires))
+        let message = PendingMessage(counter: counter, kind: kind, content: content, expires: expires)
+        try rooms.values[index].queue(message, configuration, link.limits)
         handOver(id, now: now)
         if expires != nil { armExpiry(id) }
     }
@@ -158,30 +150,32 @@ extension ClientEngine {
 
     /// Gives the room's session as much as it should hold; only with a connection, so that the rest can be cancelled.
     mutating func handOver(_ id: RoomID, now: Instant) {
-        guard link.isAttached, rooms[id]?.isHeldBack == false, let session = rooms[id]?.session else { return }
-        while let room = rooms[id], room.handed < room.pending.count {
-            let message = room.pending[room.handed]
+        // By position, which changes the room in place; by key that costs three allocations each time.
+        guard link.isAttached, let index = rooms.index(forKey: id), !rooms.values[index].isHeldBack,
+            let session = rooms.values[index].session
+        else { return }
+        let kind = rooms.values[index].options.kind
+        while let message = rooms.values[index].nextToHandOver {
             if message.isDone {
-                rooms[id]!.handed += 1
+                rooms.values[index].handed += 1
                 continue
             }
-            if let expires = message.expires, expires <= now, room.isWithheld(message) {
+            if let expires = message.expires, expires <= now, rooms.values[index].isWithheld(message) {
                 expire(id, now: now)
                 continue
             }
             if isEstablished, message.content.count + ClientEngine.maxMessageOverhead > link.limits.maxMessageByteCount
             {
                 // The server of today takes less than the one of yesterday: sent, it would only come back for ever.
-                _ = rooms[id]!.finish(message.counter)
+                _ = rooms.values[index].finish(message.counter)
                 tell(id, .failed(counter: message.counter, .refused(.messageTooLarge, reason: nil)))
                 continue
             }
             guard link.queuedByteCount(on: session) < ClientEngine.handOverByteCount else { break }
-            guard link.send(.data, body(of: message, room.options.kind, now: now), on: session) == .queued else {
+            guard link.send(.data, body(of: message, kind, now: now), on: session) == .queued else {
                 break
             }
-            rooms[id]!.handed += 1
-            rooms[id]!.handedUpTo = max(room.handedUpTo, message.counter)
+            rooms.values[index].handOver(message.counter)
         }
         if isEstablished { reportSent(id) }
     }
@@ -198,11 +192,8 @@ extension ClientEngine {
     }
 
     mutating func reportSent(_ id: RoomID) {
-        guard let room = rooms[id], room.handed > 0, room.handed <= room.pending.count else { return }
-        let last = room.pending[room.handed - 1].counter
-        guard last > room.reportedSent, let first = room.pending.first?.counter else { return }
-        tell(id, .sent(counters: max(first, room.reportedSent + 1)...last))
-        rooms[id]!.reportedSent = last
+        guard let index = rooms.index(forKey: id), let counters = rooms.values[index].takeSent() else { return }
+        tell(id, .sent(counters: counters))
     }
 
     mutating func expire(_ id: RoomID, now: Instant) {

@@ -50,6 +50,42 @@ struct ClientRoom: Sendable {
         cursor = options.cursor
     }
 
+    /// Takes a message in.
+    ///
+    /// - Throws: `queueFull`, `messageTooLarge`, `counterNotRising`.
+    mutating func queue(
+        _ message: PendingMessage, _ configuration: ClientConfiguration, _ limits: Limits
+    ) throws(ClientError) {
+        let byteCount = message.content.count
+        guard pendingCount < configuration.maxPendingMessages,
+            pendingByteCount + byteCount <= configuration.maxPendingByteCount
+        else { throw .queueFull }
+        guard byteCount + ClientEngine.maxMessageOverhead <= limits.maxMessageByteCount else { throw .messageTooLarge }
+        guard message.counter > lastCounter else { throw .counterNotRising }
+        lastCounter = message.counter
+        pendingCount += 1
+        pendingByteCount += byteCount
+        pending.append(message)
+    }
+
+    /// The first message that the room's session does not have.
+    var nextToHandOver: PendingMessage? { handed < pending.count ? pending[handed] : nil }
+
+    /// The session has it.
+    mutating func handOver(_ counter: UInt64) {
+        handed += 1
+        handedUpTo = max(handedUpTo, counter)
+    }
+
+    /// The counters that the session has and that have not been reported as sent.
+    mutating func takeSent() -> ClosedRange<UInt64>? {
+        guard handed > 0, handed <= pending.count, let first = pending.first?.counter else { return nil }
+        let last = pending[handed - 1].counter
+        guard last > reportedSent else { return nil }
+        defer { reportedSent = last }
+        return max(first, reportedSent + 1)...last
+    }
+
     /// The position of the first pending message whose counter is not below this; they are ascending.
     func position(from counter: UInt64) -> Int {
         var low = 0
