@@ -1,4 +1,5 @@
 #include "CMartletCodec.h"
+#include <string.h>
 #include <zlib.h>
 
 #if __has_include(<libdeflate.h>)
@@ -51,4 +52,10 @@ uint32_t martlet_crc32_words(uint32_t crc, uint64_t first, uint64_t second, uint
 #endif
     const uint64_t words[3] = {first, second, third};
     return martlet_crc32(crc, words, sizeof words);
+}
+
+uint32_t martlet_crc32_frame(const void *header, const void *body, size_t count) {
+    uint64_t words[3];
+    memcpy(words, header, sizeof words);
+    return martlet_crc32_words(martlet_crc32(0, body, count), words[0], words[1], words[2]);
 }

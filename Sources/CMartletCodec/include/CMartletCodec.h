@@ -15,6 +15,8 @@ uint32_t martlet_crc32_zlib(uint32_t crc, const void *_Nullable bytes, size_t co
 /// by carry-less multiplication or the processor's own CRC instruction where there is one. Words rather than a
 /// pointer, since a header that was just written could not be loaded 16 bytes at a time without a stall.
 uint32_t martlet_crc32_words(uint32_t crc, uint64_t first, uint64_t second, uint64_t third);
+/// The sum of a received frame, in one call: of the body, continued over the 24 bytes at `header`.
+uint32_t martlet_crc32_frame(const void *_Nonnull header, const void *_Nullable body, size_t count);
 
 typedef struct martlet_deflater martlet_deflater;
 

@@ -70,6 +70,7 @@ extension FrameHeader {
     /// Throws, in this order of checks: `badMagic`, `unsupportedVersion`, `reservedBits`, `frameTooLarge`,
     /// `unsupportedCompression`; before them `unexpectedEOF` when fewer than 28 bytes are there and those are right
     /// (W-6, Specs/hostile.md row 1, Specs/hostile.md row 2, Specs/hostile.md row 3, Specs/hostile.md row 9).
+    @inline(__always)
     public init(parsing bytes: RawSpan, maxBodyByteCount: Int) throws(WireError) {
         guard bytes.byteCount >= Self.byteCount else {
             try Self.checkPrefix(bytes)
@@ -199,9 +200,11 @@ extension FrameHeader {
     }
 
     /// The same where the header's own bytes are at hand, at the start of `head`: loading beats putting together.
+    @inline(__always)
     func verify(body: RawSpan, head: RawSpan) throws(WireError) {
-        try verify(
-            flags.contains(.checksummed) ? Self.checksum(bodyChecksum: CRC32.checksum(body), header: head) : nil)
+        guard flags.contains(.checksummed) else { throw .missingChecksum }
+        let actual = CRC32.checksum(body: body, head: head)
+        if actual != checksum { throw .badChecksum(expected: checksum, actual: actual) }
     }
 
     private func verify(_ actual: UInt32?) throws(WireError) {

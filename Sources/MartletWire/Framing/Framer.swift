@@ -99,7 +99,11 @@ public struct Framer: ~Copyable {
             let rest = input.extracting(droppingFirst: offset)
             let header = try FrameHeader(parsing: rest, maxBodyByteCount: maxBodyByteCount)
             let end = FrameHeader.byteCount &+ Int(header.bodyByteCount)
-            if rest.byteCount < end { break }
+            if rest.byteCount < end {
+                pendingHeader = header
+                partial.maxByteCount = end
+                return offset &+ partial.write(rest)
+            }
             let body = rest.extracting(FrameHeader.byteCount..<end)
             try header.verify(body: body, head: rest)
             offset &+= end

@@ -43,7 +43,9 @@ public struct RingBuffer: ~Copyable {
         unsafe bytes.withUnsafeBytes { source in
             unsafe UnsafeMutableRawBufferPointer(rebasing: storage[tail...]).copyMemory(
                 from: UnsafeRawBufferPointer(rebasing: source[..<untilEnd]))
-            unsafe storage.copyMemory(from: UnsafeRawBufferPointer(rebasing: source[untilEnd..<accepted]))
+            if untilEnd < accepted {
+                unsafe storage.copyMemory(from: UnsafeRawBufferPointer(rebasing: source[untilEnd..<accepted]))
+            }
         }
         count += accepted
         return accepted
