@@ -40,25 +40,27 @@ enum MessageBenches {
     }
 
     private static let account = AccountName(sender)!
-    private static var stamp: RelayStamp {
-        RelayStamp(
-            offset: 4_711, acceptedAt: 1_789_000_000_000, sender: account,
-            device: DeviceID(rawValue: 0x1122_3344_5566_7788))
-    }
+    private static let stamp = RelayStamp(
+        offset: 4_711, acceptedAt: 1_789_000_000_000, sender: account,
+        device: DeviceID(rawValue: 0x1122_3344_5566_7788))
 
     private static func readViews(_ body: [UInt8]) {
-        guard let view = try? MessageView(parsing: body.rawBytes), let text = view.text else {
-            preconditionFailure("the body is wrong")
+        do throws(WireError) {
+            let view = try MessageView(parsing: body.rawBytes)
+            measure_keep(view.counter &+ UInt64(view.text!.byteCount))
+        } catch {
+            preconditionFailure("the body is wrong: \(error)")
         }
-        measure_keep(view.counter &+ UInt64(text.byteCount))
     }
 
     private static func readStrings(_ body: [UInt8]) {
-        guard let view = try? MessageView(parsing: body.rawBytes), let text = view.text, let sender = view.sender else {
-            preconditionFailure("the body is wrong")
+        do throws(WireError) {
+            let view = try MessageView(parsing: body.rawBytes)
+            let strings = (string(view.text!), string(view.sender!))
+            measure_keep(view.counter &+ UInt64(strings.0.utf8.count &+ strings.1.utf8.count))
+        } catch {
+            preconditionFailure("the body is wrong: \(error)")
         }
-        let strings = (string(text), string(sender))
-        measure_keep(view.counter &+ UInt64(strings.0.utf8.count &+ strings.1.utf8.count))
     }
 
     private static func string(_ bytes: RawSpan) -> String {
@@ -67,6 +69,6 @@ enum MessageBenches {
 
     /// From the application's values to the body's bytes.
     private static func write() {
-        measure_keep(UInt64(message().encode().count))
+        measure_keep(UInt64(Message.encodeText(text, counter: 1_234_567, relay: stamp).count))
     }
 }

@@ -49,7 +49,7 @@ public struct LinkID: RawRepresentable, Hashable, Comparable, Sendable, CustomSt
 }
 
 /// Names one device of an account; said once, in hello.
-public struct DeviceID: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible {
+public struct DeviceID: RawRepresentable, Hashable, Comparable, Sendable, BitwiseCopyable, CustomStringConvertible {
     /// The number on the wire.
     public var rawValue: UInt64
 

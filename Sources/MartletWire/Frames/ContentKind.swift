@@ -1,5 +1,5 @@
 /// What a message's content is. Kinds that this version does not name travel unchanged.
-public struct ContentKind: RawRepresentable, Hashable, Sendable {
+public struct ContentKind: RawRepresentable, Hashable, Sendable, BitwiseCopyable {
     /// The number on the wire.
     public let rawValue: UInt16
 

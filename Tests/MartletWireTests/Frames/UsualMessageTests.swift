@@ -1,0 +1,85 @@
+import Testing
+
+@testable import MartletWire
+
+/// What is read in one go, against the same field by field.
+@Suite struct UsualMessageTests {
+    static let stamp = RelayStamp(
+        offset: 7, acceptedAt: 1_789_000_000_000, sender: AccountName("ada@example")!, device: DeviceID(rawValue: 9))
+    static let bodies = [
+        "ab", "seven77", "eight888", "The bird that never lands, says Ada.", "燕子 — mårtlet 🐦, and more",
+    ]
+    .flatMap { text in
+        [nil, Duration.seconds(5)].flatMap { time in
+            [
+                Message.encodeText(text, counter: 3, timeToLive: time),
+                Message.encodeText(text, counter: 3, timeToLive: time, relay: stamp),
+            ]
+        }
+    }
+
+    /// All that a view shows, or the error.
+    static func shown(_ view: borrowing MessageView) -> [String] {
+        func text(_ bytes: RawSpan?) -> String {
+            guard let bytes else { return "nil" }
+            return "\([UInt8](copying: bytes))"
+        }
+        return [
+            "\(view.counter) \(view.kind.rawValue)", text(view.content), text(view.text),
+            "\(String(describing: view.timeToLive)) \(String(describing: view.offset))",
+            "\(String(describing: view.acceptedAt)) \(String(describing: view.device))", text(view.sender),
+        ]
+    }
+
+    static func read(_ body: [UInt8]) -> [String] {
+        do throws(WireError) { return shown(try MessageView(parsing: body.rawBytes)) } catch { return ["\(error)"] }
+    }
+
+    static func readByField(_ body: [UInt8]) -> [String] {
+        do throws(WireError) { return shown(try MessageView(any: body.rawBytes)) } catch { return ["\(error)"] }
+    }
+
+    @Test(arguments: bodies) func `the usual message is found and shows the same`(body: [UInt8]) {
+        let isUsual = UsualMessage(body.rawBytes) != nil
+        #expect(isUsual)
+        #expect(Self.read(body) == Self.readByField(body))
+    }
+
+    @Test(arguments: bodies) func `each changed byte and each cut shows the same or the same error`(body: [UInt8]) {
+        for place in body.indices {
+            for value in [0, 1, 0x20, 0x7F, 0x80, 0xC2, 0xFF, body[place] ^ 1, body[place] ^ 2, body[place] &+ 8]
+                as [UInt8]
+            {
+                var changed = body
+                changed[place] = value
+                #expect(Self.read(changed) == Self.readByField(changed), "byte \(place) is \(value)")
+            }
+            let cut = Array(body[..<place])
+            #expect(Self.read(cut) == Self.readByField(cut), "cut to \(place)")
+            let more = body + body[place...]
+            #expect(Self.read(more) == Self.readByField(more), "more from \(place)")
+        }
+    }
+
+    @Test func `the shortest texts show the same`() {
+        for text in ["a", "b", "ab"] {
+            for time in [nil, Duration.seconds(5)] {
+                let plain = Message.encodeText(text, counter: 3, timeToLive: time)
+                #expect(Self.read(plain) == Self.readByField(plain))
+                let stamped = Message.encodeText(text, counter: 3, timeToLive: time, relay: Self.stamp)
+                #expect(Self.read(stamped) == Self.readByField(stamped))
+            }
+        }
+    }
+
+    @Test func `a text is written as field by field`() {
+        let text = "The bird that never lands: " + String(repeating: "é", count: 300)
+        for (text, time) in [(text, nil), ("short", Duration.milliseconds(1500))] as [(String, Duration?)] {
+            let content = Message.textContent(text)
+            let client = Message(counter: 3, kind: .text, content: content, timeToLive: time)
+            #expect(Message.encodeText(text, counter: 3, timeToLive: time) == client.encode())
+            let relayed = Message(counter: 3, kind: .text, content: content, timeToLive: time, relay: Self.stamp)
+            #expect(Message.encodeText(text, counter: 3, timeToLive: time, relay: Self.stamp) == relayed.encode())
+        }
+    }
+}
