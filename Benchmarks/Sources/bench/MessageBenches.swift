@@ -69,6 +69,6 @@ enum MessageBenches {
 
     /// From the application's values to the body's bytes.
     private static func write() {
-        measure_keep(UInt64(Message.encodeText(text, counter: 1_234_567, relay: stamp).count))
+        measure_keep(UInt64(message().encode().count))
     }
 }

@@ -12,30 +12,6 @@ extension Array where Element == UInt8 {
         self = unsafe bytes.withUnsafeBytes { unsafe Array($0) }
     }
 
-    /// An array of the bytes that `write` appends, `byteCount` at the most.
-    ///
-    /// A short one is written to the stack and copied: an array that is to be filled has its storage's type looked up
-    /// at run time, which takes longer than the copy.
-    @inline(__always)
-    init(byteCount: Int, _ write: (inout OutputRawSpan) -> Void) {
-        let stackByteCount = 512
-        if byteCount <= stackByteCount {
-            self = unsafe withUnsafeTemporaryAllocation(byteCount: stackByteCount, alignment: 8) { buffer in
-                var output = unsafe OutputRawSpan(
-                    buffer: UnsafeMutableRawBufferPointer(rebasing: buffer[..<byteCount]), initializedCount: 0)
-                write(&output)
-                return [UInt8](copying: output.bytes)
-            }
-        } else {
-            self = unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, initializedCount in
-                let bytes = UnsafeMutableRawBufferPointer(buffer)
-                var output = unsafe OutputRawSpan(buffer: bytes, initializedCount: 0)
-                write(&output)
-                initializedCount = unsafe output.finalize(for: bytes)
-            }
-        }
-    }
-
     /// Appends a copy of `bytes`.
     @inlinable
     public mutating func append(bytes: RawSpan) {

@@ -83,14 +83,6 @@ public struct Message: FrameBody {
         return String(validated: text)
     }
 
-    /// The body as bytes.
-    public func encode() -> [UInt8] {
-        let stampByteCount = relay == nil ? 0 : RelayStamp.maxByteCount
-        var writer = TLVWriter(reserving: stampByteCount + content.count + 4 * TLVLimits.headByteCount + 14)
-        encode(into: &writer)
-        return writer.bytes
-    }
-
     /// Appends the body's fields, the relay's first.
     public func encode(into writer: inout TLVWriter) {
         relay?.encode(into: &writer)

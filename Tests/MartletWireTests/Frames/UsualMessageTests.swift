@@ -12,10 +12,14 @@ import Testing
     .flatMap { text in
         [nil, Duration.seconds(5)].flatMap { time in
             [
-                Message.encodeText(text, counter: 3, timeToLive: time),
-                Message.encodeText(text, counter: 3, timeToLive: time, relay: stamp),
+                body(text, timeToLive: time, relay: nil), body(text, timeToLive: time, relay: stamp),
             ]
         }
+    }
+
+    static func body(_ text: String, timeToLive: Duration?, relay: RelayStamp?) -> [UInt8] {
+        let content = Message.textContent(text)
+        return Message(counter: 3, kind: .text, content: content, timeToLive: timeToLive, relay: relay).encode()
     }
 
     /// All that a view shows, or the error.
@@ -64,22 +68,11 @@ import Testing
     @Test func `the shortest texts show the same`() {
         for text in ["a", "b", "ab"] {
             for time in [nil, Duration.seconds(5)] {
-                let plain = Message.encodeText(text, counter: 3, timeToLive: time)
+                let plain = Self.body(text, timeToLive: time, relay: nil)
                 #expect(Self.read(plain) == Self.readByField(plain))
-                let stamped = Message.encodeText(text, counter: 3, timeToLive: time, relay: Self.stamp)
+                let stamped = Self.body(text, timeToLive: time, relay: Self.stamp)
                 #expect(Self.read(stamped) == Self.readByField(stamped))
             }
-        }
-    }
-
-    @Test func `a text is written as field by field`() {
-        let text = "The bird that never lands: " + String(repeating: "é", count: 300)
-        for (text, time) in [(text, nil), ("short", Duration.milliseconds(1500))] as [(String, Duration?)] {
-            let content = Message.textContent(text)
-            let client = Message(counter: 3, kind: .text, content: content, timeToLive: time)
-            #expect(Message.encodeText(text, counter: 3, timeToLive: time) == client.encode())
-            let relayed = Message(counter: 3, kind: .text, content: content, timeToLive: time, relay: Self.stamp)
-            #expect(Message.encodeText(text, counter: 3, timeToLive: time, relay: Self.stamp) == relayed.encode())
         }
     }
 }
