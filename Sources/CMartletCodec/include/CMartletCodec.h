@@ -52,3 +52,29 @@ void martlet_inflater_destroy(martlet_inflater *_Nonnull inflater);
 martlet_inflate_outcome martlet_inflater_run(
     martlet_inflater *_Nonnull inflater, const void *_Nullable input, size_t count, void *_Nullable output,
     size_t capacity, size_t *_Nonnull written);
+
+/// What every stream begins with: chat text (Specs/dictionary).
+#define MARTLET_CHAT_DICTIONARY_SIZE 4096
+extern const unsigned char martlet_chat_dictionary[MARTLET_CHAT_DICTIONARY_SIZE];
+
+typedef struct martlet_deflate_stream martlet_deflate_stream;
+
+/// Raw deflate that goes on from one input to the next, with a window of 2^9 to 2^15 bytes and zlib's memory level 1 to
+/// 9. Without memory for it the program stops.
+martlet_deflate_stream *_Nonnull martlet_deflate_stream_create(int window_bits, int memory_level);
+void martlet_deflate_stream_destroy(martlet_deflate_stream *_Nonnull deflater);
+/// Deflates and flushes to a byte boundary, without the four bytes that a flush ends with. The byte count of the
+/// output, 0 when it does not fit into `capacity`; the stream is of no use then.
+size_t martlet_deflate_stream_run(
+    martlet_deflate_stream *_Nonnull deflater, const void *_Nullable input, size_t count, void *_Nonnull output,
+    size_t capacity);
+
+typedef struct martlet_inflate_stream martlet_inflate_stream;
+
+/// The other end, for every window there is.
+martlet_inflate_stream *_Nonnull martlet_inflate_stream_create(void);
+void martlet_inflate_stream_destroy(martlet_inflate_stream *_Nonnull inflater);
+/// Inflates what one call has deflated. `output` has room for one byte more than `capacity`.
+martlet_inflate_outcome martlet_inflate_stream_run(
+    martlet_inflate_stream *_Nonnull inflater, const void *_Nullable input, size_t count, void *_Nonnull output,
+    size_t capacity, size_t *_Nonnull written);

@@ -8,8 +8,12 @@ extension Client {
         public var agent: String?
         /// What is offered to the relay; the lower of both sides' limits holds.
         public var limits = Limits()
-        /// Whether messages are deflated where that makes them smaller. A message that holds a secret beside text of
-        /// another's choosing should not be.
+        /// Whether frames are written in the short form of version 1.1 where the relay reads it.
+        public var usesCompactFrames = true
+        /// Whether messages are deflated where that makes them smaller: small ones with all that went before as their
+        /// context where the relay reads that, which takes 268 KiB while the client talks, and 44 KiB where the relay
+        /// does the same. A message that holds a secret beside text of another's choosing should not be
+        /// (``OutgoingMessage/isCompressible``).
         public var compressesMessages = false
         /// How eagerly a silent relay is asked whether it is there.
         public var heartbeat = HeartbeatStrategy.balanced

@@ -167,7 +167,7 @@ extension ClientDriver {
         do throws(ClientError) {
             try engine.send(
                 counter: message.counter, kind: message.message.kind, content: message.message.content,
-                timeToLive: message.message.timeToLive, in: room.id, now: now)
+                timeToLive: message.message.timeToLive, isCompressible: message.message.isCompressible, in: room.id, now: now)
         } catch {
             let failure: SendFailure = error == .messageTooLarge ? .refused(.messageTooLarge, reason: nil) : .closed
             failed(message.counter, failure, in: room)
@@ -295,7 +295,8 @@ extension Room.Presence {
 extension OutgoingQueue.Arriving {
     /// A message that the outbox kept; it was checked when it was made.
     init(_ entry: OutboxEntry) {
-        let message = OutgoingMessage(checked: entry.kind, entry.content, timeToLive: entry.timeToLive)
+        let message = OutgoingMessage(
+            checked: entry.kind, entry.content, timeToLive: entry.timeToLive, isCompressible: entry.isCompressible)
         self.init(counter: entry.id.counter, message: message, shot: nil)
     }
 }

@@ -286,6 +286,8 @@ extension ClientConfiguration {
         self.init(account: identity.account, device: device, agent: configuration.agent)
         limits = configuration.limits
         compressesMessages = configuration.compressesMessages
+        if configuration.usesCompactFrames { features.insert(.compact) }
+        if configuration.usesCompactFrames, configuration.compressesMessages { features.insert(.sharedDeflate) }
         heartbeat = configuration.heartbeat
         reconnect = configuration.reconnect
         deadlines = ConnectionMachine.Deadlines(connecting: configuration.connectTimeout)

@@ -64,13 +64,19 @@ public struct OutboxEntry: Sendable, Equatable {
     public var content: [UInt8]
     /// How long it may wait, counted anew from each start of a client.
     public var timeToLive: Duration?
+    /// Whether it may be compressed.
+    public var isCompressible: Bool
 
     /// An entry.
-    public init(id: MessageID, room: String, kind: ContentKind, content: [UInt8], timeToLive: Duration? = nil) {
+    public init(
+        id: MessageID, room: String, kind: ContentKind, content: [UInt8], timeToLive: Duration? = nil,
+        isCompressible: Bool = true
+    ) {
         self.id = id
         self.room = room
         self.kind = kind
         self.content = content
         self.timeToLive = timeToLive
+        self.isCompressible = isCompressible
     }
 }

@@ -8,31 +8,39 @@ public struct OutgoingMessage: Sendable, Equatable {
     public let content: [UInt8]
     /// How long the message may wait to be handed to a connection; nil is for ever.
     public let timeToLive: Duration?
+    /// Whether it may be compressed where the client compresses messages; not, when it holds a secret beside text of
+    /// another's choosing.
+    public let isCompressible: Bool
 
     /// A text.
     ///
     /// - Throws: `invalidContent` when the text is empty.
-    public init(text: String, timeToLive: Duration? = nil) throws(MartletError) {
+    public init(text: String, timeToLive: Duration? = nil, isCompressible: Bool = true) throws(MartletError) {
         guard !text.isEmpty else { throw .invalidContent("a text message has a text") }
         kind = .text
         content = Message.textContent(text)
         self.timeToLive = timeToLive
+        self.isCompressible = isCompressible
     }
 
     /// A content of another kind: TLVs, as Specs/wire.md §4 has them.
     ///
     /// - Throws: `invalidContent` when `content` is not well-formed, or not what its kind asks for.
-    public init(kind: ContentKind, content: [UInt8], timeToLive: Duration? = nil) throws(MartletError) {
+    public init(
+        kind: ContentKind, content: [UInt8], timeToLive: Duration? = nil, isCompressible: Bool = true
+    ) throws(MartletError) {
         try check(content, of: kind)
         self.kind = kind
         self.content = content
         self.timeToLive = timeToLive
+        self.isCompressible = isCompressible
     }
 
-    init(checked kind: ContentKind, _ content: [UInt8], timeToLive: Duration?) {
+    init(checked kind: ContentKind, _ content: [UInt8], timeToLive: Duration?, isCompressible: Bool) {
         self.kind = kind
         self.content = content
         self.timeToLive = timeToLive
+        self.isCompressible = isCompressible
     }
 }
 

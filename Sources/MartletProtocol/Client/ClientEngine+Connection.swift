@@ -143,7 +143,7 @@ extension ClientEngine {
         if ticket == nil { beginLink(now: now) }
         let resume = ticket.map { ResumePoint(link: $0.link, token: $0.token, positions: link.positions) }
         let hello = Hello(
-            features: configuration.features, limits: configuration.limits, device: configuration.device,
+            spokenVersions: [configuration.features.spokenVersion], features: configuration.features, limits: configuration.limits, device: configuration.device,
             account: configuration.account, credential: credential, agent: configuration.agent, resume: resume)
         handshake.append(.hello, hello.encode())
         awaitsNewLink = ticket == nil
@@ -197,7 +197,7 @@ extension ClientEngine {
         }
         // Whatever the server says: nothing beyond what was offered (C-20).
         let limits = welcome.limits.negotiated(with: configuration.limits)
-        let features = welcome.features.intersection(configuration.features)
+        let features = welcome.features.intersection(configuration.features).available(in: welcome.version)
         if let resumed = welcome.resumed {
             guard link.canResume(from: resumed), link.canAdopt(limits, features: features) else {
                 // Nothing can go on from there: the next connection begins a new link (C-32).
@@ -207,6 +207,7 @@ extension ClientEngine {
             current.resumes += 1
         }
         link.adopt(limits, features: features)
+        link.deflatesPackets = configuration.compressesMessages
         link.confirm(welcome.resumed, now: now)
         awaitsNewLink = false
         ticket = Ticket(link: welcome.link, token: welcome.resumeToken)

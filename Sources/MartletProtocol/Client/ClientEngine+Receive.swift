@@ -10,8 +10,10 @@ extension ClientEngine {
         heartbeat.received(now: now)
         let frames = counters.framesReceived
         var consumed = 0
-        while consumed < bytes.byteCount, isCarrierUp, id == machine.current {
+        while consumed < bytes.byteCount || framer.hasWaitingFrames, isCarrierUp, id == machine.current {
             var failure: LinkError?
+            let before = consumed
+            let wasEstablished = isEstablished
             do throws(WireError) {
                 consumed += try framer.consume(bytes.extracting(droppingFirst: consumed)) { header, body in
                     do throws(LinkError) { return try take(header, body, on: id, now: now) } catch { failure = error }
@@ -21,11 +23,19 @@ extension ClientEngine {
                 failure = LinkError(error)
             }
             if let failure { return fail(failure, now: now) }
-            if isEstablished { framer.maxBodyByteCount = link.limits.maxBodyByteCount }
+            if wasEstablished { link.noteReceived(byteCount: consumed - before) }
+            if isEstablished { prepare(&framer) }
         }
         guard isCarrierUp, id == machine.current else { return }
         watchPartial(framer.bufferedByteCount, since: frames != counters.framesReceived, now: now)
         self.framer = consume framer
+    }
+
+    /// What has been agreed on holds for the frames that come (W-7, W-76).
+    private func prepare(_ framer: inout Framer) {
+        framer.maxBodyByteCount = link.limits.maxBodyByteCount
+        guard link.readsPackets else { return }
+        framer.allowPackets(deflated: link.features.contains(.sharedDeflate))
     }
 
     /// A frame that has begun has to be whole within `frameTimeout`: bytes alone would keep a dead link alive for ever.

@@ -54,12 +54,14 @@ extension ClientEngine {
     ///   - timeToLive: how long it may wait to be handed to a connection.
     /// - Throws: `noRoom`, `queueFull`, `messageTooLarge`, `counterNotRising`; then nothing was taken.
     public mutating func send(
-        counter: UInt64, kind: ContentKind, content: [UInt8], timeToLive: Duration? = nil, in id: RoomID, now: Instant
+        counter: UInt64, kind: ContentKind, content: [UInt8], timeToLive: Duration? = nil,
+        isCompressible: Bool = true, in id: RoomID, now: Instant
     ) throws(ClientError) {
         // In place: a copy of the room would make the queue copy itself.
         guard let index = rooms.index(forKey: id) else { throw .noRoom }
         let expires = timeToLive.map { now + $0 }
-        let message = PendingMessage(counter: counter, kind: kind, content: content, expires: expires)
+        let message = PendingMessage(
+            counter: counter, kind: kind, content: content, expires: expires, isCompressible: isCompressible)
         try rooms.values[index].queue(message, configuration, link.limits)
         handOver(id, now: now)
         if expires != nil { armExpiry(id) }
@@ -185,8 +187,13 @@ extension ClientEngine {
             counter: message.counter, kind: message.kind, content: message.content,
             timeToLive: message.expires.map { $0 - now })
         let fragment = SessionPreset(kind).fragmentByteCount
-        guard configuration.compressesMessages, link.features.contains(.zlib) else {
-            return EncodedBody(bytes, fragmentByteCount: fragment)
+        // What goes into a packet is deflated there, with all that went before as its context.
+        let isDeflatedLater = link.features.contains([.compact, .sharedDeflate]) && bytes.count < 2048
+        guard configuration.compressesMessages, message.isCompressible, link.features.contains(.zlib), !isDeflatedLater
+        else {
+            var body = EncodedBody(bytes, fragmentByteCount: fragment)
+            body.isSecret = !message.isCompressible
+            return body
         }
         return EncodedBody(compressing: bytes, fragmentByteCount: fragment, with: deflater)
     }

@@ -6,6 +6,8 @@ struct PendingMessage: Sendable {
     var kind: ContentKind
     var content: [UInt8]
     var expires: Instant?
+    /// Whether it may be compressed with others' text (W-20).
+    var isCompressible = true
     /// Accepted or failed; it stays until those before it are.
     var isDone = false
 }

@@ -34,6 +34,8 @@ public struct EncodedBody: Sendable {
     /// Of the whole body, if it is one plain fragment.
     private let checksum: UInt32
     private let cut: Cut?
+    /// Whether the link's deflate stream must not see it (W-96).
+    var isSecret = false
 
     /// Cuts `plain` into fragments of at most `fragmentByteCount` bytes and sums each.
     public init(_ plain: [UInt8], fragmentByteCount: Int = EncodedBody.defaultFragmentByteCount) {

@@ -19,7 +19,9 @@ extension Link {
         guard carrier != nil else { return nil }
         var earliest = ackDeadline
         let overdue = hasUnacknowledged ? lastAckProgress + Link.ackTimeout : nil
-        for candidate in [ackTimer.deadline, creditProbe.deadline, overdue, pacingDeadline, overdueDeadline] {
+        for candidate in [
+            ackTimer.deadline, creditProbe.deadline, overdue, pacingDeadline, overdueDeadline, streamDeadline,
+        ] {
             if let candidate { earliest = min(earliest ?? candidate, candidate) }
         }
         return earliest
@@ -51,6 +53,10 @@ extension Link {
         ackDeadline = nil
         isAckDue = false
         echo = nil
+        newestTimestamp = nil
+        packets = nil
+        streamDeadline = nil
+        endsStream = false
         probe = nil
         ackTimer.stop()  // S-33
         overdueDeadline = nil
@@ -140,6 +146,7 @@ extension Link {
             self.ackDeadline = nil
             isAckDue = true
         }
+        checkStream(now: now)
         if hasUnacknowledged, lastAckProgress + Link.ackTimeout <= now { return .ackTimeout }  // S-30
         if creditProbe.expired(now: now, timeout: ackTimeoutInterval) { sendProbe(now: now) }
         let onExpiry = ackTimer.expired(

@@ -11,6 +11,11 @@ extension Link {
         case skipped
     }
 
+    /// Counts bytes that came while the link was attached, in whatever form.
+    public mutating func noteReceived(byteCount: Int) {
+        counters.bytesReceived += UInt64(byteCount)
+    }
+
     /// Takes a frame whose checksum has been verified.
     ///
     /// - Throws: `LinkError` of scope connection when the peer broke a rule; faults of one session reset that session
@@ -19,7 +24,6 @@ extension Link {
         _ header: FrameHeader, _ body: RawSpan, inflater: inout Inflater, now: Instant
     ) throws(LinkError) -> Reception {
         counters.framesReceived += 1
-        counters.bytesReceived += UInt64(FrameHeader.byteCount + body.byteCount)
         ackTimer.heard()
         let rule = header.type.rule
         if header.compression != .none, !features.contains(.zlib) || rule?.isHandshake == true {  // W-8, W-18
@@ -43,7 +47,10 @@ extension Link {
     private mutating func takeReliable(
         _ header: FrameHeader, _ plain: RawSpan, isInPlace: Bool, _ now: Instant
     ) throws(LinkError) -> Reception {
-        echo = PendingEcho(timestamp: header.timestamp, arrived: now)
+        if header.timestamp != newestTimestamp {  // W-83
+            newestTimestamp = header.timestamp
+            echo = PendingEcho(timestamp: header.timestamp, arrived: now)
+        }
         guard let slot = try slot(for: header, plain, now: now) else { return .handled }
         guard let sequence = sessions[slot].receive.sequence(low: header.sequence) else { throw .peer(.outOfWindow) }
         guard let arrival = try accept(sequence, header, plain, slot: slot, isInPlace: isInPlace) else {
@@ -170,7 +177,10 @@ extension Link {
 
     private mutating func takePing(_ ping: Ping, _ header: FrameHeader, now: Instant) throws(LinkError) {  // W-70
         guard pings.take(now: now) else { throw .peer(.controlFlood) }
-        echo = PendingEcho(timestamp: header.timestamp, arrived: now)
+        if header.timestamp != newestTimestamp {  // W-83
+            newestTimestamp = header.timestamp
+            echo = PendingEcho(timestamp: header.timestamp, arrived: now)
+        }
         if header.flags.contains(.ackNow) {  // S-28
             for slot in sessions.indices where sessions[slot].isLive { wantAck(of: slot, at: nil) }
         }

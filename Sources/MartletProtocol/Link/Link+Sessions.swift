@@ -110,6 +110,13 @@ extension Link {
         return max(announcedLinkCredit, linkCreditReleased + UInt64(limits.linkWindow) + UInt64(assembling))
     }
 
+    /// The link credit of the next acknowledgement. In a compact one it costs bytes when it has changed.
+    var linkCreditToSay: UInt64 {
+        let credit = linkCreditToAnnounce
+        let isWorthSaying = credit - announcedLinkCredit > UInt64(limits.linkWindow / 16)
+        return usesPackets && !isWorthSaying ? announcedLinkCredit : credit
+    }
+
     func announcesLinkCredit() -> Bool {  // S-39
         let gained = linkCreditToAnnounce - announcedLinkCredit
         if gained >= UInt64(limits.linkWindow / 2) { return true }

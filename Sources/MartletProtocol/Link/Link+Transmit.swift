@@ -4,7 +4,7 @@ extension Link {
     /// Whether `transmit` has something to write now.
     public func hasOutput(now: Instant) -> Bool {
         guard carrier != nil else { return false }
-        if isAckDue || !control.isEmpty { return true }
+        if isAckDue || endsStream || !control.isEmpty { return true }
         if let ackDeadline, ackDeadline <= now { return true }
         return hasFrames(now: now)
     }
@@ -15,7 +15,7 @@ extension Link {
     public mutating func transmit(into out: inout OutputRawSpan, now: Instant) {
         guard carrier != nil else { return }
         let start = out.byteCount
-        write(into: &out, now: now)
+        if usesPackets { writePackets(into: &out, now: now) } else { write(into: &out, now: now) }
         creditProbe.update(isStuck: isStuck, now: now, timeout: ackTimeoutInterval)
         guard out.byteCount > start else { return }
         counters.bytesSent += UInt64(out.byteCount - start)
@@ -36,7 +36,7 @@ extension Link {
         UInt32(truncatingIfNeeded: (Int64(clamping: now.nanoseconds) - Int64(clamping: began.nanoseconds)) / 1_000_000)
     }
 
-    private mutating func write(into out: inout OutputRawSpan, now: Instant) {
+    mutating func write(into out: inout OutputRawSpan, now: Instant) {
         // An acknowledgement that is owed rides along with whatever goes out (S-20, S-46).
         if isAckDue || ackDeadline.map({ $0 <= now || !control.isEmpty || hasFrames(now: now) }) ?? false {
             guard writeAcks(into: &out, now: now) else { return }
@@ -160,7 +160,7 @@ extension Link {
     private mutating func writeAcks(into out: inout OutputRawSpan, now: Instant) -> Bool {
         repeat {
             guard out.freeCapacity >= FrameHeader.byteCount + Link.maxAckByteCount else { return false }
-            let credit = linkCreditToAnnounce
+            let credit = linkCreditToSay
             let echoed = echo.map { Echo(timestamp: $0.timestamp, delay: max(now - $0.arrived, .zero)) }
             let ack = Ack(echo: echoed, linkCredit: credit, sessions: takeSessionAcks())
             guard write(header(.ack, [], .control, 0, now), EncodedBody(ack.encode()), fragment: 0, into: &out) != nil
@@ -187,7 +187,7 @@ extension Link {
     private mutating func popSessionAck() -> SessionAck? {
         guard let slot = ackSlots.popFirst() else { return nil }
         sessions[slot].needsAck = false
-        sessions[slot].receive.refreshCredit()
+        if !usesPackets || sessions[slot].receive.isCreditWorthSaying { sessions[slot].receive.refreshCredit() }
         let receive = sessions[slot].receive
         return SessionAck(
             session: sessions[slot].id, cumulative: receive.cumulative, creditLimit: receive.creditLimit,
@@ -222,6 +222,7 @@ extension Link {
         let fragment = body.fragment(index)
         let byteCount = FrameHeader.byteCount + fragment.range.count
         guard out.freeCapacity >= byteCount else { return nil }
+        if body.isSecret { secrets.append(out.byteCount) }
         var header = header
         header.compression = fragment.compression
         header.bodyByteCount = UInt32(fragment.range.count)

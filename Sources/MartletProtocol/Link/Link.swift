@@ -92,6 +92,17 @@ public struct Link: Sendable {
     var isAckDue = false
     var ackSlots = Deque<Int>()
     var echo: PendingEcho?
+    /// The newest timestamp received on this connection; one that has been seen is not echoed again.
+    var newestTimestamp: UInt32?
+    /// Writes compact frames, once there was one to write on this connection.
+    var packets: PacketWriter?
+    /// Whether packets pass through a deflate stream where the peer reads that.
+    var deflatesPackets = false
+    /// When that stream has been idle for long enough to end, and that it has.
+    var streamDeadline: Instant?
+    var endsStream = false
+    /// Where frames that must not be deflated begin, of those that are being written.
+    var secrets: [Int] = []
     var ackTimer = AckTimer()
     var creditProbe = CreditProbe()
     /// When to ask whether another connection would be faster.

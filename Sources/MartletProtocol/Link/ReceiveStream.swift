@@ -148,6 +148,9 @@ struct ReceiveStream: Sendable {
         return creditReleased == creditReceived && gained > windowByteCount / 16
     }
 
+    /// Whether the limit has risen by enough to be worth its bytes.
+    var isCreditWorthSaying: Bool { limit - min(creditLimit, limit) > windowByteCount / 16 }
+
     /// Raises the announced limit to all that there is, because an acknowledgement goes out anyway.
     mutating func refreshCredit() {
         creditLimit = max(creditLimit, limit)

@@ -5,7 +5,10 @@ public struct RelayConfiguration: Sendable {
     /// What is offered to clients; the lower of both sides' limits holds.
     public var limits = Limits(maxSessions: Link.maxSessions)
     /// What is offered to clients; what both sides have holds.
-    public var features = Features.supported
+    public var features = Features.all
+    /// Whether what goes to clients passes through a deflate stream where they read that; 39 KiB for each that is
+    /// talked to.
+    public var deflatesPackets = false
     /// From the connection to a whole hello (W-75, Specs/hostile.md row 5).
     public var handshakeTimeout: Duration = .seconds(5)
     /// From the connection to an accepted hello, whatever else arrives (Specs/hostile.md row 6).

@@ -104,7 +104,7 @@ extension RelayEngine {
         let box = connections[slot].framer
         var consumed = 0
         var frames = 0
-        while consumed < bytes.byteCount {
+        while consumed < bytes.byteCount || box.framer.hasWaitingFrames {
             var failure: LinkError?
             do throws(WireError) {
                 consumed += try box.framer.consume(bytes.extracting(droppingFirst: consumed)) { header, body in
@@ -202,7 +202,11 @@ extension RelayEngine {
     private mutating func admit(
         _ slot: Int, _ hello: Hello, as who: DeviceKey, _ grant: TokenGrant, _ presented: TokenDigest?, now: Instant
     ) {
-        let features = hello.features.intersection(configuration.features)  // W-41
+        // Minors only add: a client that speaks later ones alone takes ours, one that speaks an earlier one gets that
+        // (W-40, C-22).
+        let spoken = hello.spokenVersions.filter { $0.major == WireVersion.current.major }.max() ?? .current
+        let version = min(spoken, configuration.features.spokenVersion)
+        let features = hello.features.intersection(configuration.features).available(in: version)  // W-41
         let limits = hello.limits.negotiated(with: configuration.limits)
         var resumed: [SessionPosition]?
         let link: Int
@@ -234,10 +238,6 @@ extension RelayEngine {
             attach(link, to: slot, now: now)
             outputs.append(.note(.linked(who, links[link].id)))
         }
-        // Minors only add: a client that speaks later ones alone takes ours, one that speaks an earlier one gets that
-        // (W-40, C-22).
-        let spoken = hello.spokenVersions.filter { $0.major == WireVersion.current.major }.max() ?? .current
-        let version = min(spoken, .current)
         let welcome = Welcome(
             version: version, features: features, limits: limits, account: who.account, link: links[link].id,
             resumeToken: grant.token, epoch: links[link].epoch, resumeLifetime: configuration.resumeLifetime,

@@ -38,6 +38,11 @@ extension RelayEngine {
         links[link].link.attach(connections[connection].carrier, isEarly: false, now: now)
         connections[connection].phase = .attached(link: link)
         connections[connection].framer.framer.maxBodyByteCount = links[link].link.limits.maxBodyByteCount  // W-7
+        links[link].link.deflatesPackets = configuration.deflatesPackets
+        if links[link].link.readsPackets {
+            let isDeflated = links[link].link.features.contains(.sharedDeflate)
+            connections[connection].framer.framer.allowPackets(deflated: isDeflated)
+        }
         for handle in links[link].handles { rooms.setAway(false, handle) }
     }
 

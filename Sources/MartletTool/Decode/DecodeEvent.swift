@@ -111,6 +111,7 @@ extension WireError {
         case .unsupportedCompression(let value): "compression \(value)"
         case .inflateLimit(let limit): "the body inflates beyond \(limit) bytes"
         case .inflateFailed: "the compressed body is damaged"
+        case .malformedPacket(let offset): "byte \(offset) of the packet's payload does not fit"
         }
     }
 }

@@ -333,6 +333,10 @@ final class Exchange {
             maxMessageByteCount = welcome.limits.maxMessageByteCount
             assumptions.bodyByteCount = welcome.limits.maxBodyByteCount
             for way in ways { way?.cutter.maxBodyByteCount = welcome.limits.maxBodyByteCount }
+            let features = welcome.features.available(in: welcome.version)
+            if features.contains(.compact) {
+                for way in ways { way?.cutter.allowPackets(deflated: features.contains(.sharedDeflate)) }
+            }
             if let history { links.remember(history, as: welcome.link) }
         case .reject:
             history = nil

@@ -20,6 +20,9 @@ final class FrameCutter {
     private(set) var fault: Fault?
     private var input: [UInt8] = []
     private var consumedByteCount = 0
+    /// Where the unit begins that the last frame was in; several frames may be in one packet.
+    private var unitOffset = 0
+    private var streamByteCount = 0
 
     /// A cutter at the start of a stream.
     init(maxBodyByteCount: Int) {
@@ -31,6 +34,9 @@ final class FrameCutter {
         get { framer.maxBodyByteCount }
         set { framer.maxBodyByteCount = newValue }
     }
+
+    /// Packets may come from here on.
+    func allowPackets(deflated: Bool) { framer.allowPackets(deflated: deflated) }
 
     /// The header of the frame whose body is incomplete.
     var pendingHeader: FrameHeader? { framer.pendingHeader }
@@ -50,13 +56,15 @@ final class FrameCutter {
         let rest = input[consumedByteCount...]
         let begun = framer.pendingHeader
         let heldByteCount = framer.bufferedByteCount
+        let unitOffset = framer.hasWaitingFrames ? unitOffset : offset
         var cut: Cut?
         do throws(WireError) {
-            let offset = offset
-            consumedByteCount += try framer.consume(rest.rawBytes) { header, body in
-                cut = Cut(header: header, body: [UInt8](copying: body), offset: offset)
+            let byteCount = try framer.consume(rest.rawBytes) { header, body in
+                cut = Cut(header: header, body: [UInt8](copying: body), offset: unitOffset)
                 return .stop
             }
+            consumedByteCount += byteCount
+            streamByteCount += byteCount
         } catch {
             var fault = Fault(error)
             // Where the header itself was right, it tells which frame it was.
@@ -67,7 +75,8 @@ final class FrameCutter {
             throw fail(fault)
         }
         if let cut {
-            offset += FrameHeader.byteCount + cut.body.count
+            self.unitOffset = cut.offset
+            offset = streamByteCount
             frameCount += 1
         }
         return cut

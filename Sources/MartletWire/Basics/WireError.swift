@@ -56,6 +56,9 @@ public enum WireError: Error, Equatable, Sendable {
     case inflateLimit(Int)
     /// A compressed body is truncated, damaged, or followed by other bytes.
     case inflateFailed
+    /// A packet's payload is not a sequence of compact frames, or refers to what was not said; the place is in bytes
+    /// from where the faulty part begins (W-79).
+    case malformedPacket(offset: Int)
 
     /// What is said to the peer about it.
     public var code: ErrorCode {
@@ -76,6 +79,7 @@ public enum WireError: Error, Equatable, Sendable {
         case .unsupportedCompression: .compressionNotAllowed
         case .inflateLimit: .inflateLimit
         case .inflateFailed: .inflateFailed
+        case .malformedPacket: .protocolViolation
         }
     }
 

@@ -22,9 +22,13 @@ public struct WireVersion: Hashable, Comparable, Sendable, CustomStringConvertib
     @inlinable
     public var packed: UInt16 { UInt16(major) << 8 | UInt16(minor) }
 
-    /// The version this code speaks: 1.0.
+    /// The version of a frame's form, which the header names: 1.0.
     @inlinable
     public static var current: WireVersion { WireVersion(major: 1, minor: 0) }
+
+    /// The newest version this code speaks: 1.1, which adds packets.
+    @inlinable
+    public static var newest: WireVersion { WireVersion(major: 1, minor: 1) }
 
     /// Orders by major, then minor.
     @inlinable

@@ -14,7 +14,8 @@ public enum FramerStep: Sendable {
 /// since message text may contain bytes that look like a frame (W-5).
 ///
 /// No memory is taken on a header's word: storage grows with the bytes that came, never beyond the frame, and is given
-/// back between frames (W-7).
+/// back between frames (W-7). Where packets are allowed they may stand between frames, and the frames in them are handed
+/// out like any other (W-76); one is then what is meant by a frame above.
 public struct Framer: ~Copyable {
     /// How many bytes a body may have, clamped to `FrameHeader.largestBodyByteCount`; holds for headers read from now
     /// on.
@@ -23,7 +24,12 @@ public struct Framer: ~Copyable {
     }
     /// The validated header of the frame whose body is incomplete, if the stream is there.
     public private(set) var pendingHeader: FrameHeader?
-    private var partial = RingBuffer(maxByteCount: FrameHeader.byteCount + FrameHeader.largestBodyByteCount)
+    private var packets = PacketRights.none
+    private var reader: PacketReader?
+    /// The head of the packet that is incomplete, if it is there.
+    private var pendingPacket: Packet.Head?
+    private var partial = RingBuffer(maxByteCount: Framer.largestByteCount)
+    private static let largestByteCount = FrameHeader.byteCount + FrameHeader.largestBodyByteCount
     private var failure: WireError?
     private let ringByteCount: Int
 
@@ -38,6 +44,24 @@ public struct Framer: ~Copyable {
         self.ringByteCount = ringByteCount
     }
 
+    /// What may stand between frames.
+    private enum PacketRights {
+        case none
+        case plain
+        case deflated
+    }
+
+    /// From here on packets may come, also such that have passed through the peer's deflate stream (W-76, W-92).
+    public mutating func allowPackets(deflated: Bool) {
+        packets = deflated ? .deflated : .plain
+    }
+
+    /// Whether the peer's deflate stream is open, and holds 44 KiB here (W-94).
+    public var isStreaming: Bool { reader?.isStreaming ?? false }
+
+    /// Whether the next call has frames to hand out without any input.
+    public var hasWaitingFrames: Bool { reader?.hasRest ?? false }
+
     private static func clamped(_ byteCount: Int) -> Int {
         min(max(byteCount, 0), FrameHeader.largestBodyByteCount)
     }
@@ -51,7 +75,8 @@ public struct Framer: ~Copyable {
     /// Takes bytes of the stream and calls `frame` for each frame that is complete and whose checksum is right.
     ///
     /// The views that `frame` gets are valid during the call only. Returns how many bytes of `input` were consumed:
-    /// all, unless `frame` answered `.stop`.
+    /// all, unless `frame` answered `.stop`. A packet is consumed whole; frames of it that were not handed out come
+    /// with the next call, for which ``hasWaitingFrames`` tells that it is worth making without input.
     ///
     /// Throws what `FrameHeader.init(parsing:maxBodyByteCount:)` and `FrameHeader.verify(body:)` throw, and what
     /// `frame` throws. After an error the framer stays failed and throws the same error again.
@@ -60,8 +85,12 @@ public struct Framer: ~Copyable {
     ) throws(WireError) -> Int {
         if let failure { throw failure }
         do throws(WireError) {
+            if let reader, reader.hasRest, try reader.resume(maxBodyByteCount: maxBodyByteCount, frame) == .stop {
+                return 0
+            }
             let consumed = try parse(input, frame)
             partial.releaseStorage()
+            reader?.releaseStorage()
             return consumed
         } catch {
             fail(error)
@@ -83,6 +112,8 @@ public struct Framer: ~Copyable {
     private mutating func fail(_ error: WireError) {
         failure = error
         pendingHeader = nil
+        pendingPacket = nil
+        reader = nil
         partial.removeAll()
     }
 
@@ -95,8 +126,18 @@ public struct Framer: ~Copyable {
             if missingByteCount > 0 { return offset }
             if try completePartial(frame) == .stop { return offset }
         }
-        while input.byteCount &- offset >= FrameHeader.byteCount {
+        while offset < input.byteCount {
             let rest = input.extracting(droppingFirst: offset)
+            if isPacket(rest) {
+                guard let head = try Packet.Head(parsing: rest, allowsDeflate: packets == .deflated),
+                    rest.byteCount >= head.packetByteCount
+                else { break }
+                let packet = rest.extracting(first: head.packetByteCount)
+                offset &+= head.packetByteCount
+                if try read(packet, head, frame) == .stop { return offset }
+                continue
+            }
+            guard rest.byteCount >= FrameHeader.byteCount else { break }
             let header = try FrameHeader(parsing: rest, maxBodyByteCount: maxBodyByteCount)
             let end = FrameHeader.byteCount &+ Int(header.bodyByteCount)
             if rest.byteCount < end {
@@ -113,15 +154,41 @@ public struct Framer: ~Copyable {
         return offset
     }
 
-    /// How many bytes the header, and once that is known the frame, still lacks.
-    private var missingByteCount: Int {
-        FrameHeader.byteCount + Int(pendingHeader?.bodyByteCount ?? 0) - partial.count
+    /// Whether what begins here, with at least one byte, is a packet: in its place a frame would have its magic.
+    private func isPacket(_ bytes: RawSpan) -> Bool {
+        packets != .none && bytes.loadUInt8(at: 0) != UInt8(FrameHeader.magic >> 24)
     }
 
-    /// Takes as much of `input` as the frame begun lacks, and says how much that was.
+    private mutating func read(
+        _ packet: RawSpan, _ head: Packet.Head, _ frame: (FrameHeader, RawSpan) throws(WireError) -> FramerStep
+    ) throws(WireError) -> FramerStep {
+        let reader = self.reader ?? PacketReader()
+        self.reader = reader
+        return try reader.read(packet, head, maxBodyByteCount: maxBodyByteCount, frame)
+    }
+
+    /// How many bytes the head, and once that is known the frame or packet, still lacks.
+    private var missingByteCount: Int {
+        if let pendingPacket { return pendingPacket.packetByteCount - partial.count }
+        if !partial.isEmpty, isPacket(partial.firstRegion) { return Packet.maxHeadByteCount - partial.count }
+        return FrameHeader.byteCount + Int(pendingHeader?.bodyByteCount ?? 0) - partial.count
+    }
+
+    /// Takes as much of `input` as what has begun lacks, and says how much that was.
     private mutating func fill(from input: RawSpan) throws(WireError) -> Int {
         var taken = 0
-        if pendingHeader == nil {
+        if partial.isEmpty ? isPacket(input) : isPacket(partial.firstRegion) {
+            if pendingPacket == nil {
+                if partial.isEmpty { taken = partial.write(input.extracting(first: 1)) }
+                pendingPacket = try Packet.Head(parsing: partial.firstRegion, allowsDeflate: packets == .deflated)
+                if pendingPacket == nil, taken < input.byteCount {
+                    taken += partial.write(input.extracting(droppingFirst: taken).extracting(first: 1))
+                    pendingPacket = try Packet.Head(parsing: partial.firstRegion, allowsDeflate: packets == .deflated)
+                }
+                guard let pendingPacket else { return taken }
+                partial.maxByteCount = pendingPacket.packetByteCount
+            }
+        } else if pendingHeader == nil {
             taken = partial.write(input.extracting(first: missingByteCount))
             if missingByteCount > 0 {
                 try FrameHeader.checkPrefix(partial.firstRegion)
@@ -135,14 +202,24 @@ public struct Framer: ~Copyable {
         return taken
     }
 
-    /// Hands out the frame that is complete in the ring, and forgets it.
+    /// Hands out what is complete in the ring, and forgets it.
     private mutating func completePartial(
         _ frame: (FrameHeader, RawSpan) throws(WireError) -> FramerStep
     ) throws(WireError) -> FramerStep {
-        guard let header = pendingHeader else { return .proceed }
-        let step = try deliver(header, to: frame)
+        let step: FramerStep
+        if let head = pendingPacket {
+            let reader = self.reader ?? PacketReader()
+            self.reader = reader
+            step = try reader.read(partial.firstRegion, head, maxBodyByteCount: maxBodyByteCount, frame)
+        } else if let header = pendingHeader {
+            step = try deliver(header, to: frame)
+        } else {
+            return .proceed
+        }
         pendingHeader = nil
+        pendingPacket = nil
         partial.discard(partial.count)
+        partial.maxByteCount = Self.largestByteCount
         if partial.storageByteCount > ringByteCount { partial.releaseStorage() }
         return step
     }

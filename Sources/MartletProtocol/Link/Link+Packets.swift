@@ -1,0 +1,49 @@
+import MartletWire
+
+/// Compact frames: the link writes frames as ever, and where both sides have agreed on it they leave as packets
+/// (Specs/wire.md §15).
+extension Link {
+    /// How long a deflate stream is kept that nothing is sent on (W-94).
+    static let streamLifetime: Duration = .seconds(60)
+    /// Bytes of frames that are made into packets in one go: more than the largest frame that a link sends.
+    private static let batchByteCount = 64 * 1024
+
+    /// Whether packets may be sent: the peer has answered the hello, and nothing is lost or overtaken on the way.
+    var usesPackets: Bool { features.contains(.compact) && carrier == .reliable && earlyBudget == nil }
+
+    /// Whether the peer may send packets.
+    var readsPackets: Bool { features.contains(.compact) && carrier == .reliable }
+
+    mutating func writePackets(into out: inout OutputRawSpan, now: Instant) {
+        let isDeflating = deflatesPackets && features.contains(.sharedDeflate)
+        let writer = packets ?? PacketWriter(deflates: isDeflating ? streamSize : nil)
+        packets = writer
+        if endsStream, out.freeCapacity >= PacketWriter.endByteCount {
+            writer.endStream(into: &out)
+            endsStream = false
+        }
+        var batch = 0
+        repeat {
+            let room = min(out.freeCapacity, Link.batchByteCount)
+            batch = unsafe withUnsafeTemporaryAllocation(byteCount: room, alignment: 1) { buffer in
+                var frames = unsafe OutputRawSpan(buffer: buffer, initializedCount: 0)
+                write(into: &frames, now: now)
+                let byteCount = unsafe frames.finalize(for: buffer)
+                let written = unsafe RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: buffer[..<byteCount]))
+                if writer.write(written, secrets: secrets, into: &out) { streamDeadline = now + Link.streamLifetime }
+                secrets.removeAll()
+                return byteCount
+            }
+        } while batch > 0
+    }
+
+    /// One link of a client's may take more memory than each of a relay's thousands.
+    private var streamSize: DeflateStream.Size { role == .client ? .large : .small }
+
+    /// A stream that nothing was sent on for long is to end.
+    mutating func checkStream(now: Instant) {
+        guard let streamDeadline, streamDeadline <= now else { return }
+        self.streamDeadline = nil
+        endsStream = true
+    }
+}

@@ -1,0 +1,155 @@
+/// What compact frames of one direction of a connection leave out, because the ones before them have said it (W-84).
+///
+/// Writer and reader keep one each; they stay alike because a carrier is a stream, and because each frame changes it
+/// only after it was written, or read, whole.
+struct PacketContext {
+    /// Sessions that compact frames of a connection may name (W-85).
+    static let maxSessionCount = 256
+    /// Authors that deliveries can refer to.
+    static let authorCount = 8
+
+    /// Who wrote a message, and the last counter of theirs.
+    struct Author: Equatable {
+        var device: UInt64
+        var sender: [UInt8]
+        var counter: UInt64 = 0
+    }
+
+    /// What is known of one session.
+    struct Session {
+        let id: SessionID
+        var nextSequence: UInt32?
+        var priority: Priority
+        /// The last offset of a delivery.
+        var offset: UInt64 = 0
+        /// The end of the last run in an accepted.
+        var acceptedCounter: UInt64 = 0
+        var acceptedOffset: UInt64 = 0
+        /// What the last ack said of the session.
+        var cumulative: UInt64 = 0
+        var creditLimit: UInt64 = 0
+    }
+
+    /// The last session that was not the control session.
+    var session: SessionID?
+    var timestamp: UInt32 = 0
+    /// The last counter of a text.
+    var counter: UInt64 = 0
+    /// The timestamp that was last echoed, and the link credit last said, by an ack.
+    var echoed: UInt32 = 0
+    var linkCredit: UInt64 = 0
+    /// Of the last delivery.
+    var acceptedAt: UInt64 = 0
+    var authors: [Author?] = []
+    /// Where the next author is put when all places are taken; the writer's choice.
+    var nextAuthor = 0
+    private(set) var sessions = [Session(id: .control, priority: .urgent)]
+    private var recent = 0
+
+    /// The place of a session's state, made when it is not there; nil when there are too many.
+    mutating func place(of id: SessionID) -> Int? {
+        if let place = find(id) { return place }
+        guard sessions.count < Self.maxSessionCount else { return nil }
+        sessions.append(Session(id: id, priority: .normal))
+        return sessions.count - 1
+    }
+
+    /// Whether a session has a state, or may get one.
+    mutating func canName(_ id: SessionID) -> Bool {
+        sessions.count < Self.maxSessionCount || find(id) != nil
+    }
+
+    private mutating func find(_ id: SessionID) -> Int? {
+        if recent < sessions.count, sessions[recent].id == id { return recent }
+        guard let place = sessions.firstIndex(where: { $0.id == id }) else { return nil }
+        recent = place
+        return place
+    }
+
+    /// The state of the session at a place.
+    subscript(place: Int) -> Session {
+        get { sessions[place] }
+        set { sessions[place] = newValue }
+    }
+
+    /// The author at a place from 0 to 7; nil when none was defined there.
+    func author(_ place: Int) -> Author? {
+        place < authors.count ? authors[place] : nil
+    }
+
+    mutating func setAuthor(_ place: Int, _ author: Author) {
+        while authors.count <= place { authors.append(nil) }
+        authors[place] = author
+    }
+
+    /// A frame has passed whole.
+    mutating func note(_ header: FrameHeader, at place: Int) {
+        if header.session != .control { session = header.session }
+        timestamp = header.timestamp
+        sessions[place].priority = header.flags.priority
+        if header.flags.contains(.reliable) { sessions[place].nextSequence = header.sequence &+ 1 }
+    }
+}
+
+/// What a compact frame is, besides its body's shape: the lower six bits of its first byte (W-81).
+enum CompactForm {
+    static let announcedType: UInt8 = 0x00
+    static let text: UInt8 = 0x20
+    static let delivery: UInt8 = 0x21
+    static let textAt: UInt8 = 0x22
+    static let acceptedNext: UInt8 = 0x24
+    static let accepted: UInt8 = 0x25
+    static let ackNext: UInt8 = 0x26
+    static let ack: UInt8 = 0x27
+    static let mask: UInt8 = 0x3F
+    static let hasLength: UInt8 = 0x80
+    static let hasFields: UInt8 = 0x40
+
+    /// The frame's type; nil for the form that announces one, and for those that there are not.
+    static func type(of form: UInt8) -> FrameType? {
+        switch form {
+        case 1...UInt8(FrameType.registered.count): FrameType.registered[Int(form) - 1]
+        case text, textAt, delivery: .data
+        case acceptedNext, accepted: .accepted
+        case ackNext, ack: .ack
+        default: nil
+        }
+    }
+
+    /// The form of a type whose body is compact TLVs.
+    static func form(of type: FrameType) -> UInt8 {
+        FrameType.registered.firstIndex(of: type).map { UInt8($0 + 1) } ?? announcedType
+    }
+
+    /// Whether the body has a shape of its own, and is never compressed.
+    static func isSpecial(_ form: UInt8) -> Bool { form >= text }
+
+    /// Whether the body says by itself where it ends.
+    static func isSelfDelimited(_ form: UInt8) -> Bool { (acceptedNext...ack).contains(form) }
+}
+
+/// The byte of fields: what a compact frame announces of its header (W-81).
+struct CompactFields: OptionSet {
+    let rawValue: UInt8
+
+    static let session = CompactFields(rawValue: 0x01)
+    static let sequence = CompactFields(rawValue: 0x02)
+    static let timestamp = CompactFields(rawValue: 0x04)
+    static let flags = CompactFields(rawValue: 0x08)
+    static let type = CompactFields(rawValue: 0x10)
+    static let compression = CompactFields(rawValue: 0x20)
+    static let reserved = CompactFields(rawValue: 0xC0)
+}
+
+extension PacketContext {
+    /// The session of a frame that does not announce one; nil when it has to.
+    func session(of type: FrameType) -> SessionID? {
+        type.rule?.scope == .control ? .control : session
+    }
+
+    /// The flags of a frame that does not announce them.
+    func flags(of type: FrameType, at place: Int) -> FrameFlags {
+        let flags: FrameFlags = type.rule?.isReliable == true ? [.reliable, .checksummed] : .checksummed
+        return FrameFlags(flags, priority: sessions[place].priority)
+    }
+}

@@ -1,0 +1,107 @@
+extension [UInt8] {
+    /// Appends a number in groups of 7 bits, the lowest first (W-80).
+    mutating func append(varint value: UInt64) {
+        var rest = value
+        while rest > 0x7F {
+            append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        append(UInt8(truncatingIfNeeded: rest))
+    }
+
+    /// Appends a difference that is taken modulo 2⁶⁴: small ones of either sign are short.
+    mutating func append(signedVarint difference: UInt64) {
+        let number = Int64(bitPattern: difference)
+        append(varint: UInt64(bitPattern: (number << 1) ^ (number >> 63)))
+    }
+
+    /// Inserts a number at a place; what is behind it moves on.
+    mutating func insert(varint value: UInt64, at place: Int) {
+        var number: [UInt8] = []
+        number.append(varint: value)
+        insert(contentsOf: number, at: place)
+    }
+}
+
+/// Reads a packet's payload from front to back. Every fault is `malformedPacket` (W-79).
+struct PacketCursor: ~Escapable {
+    private let bytes: RawSpan
+    private(set) var offset = 0
+
+    @_lifetime(copy bytes)
+    init(_ bytes: RawSpan) {
+        self.bytes = bytes
+    }
+
+    var isAtEnd: Bool { offset == bytes.byteCount }
+    var restByteCount: Int { bytes.byteCount &- offset }
+    var fault: WireError { .malformedPacket(offset: offset) }
+
+    mutating func uint8() throws(WireError) -> UInt8 {
+        guard offset < bytes.byteCount else { throw fault }
+        defer { offset &+= 1 }
+        return bytes.loadUInt8(at: offset)
+    }
+
+    mutating func uint16() throws(WireError) -> UInt16 {
+        guard restByteCount >= 2 else { throw fault }
+        defer { offset &+= 2 }
+        return bytes.loadUInt16(at: offset)
+    }
+
+    mutating func uint32() throws(WireError) -> UInt32 {
+        guard restByteCount >= 4 else { throw fault }
+        defer { offset &+= 4 }
+        return bytes.loadUInt32(at: offset)
+    }
+
+    mutating func uint64() throws(WireError) -> UInt64 {
+        guard restByteCount >= 8 else { throw fault }
+        defer { offset &+= 8 }
+        return bytes.loadUInt64(at: offset)
+    }
+
+    mutating func varint() throws(WireError) -> UInt64 {
+        var value: UInt64 = 0
+        for shift in stride(from: UInt64(0), to: 70, by: 7) {
+            let byte = try uint8()
+            let group = UInt64(byte & 0x7F)
+            // The tenth byte has one bit left of 64.
+            guard shift < 63 || group <= 1 else { throw fault }
+            value |= group << shift
+            if byte < 0x80 { return value }
+        }
+        throw fault
+    }
+
+    /// A number that has to fit into a narrower type.
+    mutating func varint<Number: FixedWidthInteger & UnsignedInteger>(
+        as: Number.Type
+    ) throws(WireError) -> Number {
+        guard let number = Number(exactly: try varint()) else { throw fault }
+        return number
+    }
+
+    /// A difference modulo 2⁶⁴.
+    mutating func signedVarint() throws(WireError) -> UInt64 {
+        let number = try varint()
+        return (number >> 1) ^ (0 &- (number & 1))
+    }
+
+    /// As many bytes, where they lie.
+    @_lifetime(copy self)
+    mutating func bytes(_ byteCount: UInt64) throws(WireError) -> RawSpan {
+        guard byteCount <= UInt64(restByteCount) else { throw fault }
+        let start = offset
+        offset &+= Int(byteCount)
+        return bytes.extracting(start..<offset)
+    }
+
+    /// What is left.
+    @_lifetime(copy self)
+    mutating func rest() -> RawSpan {
+        let start = offset
+        offset = bytes.byteCount
+        return bytes.extracting(start..<offset)
+    }
+}

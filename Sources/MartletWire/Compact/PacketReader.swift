@@ -1,0 +1,251 @@
+/// Makes frames of the packets of one direction of a connection.
+///
+/// What a packet costs is bounded before it is looked at: its payload by ``Packet/maxPayloadByteCount``, inflated or
+/// not, and so each body that comes of it.
+final class PacketReader {
+    private var context = PacketContext()
+    /// The frame's body that is being handed out.
+    private var body: [UInt8] = []
+    private var stream: InflateStream?
+    /// Of a payload, what comes behind the frame that `frame` has stopped at.
+    private var rest: [UInt8] = []
+
+    /// Whether a deflate stream is open (W-94).
+    var isStreaming: Bool { stream != nil }
+
+    /// Gives back the memory that reading took; the stream's stays.
+    func releaseStorage() {
+        body = []
+    }
+
+    /// Whether `frame` stopped in the middle of a packet.
+    var hasRest: Bool { !rest.isEmpty }
+
+    /// Goes on where `frame` has stopped.
+    func resume(
+        maxBodyByteCount: Int, _ frame: (FrameHeader, RawSpan) throws(WireError) -> FramerStep
+    ) throws(WireError) -> FramerStep {
+        let payload = rest
+        rest = []
+        return try readFrames(payload.rawBytes, maxBodyByteCount, frame)
+    }
+
+    /// Reads a whole packet and calls `frame` for each frame in it. When `frame` answers `.stop`, what is left waits for
+    /// ``resume(maxBodyByteCount:_:)``.
+    ///
+    /// Throws `badChecksum`, `malformedPacket`, what inflating and ``Framer`` throw, and what `frame` throws.
+    func read(
+        _ packet: RawSpan, _ head: Packet.Head, maxBodyByteCount: Int,
+        _ frame: (FrameHeader, RawSpan) throws(WireError) -> FramerStep
+    ) throws(WireError) -> FramerStep {
+        let end = packet.byteCount - Packet.checksumByteCount
+        let expected = packet.loadUInt32(at: end)
+        let actual = CRC32.checksum(packet.extracting(first: end))
+        guard expected == actual else { throw .badChecksum(expected: expected, actual: actual) }
+        let payload = packet.extracting(head.byteCount..<end)
+        guard head.isDeflated else { return try readFrames(payload, maxBodyByteCount, frame) }
+        guard payload.byteCount > 0 else {
+            stream = nil
+            return .proceed
+        }
+        let stream = self.stream ?? InflateStream()
+        self.stream = stream
+        let inflated = try stream.inflate(payload, limit: Packet.maxPayloadByteCount)
+        return try readFrames(inflated.rawBytes, maxBodyByteCount, frame)
+    }
+
+    private func readFrames(
+        _ payload: RawSpan, _ maxBodyByteCount: Int,
+        _ frame: (FrameHeader, RawSpan) throws(WireError) -> FramerStep
+    ) throws(WireError) -> FramerStep {
+        var cursor = PacketCursor(payload)
+        while !cursor.isAtEnd {
+            let header = try readFrame(&cursor)
+            guard body.count <= maxBodyByteCount else {
+                throw .frameTooLarge(byteCount: UInt64(body.count), limit: maxBodyByteCount)
+            }
+            let whole = body
+            guard try frame(header, whole.rawBytes) == .stop else { continue }
+            rest = [UInt8](copying: cursor.rest())
+            return .stop
+        }
+        return .proceed
+    }
+
+    /// Reads a frame; its body is in `body`.
+    private func readFrame(_ cursor: inout PacketCursor) throws(WireError) -> FrameHeader {
+        let first = try cursor.uint8()
+        let form = first & CompactForm.mask
+        let fields = CompactFields(rawValue: first & CompactForm.hasFields == 0 ? 0 : try cursor.uint8())
+        guard fields.isDisjoint(with: .reserved) else { throw cursor.fault }
+        let (header, place) = try readHeader(form, fields, &cursor)
+        body.removeAll(keepingCapacity: true)
+        guard !CompactForm.isSpecial(form) || !fields.contains(.compression) else { throw cursor.fault }
+        if CompactForm.isSelfDelimited(form) {
+            guard first & CompactForm.hasLength == 0 else { throw cursor.fault }
+            try readBody(form, &cursor, place)
+        } else {
+            let bytes = first & CompactForm.hasLength == 0 ? cursor.rest() : try cursor.bytes(try cursor.varint())
+            if fields.contains(.compression) {
+                body.append(bytes: bytes)
+            } else {
+                var inner = PacketCursor(bytes)
+                try readBody(form, &inner, place)
+            }
+        }
+        context.note(header, at: place)
+        var whole = header
+        whole.bodyByteCount = UInt32(body.count)
+        return whole
+    }
+
+    private func readHeader(
+        _ form: UInt8, _ fields: CompactFields, _ cursor: inout PacketCursor
+    ) throws(WireError) -> (FrameHeader, place: Int) {
+        var header = FrameHeader(type: .data, timestamp: context.timestamp)
+        let session = fields.contains(.session) ? SessionID(rawValue: try cursor.varint(as: UInt16.self)) : nil
+        let sequence = fields.contains(.sequence) ? try cursor.uint32() : nil
+        if fields.contains(.timestamp) { header.timestamp &+= try cursor.varint(as: UInt32.self) }
+        let flags = fields.contains(.flags) ? FrameFlags(rawValue: try cursor.uint8()) : nil
+        guard fields.contains(.type) == (form == CompactForm.announcedType) else { throw cursor.fault }
+        let announced = fields.contains(.type) ? FrameType(rawValue: try cursor.uint16()) : nil
+        guard let type = announced ?? CompactForm.type(of: form), type.mayBeCompact else { throw cursor.fault }
+        if fields.contains(.compression) {
+            switch try cursor.uint8() {
+            case Compression.none.rawValue: header.compression = .none
+            case Compression.zlib.rawValue: header.compression = .zlib
+            case let other: throw .unsupportedCompression(other)
+            }
+        }
+        guard let session = session ?? context.session(of: type), let place = context.place(of: session) else {
+            throw cursor.fault
+        }
+        header.type = type
+        header.session = session
+        header.flags = flags ?? context.flags(of: type, at: place)
+        guard header.flags.contains(.checksummed), header.flags.isDisjoint(with: .reserved) else { throw cursor.fault }
+        guard let number = sequence ?? nextSequence(of: header, place) else { throw cursor.fault }
+        header.sequence = number
+        return (header, place)
+    }
+
+    private func nextSequence(of header: FrameHeader, _ place: Int) -> UInt32? {
+        header.flags.contains(.reliable) ? context[place].nextSequence : 0
+    }
+
+    // MARK: Bodies
+
+    private func readBody(_ form: UInt8, _ cursor: inout PacketCursor, _ place: Int) throws(WireError) {
+        switch form {
+        case CompactForm.text, CompactForm.textAt:
+            context.counter &+= form == CompactForm.text ? 1 : try cursor.signedVarint() &+ 1
+            appendMessage(context.counter, cursor.rest())
+        case CompactForm.delivery:
+            try readDelivery(&cursor, place)
+        case CompactForm.acceptedNext:
+            appendAccepted(place, counter: 0, offset: 0, count: 1)
+        case CompactForm.accepted:
+            let (counter, offset) = (try cursor.signedVarint(), try cursor.signedVarint())
+            appendAccepted(place, counter: counter, offset: offset, count: try cursor.varint(as: UInt32.self))
+        case CompactForm.ackNext:
+            guard let session = context.session, let place = context.place(of: session) else { throw cursor.fault }
+            appendAck(session, place, echo: nil, advance: 1)
+        case CompactForm.ack:
+            try readAck(&cursor)
+        default:
+            try CompactBody.expand(cursor.rest(), into: &body)
+        }
+    }
+
+    /// Form 0x21 (W-87).
+    private func readDelivery(_ cursor: inout PacketCursor, _ place: Int) throws(WireError) {
+        let byte = try cursor.uint8()
+        let number = Int(byte & 0x07)
+        guard byte & 0x78 == 0 else { throw cursor.fault }
+        if byte & 0x80 != 0 {
+            let device = try cursor.uint64()
+            let sender = [UInt8](copying: try cursor.bytes(try cursor.varint()))
+            guard (1...AccountName.maxByteCount).contains(sender.count) else { throw cursor.fault }
+            context.setAuthor(number, PacketContext.Author(device: device, sender: sender))
+        }
+        guard var author = context.author(number) else { throw cursor.fault }
+        context[place].offset &+= try cursor.signedVarint() &+ 1
+        context.acceptedAt &+= try cursor.signedVarint()
+        author.counter &+= try cursor.signedVarint() &+ 1
+        context.setAuthor(number, author)
+        append(.offset, context[place].offset)
+        append(.acceptedAt, context.acceptedAt)
+        append(.device, author.device)
+        CompactBody.appendHead(.sender, author.sender.count, to: &body)
+        body += author.sender
+        appendMessage(author.counter, cursor.rest())
+    }
+
+    private func appendMessage(_ counter: UInt64, _ text: RawSpan) {
+        append(.counter, counter)
+        CompactBody.appendHead(.kind, 2, to: &body)
+        body.append(bigEndian: ContentKind.text.rawValue)
+        CompactBody.appendHead(.content, TLVLimits.headByteCount + text.byteCount, to: &body)
+        CompactBody.appendHead(.text, text.byteCount, to: &body)
+        body.append(bytes: text)
+    }
+
+    /// The numbers count from those that would come next.
+    private func appendAccepted(_ place: Int, counter: UInt64, offset: UInt64, count: UInt32) {
+        let counter = context[place].acceptedCounter &+ 1 &+ counter
+        let offset = context[place].acceptedOffset &+ 1 &+ offset
+        CompactBody.appendHead(.acceptedRun, 20, to: &body)
+        body.append(bigEndian: counter)
+        body.append(bigEndian: count)
+        body.append(bigEndian: offset)
+        context[place].acceptedCounter = counter &+ UInt64(count) &- 1
+        context[place].acceptedOffset = offset &+ UInt64(count) &- 1
+    }
+
+    /// Form 0x27 (W-88).
+    private func readAck(_ cursor: inout PacketCursor) throws(WireError) {
+        let bits = try cursor.uint8()
+        guard bits & 0xE0 == 0 else { throw cursor.fault }
+        let named = bits & 0x01 == 0 ? nil : SessionID(rawValue: try cursor.varint(as: UInt16.self))
+        guard let session = named ?? context.session, let place = context.place(of: session) else { throw cursor.fault }
+        let advance = bits & 0x02 == 0 ? 1 : try cursor.varint()
+        if bits & 0x04 != 0 { context[place].creditLimit &+= try cursor.varint() }
+        if bits & 0x08 != 0 { context.linkCredit &+= try cursor.varint() }
+        var echo: (UInt32, UInt32)?
+        if bits & 0x10 != 0 {
+            context.echoed &+= try cursor.varint(as: UInt32.self)
+            echo = (context.echoed, try cursor.varint(as: UInt32.self))
+        }
+        appendAck(session, place, echo: echo, advance: advance)
+    }
+
+    private func appendAck(_ session: SessionID, _ place: Int, echo: (UInt32, UInt32)?, advance: UInt64) {
+        context[place].cumulative &+= advance
+        if let echo {
+            CompactBody.appendHead(.echo, 8, to: &body)
+            body.append(bigEndian: echo.0)
+            body.append(bigEndian: echo.1)
+        }
+        append(.linkCredit, context.linkCredit)
+        CompactBody.appendHead(.sessionAck, 18, to: &body)
+        body.append(bigEndian: session.rawValue)
+        body.append(bigEndian: context[place].cumulative)
+        body.append(bigEndian: context[place].creditLimit)
+    }
+
+    private func append(_ tag: Tag, _ number: UInt64) {
+        CompactBody.appendHead(tag, 8, to: &body)
+        body.append(bigEndian: number)
+    }
+}
+
+extension FrameType {
+    /// Whether a frame of this type may be part of a packet: those that begin or end a connection stand by themselves
+    /// (W-82).
+    var mayBeCompact: Bool {
+        switch self {
+        case .hello, .welcome, .reject, .goaway: false
+        default: true
+        }
+    }
+}

@@ -1,0 +1,211 @@
+import MartletWire
+import Testing
+
+@Suite struct PacketWriterTests {
+    static let session = SessionID(rawValue: 1)
+    static let ada = AccountName("ada")!
+
+    /// A reliable frame of a session, at the time 0.
+    static func frame(
+        _ body: some FrameBody, _ sequence: UInt32, _ session: SessionID = session, time: UInt32 = 0
+    ) -> [UInt8] {
+        let flags = FrameFlags(.reliable, priority: .normal)
+        let header = FrameHeader(
+            type: type(of: body).type, sequence: sequence, timestamp: time, flags: flags, session: session)
+        return header.frame(body: body.encode().rawBytes)
+    }
+
+    static func text(_ text: String, _ counter: UInt64) -> Message {
+        Message(counter: counter, kind: .text, content: Message.textContent(text))
+    }
+
+    static func delivery(_ text: String, _ offset: UInt64, at time: UInt64, from sender: AccountName = ada) -> Message {
+        let stamp = RelayStamp(
+            offset: offset, acceptedAt: time, sender: sender, device: DeviceID(rawValue: 0x0102_0304_0506_0708))
+        return Message(counter: offset, kind: .text, content: Message.textContent(text), relay: stamp)
+    }
+
+    static func ack(_ cumulative: UInt64, credit: UInt64 = 0, link: UInt64 = 0, echo: Echo? = nil) -> [UInt8] {
+        let ack = Ack(
+            echo: echo, linkCredit: link,
+            sessions: [SessionAck(session: session, cumulative: cumulative, creditLimit: credit)])
+        return FrameHeader(type: .ack).frame(body: ack.encode().rawBytes)
+    }
+
+    static func accepted(_ counter: UInt64, _ offset: UInt64, count: UInt32 = 1) -> Accepted {
+        Accepted(runs: [AcceptedRun(firstCounter: counter, count: count, firstOffset: offset)])
+    }
+
+    @Test func `the first text names its session, sequence and time, the next only itself`() {
+        let packets = PacketStream()
+        let first = packets.write([Self.frame(Self.text("hello", 1), 1)])
+        #expect(first == packet([0x60, 0x07, 0x01, 0, 0, 0, 1, 0x00] + "hello".utf8))
+        let second = packets.write([Self.frame(Self.text("again", 2), 2)])
+        #expect(second == packet([0x20] + "again".utf8))
+        #expect(packets.read(first + second) == [Self.frame(Self.text("hello", 1), 1), Self.frame(Self.text("again", 2), 2)])
+    }
+
+    @Test func `a counter that jumps is said as a difference`() {
+        let packets = PacketStream()
+        _ = packets.write([Self.frame(Self.text("one", 1), 1)])
+        #expect(packets.write([Self.frame(Self.text("ten", 10), 2)]) == packet([0x22, 0x10] + "ten".utf8))
+        #expect(packets.write([Self.frame(Self.text("two", 2), 3)]) == packet([0x22, 0x11] + "two".utf8))
+    }
+
+    @Test func `an acknowledgement and what was accepted take two bytes and one checksum`() {
+        let packets = PacketStream()
+        _ = packets.write([Self.frame(Self.accepted(1, 1), 1), Self.ack(1)])
+        let both = [Self.ack(2), Self.frame(Self.accepted(2, 2), 2)]
+        #expect(packets.write(both) == packet([0x26, 0x24]))
+    }
+
+    @Test func `accepted after others' messages says how many offsets it leaves out`() {
+        let packets = PacketStream()
+        _ = packets.write([Self.frame(Self.accepted(1, 1), 1)])
+        #expect(packets.write([Self.frame(Self.accepted(2, 7, count: 3), 2)]) == packet([0x25, 0x00, 0x0A, 0x03]))
+        #expect(packets.write([Self.frame(Self.accepted(5, 10), 3)]) == packet([0x24]))
+    }
+
+    @Test func `an acknowledgement says what has changed`() {
+        let packets = PacketStream()
+        _ = packets.write([Self.frame(Self.text("one", 1), 1), Self.ack(1, credit: 100, link: 200)])
+        #expect(packets.write([Self.ack(4, credit: 100, link: 200)]) == packet([0x27, 0x02, 0x03]))
+        #expect(packets.write([Self.ack(5, credit: 107, link: 207)]) == packet([0x27, 0x0C, 0x07, 0x07]))
+        let echo = Echo(timestamp: 300, delay: .microseconds(5))
+        #expect(
+            packets.write([Self.ack(6, credit: 107, link: 207, echo: echo)])
+                == packet([0x27, 0x10, 0xAC, 0x02, 0x05]))
+    }
+
+    @Test func `an author is defined once`() {
+        let packets = PacketStream()
+        let known = Self.frame(Self.delivery("hi", 5, at: 1000), 1)
+        let first = packets.write([known])
+        #expect(
+            first
+                == packet(
+                    [0x61, 0x07, 0x01, 0, 0, 0, 1, 0x00, 0x80, 1, 2, 3, 4, 5, 6, 7, 8, 3] + "ada".utf8
+                        + [0x08, 0xD0, 0x0F, 0x08] + "hi".utf8))
+        let second = packets.write([Self.frame(Self.delivery("ho", 6, at: 1010), 2)])
+        #expect(second == packet([0x21, 0x00, 0x00, 0x14, 0x00] + "ho".utf8))
+    }
+
+    @Test func `a ninth author takes the first one's place`() {
+        let packets = PacketStream()
+        var bytes: [UInt8] = []
+        var frames: [[UInt8]] = []
+        for (index, name) in "abcdefghiab".enumerated() {
+            let message = Self.delivery("hi", UInt64(index + 1), at: 1000, from: AccountName(String(name))!)
+            frames.append(Self.frame(message, UInt32(index + 1)))
+            bytes += packets.write([frames[index]])
+        }
+        #expect(packets.read(bytes) == frames)
+    }
+
+    @Test func `a time is said after ten seconds, and in every ping`() {
+        let packets = PacketStream()
+        _ = packets.write([Self.frame(Self.text("one", 1), 1)])
+        #expect(packets.write([Self.frame(Self.text("two", 2), 2, time: 9_999)]) == packet([0x20] + "two".utf8))
+        let third = packets.write([Self.frame(Self.text("three", 3), 3, time: 10_000)])
+        #expect(third == packet([0x60, 0x04, 0x90, 0x4E] + "three".utf8))
+        let ping = FrameHeader(type: .ping, timestamp: 10_001).frame(body: Ping(nonce: 7).encode().rawBytes)
+        #expect(packets.write([ping]) == packet([0x47, 0x04, 0x01, 0x19, 0x07]))
+    }
+
+    @Test func `a fragment, a compressed body and one that is no TLVs travel as they are`() {
+        let packets = PacketStream()
+        var fragment = FrameHeader(
+            type: .data, sequence: 1, flags: [.reliable, .moreFragments, .checksummed], session: Self.session)
+        fragment.flags.priority = .normal
+        let part = fragment.frame(body: [1, 2, 3].rawBytes)
+        fragment.flags.remove(.moreFragments)
+        fragment.sequence = 2
+        fragment.compression = .zlib
+        let packed = fragment.frame(body: [4, 5].rawBytes)
+        let bytes = packets.write([part, packed])
+        #expect(
+            bytes
+                == packet(
+                    [0xC1, 0x2F, 0x01, 0, 0, 0, 1, 0, 0x2B, 0x00, 3, 1, 2, 3] + [0x41, 0x20, 0x01, 4, 5]))
+        #expect(packets.read(bytes) == [part, packed])
+    }
+
+    @Test func `what is too large, or begins and ends connections, stays a frame`() {
+        let packets = PacketStream()
+        let large = Self.frame(Self.text(String(repeating: "x", count: 4096), 1), 1)
+        let goaway = FrameHeader(type: .goaway).frame(body: GoAway(Notice(code: .none)).encode().rawBytes)
+        #expect(packets.write([large, goaway]) == large + goaway)
+    }
+
+    @Test func `more sessions than a context holds are named by frames`() {
+        let packets = PacketStream()
+        let frames = (1...300).map { Self.frame(Self.text("x", UInt64($0)), 1, SessionID(rawValue: UInt16($0))) }
+        let bytes = packets.write(frames)
+        #expect(packets.read(bytes) == frames)
+        #expect(Array(bytes.suffix(frames[299].count)) == frames[299])
+        // 255 beside the control session.
+        let asFrames = frames[255...].reduce(0) { $0 + $1.count }
+        #expect(Array(bytes.suffix(asFrames)) == Array(frames[255...].joined()))
+    }
+
+    @Test func `a packet holds no more than a payload may`() {
+        let packets = PacketStream()
+        let frames = (1...40).map { Self.frame(Self.text(String(repeating: "y", count: 1000), UInt64($0)), UInt32($0)) }
+        let bytes = packets.write(frames)
+        #expect(packets.read(bytes) == frames)
+        #expect(bytes.count < 40 * 1010)
+    }
+}
+
+/// One direction of a connection, both ends of it.
+final class PacketStream {
+    var writer: PacketWriter
+    var framer = Framer(maxBodyByteCount: 1 << 20)
+
+    init(deflates: DeflateStream.Size? = nil) {
+        writer = PacketWriter(deflates: deflates)
+        framer.allowPackets(deflated: deflates != nil)
+    }
+
+    func write(_ frames: [[UInt8]], secrets: [Int] = []) -> [UInt8] {
+        let input = Array(frames.joined())
+        var offsets = [0]
+        for frame in frames { offsets.append(offsets.last! + frame.count) }
+        let places = secrets.map { offsets[$0] }
+        return unsafe [UInt8](unsafeUninitializedCapacity: input.count + 64) { buffer, count in
+            var out = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
+            writer.write(input.rawBytes, secrets: places, into: &out)
+            count = unsafe out.finalize(for: UnsafeMutableRawBufferPointer(buffer))
+        }
+    }
+
+    func end() -> [UInt8] {
+        unsafe [UInt8](unsafeUninitializedCapacity: 16) { buffer, count in
+            var out = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
+            writer.endStream(into: &out)
+            count = unsafe out.finalize(for: UnsafeMutableRawBufferPointer(buffer))
+        }
+    }
+
+    /// The frames in `bytes`, as they are without packets; the first error is an issue.
+    func read(_ bytes: [UInt8]) -> [[UInt8]] {
+        var frames: [[UInt8]] = []
+        do {
+            _ = try framer.consume(bytes.rawBytes) { header, body in
+                frames.append(header.frame(body: body))
+                return .proceed
+            }
+        } catch {
+            Issue.record(error)
+        }
+        return frames
+    }
+}
+
+/// A plain packet of a payload.
+func packet(_ payload: [UInt8]) -> [UInt8] {
+    let head = payload.count < 0x80 ? [UInt8(payload.count)] : [0xC0 | UInt8(payload.count >> 8), UInt8(payload.count & 0xFF)]
+    var bytes = head + payload
+    bytes.append(bigEndian: CRC32.checksum(bytes.rawBytes))
+    return bytes
+}
