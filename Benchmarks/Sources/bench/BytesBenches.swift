@@ -23,16 +23,19 @@ enum BytesBenches {
             Case(
                 "bytes/\(name) plain", per: "message",
                 [
-                    subject("martlet") { ours(texts, pace: 1, isCompressed: false) },
-                    subject("martlet, 32 at once") { ours(texts, pace: 32, isCompressed: false) },
+                    subject("martlet") { ours(texts, .followingEachOther, .compact) },
+                    subject("martlet, one a second") { ours(texts, .eachSecond, .compact) },
+                    subject("martlet, 32 at once") { ours(texts, .thirtyTwoAtOnce, .compact) },
+                    subject("martlet 1.0") { ours(texts, .followingEachOther, []) },
                     subject("MQTT QoS 1 + protobuf") { mean(texts, mqtt) },
                     subject("text alone") { mean(texts, \.utf8.count) },
                 ]),
             Case(
                 "bytes/\(name) compressed", per: "message",
                 [
-                    subject("martlet") { ours(texts, pace: 1, isCompressed: true) },
-                    subject("martlet, 32 at once") { ours(texts, pace: 32, isCompressed: true) },
+                    subject("martlet") { ours(texts, .followingEachOther, [.compact, .sharedDeflate]) },
+                    subject("martlet, one a second") { ours(texts, .eachSecond, [.compact, .sharedDeflate]) },
+                    subject("martlet, 32 at once") { ours(texts, .thirtyTwoAtOnce, [.compact, .sharedDeflate]) },
                     subject("JSON + WebSocket deflate") { WebSocketBytes.mean(texts, sender: sender, room: room) },
                 ]),
         ]
@@ -54,25 +57,43 @@ enum BytesBenches {
 
     // MARK: Ours
 
-    private static func ours(_ texts: [String], pace: Int, isCompressed: Bool) -> Double {
+    /// When the next message is said.
+    private enum Pace {
+        /// As soon as the last one was accepted.
+        case followingEachOther
+        /// When everything that the last one caused is over, delayed acknowledgements too.
+        case eachSecond
+        /// Thirty-two at a time.
+        case thirtyTwoAtOnce
+    }
+
+    private static func ours(_ texts: [String], _ pace: Pace, _ features: Features) -> Double {
         let world = VirtualWorld()
         let client = world.addClient(sender, conditions: PathConditions(delay: .milliseconds(20))) {
-            $0.compressesMessages = isCompressed
+            $0.features.formUnion(features)
+            $0.compressesMessages = features.contains(.sharedDeflate)
         }
         client.remembers = false
+        var accepted: UInt64 = 0
+        client.onOutput = { if case .room(_, .accepted(let run)) = $0 { accepted = run.counters.upperBound } }
         world.act(client) { engine, now in engine.start(now: now) }
         let open = world.act(client) { engine, now in try? engine.open(RoomName(room)!, now: now) }
         guard let open else { preconditionFailure("the room is not opened") }
         world.run(for: .seconds(2))
         let before = client.engine.counters
-        for start in stride(from: 0, to: texts.count, by: pace) {
-            let some = texts[start..<min(start + pace, texts.count)]
-            for text in some where (try? world.send(text, from: client, in: open)) == nil {
-                preconditionFailure("a message is not taken")
+        let step = pace == .thirtyTwoAtOnce ? 32 : 1
+        for start in stride(from: 0, to: texts.count, by: step) {
+            for text in texts[start..<min(start + step, texts.count)] {
+                guard let counter = try? world.send(text, from: client, in: open) else {
+                    preconditionFailure("a message is not taken")
+                }
+                guard pace == .followingEachOther else { continue }
+                world.run(until: world.now + .seconds(60)) { accepted >= counter }
             }
             // Long enough for the last delayed acknowledgement, short of a heartbeat.
-            world.run(for: .seconds(1))
+            if pace != .followingEachOther { world.run(for: .seconds(1)) }
         }
+        world.run(for: .seconds(1))
         let after = client.engine.counters
         let bytes = (after.bytesSent - before.bytesSent) + (after.bytesReceived - before.bytesReceived)
         return Double(bytes) / Double(texts.count)

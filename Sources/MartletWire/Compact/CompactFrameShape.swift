@@ -7,6 +7,8 @@ enum CompactFrameShape: Equatable {
     case fields
     /// A client's text, which begins at this offset of the body, and how far its counter is from the next.
     case text(Int, skipped: UInt64)
+    /// The same with the next counter, and shorter in UTF-16.
+    case text16(Int)
     case delivery(Delivery)
     /// One run: how far counter and offset are from the next, and its messages.
     case accepted(counter: UInt64, offset: UInt64, count: UInt32)
@@ -57,6 +59,7 @@ enum CompactFrameShape: Equatable {
         switch self {
         case .raw, .fields: CompactForm.form(of: type)
         case .text(_, skipped: 0): CompactForm.text
+        case .text16: CompactForm.text16
         case .text: CompactForm.textAt
         case .delivery: CompactForm.delivery
         case .accepted(counter: 0, offset: 0, count: 1): CompactForm.acceptedNext
@@ -71,7 +74,11 @@ enum CompactFrameShape: Equatable {
     static func message(_ body: RawSpan, _ context: PacketContext) -> CompactFrameShape? {
         guard let usual = UsualMessage(body), usual.timeToLive == nil else { return nil }
         guard !usual.sender.isEmpty else {
-            return .text(usual.textStart, skipped: usual.counter &- context.counter &- 1)
+            let skipped = usual.counter &- context.counter &- 1
+            if skipped == 0, body.extracting(usual.textStart..<body.byteCount).isShorterInUTF16 {
+                return .text16(usual.textStart)
+            }
+            return .text(usual.textStart, skipped: skipped)
         }
         let (author, isKnown) = context.author(usual.device, body.extracting(usual.sender))
         return .delivery(

@@ -97,6 +97,7 @@ enum CompactForm {
     static let text: UInt8 = 0x20
     static let delivery: UInt8 = 0x21
     static let textAt: UInt8 = 0x22
+    static let text16: UInt8 = 0x23
     static let acceptedNext: UInt8 = 0x24
     static let accepted: UInt8 = 0x25
     static let ackNext: UInt8 = 0x26
@@ -109,7 +110,7 @@ enum CompactForm {
     static func type(of form: UInt8) -> FrameType? {
         switch form {
         case 1...UInt8(FrameType.registered.count): FrameType.registered[Int(form) - 1]
-        case text, textAt, delivery: .data
+        case text, textAt, text16, delivery: .data
         case acceptedNext, accepted: .accepted
         case ackNext, ack: .ack
         default: nil

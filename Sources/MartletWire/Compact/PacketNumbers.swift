@@ -23,6 +23,22 @@ extension [UInt8] {
     }
 }
 
+extension [UInt8] {
+    /// Appends text as UTF-16, most significant bytes first (RFC 2781).
+    mutating func append(utf16 text: RawSpan) {
+        for unit in String(validated: text).utf16 { append(bigEndian: unit) }
+    }
+}
+
+extension RawSpan {
+    /// Whether this text takes fewer bytes in UTF-16.
+    var isShorterInUTF16: Bool {
+        // Without a byte beyond ASCII there is nothing to gain.
+        guard byteCount > 2, !isPrintableASCII else { return false }
+        return 2 * String(validated: self).utf16.count < byteCount
+    }
+}
+
 /// Reads a packet's payload from front to back. Every fault is `malformedPacket` (W-79).
 struct PacketCursor: ~Escapable {
     private let bytes: RawSpan
@@ -95,6 +111,16 @@ struct PacketCursor: ~Escapable {
         let start = offset
         offset &+= Int(byteCount)
         return bytes.extracting(start..<offset)
+    }
+
+    /// What is left, UTF-16 with its most significant bytes first, as UTF-8.
+    mutating func utf16() throws(WireError) -> [UInt8] {
+        guard restByteCount % 2 == 0 else { throw fault }
+        var units: [UInt16] = []
+        units.reserveCapacity(restByteCount / 2)
+        while !isAtEnd { units.append(try uint16()) }
+        guard let text = String(validating: units, as: UTF16.self) else { throw fault }
+        return Array(text.utf8)
     }
 
     /// What is left.

@@ -140,6 +140,10 @@ final class PacketReader {
         case CompactForm.text, CompactForm.textAt:
             context.counter &+= form == CompactForm.text ? 1 : try cursor.signedVarint() &+ 1
             appendMessage(context.counter, cursor.rest())
+        case CompactForm.text16:
+            context.counter &+= 1
+            let text = try cursor.utf16()
+            appendMessage(context.counter, text.rawBytes)
         case CompactForm.delivery:
             try readDelivery(&cursor, place)
         case CompactForm.acceptedNext:
@@ -161,7 +165,7 @@ final class PacketReader {
     private func readDelivery(_ cursor: inout PacketCursor, _ place: Int) throws(WireError) {
         let byte = try cursor.uint8()
         let number = Int(byte & 0x07)
-        guard byte & 0x78 == 0 else { throw cursor.fault }
+        guard byte & 0x38 == 0 else { throw cursor.fault }
         if byte & 0x80 != 0 {
             let device = try cursor.uint64()
             let sender = [UInt8](copying: try cursor.bytes(try cursor.varint()))
@@ -178,7 +182,12 @@ final class PacketReader {
         append(.device, author.device)
         CompactBody.appendHead(.sender, author.sender.count, to: &body)
         body += author.sender
-        appendMessage(author.counter, cursor.rest())
+        if byte & 0x40 == 0 {
+            appendMessage(author.counter, cursor.rest())
+        } else {
+            let text = try cursor.utf16()
+            appendMessage(author.counter, text.rawBytes)
+        }
     }
 
     private func appendMessage(_ counter: UInt64, _ text: RawSpan) {

@@ -182,6 +182,9 @@ public final class PacketWriter {
             context.counter &+= skipped &+ 1
             if skipped != 0 { payload.append(signedVarint: skipped) }
             payload.append(bytes: body.extracting(text..<body.byteCount))
+        case .text16(let text):
+            context.counter &+= 1
+            payload.append(utf16: body.extracting(text..<body.byteCount))
         case .delivery(let delivery):
             append(delivery, body, place)
         case .accepted(let counter, let offset, let count):
@@ -197,22 +200,25 @@ public final class PacketWriter {
     }
 
     private func append(_ delivery: CompactFrameShape.Delivery, _ body: RawSpan, _ place: Int) {
+        let text = body.extracting(delivery.text..<body.byteCount)
+        let isShorter = text.isShorterInUTF16
+        let encoding: UInt8 = isShorter ? 0x40 : 0
         var author = context.author(delivery.author)
         if author == nil || !delivery.isKnown {
             let sender = [UInt8](copying: body.extracting(delivery.sender))
-            payload.append(UInt8(delivery.author) | 0x80)
+            payload.append(UInt8(delivery.author) | 0x80 | encoding)
             payload.append(bigEndian: delivery.device)
             payload.append(varint: UInt64(sender.count))
             payload += sender
             author = PacketContext.Author(device: delivery.device, sender: sender)
             context.nextAuthor = (delivery.author + 1) % PacketContext.authorCount
         } else {
-            payload.append(UInt8(delivery.author))
+            payload.append(UInt8(delivery.author) | encoding)
         }
         payload.append(signedVarint: delivery.offset &- context[place].offset &- 1)
         payload.append(signedVarint: delivery.acceptedAt &- context.acceptedAt)
         payload.append(signedVarint: delivery.counter &- author!.counter &- 1)
-        payload.append(bytes: body.extracting(delivery.text..<body.byteCount))
+        if isShorter { payload.append(utf16: text) } else { payload.append(bytes: text) }
         context[place].offset = delivery.offset
         context.acceptedAt = delivery.acceptedAt
         author!.counter = delivery.counter

@@ -90,6 +90,17 @@ import Testing
         #expect(second == packet([0x21, 0x00, 0x00, 0x14, 0x00] + "ho".utf8))
     }
 
+    @Test func `what is shorter in UTF-16 is sent so`() {
+        let packets = PacketStream()
+        let first = Self.frame(Self.text("one", 1), 1)
+        let second = Self.frame(Self.text("语音", 2), 2)
+        let bytes = packets.write([first]) + packet([0x23, 0x8B, 0xED, 0x97, 0xF3])
+        #expect(packets.write([second]) == Array(bytes.suffix(10)))
+        #expect(packets.read(bytes) == [first, second])
+        let third = Self.frame(Self.delivery("语音", 5, at: 1000), 3)
+        #expect(packets.read(packets.write([third])) == [third])
+    }
+
     @Test func `a ninth author takes the first one's place`() {
         let packets = PacketStream()
         var bytes: [UInt8] = []
