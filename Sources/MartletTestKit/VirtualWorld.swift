@@ -155,10 +155,9 @@ public final class VirtualWorld {
         client.blocked = nil
         let waiting = heldBack
         heldBack = []
-        for event in waiting {
-            // An event whose client is still out of reach is held back again when it comes.
-            schedule(event, after: client.conditions.delay)
-        }
+        // At once, or what is under way behind it would overtake it, which nothing does on a stream. An event whose
+        // client is still out of reach is held back again.
+        for event in waiting { schedule(event, at: now) }
         guard let index = index(of: client), let dial = dials[index] else { return }
         schedule(.established(client: index, dial), after: client.conditions.delay * 2)
     }

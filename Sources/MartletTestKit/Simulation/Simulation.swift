@@ -59,6 +59,7 @@ public final class Simulation {
         var configuration = RelayConfiguration()
         configuration.resumeLifetime = .seconds(60)
         configuration.firstSequence = story.firstSequence
+        configuration.deflatesPackets = story.relayDeflates
         world = VirtualWorld(relay: configuration, seed: story.seed)
         world.relay.storeDelay = story.storeDelay
         rooms = (0..<story.roomCount).map { RoomName("room\($0)")! }
@@ -66,6 +67,8 @@ public final class Simulation {
             let carrier = story.isReliable ? Carrier.reliable : .unreliable
             let client = world.addClient(device.account, conditions: device.conditions, carrier: carrier) {
                 $0.firstSequence = story.firstSequence
+                $0.features = device.features
+                $0.compressesMessages = device.features.contains(.sharedDeflate)
             }
             client.remembers = false
             client.takesMessages = false

@@ -1,3 +1,5 @@
+import MartletWire
+
 extension Story {
     /// The least number of messages in a drawn story.
     public static let minMessageCount = 200
@@ -18,11 +20,16 @@ extension Story {
         roomCount = 1 + draw.below(3)
         storeDelay = .milliseconds([0, 100, 200, 1000][draw.below(4)])
         firstSequence = draw.below(2) == 0 ? 1 : 1 << 32 - UInt64(1 + draw.below(60))
+        relayDeflates = seed & 4 != 0
         steps = []
         for number in 0..<(2 + draw.below(4)) {
             // The fourth device is the first one's owner's other one.
             let account = number == 3 ? "account0" : "account\(number)"
-            devices.append(Device(account: account, conditions: draw.conditions(isReliable: isReliable)))
+            let features: [Features] = [.supported, .supported.union(.compact), .all]
+            devices.append(
+                Device(
+                    account: account, conditions: draw.conditions(isReliable: isReliable),
+                    features: features[Int((seed / 2 + UInt64(number)) % 3)]))
         }
         var at = Duration.zero
         let slowness = duration > .zero ? Story.slowness : 1

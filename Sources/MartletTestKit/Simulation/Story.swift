@@ -1,3 +1,5 @@
+public import MartletWire
+
 /// What is said and what goes wrong in a simulation, as data: a seed draws it, and a shrinker takes parts away.
 public struct Story: Sendable {
     /// One thing that happens.
@@ -60,6 +62,8 @@ public struct Story: Sendable {
         public var account: String
         /// The path as the story begins.
         public var conditions: PathConditions
+        /// What it can do: version 1.0 alone, compact frames, or deflated ones.
+        public var features: Features
     }
 
     /// The seed that drew the story, and that decides every chance in it.
@@ -74,6 +78,8 @@ public struct Story: Sendable {
     public var storeDelay: Duration
     /// The sequence of each session's first frame: 1, or shortly before 32 bits end.
     public var firstSequence: UInt64
+    /// Whether the relay deflates what goes to those who read that.
+    public var relayDeflates: Bool
     /// What happens, in order.
     public var steps: [Step]
 
