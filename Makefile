@@ -72,6 +72,7 @@ test: deps lint ## lint, build with warnings as errors and run every test
 	@$(SWIFT) build --build-tests --quiet
 	@$(SWIFT) test --skip-build --quiet --disable-xctest --filter $(computing)
 	@$(SWIFT) test --skip-build --quiet --disable-xctest --skip $(computing)
+	@Specs/dictionary/make --check
 	@Specs/reference/make_vectors.py --check
 	@Specs/reference/test_vectors.py
 	@Specs/reference/test_completeness.py
