@@ -185,7 +185,7 @@ class Client:
 
     def took(self, header, value):
         if isinstance(value, Welcome):
-            self.receiver.establish(value.limits.max_body, bool(value.features & Features.ZLIB))
+            self.receiver.establish(value.limits.max_body, value.features)
         elif isinstance(value, Ack):
             for ack in value.session_ack:
                 self.acknowledged(ack.session, ack.cumulative, ack.ranges)

@@ -21,7 +21,7 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 
 from martlet_frames import Body
-from martlet_registry import ErrorCode, WireError
+from martlet_registry import ErrorCode, Features, WireError
 from martlet_wire import HANDSHAKE_MAX_BODY, Header, Receiver, decode
 from peer import Peer
 from random_frames import Maker, cut_up
@@ -49,7 +49,7 @@ class Case:
         """What this implementation makes of it: (header, value) pairs, and the error that ends them."""
         handshake = self.phase == "handshake"
         receiver = Receiver(
-            self.sender, not handshake, HANDSHAKE_MAX_BODY if handshake else self.limit, self.phase == "zlib")
+            self.sender, not handshake, HANDSHAKE_MAX_BODY if handshake else self.limit, Features.ZLIB if self.phase == "zlib" else Features(0))
         found = []
         try:
             for part in (self.data[: self.split], self.data[self.split :]):

@@ -133,6 +133,8 @@ class Features(IntFlag):
     REQUESTS = 1 << 1
     RECEIPTS = 1 << 2
     PRESENCE = 1 << 3
+    COMPACT = 1 << 4
+    SHARED_DEFLATE = 1 << 5
 
 
 class Sessions:

@@ -3,67 +3,23 @@
 Written from the text alone, with nothing but Python's standard library.
 """
 
-import struct
 import zlib
 from contextlib import contextmanager
 from typing import NamedTuple
 
 from martlet_frames import read_body
+from martlet_header import (
+    CHECKED_HEADER_SIZE, HEADER_SIZE, MAGIC_BYTES, MAJOR, MINOR, NONE, ZLIB, Header, checksum,
+)
+from martlet_packets import PacketReader
 from martlet_registry import CLIENT, RULES, ErrorCode, Features, Flags, FrameType, Scope, Sessions, WireError
 from martlet_tlv import walk
 
-MAGIC = 0x8D4D5254
-MAGIC_BYTES = MAGIC.to_bytes(4, "big")
-MAJOR, MINOR = 1, 0
-HEADER = struct.Struct(">IBBHIIBBHII")
-HEADER_SIZE = 28
-CHECKED_HEADER_SIZE = 24
 HANDSHAKE_MAX_BODY = 12 * 1024
-NONE, ZLIB = 0, 1
 CRITICAL = 0x8000
 MAY_BE_CUT = (FrameType.DATA, FrameType.REQUEST, FrameType.RESPONSE, FrameType.OPENED)
 SECRET = (FrameType.HELLO, FrameType.WELCOME, FrameType.REJECT)
 BEFORE_WELCOME = (FrameType.WELCOME, FrameType.REJECT, FrameType.GOAWAY)
-
-
-class Header(NamedTuple):
-    """The fields of 3.1 without the magic."""
-
-    type: int
-    session: int = 0
-    sequence: int = 0
-    timestamp: int = 0
-    flags: int = Flags.CHECKSUMMED
-    compression: int = NONE
-    major: int = MAJOR
-    minor: int = MINOR
-    length: int = 0
-    checksum: int = 0
-
-    @property
-    def is_reliable(self):
-        return bool(self.flags & 0x01)
-
-    @property
-    def has_more(self):
-        return bool(self.flags & 0x02)
-
-    def encoded(self, body):
-        """The header in front of `body`, as sent."""
-        front = HEADER.pack(
-            MAGIC, self.major, self.minor, self.type, self.sequence & 0xFFFFFFFF, self.timestamp & 0xFFFFFFFF,
-            self.flags, self.compression, self.session, len(body), 0)[:CHECKED_HEADER_SIZE]
-        return front + checksum(front, body).to_bytes(4, "big")
-
-    @classmethod
-    def parse(cls, data):
-        _, major, minor, kind, sequence, timestamp, flags, compression, session, length, crc = HEADER.unpack(data)
-        return cls(kind, session, sequence, timestamp, flags, compression, major, minor, length, crc)
-
-
-def checksum(front, body):
-    """W-9: the body first, then header bytes 0 to 23."""
-    return zlib.crc32(front, zlib.crc32(body))
 
 
 class WireFrame(NamedTuple):
@@ -77,13 +33,16 @@ class WireFrame(NamedTuple):
 class Framer:
     """Cuts a stream into frames, however it arrives, and refuses it as early as its bytes allow.
 
-    A refused stream stays refused. The owner changes the bounds when welcome changes them.
+    A refused stream stays refused. The owner changes the bounds when welcome changes them, and sets `packets` where
+    packets are allowed (15.1): their frames come out as those of 3 do, with the packet's place.
     """
 
     def __init__(self, max_body=HANDSHAKE_MAX_BODY, zlib_allowed=False, first_is_hello=False):
         self.max_body = max_body
         self.zlib_allowed = zlib_allowed
         self.first_is_hello = first_is_hello
+        self.packets = None
+        self._payload, self._payload_at = None, 0
         self._buffer = bytearray()
         self._at = 0
         self._error = None
@@ -94,6 +53,7 @@ class Framer:
     def copied(self, data):
         """A framer in the same state that holds these bytes."""
         framer = Framer(self.max_body, self.zlib_allowed, self.first_is_hello)
+        framer.packets = self.packets and self.packets.copied()
         framer._buffer, framer._at, framer._error = data, self._at, self._error
         return framer
 
@@ -102,9 +62,9 @@ class Framer:
         if self._error is not None:
             raise self._error
         try:
-            return self._next()
+            return self._packed() or self._next()
         except WireError as error:
-            self.refuse(error, self._at)
+            self.refuse(error, self._payload_at if self._payload else self._at)
             raise
 
     def finish(self):
@@ -119,8 +79,41 @@ class Framer:
         error.at = at
         self._error = error
 
+    def _packed(self):
+        """The next frame of a packet, or None where a frame of 3 is next, or bytes are missing."""
+        while True:
+            if self._payload is None and not self._open_packet():
+                return None
+            frame = self.packets.frame(self._payload, self.max_body)
+            if frame is not None:
+                header, body = Header.parse(frame[:HEADER_SIZE]), frame[HEADER_SIZE:]
+                return self._checked(WireFrame(header, body, self._payload_at))
+            self._payload = None
+
+    def _open_packet(self):
+        """Whether the next unit is a whole packet; its payload is then what frames come from."""
+        have = self._buffer
+        if not have or have[0] == MAGIC_BYTES[0] or self.packets is None:
+            return False
+        head = self.packets.head(have)
+        if head is None or len(have) < head.packet_size:
+            return False
+        self._payload = self.packets.payload(have[: head.packet_size], head)
+        self._payload_at = self._at
+        del have[: head.packet_size]
+        self._at += head.packet_size
+        return True
+
+    def _checked(self, frame):
+        """Whether the frame's body may be compressed (W-18, W-20)."""
+        if frame.header.compression != NONE and (not self.zlib_allowed or frame.header.type in SECRET):
+            raise WireError(ErrorCode.COMPRESSION_NOT_ALLOWED)
+        return frame
+
     def _next(self):
         have = self._buffer
+        if self.packets is not None and have and have[0] != MAGIC_BYTES[0]:
+            return None
         self._check_header(have)
         if len(have) < HEADER_SIZE:
             return None
@@ -131,9 +124,7 @@ class Framer:
         body = bytes(have[HEADER_SIZE:size])
         if not header.flags & Flags.CHECKSUMMED or header.checksum != checksum(have[:CHECKED_HEADER_SIZE], body):
             raise WireError(ErrorCode.BAD_CHECKSUM)
-        if header.compression != NONE and (not self.zlib_allowed or header.type in SECRET):
-            raise WireError(ErrorCode.COMPRESSION_NOT_ALLOWED)
-        frame = WireFrame(header, body, self._at)
+        frame = self._checked(WireFrame(header, body, self._at))
         del have[:size]
         self._at += size
         self.first_is_hello = False
@@ -207,18 +198,22 @@ class Frame(NamedTuple):
 class Receiver:
     """One direction of a connection: bytes in, frames out. It holds the phase of the handshake and nothing else."""
 
-    def __init__(self, sender, established=False, max_body=HANDSHAKE_MAX_BODY, zlib_allowed=False):
+    def __init__(self, sender, established=False, max_body=HANDSHAKE_MAX_BODY, features=Features(0)):
         self.sender = sender
         self.established = established
-        self.framer = Framer(max_body, zlib_allowed, first_is_hello=sender == CLIENT and not established)
+        self.framer = Framer(max_body, first_is_hello=sender == CLIENT and not established)
         self._in_fragments = {}
         self._is_part = False
+        if established:
+            self.establish(max_body, features)
 
-    def establish(self, max_body, zlib_allowed):
+    def establish(self, max_body, features):
         """Welcome has been sent, or has come: what it says holds from here."""
         self.established = True
         self.framer.max_body = max_body
-        self.framer.zlib_allowed = zlib_allowed
+        self.framer.zlib_allowed = bool(features & Features.ZLIB)
+        if features & Features.COMPACT:
+            self.framer.packets = PacketReader(bool(features & Features.SHARED_DEFLATE))
 
     def copied(self, data):
         """A receiver in the same state that holds these bytes."""
@@ -264,7 +259,7 @@ class Receiver:
                 error.at = at
                 return Frame(header, error, at)
             if header.type == FrameType.WELCOME:
-                self.establish(value.limits.max_body, bool(value.features & Features.ZLIB))
+                self.establish(value.limits.max_body, value.features)
             return Frame(header, value, at)
 
     @contextmanager

@@ -7,7 +7,7 @@ import zlib
 from pathlib import Path
 
 from martlet_link import ReceiveWindow
-from martlet_registry import CLIENT, SERVER, WireError
+from martlet_registry import CLIENT, SERVER, Features, WireError
 from martlet_wire import Receiver
 
 TEXT = (Path(__file__).resolve().parent.parent / "example.md").read_text()
@@ -33,7 +33,7 @@ def main():
         sender = CLIENT if who.startswith("Alice") else SERVER
         receiver = Receiver(sender)
         if "Bob" in who:
-            receiver.establish(65_536, True)
+            receiver.establish(65_536, Features.ZLIB)
         try:
             receiver.framer.feed(stream)
             for number in numbers:

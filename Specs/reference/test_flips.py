@@ -14,7 +14,7 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from martlet_registry import CLIENT, WireError
+from martlet_registry import CLIENT, Features, WireError
 from martlet_wire import HANDSHAKE_MAX_BODY, Receiver
 from peer import Peer
 from test_vectors import DEFAULT_MAX_BODY, bytes_of
@@ -36,7 +36,7 @@ class Stream:
     def receiver(self):
         handshake = self.phase == "handshake"
         return Receiver(self.sender, not handshake, HANDSHAKE_MAX_BODY if handshake else self.limit,
-                        self.phase == "zlib")
+                        Features.ZLIB if self.phase == "zlib" else Features(0))
 
     def bits(self, every):
         count = 8 * len(self.data)

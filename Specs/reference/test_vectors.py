@@ -21,6 +21,7 @@ from vector_bytes import expand
 FOLDER = Path(__file__).resolve().parent.parent / "vectors"
 MAX_SPLIT = 1024
 DEFAULT_MAX_BODY = 65_536
+FEATURES = {martlet_registry.camel_case(feature.name): feature for feature in Features}
 DEFAULTS = {"session": 0, "sequence": 0, "timestamp": 0, "flags": 8, "compression": 0, "minor": 0}
 
 
@@ -76,10 +77,17 @@ def wanted_frame(entry):
     return entry
 
 
+def features_of(given):
+    features = Features.ZLIB if given.get("zlib", True) else Features(0)
+    for name in given.get("features", []):
+        features |= FEATURES[name]
+    return features
+
+
 def receiver_of(given):
     established = given.get("phase") != "handshake"
     bound = given.get("maxBody", DEFAULT_MAX_BODY) if established else HANDSHAKE_MAX_BODY
-    return Receiver(given.get("from", CLIENT), established, bound, established and given.get("zlib", True))
+    return Receiver(given.get("from", CLIENT), established, bound, features_of(given))
 
 
 def outcome(chunks, given, end):
@@ -249,7 +257,7 @@ class Conversation:
             if value.resume is not None:
                 self.positions(value.resume, self.at_hello)
             for receiver in self.receivers.values():
-                receiver.establish(value.limits.max_body, bool(value.features & Features.ZLIB))
+                receiver.establish(value.limits.max_body, value.features)
 
     def positions(self, resume, windows):
         """W-45: what is said to have been received has been received."""

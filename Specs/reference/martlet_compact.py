@@ -1,0 +1,172 @@
+"""Compact frames (Specs/wire.md 15.3 to 15.5), read.
+
+Written from the text alone, with nothing but Python's standard library.
+"""
+
+import struct
+
+from martlet_compact_tlv import U32, U64, Cursor, expanded, fault
+from martlet_context import changes_of_body, changes_of_run
+from martlet_header import NONE, ZLIB, Header
+from martlet_registry import RULES, ErrorCode, Flags, FrameType, Sessions
+from martlet_tlv import tlv
+
+HAS_LENGTH, HAS_FIELDS, FORM = 0x80, 0x40, 0x3F
+SESSION, SEQUENCE, TIMESTAMP, FLAGS, TYPE, COMPRESSION, NO_FIELDS = 0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0xC0
+OTHER, TEXT, DELIVERY, ACCEPTED_NEXT, ACCEPTED, ACK_NEXT, ACK = 0x00, 0x20, 0x21, 0x24, 0x25, 0x26, 0x27
+TYPE_OF_FORM = dict(enumerate(map(int, FrameType), 1)) | {
+    TEXT: 0x1000, DELIVERY: 0x1000, ACCEPTED_NEXT: 0x2003, ACCEPTED: 0x2003, ACK_NEXT: 0x2001, ACK: 0x2001}
+FORM_OF_TYPE = {int(kind): form for form, kind in enumerate(FrameType, 1)}
+WITHOUT_LENGTH = (ACCEPTED_NEXT, ACCEPTED, ACK_NEXT, ACK)
+NEVER = (FrameType.HELLO, FrameType.WELCOME, FrameType.REJECT, FrameType.GOAWAY)
+TEXT_KIND = tlv(0x0041, b"\x10\x01")
+DEFINED, PLACE = 0x80, 0x07
+ACK_SESSION, ACK_CUMULATIVE, ACK_CREDIT, ACK_LINK_CREDIT, ACK_ECHO, NO_ACK = 0x01, 0x02, 0x04, 0x08, 0x10, 0xE0
+
+
+def is_on_link(kind):
+    return kind in RULES and RULES[kind][1] == Sessions.LINK
+
+
+def usual_flags(kind, priority):
+    return Flags.CHECKSUMMED | priority << 4 | (Flags.RELIABLE if kind in RULES and RULES[kind][0] else 0)
+
+
+def text_body(counter, text):
+    return tlv(0x0040, counter.to_bytes(8, "big")) + TEXT_KIND + tlv(0x0142, tlv(0x0201, text))
+
+
+def delivery_body(offset, accepted_at, device, sender, counter, text):
+    front = ((0x0048, offset), (0x0049, accepted_at), (0x0011, device))
+    return b"".join(tlv(tag, number.to_bytes(8, "big")) for tag, number in front) + tlv(0x004A, sender) + \
+        text_body(counter, text)
+
+
+def accepted_body(counter, count, offset):
+    return tlv(0x0060, struct.pack(">QIQ", counter, count, offset))
+
+
+def ack_body(echo, link_credit, session, cumulative, credit):
+    front = tlv(0x0030, struct.pack(">II", *echo)) if echo else b""
+    return front + tlv(0x0031, link_credit.to_bytes(8, "big")) + tlv(
+        0x0032, struct.pack(">HQQ", session, cumulative, credit))
+
+
+# Reading
+
+
+def read(cursor, context, max_body):
+    """The next compact frame as a header and a body; the context has learned of it."""
+    first = cursor.integer(1)
+    form, fields = first & FORM, cursor.integer(1) if first & HAS_FIELDS else 0
+    if fields & NO_FIELDS or bool(fields & TYPE) != (form == OTHER) or form and form not in TYPE_OF_FORM:
+        raise fault()
+    session = cursor.varint(0xFFFF) if fields & SESSION else None
+    sequence = cursor.integer(4) if fields & SEQUENCE else None
+    timestamp = context.timestamp + (cursor.varint() if fields & TIMESTAMP else 0) & U32
+    flags = cursor.integer(1) if fields & FLAGS else None
+    kind = cursor.integer(2) if fields & TYPE else TYPE_OF_FORM[form]
+    compression = cursor.integer(1) if fields & COMPRESSION else None
+    if kind in NEVER or compression is not None and form >= TEXT:
+        raise fault()
+    if compression not in (None, NONE, ZLIB):
+        raise fault(ErrorCode.COMPRESSION_NOT_ALLOWED)
+    if session is None:
+        session = 0 if is_on_link(kind) else context.session
+        if not session and not is_on_link(kind):
+            raise fault()
+    entry = context.of(session)
+    if flags is None:
+        flags = usual_flags(kind, entry.priority)
+    if not flags & Flags.CHECKSUMMED or flags & Flags.RESERVED:
+        raise fault()
+    if sequence is None:
+        sequence = entry.next if flags & Flags.RELIABLE else 0
+        if sequence is None:
+            raise fault()
+    header = Header(kind, session, sequence, timestamp, flags, compression or NONE)
+    if form in WITHOUT_LENGTH:
+        if first & HAS_LENGTH:
+            raise fault()
+        body, changes = READ_SHORT[form](cursor, context, header)
+    else:
+        data = cursor.take(cursor.varint() if first & HAS_LENGTH else cursor.rest)
+        if compression is not None:
+            body, changes = data, []
+        elif form == TEXT:
+            counter = context.counter + 1 & U64
+            body, changes = text_body(counter, data), [(None, "counter", counter)]
+        elif form == DELIVERY:
+            body, changes = read_delivery(Cursor(data), context, header)
+        else:
+            body, numbers = expanded(data, max_body)
+            changes = changes_of_body(header, numbers)
+    if len(body) > max_body:
+        raise fault(ErrorCode.FRAME_TOO_LARGE)
+    context.learn(header, changes)
+    return header, body
+
+
+def read_delivery(cursor, context, header):
+    bits = cursor.integer(1)
+    if bits & ~(DEFINED | PLACE):
+        raise fault()
+    place = bits & PLACE
+    author, changes = context.authors[place], []
+    device, sender, last = author.device, author.sender, author.counter
+    if bits & DEFINED:
+        device, sender, last = cursor.integer(8), cursor.take(cursor.varint()), 0
+        changes = [((place,), "device", device), ((place,), "sender", sender)]
+    if sender is None:
+        raise fault()
+    offset = context.of(header.session).delivered + 1 + cursor.signed() & U64
+    accepted_at = context.accepted_at + cursor.signed() & U64
+    counter = last + 1 + cursor.signed() & U64
+    changes += [((place,), "counter", counter), (None, "accepted_at", accepted_at),
+                (header.session, "delivered", offset)]
+    return delivery_body(offset, accepted_at, device, sender, counter, cursor.take(cursor.rest)), changes
+
+
+def read_accepted_next(cursor, context, header):
+    entry = context.of(header.session)
+    run = entry.counter + 1 & U64, 1, entry.offset + 1 & U64
+    return accepted_body(*run), changes_of_run(header.session, *run)
+
+
+def read_accepted(cursor, context, header):
+    entry = context.of(header.session)
+    offset = entry.offset + 1 + cursor.varint() & U64
+    run = entry.counter + 1 & U64, cursor.varint(U32), offset
+    return accepted_body(*run), changes_of_run(header.session, *run)
+
+
+def read_ack_next(cursor, context, header):
+    return ack_of(context, header, context.session or None)
+
+
+def read_ack(cursor, context, header):
+    bits = cursor.integer(1)
+    if bits & NO_ACK:
+        raise fault()
+    session = cursor.varint(0xFFFF) if bits & ACK_SESSION else context.session or None
+    cumulative = cursor.varint() if bits & ACK_CUMULATIVE else 1
+    credit = cursor.varint() if bits & ACK_CREDIT else 0
+    link_credit = cursor.varint() if bits & ACK_LINK_CREDIT else 0
+    echo = (context.echoed + cursor.varint() & U32, cursor.varint(U32)) if bits & ACK_ECHO else None
+    return ack_of(context, header, session, cumulative, credit, link_credit, echo)
+
+
+def ack_of(context, header, session, cumulative=1, credit=0, link_credit=0, echo=None):
+    """An ack whose numbers are beyond the last ones by these."""
+    if session is None:
+        raise fault()
+    entry = context.of(session)
+    cumulative, credit = entry.cumulative + cumulative & U64, entry.credit + credit & U64
+    link_credit = context.link_credit + link_credit & U64
+    changes = [(session, "cumulative", cumulative), (session, "credit", credit), (None, "link_credit", link_credit)]
+    if echo:
+        changes.append((None, "echoed", echo[0]))
+    return ack_body(echo, link_credit, session, cumulative, credit), changes
+
+
+READ_SHORT = {ACCEPTED_NEXT: read_accepted_next, ACCEPTED: read_accepted, ACK_NEXT: read_ack_next, ACK: read_ack}

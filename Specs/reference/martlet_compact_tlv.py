@@ -1,0 +1,204 @@
+"""Numbers and bodies of compact frames (Specs/wire.md 15.2, 15.6)."""
+
+from martlet_registry import ErrorCode, WireError
+from martlet_tlv import MAX_BODY_TLVS, MAX_DEPTH, TLV, children, is_container, tlv
+
+U16, U32, U64 = (1 << 16) - 1, (1 << 32) - 1, (1 << 64) - 1
+MAX_VARINT_SIZE = 10
+MAX_RANGES = 32
+ESCAPE = 0
+SESSION_ACK = 0x0032
+
+# W-89: the tags in the order of their codes, from 1.
+TAGS = (
+    0x0001, 0x0002, 0x0003, 0x0004, 0x0005,
+    0x0010, 0x0011, 0x0012, 0x0013, 0x0014, 0x0015, 0x0016, 0x0017, 0x0018, 0x0019, 0x001A,
+    0x0020, 0x0021, 0x0022, 0x0023, 0x0024,
+    0x0030, 0x0031, 0x0032, 0x0033, 0x0034,
+    0x0040, 0x0041, 0x0043, 0x0048, 0x0049, 0x004A,
+    0x0050, 0x0051, 0x0052, 0x0053, 0x0054, 0x0055, 0x0056, 0x0057, 0x0058,
+    0x0060, 0x0061, 0x0062,
+    0x0070, 0x0071, 0x0072, 0x0073, 0x0074,
+    0x0080, 0x0081,
+    0x0101, 0x0102, 0x0142,
+    0x0201, 0x0202, 0x0203, 0x0204, 0x0205,
+)
+CODES = {tag: code for code, tag in enumerate(TAGS, 1)}
+# W-90: the sizes of the integers of values that are integers; a sessionAck's ranges come behind these.
+SHAPES = {
+    0x0001: (2,), 0x0003: (4,), 0x0005: (2,), 0x0010: (8,), 0x0011: (8,), 0x0015: (8,), 0x0017: (2, 8), 0x0018: (4,),
+    0x0019: (4,), 0x001A: (4,), 0x0020: (4,), 0x0021: (4,), 0x0022: (4,), 0x0023: (4,), 0x0024: (2,), 0x0030: (4, 4),
+    0x0031: (8,), SESSION_ACK: (2, 8, 8), 0x0033: (8,), 0x0034: (8,), 0x0040: (8,), 0x0041: (2,), 0x0043: (4,),
+    0x0048: (8,), 0x0049: (8,), 0x0051: (1,), 0x0052: (8,), 0x0053: (8,), 0x0054: (8,), 0x0056: (4,), 0x0057: (2,),
+    0x0058: (1,), 0x0060: (8, 4, 8), 0x0061: (1,), 0x0062: (8,), 0x0070: (8,), 0x0072: (4,), 0x0074: (2,),
+    0x0080: (1,), 0x0081: (1,),
+}
+
+
+def fault(code=ErrorCode.PROTOCOL_VIOLATION):
+    return WireError(code)
+
+
+def varint(number):
+    """W-80, in its shortest form."""
+    data = bytearray()
+    while number > 0x7F:
+        data.append(number & 0x7F | 0x80)
+        number >>= 7
+    data.append(number)
+    return bytes(data)
+
+
+def signed(difference):
+    """A difference modulo 2⁶⁴ as a signed varint."""
+    difference &= U64
+    return varint(difference << 1 if difference >> 63 == 0 else (U64 - difference) << 1 | 1)
+
+
+class Cursor:
+    """Bytes that are taken from the front; what is not there is a fault."""
+
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    @property
+    def rest(self):
+        return len(self.data) - self.at
+
+    def take(self, count):
+        if count > self.rest:
+            raise fault()
+        self.at += count
+        return self.data[self.at - count : self.at]
+
+    def integer(self, size):
+        return int.from_bytes(self.take(size), "big")
+
+    def varint(self, most=U64):
+        number = 0
+        for group in range(MAX_VARINT_SIZE):
+            byte = self.integer(1)
+            number |= (byte & 0x7F) << 7 * group
+            if byte < 0x80:
+                if number > most:
+                    raise fault()
+                return number
+        raise fault()
+
+    def signed(self):
+        """The difference modulo 2⁶⁴."""
+        number = self.varint()
+        return number >> 1 if number & 1 == 0 else U64 - (number >> 1)
+
+
+def expanded(compact, max_body):
+    """The body of compact TLVs, and its outermost integers as (tag, numbers) pairs.
+
+    One loop and a list of ends, as in `martlet_tlv.walk`: the input's depth costs no stack.
+    """
+    cursor, body, numbers, count = Cursor(compact), bytearray(), [], 0
+    ends = [(len(compact), None)]
+    while ends:
+        end, opened = ends[-1]
+        if cursor.at == end:
+            ends.pop()
+            if opened is not None:
+                body[opened + 2 : opened + 6] = (len(body) - opened - 6).to_bytes(4, "big")
+            continue
+        count += 1
+        if count > MAX_BODY_TLVS:
+            raise fault(ErrorCode.TOO_MANY_TLVS)
+        code, opened = cursor.integer(1), len(body)
+        if code > len(TAGS):
+            raise fault()
+        tag = TAGS[code - 1] if code != ESCAPE else cursor.integer(2)
+        if code != ESCAPE and is_container(tag):
+            if len(ends) > MAX_DEPTH:
+                raise fault(ErrorCode.TLV_TOO_DEEP)
+            length = cursor.varint()
+            body += TLV.pack(tag, 0)
+            ends.append((cursor.at + length, opened))
+        elif code != ESCAPE and tag in SHAPES:
+            sizes, found = read_numbers(cursor, tag)
+            body += tlv(tag, b"".join(number.to_bytes(size, "big") for number, size in zip(found, sizes)))
+            if len(ends) == 1:
+                numbers.append((tag, found))
+        else:
+            body += tlv(tag, cursor.take(cursor.varint()))
+        if cursor.at > end or ends[-1][0] > end:
+            raise fault()
+        if len(body) > max_body:
+            raise fault(ErrorCode.FRAME_TOO_LARGE)
+    return bytes(body), numbers
+
+
+def read_numbers(cursor, tag):
+    """The sizes and the numbers of a value that is made of integers."""
+    sizes = SHAPES[tag]
+    found = [cursor.varint((1 << 8 * size) - 1) for size in sizes]
+    if tag == SESSION_ACK:
+        sizes += (8,) * 2 * cursor.varint(MAX_RANGES)
+        found += [cursor.varint() for _ in sizes[len(found) :]]
+    return sizes, found
+
+
+def compacted(body):
+    """The compact TLVs of a body, and its outermost integers; None when it is not made of TLVs, or of too many."""
+    try:
+        data, count, numbers = pack(body, 1)
+    except ValueError:
+        return None
+    return (data, numbers) if count <= MAX_BODY_TLVS else None
+
+
+def pack(body, depth):
+    parts, count, numbers = [], 0, []
+    for tag, value in whole_children(body):
+        count += 1
+        found = numbers_of(tag, value)
+        if found is not None:
+            parts.append(bytes([CODES[tag]]) + shown(tag, found))
+            numbers.append((tag, found))
+            continue
+        if is_container(tag) and tag in CODES and depth <= MAX_DEPTH:
+            try:
+                inside, inner, _ = pack(value, depth + 1)
+                parts.append(bytes([CODES[tag]]) + varint(len(inside)) + inside)
+                count += inner
+                continue
+            except ValueError:
+                pass
+        plain = tag in CODES and tag not in SHAPES and not is_container(tag)
+        start = bytes([CODES[tag]]) if plain else bytes([ESCAPE]) + tag.to_bytes(2, "big")
+        parts.append(start + varint(len(value)) + value)
+    return b"".join(parts), count, numbers
+
+
+def whole_children(body):
+    """The TLVs right inside a body, which end where it ends."""
+    at = 0
+    while at < len(body):
+        if len(body) - at < 6 or TLV.unpack_from(body, at)[1] > len(body) - at - 6:
+            raise ValueError
+        at += 6 + TLV.unpack_from(body, at)[1]
+    return children(body)
+
+
+def numbers_of(tag, value):
+    """The integers of a value that has the tag's shape, else None."""
+    sizes = SHAPES.get(tag)
+    if sizes is None:
+        return None
+    if tag == SESSION_ACK:
+        sizes += (8,) * min(max(len(value) - 18, 0) // 16 * 2, 2 * MAX_RANGES)
+    if len(value) != sum(sizes):
+        return None
+    cursor = Cursor(value)
+    return [cursor.integer(size) for size in sizes]
+
+
+def shown(tag, numbers):
+    parts = [varint(number) for number in numbers]
+    if tag == SESSION_ACK:
+        parts.insert(3, varint((len(numbers) - 3) // 2))
+    return b"".join(parts)

@@ -1,0 +1,179 @@
+"""Compact frames (Specs/wire.md 15.3 to 15.5), written: of all the ways in which a frame may be written the shortest."""
+
+from typing import NamedTuple
+
+from martlet_compact import (
+    ACCEPTED, ACCEPTED_NEXT, ACK, ACK_CREDIT, ACK_CUMULATIVE, ACK_ECHO, ACK_LINK_CREDIT, ACK_NEXT, ACK_SESSION,
+    COMPRESSION, DEFINED, DELIVERY, FLAGS, FORM_OF_TYPE, HAS_FIELDS, HAS_LENGTH, NEVER, OTHER, SEQUENCE, SESSION, TEXT,
+    TIMESTAMP, TYPE, accepted_body, ack_body, delivery_body, is_on_link, text_body, usual_flags,
+)
+from martlet_compact_tlv import SHAPES, U32, U64, compacted, numbers_of, signed, varint, whole_children
+from martlet_context import AUTHORS, MAX_SESSIONS, changes_of_body, changes_of_run
+from martlet_header import MAJOR, MINOR, NONE
+from martlet_registry import Flags, FrameType
+
+FRESH = (FrameType.PING, FrameType.PONG)  # They announce their timestamp always (W-83).
+TEXT_TAGS = [0x0040, 0x0041, 0x0142]
+DELIVERY_TAGS = [0x0048, 0x0049, 0x0011, 0x004A, *TEXT_TAGS]
+
+
+class Written(NamedTuple):
+    """A compact frame that may have its length or reach to the payload's end."""
+
+    form: int
+    fields: bytes  # With the byte of fields, empty without.
+    body: bytes
+    has_end: bool  # Says itself how long it is.
+    changes: list
+
+    def encoded(self, is_last):
+        first = self.form | (HAS_FIELDS if self.fields else 0)
+        if is_last or self.has_end:
+            return bytes([first]) + self.fields + self.body
+        return bytes([first | HAS_LENGTH]) + self.fields + varint(len(self.body)) + self.body
+
+
+class FrameWriter:
+    """Writes what a context allows; the owner lets the context learn what it has sent."""
+
+    def __init__(self, context):
+        self.context = context
+        self._next_place = 0
+
+    def written(self, header, body):
+        """The frame as a compact one, or None when it must be sent as in 3."""
+        flags = header.flags
+        if (header.major, header.minor) != (MAJOR, MINOR) or header.type in NEVER:
+            return None
+        if not flags & Flags.CHECKSUMMED or flags & Flags.RESERVED or not self.knows(header.session):
+            return None
+        ways = [self.way(header, *found) for found in self.bodies(header, body)]
+        return min(ways, key=lambda way: len(way.encoded(False)))
+
+    def knows(self, session):
+        return session in self.context.sessions or len(self.context.sessions) < MAX_SESSIONS
+
+    def entry(self, session):
+        return self.context.of(session)
+
+    def bodies(self, header, body):
+        """(form, body, whether it has its end, changes, compression) of every form that can hold the body."""
+        form = FORM_OF_TYPE.get(header.type, OTHER)
+        yield form, body, False, [], header.compression
+        if header.compression != NONE:
+            return
+        if (found := compacted(body)) is not None:
+            yield form, found[0], False, changes_of_body(header, found[1]), None
+        special = {FrameType.DATA: self.data, FrameType.ACCEPTED: self.accepted, FrameType.ACK: self.ack}
+        if header.type in special:
+            yield from special[header.type](header, body)
+
+    def way(self, header, form, body, has_end, changes, compression):
+        context, entry = self.context, self.entry(header.session)
+        bits, parts = 0, []
+
+        def announce(bit, data):
+            nonlocal bits
+            bits |= bit
+            parts.append(data)
+
+        on_link = is_on_link(header.type)
+        if header.session != (0 if on_link else context.session) or not header.session and not on_link:
+            announce(SESSION, varint(header.session))
+        if header.sequence != (entry.next if header.is_reliable else 0):
+            announce(SEQUENCE, header.sequence.to_bytes(4, "big"))
+        if header.timestamp != context.timestamp or header.type in FRESH:
+            announce(TIMESTAMP, varint(header.timestamp - context.timestamp & U32))
+        if header.flags != usual_flags(header.type, entry.priority):
+            announce(FLAGS, bytes([header.flags]))
+        if form == OTHER:
+            announce(TYPE, header.type.to_bytes(2, "big"))
+        if compression is not None:
+            announce(COMPRESSION, bytes([compression]))
+        return Written(form, bytes([bits]) + b"".join(parts) if bits else b"", body, has_end, changes)
+
+    # Bodies with a form of their own (W-86)
+
+    def data(self, header, body):
+        fields = numbers_by_tag(body)
+        tags = list(fields)
+        if tags not in (TEXT_TAGS, DELIVERY_TAGS):
+            return
+        text, counter = fields[0x0142][6:], fields[0x0040]
+        if tags == TEXT_TAGS:
+            if counter == self.context.counter + 1 & U64 and text_body(counter, text) == body:
+                yield TEXT, text, False, [(None, "counter", counter)], None
+            return
+        offset, accepted_at, device, sender = (fields[tag] for tag in DELIVERY_TAGS[:4])
+        if delivery_body(offset, accepted_at, device, sender, counter, text) != body:
+            return
+        place, front, last, changes = self.author(device, sender)
+        numbers = (
+            signed(offset - self.entry(header.session).delivered - 1), signed(accepted_at - self.context.accepted_at),
+            signed(counter - last - 1))
+        changes += [((place,), "counter", counter), (None, "accepted_at", accepted_at),
+                    (header.session, "delivered", offset)]
+        yield DELIVERY, front + b"".join(numbers) + text, False, changes, None
+
+    def author(self, device, sender):
+        """The author's place, how it is said, the last counter, and what changes."""
+        authors = self.context.authors
+        for place, author in enumerate(authors):
+            if (author.device, author.sender) == (device, sender):
+                return place, bytes([place]), author.counter, []
+        place = next((place for place, author in enumerate(authors) if author.sender is None), self._next_place)
+        self._next_place = (place + 1) % AUTHORS
+        front = bytes([DEFINED | place]) + device.to_bytes(8, "big") + varint(len(sender)) + sender
+        return place, front, 0, [((place,), "device", device), ((place,), "sender", sender)]
+
+    def accepted(self, header, body):
+        if len(body) != 26 or (run := numbers_of(0x0060, body[6:])) is None or accepted_body(*run) != body:
+            return
+        entry, (counter, count, offset) = self.entry(header.session), run
+        if counter != entry.counter + 1 & U64:
+            return
+        beyond, changes = offset - entry.offset - 1 & U64, changes_of_run(header.session, *run)
+        if not beyond and count == 1:
+            yield ACCEPTED_NEXT, b"", True, changes, None
+        yield ACCEPTED, varint(beyond) + varint(count), True, changes, None
+
+    def ack(self, header, body):
+        fields = numbers_by_tag(body)
+        acked, link_credit, echo = fields.get(0x0032), fields.get(0x0031), fields.get(0x0030)
+        if acked is None or link_credit is None or len(acked) != 3 or ack_body(echo, link_credit, *acked) != body:
+            return
+        context, (session, cumulative, credit) = self.context, acked
+        if not self.knows(session):
+            return
+        entry = self.entry(session)
+        beyond = [now - last & U64 for now, last in (
+            (cumulative, entry.cumulative), (credit, entry.credit), (link_credit, context.link_credit))]
+        changes = [(session, "cumulative", cumulative), (session, "credit", credit), (None, "link_credit", link_credit)]
+        is_usual = session == context.session and session
+        if is_usual and beyond == [1, 0, 0] and not echo:
+            yield ACK_NEXT, b"", True, changes, None
+        parts = b"" if is_usual else varint(session)
+        bits = 0 if is_usual else ACK_SESSION
+        for bit, number, usual in zip((ACK_CUMULATIVE, ACK_CREDIT, ACK_LINK_CREDIT), beyond, (1, 0, 0)):
+            if number != usual:
+                bits, parts = bits | bit, parts + varint(number)
+        if echo:
+            bits, parts = bits | ACK_ECHO, parts + varint(echo[0] - context.echoed & U32) + varint(echo[1])
+            changes = changes + [(None, "echoed", echo[0])]
+        yield ACK, bytes([bits]) + parts, True, changes, None
+
+
+def numbers_by_tag(body):
+    """The values by their tags: a number, several numbers, or bytes; nothing where a tag comes twice, or a value does not
+    have its shape."""
+    try:
+        whole = whole_children(body)
+    except ValueError:
+        return {}
+    found = {}
+    for tag, value in whole:
+        numbers = numbers_of(tag, value)
+        if tag in found or tag in SHAPES and numbers is None:
+            return {}
+        found[tag] = value if numbers is None else numbers[0] if len(numbers) == 1 else numbers
+    return found

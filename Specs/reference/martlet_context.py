@@ -1,0 +1,90 @@
+"""What both ends of one direction of a connection remember of its compact frames (Specs/wire.md 15.4)."""
+
+from copy import deepcopy
+
+from martlet_compact_tlv import U64, fault
+from martlet_registry import FrameType
+
+MAX_SESSIONS = 256
+AUTHORS = 8
+COUNTER, RUN = 0x0040, 0x0060
+URGENT, NORMAL = 0, 2
+
+
+class Session:
+    """Of one session."""
+
+    def __init__(self, priority):
+        self.next = None
+        self.priority = priority
+        self.delivered = 0
+        self.counter, self.offset = 0, 0
+        self.cumulative, self.credit = 0, 0
+
+
+class Author:
+    """A device and its account, and the counter of its last message."""
+
+    def __init__(self):
+        self.device, self.sender, self.counter = None, None, 0
+
+
+class Context:
+    """Of one direction. Nothing changes it but `learn`, when a frame has been read or written whole."""
+
+    def __init__(self):
+        self.session = 0
+        self.timestamp = 0
+        self.counter = 0
+        self.echoed = 0
+        self.link_credit = 0
+        self.accepted_at = 0
+        self.authors = [Author() for _ in range(AUTHORS)]
+        self.sessions = {0: Session(URGENT)}
+
+    def copied(self):
+        return deepcopy(self)
+
+    def of(self, number):
+        """What is remembered of a session, or how it begins; W-85."""
+        found = self.sessions.get(number)
+        if found is None and len(self.sessions) == MAX_SESSIONS:
+            raise fault()
+        return found or Session(NORMAL)
+
+    def learn(self, header, changes):
+        """What a frame leaves behind: its header, and (owner, name, value) triples. The owner is a session's number,
+        an author's place as (place,), or None for the direction."""
+        entry = self.kept(header.session)
+        if header.session:
+            self.session = header.session
+        self.timestamp = header.timestamp
+        entry.priority = header.flags >> 4 & 3
+        if header.is_reliable:
+            entry.next = header.sequence + 1 & 0xFFFFFFFF
+        for owner, name, value in changes:
+            if owner is None:
+                setattr(self, name, value)
+            elif isinstance(owner, tuple):
+                setattr(self.authors[owner[0]], name, value)
+            else:
+                setattr(self.kept(owner), name, value)
+
+    def kept(self, number):
+        return self.sessions.setdefault(number, self.of(number))
+
+
+def changes_of_body(header, numbers):
+    """What compact TLVs of a data or an accepted leave behind: where the forms text and accepted go on."""
+    changes = []
+    for tag, found in numbers:
+        if header.type == FrameType.DATA and tag == COUNTER:
+            changes.append((None, "counter", found[0]))
+        elif header.type == FrameType.ACCEPTED and tag == RUN:
+            changes += changes_of_run(header.session, *found)
+    return changes
+
+
+def changes_of_run(session, counter, count, offset):
+    """After an accepted, the last ones are those of the run's last message."""
+    return [(session, "counter", counter + count - 1 & U64), (session, "offset", offset + count - 1 & U64)]
