@@ -48,8 +48,9 @@ class Case:
     def pieces(self):
         """What this implementation makes of it: (header, value) pairs, and the error that ends them."""
         handshake = self.phase == "handshake"
+        features = Features.ZLIB if self.phase == "zlib" else Features(0)
         receiver = Receiver(
-            self.sender, not handshake, HANDSHAKE_MAX_BODY if handshake else self.limit, Features.ZLIB if self.phase == "zlib" else Features(0))
+            self.sender, not handshake, HANDSHAKE_MAX_BODY if handshake else self.limit, features)
         found = []
         try:
             for part in (self.data[: self.split], self.data[self.split :]):

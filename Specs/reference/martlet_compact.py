@@ -6,21 +6,24 @@ Written from the text alone, with nothing but Python's standard library.
 import struct
 
 from martlet_compact_tlv import U32, U64, Cursor, expanded, fault
-from martlet_context import changes_of_body, changes_of_run
+from martlet_context import changes_of_run
 from martlet_header import NONE, ZLIB, Header
 from martlet_registry import RULES, ErrorCode, Flags, FrameType, Sessions
 from martlet_tlv import tlv
 
 HAS_LENGTH, HAS_FIELDS, FORM = 0x80, 0x40, 0x3F
 SESSION, SEQUENCE, TIMESTAMP, FLAGS, TYPE, COMPRESSION, NO_FIELDS = 0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0xC0
-OTHER, TEXT, DELIVERY, ACCEPTED_NEXT, ACCEPTED, ACK_NEXT, ACK = 0x00, 0x20, 0x21, 0x24, 0x25, 0x26, 0x27
+OTHER, TEXT_NEXT, DELIVERY, TEXT = 0x00, 0x20, 0x21, 0x22
+ACCEPTED_NEXT, ACCEPTED, ACK_NEXT, ACK = 0x24, 0x25, 0x26, 0x27
 TYPE_OF_FORM = dict(enumerate(map(int, FrameType), 1)) | {
-    TEXT: 0x1000, DELIVERY: 0x1000, ACCEPTED_NEXT: 0x2003, ACCEPTED: 0x2003, ACK_NEXT: 0x2001, ACK: 0x2001}
+    TEXT_NEXT: 0x1000, DELIVERY: 0x1000, TEXT: 0x1000, ACCEPTED_NEXT: 0x2003, ACCEPTED: 0x2003,
+    ACK_NEXT: 0x2001, ACK: 0x2001}
 FORM_OF_TYPE = {int(kind): form for form, kind in enumerate(FrameType, 1)}
 WITHOUT_LENGTH = (ACCEPTED_NEXT, ACCEPTED, ACK_NEXT, ACK)
 NEVER = (FrameType.HELLO, FrameType.WELCOME, FrameType.REJECT, FrameType.GOAWAY)
 TEXT_KIND = tlv(0x0041, b"\x10\x01")
 DEFINED, PLACE = 0x80, 0x07
+MAX_SENDER = 128
 ACK_SESSION, ACK_CUMULATIVE, ACK_CREDIT, ACK_LINK_CREDIT, ACK_ECHO, NO_ACK = 0x01, 0x02, 0x04, 0x08, 0x10, 0xE0
 
 
@@ -67,7 +70,7 @@ def read(cursor, context, max_body):
     flags = cursor.integer(1) if fields & FLAGS else None
     kind = cursor.integer(2) if fields & TYPE else TYPE_OF_FORM[form]
     compression = cursor.integer(1) if fields & COMPRESSION else None
-    if kind in NEVER or compression is not None and form >= TEXT:
+    if kind in NEVER or compression is not None and form >= TEXT_NEXT:
         raise fault()
     if compression not in (None, NONE, ZLIB):
         raise fault(ErrorCode.COMPRESSION_NOT_ALLOWED)
@@ -93,18 +96,21 @@ def read(cursor, context, max_body):
         data = cursor.take(cursor.varint() if first & HAS_LENGTH else cursor.rest)
         if compression is not None:
             body, changes = data, []
-        elif form == TEXT:
-            counter = context.counter + 1 & U64
-            body, changes = text_body(counter, data), [(None, "counter", counter)]
+        elif form in (TEXT_NEXT, TEXT):
+            body, changes = read_text(Cursor(data), context, form == TEXT)
         elif form == DELIVERY:
             body, changes = read_delivery(Cursor(data), context, header)
         else:
-            body, numbers = expanded(data, max_body)
-            changes = changes_of_body(header, numbers)
+            body, changes = expanded(data, max_body), []
     if len(body) > max_body:
         raise fault(ErrorCode.FRAME_TOO_LARGE)
     context.learn(header, changes)
     return header, body
+
+
+def read_text(cursor, context, with_counter):
+    counter = context.counter + 1 + (cursor.signed() if with_counter else 0) & U64
+    return text_body(counter, cursor.take(cursor.rest)), [(None, "counter", counter)]
 
 
 def read_delivery(cursor, context, header):
@@ -115,9 +121,9 @@ def read_delivery(cursor, context, header):
     author, changes = context.authors[place], []
     device, sender, last = author.device, author.sender, author.counter
     if bits & DEFINED:
-        device, sender, last = cursor.integer(8), cursor.take(cursor.varint()), 0
+        device, sender, last = cursor.integer(8), cursor.take(cursor.varint(MAX_SENDER)), 0
         changes = [((place,), "device", device), ((place,), "sender", sender)]
-    if sender is None:
+    if not sender:
         raise fault()
     offset = context.of(header.session).delivered + 1 + cursor.signed() & U64
     accepted_at = context.accepted_at + cursor.signed() & U64
@@ -135,8 +141,8 @@ def read_accepted_next(cursor, context, header):
 
 def read_accepted(cursor, context, header):
     entry = context.of(header.session)
-    offset = entry.offset + 1 + cursor.varint() & U64
-    run = entry.counter + 1 & U64, cursor.varint(U32), offset
+    counter, offset = entry.counter + 1 + cursor.signed() & U64, entry.offset + 1 + cursor.signed() & U64
+    run = counter, cursor.varint(U32), offset
     return accepted_body(*run), changes_of_run(header.session, *run)
 
 

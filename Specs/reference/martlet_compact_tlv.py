@@ -92,11 +92,11 @@ class Cursor:
 
 
 def expanded(compact, max_body):
-    """The body of compact TLVs, and its outermost integers as (tag, numbers) pairs.
+    """The body of compact TLVs.
 
     One loop and a list of ends, as in `martlet_tlv.walk`: the input's depth costs no stack.
     """
-    cursor, body, numbers, count = Cursor(compact), bytearray(), [], 0
+    cursor, body, count = Cursor(compact), bytearray(), 0
     ends = [(len(compact), None)]
     while ends:
         end, opened = ends[-1]
@@ -121,15 +121,13 @@ def expanded(compact, max_body):
         elif code != ESCAPE and tag in SHAPES:
             sizes, found = read_numbers(cursor, tag)
             body += tlv(tag, b"".join(number.to_bytes(size, "big") for number, size in zip(found, sizes)))
-            if len(ends) == 1:
-                numbers.append((tag, found))
         else:
             body += tlv(tag, cursor.take(cursor.varint()))
         if cursor.at > end or ends[-1][0] > end:
             raise fault()
         if len(body) > max_body:
             raise fault(ErrorCode.FRAME_TOO_LARGE)
-    return bytes(body), numbers
+    return bytes(body)
 
 
 def read_numbers(cursor, tag):
@@ -143,26 +141,25 @@ def read_numbers(cursor, tag):
 
 
 def compacted(body):
-    """The compact TLVs of a body, and its outermost integers; None when it is not made of TLVs, or of too many."""
+    """The compact TLVs of a body; None when it is not made of TLVs, or of too many."""
     try:
-        data, count, numbers = pack(body, 1)
+        data, count = pack(body, 1)
     except ValueError:
         return None
-    return (data, numbers) if count <= MAX_BODY_TLVS else None
+    return data if count <= MAX_BODY_TLVS else None
 
 
 def pack(body, depth):
-    parts, count, numbers = [], 0, []
+    parts, count = [], 0
     for tag, value in whole_children(body):
         count += 1
         found = numbers_of(tag, value)
         if found is not None:
             parts.append(bytes([CODES[tag]]) + shown(tag, found))
-            numbers.append((tag, found))
             continue
         if is_container(tag) and tag in CODES and depth <= MAX_DEPTH:
             try:
-                inside, inner, _ = pack(value, depth + 1)
+                inside, inner = pack(value, depth + 1)
                 parts.append(bytes([CODES[tag]]) + varint(len(inside)) + inside)
                 count += inner
                 continue
@@ -171,7 +168,7 @@ def pack(body, depth):
         plain = tag in CODES and tag not in SHAPES and not is_container(tag)
         start = bytes([CODES[tag]]) if plain else bytes([ESCAPE]) + tag.to_bytes(2, "big")
         parts.append(start + varint(len(value)) + value)
-    return b"".join(parts), count, numbers
+    return b"".join(parts), count
 
 
 def whole_children(body):

@@ -1,14 +1,14 @@
-"""Compact frames (Specs/wire.md 15.3 to 15.5), written: of all the ways in which a frame may be written the shortest."""
+"""Compact frames (Specs/wire.md 15.3 to 15.5), written: the shortest of all ways in which a frame may be."""
 
 from typing import NamedTuple
 
 from martlet_compact import (
     ACCEPTED, ACCEPTED_NEXT, ACK, ACK_CREDIT, ACK_CUMULATIVE, ACK_ECHO, ACK_LINK_CREDIT, ACK_NEXT, ACK_SESSION,
-    COMPRESSION, DEFINED, DELIVERY, FLAGS, FORM_OF_TYPE, HAS_FIELDS, HAS_LENGTH, NEVER, OTHER, SEQUENCE, SESSION, TEXT,
-    TIMESTAMP, TYPE, accepted_body, ack_body, delivery_body, is_on_link, text_body, usual_flags,
+    COMPRESSION, DEFINED, DELIVERY, FLAGS, FORM_OF_TYPE, HAS_FIELDS, HAS_LENGTH, MAX_SENDER, NEVER, OTHER, SEQUENCE,
+    SESSION, TEXT, TEXT_NEXT, TIMESTAMP, TYPE, accepted_body, ack_body, delivery_body, is_on_link, text_body, usual_flags,
 )
 from martlet_compact_tlv import SHAPES, U32, U64, compacted, numbers_of, signed, varint, whole_children
-from martlet_context import AUTHORS, MAX_SESSIONS, changes_of_body, changes_of_run
+from martlet_context import AUTHORS, MAX_SESSIONS, changes_of_run
 from martlet_header import MAJOR, MINOR, NONE
 from martlet_registry import Flags, FrameType
 
@@ -63,7 +63,7 @@ class FrameWriter:
         if header.compression != NONE:
             return
         if (found := compacted(body)) is not None:
-            yield form, found[0], False, changes_of_body(header, found[1]), None
+            yield form, found, False, [], None
         special = {FrameType.DATA: self.data, FrameType.ACCEPTED: self.accepted, FrameType.ACK: self.ack}
         if header.type in special:
             yield from special[header.type](header, body)
@@ -101,10 +101,15 @@ class FrameWriter:
             return
         text, counter = fields[0x0142][6:], fields[0x0040]
         if tags == TEXT_TAGS:
-            if counter == self.context.counter + 1 & U64 and text_body(counter, text) == body:
-                yield TEXT, text, False, [(None, "counter", counter)], None
+            if text_body(counter, text) == body:
+                beyond, changes = counter - self.context.counter - 1 & U64, [(None, "counter", counter)]
+                if not beyond:
+                    yield TEXT_NEXT, text, False, changes, None
+                yield TEXT, signed(beyond) + text, False, changes, None
             return
         offset, accepted_at, device, sender = (fields[tag] for tag in DELIVERY_TAGS[:4])
+        if not 1 <= len(sender) <= MAX_SENDER:
+            return
         if delivery_body(offset, accepted_at, device, sender, counter, text) != body:
             return
         place, front, last, changes = self.author(device, sender)
@@ -130,12 +135,10 @@ class FrameWriter:
         if len(body) != 26 or (run := numbers_of(0x0060, body[6:])) is None or accepted_body(*run) != body:
             return
         entry, (counter, count, offset) = self.entry(header.session), run
-        if counter != entry.counter + 1 & U64:
-            return
-        beyond, changes = offset - entry.offset - 1 & U64, changes_of_run(header.session, *run)
-        if not beyond and count == 1:
+        beyond, changes = (counter - entry.counter - 1, offset - entry.offset - 1), changes_of_run(header.session, *run)
+        if beyond == (0, 0) and count == 1:
             yield ACCEPTED_NEXT, b"", True, changes, None
-        yield ACCEPTED, varint(beyond) + varint(count), True, changes, None
+        yield ACCEPTED, signed(beyond[0]) + signed(beyond[1]) + varint(count), True, changes, None
 
     def ack(self, header, body):
         fields = numbers_by_tag(body)
@@ -164,8 +167,8 @@ class FrameWriter:
 
 
 def numbers_by_tag(body):
-    """The values by their tags: a number, several numbers, or bytes; nothing where a tag comes twice, or a value does not
-    have its shape."""
+    """The values by their tags: a number, several numbers, or bytes. Nothing where a tag comes twice, or a value does
+    not have its shape."""
     try:
         whole = whole_children(body)
     except ValueError:

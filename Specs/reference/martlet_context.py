@@ -3,11 +3,9 @@
 from copy import deepcopy
 
 from martlet_compact_tlv import U64, fault
-from martlet_registry import FrameType
 
 MAX_SESSIONS = 256
 AUTHORS = 8
-COUNTER, RUN = 0x0040, 0x0060
 URGENT, NORMAL = 0, 2
 
 
@@ -72,17 +70,6 @@ class Context:
 
     def kept(self, number):
         return self.sessions.setdefault(number, self.of(number))
-
-
-def changes_of_body(header, numbers):
-    """What compact TLVs of a data or an accepted leave behind: where the forms text and accepted go on."""
-    changes = []
-    for tag, found in numbers:
-        if header.type == FrameType.DATA and tag == COUNTER:
-            changes.append((None, "counter", found[0]))
-        elif header.type == FrameType.ACCEPTED and tag == RUN:
-            changes += changes_of_run(header.session, *found)
-    return changes
 
 
 def changes_of_run(session, counter, count, offset):
