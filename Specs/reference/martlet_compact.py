@@ -13,16 +13,16 @@ from martlet_tlv import tlv
 
 HAS_LENGTH, HAS_FIELDS, FORM = 0x80, 0x40, 0x3F
 SESSION, SEQUENCE, TIMESTAMP, FLAGS, TYPE, COMPRESSION, NO_FIELDS = 0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0xC0
-OTHER, TEXT_NEXT, DELIVERY, TEXT = 0x00, 0x20, 0x21, 0x22
+OTHER, TEXT_NEXT, DELIVERY, TEXT, TEXT_NEXT_UTF16 = 0x00, 0x20, 0x21, 0x22, 0x23
 ACCEPTED_NEXT, ACCEPTED, ACK_NEXT, ACK = 0x24, 0x25, 0x26, 0x27
 TYPE_OF_FORM = dict(enumerate(map(int, FrameType), 1)) | {
-    TEXT_NEXT: 0x1000, DELIVERY: 0x1000, TEXT: 0x1000, ACCEPTED_NEXT: 0x2003, ACCEPTED: 0x2003,
-    ACK_NEXT: 0x2001, ACK: 0x2001}
+    TEXT_NEXT: 0x1000, DELIVERY: 0x1000, TEXT: 0x1000, TEXT_NEXT_UTF16: 0x1000, ACCEPTED_NEXT: 0x2003,
+    ACCEPTED: 0x2003, ACK_NEXT: 0x2001, ACK: 0x2001}
 FORM_OF_TYPE = {int(kind): form for form, kind in enumerate(FrameType, 1)}
 WITHOUT_LENGTH = (ACCEPTED_NEXT, ACCEPTED, ACK_NEXT, ACK)
 NEVER = (FrameType.HELLO, FrameType.WELCOME, FrameType.REJECT, FrameType.GOAWAY)
 TEXT_KIND = tlv(0x0041, b"\x10\x01")
-DEFINED, PLACE = 0x80, 0x07
+DEFINED, IN_UTF16, PLACE = 0x80, 0x40, 0x07
 MAX_SENDER = 128
 ACK_SESSION, ACK_CUMULATIVE, ACK_CREDIT, ACK_LINK_CREDIT, ACK_ECHO, NO_ACK = 0x01, 0x02, 0x04, 0x08, 0x10, 0xE0
 
@@ -96,8 +96,8 @@ def read(cursor, context, max_body):
         data = cursor.take(cursor.varint() if first & HAS_LENGTH else cursor.rest)
         if compression is not None:
             body, changes = data, []
-        elif form in (TEXT_NEXT, TEXT):
-            body, changes = read_text(Cursor(data), context, form == TEXT)
+        elif form in (TEXT_NEXT, TEXT, TEXT_NEXT_UTF16):
+            body, changes = read_text(Cursor(data), context, form)
         elif form == DELIVERY:
             body, changes = read_delivery(Cursor(data), context, header)
         else:
@@ -108,14 +108,23 @@ def read(cursor, context, max_body):
     return header, body
 
 
-def read_text(cursor, context, with_counter):
-    counter = context.counter + 1 + (cursor.signed() if with_counter else 0) & U64
-    return text_body(counter, cursor.take(cursor.rest)), [(None, "counter", counter)]
+def read_text(cursor, context, form):
+    counter = context.counter + 1 + (cursor.signed() if form == TEXT else 0) & U64
+    return text_body(counter, words(cursor, form == TEXT_NEXT_UTF16)), [(None, "counter", counter)]
+
+
+def words(cursor, in_utf16):
+    """The text that a body ends with."""
+    data = cursor.take(cursor.rest)
+    try:
+        return data.decode("utf-16-be").encode() if in_utf16 else data
+    except UnicodeDecodeError:
+        raise fault() from None
 
 
 def read_delivery(cursor, context, header):
     bits = cursor.integer(1)
-    if bits & ~(DEFINED | PLACE):
+    if bits & ~(DEFINED | IN_UTF16 | PLACE):
         raise fault()
     place = bits & PLACE
     author, changes = context.authors[place], []
@@ -130,7 +139,7 @@ def read_delivery(cursor, context, header):
     counter = last + 1 + cursor.signed() & U64
     changes += [((place,), "counter", counter), (None, "accepted_at", accepted_at),
                 (header.session, "delivered", offset)]
-    return delivery_body(offset, accepted_at, device, sender, counter, cursor.take(cursor.rest)), changes
+    return delivery_body(offset, accepted_at, device, sender, counter, words(cursor, bits & IN_UTF16)), changes
 
 
 def read_accepted_next(cursor, context, header):

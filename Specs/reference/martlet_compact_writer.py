@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 from martlet_compact import (
     ACCEPTED, ACCEPTED_NEXT, ACK, ACK_CREDIT, ACK_CUMULATIVE, ACK_ECHO, ACK_LINK_CREDIT, ACK_NEXT, ACK_SESSION,
-    COMPRESSION, DEFINED, DELIVERY, FLAGS, FORM_OF_TYPE, HAS_FIELDS, HAS_LENGTH, MAX_SENDER, NEVER, OTHER, SEQUENCE,
-    SESSION, TEXT, TEXT_NEXT, TIMESTAMP, TYPE, accepted_body, ack_body, delivery_body, is_on_link, text_body, usual_flags,
+    COMPRESSION, DEFINED, DELIVERY, FLAGS, FORM_OF_TYPE, HAS_FIELDS, HAS_LENGTH, IN_UTF16, MAX_SENDER, NEVER, OTHER,
+    SEQUENCE, SESSION, TEXT, TEXT_NEXT, TEXT_NEXT_UTF16, TIMESTAMP, TYPE, accepted_body, ack_body, delivery_body,
+    is_on_link, text_body, usual_flags,
 )
 from martlet_compact_tlv import SHAPES, U32, U64, compacted, numbers_of, signed, varint, whole_children
 from martlet_context import AUTHORS, MAX_SESSIONS, changes_of_run
@@ -105,6 +106,8 @@ class FrameWriter:
                 beyond, changes = counter - self.context.counter - 1 & U64, [(None, "counter", counter)]
                 if not beyond:
                     yield TEXT_NEXT, text, False, changes, None
+                    if (units := utf16(text)) is not None:
+                        yield TEXT_NEXT_UTF16, units, False, changes, None
                 yield TEXT, signed(beyond) + text, False, changes, None
             return
         offset, accepted_at, device, sender = (fields[tag] for tag in DELIVERY_TAGS[:4])
@@ -118,7 +121,10 @@ class FrameWriter:
             signed(counter - last - 1))
         changes += [((place,), "counter", counter), (None, "accepted_at", accepted_at),
                     (header.session, "delivered", offset)]
-        yield DELIVERY, front + b"".join(numbers) + text, False, changes, None
+        rest = front[1:] + b"".join(numbers)
+        yield DELIVERY, front[:1] + rest + text, False, changes, None
+        if (units := utf16(text)) is not None:
+            yield DELIVERY, bytes([front[0] | IN_UTF16]) + rest + units, False, changes, None
 
     def author(self, device, sender):
         """The author's place, how it is said, the last counter, and what changes."""
@@ -164,6 +170,14 @@ class FrameWriter:
             bits, parts = bits | ACK_ECHO, parts + varint(echo[0] - context.echoed & U32) + varint(echo[1])
             changes = changes + [(None, "echoed", echo[0])]
         yield ACK, bytes([bits]) + parts, True, changes, None
+
+
+def utf16(text):
+    """The text in UTF-16, or None when it is no text."""
+    try:
+        return text.decode().encode("utf-16-be")
+    except UnicodeDecodeError:
+        return None
 
 
 def numbers_by_tag(body):

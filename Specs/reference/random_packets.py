@@ -11,7 +11,7 @@ from martlet_wire import Framer
 
 U64 = (1 << 64) - 1
 MAX_BODY = 65_536
-LETTERS = "abcdefghij klmnop, é漢\U0001f426"
+LETTERS = ("abcdefghij klmnop, é漢\U0001f426", "漢字你好吗是的a，\U0001f426")
 
 
 class PacketMaker:
@@ -29,7 +29,7 @@ class PacketMaker:
         return self.random.choice((0, 0, 1, 56, 1 << 32, U64 - 3, self.random.getrandbits(64)))
 
     def text(self, least, most):
-        return "".join(self.random.choices(LETTERS, k=self.random.randrange(least, most))).encode()
+        return "".join(self.random.choices(self.random.choice(LETTERS), k=self.random.randrange(least, most))).encode()
 
     def frames(self, count):
         return [self.frame() for _ in range(count)]
@@ -85,7 +85,8 @@ class PacketMaker:
     def words(self):
         if self.random.random() < 0.02:
             return b"x" * self.random.choice((119, 120, 127, 128, 4083, 4084, 4085, 4096, 5000))
-        return self.text(0, 60)
+        text = self.text(0, 60)
+        return text[:-1] if self.random.random() < 0.02 else text
 
     def data(self):
         self.choose_session()
