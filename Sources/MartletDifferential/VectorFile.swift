@@ -6,7 +6,9 @@ struct VectorFile {
     var vectors: [JSONValue]
 
     /// Whether every vector is one direction of a connection; in other files there is more than bytes and frames.
-    var holdsStreams: Bool { vectors.allSatisfy { $0["frames"] != nil } }
+    var holdsStreams: Bool { vectors.allSatisfy { $0["frames"] != nil } && !holdsPackets }
+    /// Whether every vector is what packets come to.
+    var holdsPackets: Bool { name == "packets" }
 
     /// The files of the package that holds the source file `path`, `levels` folders below its root.
     static func all(besides path: String, levels: Int) throws -> [VectorFile] {

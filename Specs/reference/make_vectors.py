@@ -16,6 +16,7 @@ import expected.framing
 import expected.handshake
 import expected.links
 import expected.messages
+import expected.packets
 import expected.sequences
 import expected.sessions
 
@@ -24,7 +25,7 @@ WIDTH = 120
 HEX = 106
 MODULES = [expected.framing, expected.bodies, expected.handshake, expected.messages, expected.sessions,
            expected.sequences, expected.conversations, expected.fields, expected.codes,
-           expected.links]
+           expected.links, expected.packets]
 
 
 def written(value, column=0):

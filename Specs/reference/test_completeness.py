@@ -16,6 +16,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
+from packets_seen import want_packets
 from test_vectors import bytes_of, expanded
 
 SPECS = Path(__file__).resolve().parent.parent
@@ -117,7 +118,7 @@ def all_frames():
             clauses |= set(vector["clauses"])
             for step in vector.get("steps", [vector]):
                 codes |= set(re.findall(r'"(?:code|refused|error)": "(\w+)"', json.dumps(step)))
-                if "bytes" in step and "frames" in step:
+                if "bytes" in step and "frames" in step and path.stem != "packets":
                     given = vector.get("given", {}) | ({"from": step["from"]} if "from" in step else {})
                     frames += frames_of(bytes_of(step["bytes"]), expanded(step["frames"]), step.get("error"), given)
     return frames, codes, clauses
@@ -241,7 +242,7 @@ class Check:
             frame.compression == 1 and frame.code == "compressionNotAllowed" and frame.given.get("zlib") is False
             for frame in self.bad))
         self.want("features without a meaning", any(
-            tlv.tag == 0x0010 and int.from_bytes(tlv.value, "big") >> 4 for f in self.good for tlv in f.tlvs))
+            tlv.tag == 0x0010 and int.from_bytes(tlv.value, "big") >> 6 for f in self.good for tlv in f.tlvs))
 
     def header(self):
         for bit in (0x40, 0x80):
@@ -325,6 +326,11 @@ class Check:
             code = row[1].strip("`")
             self.want(f"{code}, because a peer {row[0]}", code in raised or code == "ackTimeout")
 
+    def packets(self):
+        rows = {section: table(WIRE, f"### {section} ") for section in ("13.5", "15.3", "15.5", "15.6")}
+        rows["W-88"] = table(WIRE, "**W-88** ")
+        want_packets(self.want, vectors("packets"), rows, WIRE.split("## 15 ")[1])
+
     def citations(self):
         known = set()
         for name in ("wire", "connection", "session", "relay"):
@@ -359,7 +365,8 @@ def joined_size(vector, kind):
 def main():
     check = Check()
     for part in (check.types, check.error_codes, check.tags, check.features, check.header, check.content_kinds,
-                 check.bounds, check.windows, check.messages, check.conversations, check.faults, check.citations):
+                 check.bounds, check.windows, check.messages, check.conversations, check.faults, check.packets,
+                 check.citations):
         part()
     for what in check.missing:
         print(f"no vector has {what}")

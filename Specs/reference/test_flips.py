@@ -17,7 +17,7 @@ from pathlib import Path
 from martlet_registry import CLIENT, Features, WireError
 from martlet_wire import HANDSHAKE_MAX_BODY, Receiver
 from peer import Peer
-from test_vectors import DEFAULT_MAX_BODY, bytes_of
+from test_vectors import DEFAULT_MAX_BODY, bytes_of, packet_framer
 
 FOLDER = Path(__file__).resolve().parent.parent / "vectors"
 SHORT = 1024
@@ -88,9 +88,64 @@ class Stream:
         return f"flip {self.sender} {self.phase} {self.limit} {chosen} {self.data.hex()}"
 
 
+class Packets(Stream):
+    """The same behind a welcome with `compact`. What is compared are the frames of a whole packet, as in 3."""
+
+    def __init__(self, name, vector):
+        super().__init__(name, CLIENT, "packets", vector.get("maxBody", DEFAULT_MAX_BODY), bytes_of(vector["bytes"]))
+        self.features = ",".join(vector["features"]) or "none"
+        self.framer = packet_framer(vector)
+
+    def frames_of(self, framer, data):
+        framer.feed(data)
+        frames = []
+        while (frame := framer.next()) is not None:
+            frames.append(frame)
+        return frames
+
+    def states(self):
+        """The framer in front of each unit, the unit's place, and the frames that come out of it."""
+        framer, found, at = self.framer, [], 0
+        while at < len(self.data):
+            head = None if self.data[at] == 0x8D else framer.packets.head(self.data[at : at + 2])
+            size = head.packet_size if head else 28 + int.from_bytes(self.data[at + 20 : at + 24], "big")
+            before, unit = framer.copied(bytearray()), self.data[at : at + size]
+            found.append((before, at, (unit, self.frames_of(framer, unit))))
+            at += size
+        return found
+
+    def accepted(self, bits):
+        states, wrong = self.states(), []
+        before, at, (unit, frames) = states[0]
+        for bit in bits:
+            while len(states) > 1 and states[1][1] <= bit // 8:
+                before, at, (unit, frames) = states.pop(1)
+            changed = bytearray(self.data[at:])
+            changed[bit // 8 - at] ^= 1 << bit % 8
+            framer, found, is_refused = before.copied(changed), [], False
+            try:
+                while (frame := framer.next()) is not None:
+                    found.append(frame)
+                framer.finish()
+            except WireError:
+                is_refused = True
+            found = [frame for frame in found if frame.at == at]
+            if (found or not is_refused) and (found != frames or not frames):
+                wrong.append(bit)
+        return wrong
+
+    def line(self, bits):
+        chosen = "all" if isinstance(bits, range) else ",".join(map(str, bits))
+        return f"flip-packets {self.features} {self.limit} {chosen} {self.data.hex()}"
+
+
 def good_streams():
     for path in sorted(FOLDER.glob("*.json")):
         for vector in json.loads(path.read_text())["vectors"]:
+            if path.stem == "packets":
+                if vector["bytes"] and "error" not in vector:
+                    yield Packets(f"{path.stem}: {vector['name']}", vector)
+                continue
             name, given = f"{path.stem}: {vector['name']}", vector.get("given", {})
             phase = given.get("phase") or ("zlib" if given.get("zlib", True) else "plain")
             sender, limit = given.get("from", CLIENT), given.get("maxBody", DEFAULT_MAX_BODY)

@@ -11,8 +11,10 @@ from pathlib import Path
 
 import martlet_registry
 from martlet_body import value_json
+from martlet_compact_tlv import TAGS
 from martlet_frames import BODIES
 from martlet_link import ReceiveWindow, SessionReceiver, whole_sequence
+from martlet_packets import PacketWriter
 from martlet_registry import CLIENT, SERVER, ErrorCode, Features, FrameType, WireError
 from martlet_server import Server
 from martlet_wire import HANDSHAKE_MAX_BODY, Receiver, decode
@@ -20,6 +22,7 @@ from vector_bytes import expand
 
 FOLDER = Path(__file__).resolve().parent.parent / "vectors"
 MAX_SPLIT = 1024
+MAX_PACKET_SPLIT = 128
 DEFAULT_MAX_BODY = 65_536
 FEATURES = {martlet_registry.camel_case(feature.name): feature for feature in Features}
 DEFAULTS = {"session": 0, "sequence": 0, "timestamp": 0, "flags": 8, "compression": 0, "minor": 0}
@@ -104,6 +107,45 @@ def outcome(chunks, given, end):
     except WireError as error:
         return frames, {"code": error.code.wire_name, "at": error.at}
     return frames, None
+
+
+def packet_framer(vector):
+    """A framer behind a welcome with these features."""
+    return Receiver(
+        CLIENT, established=True, max_body=vector.get("maxBody", DEFAULT_MAX_BODY),
+        features=features_of({"features": vector["features"]})).framer
+
+
+def unpacked(vector, chunks):
+    """The frames as in 3 that come out of packets, and what ends them."""
+    framer, frames = packet_framer(vector), []
+    try:
+        for chunk in chunks:
+            framer.feed(chunk)
+            while (frame := framer.next()) is not None:
+                frames.append(frame.header.encoded(frame.body) + frame.body)
+        if vector.get("end"):
+            framer.finish()
+    except WireError as error:
+        return frames, error.code.wire_name
+    return frames, None
+
+
+def check_packets(vector):
+    data = bytes_of(vector["bytes"])
+    wanted = [bytes_of(pieces) for pieces in vector["frames"]]
+    splits = [[data]]
+    if len(data) <= MAX_SPLIT:
+        splits.append([data[i : i + 1] for i in range(len(data))])
+        splits += [[data[:i], data[i:]] for i in range(1, len(data))] if len(data) <= MAX_PACKET_SPLIT else []
+    for chunks in splits:
+        frames, error = unpacked(vector, chunks)
+        where = f"in {len(chunks)} chunks, the first of {len(chunks[0])} bytes" if chunks else "of nothing"
+        same(error, vector.get("error"), f"error {where}")
+        same([frame.hex() for frame in frames], [frame.hex() for frame in wanted], f"frames {where}")
+    for deflates in {False, "sharedDeflate" in vector["features"]}:
+        packed = PacketWriter(deflates).pack(wanted) if "compact" in vector["features"] else b"".join(wanted)
+        same([frame.hex() for frame in unpacked(vector, [packed])[0]], [f.hex() for f in wanted], "packed and unpacked")
 
 
 def check_stream(vector):
@@ -272,7 +314,8 @@ def check_conversation(vector):
 
 
 CHECKS = {"sequences": check_sequence, "windows": check_window, "assembled": check_assembled,
-          "conversations": check_conversation, "resumes": check_conversation, "links": check_link, "floods": check_link}
+          "conversations": check_conversation, "resumes": check_conversation, "links": check_link, "floods": check_link,
+          "packets": check_packets}
 
 
 def check_registries():
@@ -286,6 +329,9 @@ def check_registries():
     same({e.value: e.wire_name for e in FrameType}, rows("13.1"), "frame types")
     same({e.value: e.wire_name for e in ErrorCode}, rows("13.5"), "error codes")
     tags = rows("13.2")
+    codes = re.findall(r"^\| 0x(\w\w) to 0x(\w\w) \| (.*) \|$", text.split("### 15.6 ")[1].split("\n## ")[0], re.M)
+    same([(int(first, 16) + at, name) for first, _, names in codes for at, name in enumerate(names.split(", "))],
+         [(code, tags.get(tag)) for code, tag in enumerate(TAGS, 1)], "compact codes")
     for body in BODIES.values():
         for tag, (name, _) in body.table().items():
             same(martlet_registry.camel_case(name), tags.get(tag), f"tag 0x{tag:04X} of {body.__name__}")

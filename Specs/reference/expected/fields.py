@@ -177,7 +177,7 @@ def listed(file):
 
 
 def features(file):
-    for bit, name in enumerate(("zlib", "requests", "receipts", "presence")):
+    for bit, name in enumerate(("zlib", "requests", "receipts", "presence", "compact", "sharedDeflate")):
         value = u64(1 << bit)
         good(file, f"hello: {name} alone", 0x4001, "features", value, str(1 << bit))
         good(file, f"welcome: {name} alone", 0x4002, "features", value, str(1 << bit))
