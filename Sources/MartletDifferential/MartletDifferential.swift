@@ -11,7 +11,11 @@ import MartletWire
 /// | `read SENDER PHASE LIMIT SPLIT HEX` | what the stream comes to, its pieces separated by blanks |
 /// | `make SEED COUNT` | so many lines: who sends a frame, and the frame |
 /// | `flip SENDER PHASE LIMIT BITS HEX` | the bits whose flipping is accepted and changes what comes out, or `none` |
+/// | `flip-packets FEATURES LIMIT BITS HEX` | the same where packets may come |
+/// | `unpack FEATURES LIMIT HEX` | the frames that come out, separated by blanks, and `error` with a code |
+/// | `pack FEATURES HEX,HEX HEX,HEX…` | what comes of batches of frames |
 ///
+/// FEATURES are `none`, or names with commas between.
 /// BITS are numbers with commas between, or `all`. PHASE is `handshake`, `plain` or `zlib`, the last two after
 /// welcome. The stream comes in two pieces, the first of SPLIT bytes. A piece of an answer is `value`, `skipped`,
 /// `fragment` or `refused` with the header's fields, and the value's own encoding, the bytes or the code; or `error`
@@ -31,6 +35,9 @@ struct MartletDifferential {
             case "read": read(words, into: &answers)
             case "make": make(words, into: &answers)
             case "flip": flip(words, into: &answers)
+            case "flip-packets": flipPackets(words, into: &answers)
+            case "unpack": unpack(words, into: &answers)
+            case "pack": pack(words, into: &answers)
             default: answers.append(contentsOf: "not understood\n".utf8)
             }
         }
@@ -62,10 +69,47 @@ struct MartletDifferential {
             return answers.append(contentsOf: "not understood\n".utf8)
         }
         let flips = BitFlips(sender: sender, established: negotiated(words[2], limit), bytes: Hex.bytes(words[5]))
-        let bits =
-            words[4] == "all" ? Array(0..<8 * flips.bytes.count) : words[4].split(separator: ",").compactMap { Int($0) }
-        let accepted = flips.accepted(bits).map(String.init).joined(separator: ",")
-        answers.append(contentsOf: "\(accepted.isEmpty ? "none" : accepted)\n".utf8)
+        answer(flips.accepted(bits(words[4], of: flips.bytes)), into: &answers)
+    }
+
+    private static func bits(_ word: Substring, of bytes: [UInt8]) -> [Int] {
+        word == "all" ? Array(0..<8 * bytes.count) : word.split(separator: ",").compactMap { Int($0) }
+    }
+
+    private static func answer(_ accepted: [Int], into answers: inout [UInt8]) {
+        let text = accepted.map(String.init).joined(separator: ",")
+        answers.append(contentsOf: "\(text.isEmpty ? "none" : text)\n".utf8)
+    }
+
+    private static func flipPackets(_ words: [Substring], into answers: inout [UInt8]) {
+        guard words.count == 5, let limit = Int(words[2]) else {
+            return answers.append(contentsOf: "not understood\n".utf8)
+        }
+        let streams = PacketStreams(features: PacketStreams.features(words[1]), maxBodyByteCount: limit)
+        let bytes = Hex.bytes(words[4])
+        answer(streams.accepted(bits(words[3], of: bytes), flippedIn: bytes), into: &answers)
+    }
+
+    private static func unpack(_ words: [Substring], into answers: inout [UInt8]) {
+        guard words.count == 4, let limit = Int(words[2]) else {
+            return answers.append(contentsOf: "not understood\n".utf8)
+        }
+        let streams = PacketStreams(features: PacketStreams.features(words[1]), maxBodyByteCount: limit)
+        let result = streams.read([Hex.bytes(words[3])])
+        for frame in result.frames {
+            Hex.append(frame, to: &answers)
+            answers.append(UInt8(ascii: " "))
+        }
+        if let error = result.error { answers.append(contentsOf: "error:\(String(error.rawValue, radix: 16))".utf8) }
+        answers.append(UInt8(ascii: "\n"))
+    }
+
+    private static func pack(_ words: [Substring], into answers: inout [UInt8]) {
+        guard words.count >= 2 else { return answers.append(contentsOf: "not understood\n".utf8) }
+        let streams = PacketStreams(features: PacketStreams.features(words[1]), maxBodyByteCount: 1 << 20)
+        let batches = words.dropFirst(2).map { $0.split(separator: ",").map(Hex.bytes) }
+        Hex.append(streams.write(batches), to: &answers)
+        answers.append(UInt8(ascii: "\n"))
     }
 
     private static func append(_ header: FrameHeader, _ outcome: StreamReader.Outcome, to answers: inout [UInt8]) {

@@ -22,9 +22,11 @@ from concurrent.futures import ProcessPoolExecutor
 
 from martlet_frames import Body
 from martlet_registry import ErrorCode, Features, WireError
-from martlet_wire import HANDSHAKE_MAX_BODY, Header, Receiver, decode
+from martlet_packets import PacketReader, PacketWriter
+from martlet_wire import HANDSHAKE_MAX_BODY, Framer, Header, Receiver, decode
 from peer import Peer
 from random_frames import Maker, cut_up
+from random_packets import PacketMaker
 
 BATCH = 2000
 MAX_BODY = 65_536
@@ -191,11 +193,49 @@ class Batch:
         self.counts["value, made there"] += count
         self.compare([self.case(sender, self.resealed(bytes.fromhex(text))) for sender, text in map(str.split, lines)])
 
+    def packed(self, count):
+        """Packets made here must come to the same frames there, and packets made there to the same here."""
+        while count > 0:
+            deflates = self.random.random() < 0.5
+            features = "compact,sharedDeflate" if deflates else "compact"
+            maker, writer = PacketMaker(self.maker), PacketWriter(deflates)
+            batches = [maker.frames(self.random.randrange(1, 12)) for _ in range(self.random.randrange(1, 40))]
+            data = b"".join(
+                writer.pack(batch, self.random.random() < 0.9) + (writer.end() if deflates and pick < 0.05 else b"")
+                for batch in batches for pick in [self.random.random()])
+            asked = [f"unpack {features} {MAX_BODY} {data.hex()}"]
+            asked.append(f"pack {features} " + " ".join(",".join(frame.hex() for frame in batch) for batch in batches))
+            mine, (theirs, packed) = unpacked(data, deflates), peer.ask(asked, 2)
+            if [bytes.fromhex(frame) for frame in theirs.split() if ":" not in frame] != mine or "error" in theirs:
+                raise Difference(f"{asked[0]}\nhere:\n  {[frame.hex() for frame in mine]}\nthere:\n  {theirs}")
+            frames = [frame for batch in batches for frame in batch]
+            if [timeless(frame) for frame in unpacked(bytes.fromhex(packed), deflates)] != list(map(timeless, frames)):
+                raise Difference(f"{asked[1]}\npacked there as {packed}")
+            self.counts["frame, packed"] += len(frames)
+            count -= len(frames)
+
     def resealed(self, data):
         """A frame with something changed in its body and a checksum that is right."""
         body = self.maker.changed(data[28:])
         header = Header.parse(data[:28])
         return header.encoded(body) + body
+
+
+def unpacked(data, deflated):
+    """The frames that packets stand for."""
+    framer = Framer(MAX_BODY, zlib_allowed=True)
+    framer.packets = PacketReader(deflated)
+    framer.feed(data)
+    frames = []
+    while (frame := framer.next()) is not None:
+        frames.append(frame.header.encoded(frame.body) + frame.body)
+    framer.finish()
+    return frames
+
+
+def timeless(frame):
+    """A frame without its time and its sum: a packet's writer may leave times out."""
+    return frame[:12] + frame[16:24] + frame[28:]
 
 
 def inflated(body):
@@ -217,6 +257,7 @@ def run(task):
     try:
         batch.made_here(count - count // 2)
         batch.made_there(count // 4)
+        batch.packed(count // 4)
     except Difference as difference:
         return batch.counts, f"batch {number} of seed {seed}: the implementations differ about\n  {difference}"
     return batch.counts, None

@@ -83,10 +83,14 @@ enum CompactBody {
     /// Appends the TLVs that `compact` stands for. A byte of it gives seven at the most, so the payload's bound is one
     /// here too.
     ///
-    /// Throws `malformedPacket`, and `tlvTooDeep`.
-    static func expand(_ compact: RawSpan, into out: inout [UInt8], depth: Int = 0) throws(WireError) {
+    /// Throws `malformedPacket`, `tlvTooDeep`, and `tooManyTLVs` when there are more than `budget`.
+    static func expand(
+        _ compact: RawSpan, into out: inout [UInt8], budget: inout Int, depth: Int = 0
+    ) throws(WireError) {
         var cursor = PacketCursor(compact)
         while !cursor.isAtEnd {
+            guard budget > 0 else { throw .tooManyTLVs(limit: TLVLimits.maxCount) }
+            budget -= 1
             let code = try cursor.uint8()
             if code == escape {
                 let tag = Tag(rawValue: try cursor.uint16())
@@ -96,12 +100,12 @@ enum CompactBody {
                 continue
             }
             guard let tag = Tag(compactCode: code) else { throw cursor.fault }
-            try expandValue(of: tag, from: &cursor, into: &out, depth: depth)
+            try expandValue(of: tag, from: &cursor, into: &out, budget: &budget, depth: depth)
         }
     }
 
     private static func expandValue(
-        of tag: Tag, from cursor: inout PacketCursor, into out: inout [UInt8], depth: Int
+        of tag: Tag, from cursor: inout PacketCursor, into out: inout [UInt8], budget: inout Int, depth: Int
     ) throws(WireError) {
         switch tag.compactShape {
         case .integer(let byteCount):
@@ -123,7 +127,7 @@ enum CompactBody {
             let value = try cursor.bytes(try cursor.varint())
             appendHead(tag, 0, to: &out)
             let start = out.count
-            try expand(value, into: &out, depth: depth + 1)
+            try expand(value, into: &out, budget: &budget, depth: depth + 1)
             setLength(ofValueAt: start, in: &out)
         case .bytes:
             let value = try cursor.bytes(try cursor.varint())

@@ -105,7 +105,7 @@ final class PacketReader {
         var header = FrameHeader(type: .data, timestamp: context.timestamp)
         let session = fields.contains(.session) ? SessionID(rawValue: try cursor.varint(as: UInt16.self)) : nil
         let sequence = fields.contains(.sequence) ? try cursor.uint32() : nil
-        if fields.contains(.timestamp) { header.timestamp &+= try cursor.varint(as: UInt32.self) }
+        if fields.contains(.timestamp) { header.timestamp &+= UInt32(truncatingIfNeeded: try cursor.varint()) }
         let flags = fields.contains(.flags) ? FrameFlags(rawValue: try cursor.uint8()) : nil
         guard fields.contains(.type) == (form == CompactForm.announcedType) else { throw cursor.fault }
         let announced = fields.contains(.type) ? FrameType(rawValue: try cursor.uint16()) : nil
@@ -157,7 +157,8 @@ final class PacketReader {
         case CompactForm.ack:
             try readAck(&cursor)
         default:
-            try CompactBody.expand(cursor.rest(), into: &body)
+            var budget = TLVLimits.maxCount
+            try CompactBody.expand(cursor.rest(), into: &body, budget: &budget)
         }
     }
 
@@ -222,7 +223,7 @@ final class PacketReader {
         if bits & 0x08 != 0 { context.linkCredit &+= try cursor.varint() }
         var echo: (UInt32, UInt32)?
         if bits & 0x10 != 0 {
-            context.echoed &+= try cursor.varint(as: UInt32.self)
+            context.echoed &+= UInt32(truncatingIfNeeded: try cursor.varint())
             echo = (context.echoed, try cursor.varint(as: UInt32.self))
         }
         appendAck(session, place, echo: echo, advance: advance)

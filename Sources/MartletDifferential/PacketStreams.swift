@@ -1,0 +1,71 @@
+import MartletWire
+
+/// One direction of a connection on which packets may come: what its framing makes of it.
+struct PacketStreams {
+    /// What a stream comes to: the frames, each as it is without packets, and the code of what ends it.
+    struct Result: Equatable {
+        var frames: [[UInt8]] = []
+        var error: ErrorCode?
+    }
+
+    private let features: Features
+    private let maxBodyByteCount: Int
+
+    init(features: Features, maxBodyByteCount: Int) {
+        self.features = features
+        self.maxBodyByteCount = maxBodyByteCount
+    }
+
+    /// Features by the names that vectors and lines have, separated by commas.
+    static func features(_ names: Substring) -> Features {
+        let known: [Substring: Features] = ["compact": .compact, "sharedDeflate": .sharedDeflate]
+        return names.split(separator: ",").reduce(into: []) { $0.formUnion(known[$1] ?? []) }
+    }
+
+    /// Reads a stream in pieces; `isWhole` tells that it ends behind the last.
+    func read(_ pieces: [[UInt8]], isWhole: Bool = true) -> Result {
+        var framer = Framer(maxBodyByteCount: maxBodyByteCount)
+        if features.contains(.compact) { framer.allowPackets(deflated: features.contains(.sharedDeflate)) }
+        var result = Result()
+        do throws(WireError) {
+            for piece in pieces {
+                _ = try framer.consume(piece.rawBytes) { header, body throws(WireError) in
+                    result.frames.append(header.frame(body: body))
+                    return .proceed
+                }
+            }
+            if isWhole { try framer.finish() }
+        } catch {
+            result.error = error.code
+        }
+        return result
+    }
+
+    /// Packs frames, those of a batch together.
+    func write(_ batches: [[[UInt8]]]) -> [UInt8] {
+        let writer = PacketWriter(deflates: features.contains(.sharedDeflate) ? .small : nil)
+        var bytes: [UInt8] = []
+        for batch in batches {
+            let frames = Array(batch.joined())
+            bytes += unsafe [UInt8](unsafeUninitializedCapacity: frames.count + 64) { buffer, count in
+                var out = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
+                writer.write(frames.rawBytes, into: &out)
+                count = unsafe out.finalize(for: UnsafeMutableRawBufferPointer(buffer))
+            }
+        }
+        return bytes
+    }
+
+    /// The bits that may be flipped without an error and change what comes out: there should be none.
+    func accepted(_ bits: [Int], flippedIn bytes: [UInt8]) -> [Int] {
+        let usual = read([bytes])
+        var changed = bytes
+        return bits.filter { bit in
+            changed[bit / 8] ^= 1 << UInt8(bit % 8)
+            let found = read([changed])
+            changed[bit / 8] ^= 1 << UInt8(bit % 8)
+            let isPrefix = found.frames == Array(usual.frames.prefix(found.frames.count))
+            return !isPrefix || found.error == nil && found.frames.count != usual.frames.count
+        }
+    }
+}

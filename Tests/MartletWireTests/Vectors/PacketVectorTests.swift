@@ -1,0 +1,69 @@
+import Testing
+
+@testable import MartletDifferential
+@testable import MartletWire
+
+/// Replays the packets of `Specs/vectors`.
+@Suite("Vectors of packets")
+struct PacketVectorTests {
+    /// Streams of at most so many bytes are cut at every place.
+    private static let maxCutByteCount = 320
+    private static let vectors = (try? VectorFile.all(besides: #filePath, levels: 4))?
+        .first(where: \.holdsPackets)?.vectors ?? []
+
+    private static func streams(_ vector: JSONValue) -> PacketStreams {
+        let names = (vector["features"]?.list ?? []).compactMap(\.text).joined(separator: ",")
+        return PacketStreams(
+            features: PacketStreams.features(names[...]), maxBodyByteCount: vector["maxBody"]?.number ?? 65_536)
+    }
+
+    private struct Outcome: Equatable {
+        var frames: [[UInt8]]
+        var error: String?
+
+        init(_ result: PacketStreams.Result) {
+            frames = result.frames
+            error = result.error?.name
+        }
+
+        init(_ vector: JSONValue) {
+            frames = (vector["frames"]?.list ?? []).map(\.bytes)
+            error = vector["error"]?.text
+        }
+    }
+
+    @Test func `there are vectors`() {
+        #expect(Self.vectors.count >= 500)
+    }
+
+    @Test("come to what they say, however they are cut", arguments: vectors.indices)
+    func replay(_ index: Int) {
+        let vector = Self.vectors[index]
+        let (streams, expected) = (Self.streams(vector), Outcome(vector))
+        let bytes = vector["bytes"]?.bytes ?? []
+        let isWhole = vector["end"]?.isTrue == true
+        let name = vector["name"]?.text ?? ""
+        #expect(Outcome(streams.read([bytes], isWhole: isWhole)) == expected, "\(name)")
+        guard bytes.count <= Self.maxCutByteCount else { return }
+        for cut in bytes.indices {
+            #expect(
+                Outcome(streams.read([Array(bytes[..<cut]), Array(bytes[cut...])], isWhole: isWhole)) == expected,
+                "\(name), cut at \(cut)")
+        }
+        #expect(Outcome(streams.read(bytes.map { [$0] }, isWhole: isWhole)) == expected, "\(name), byte by byte")
+    }
+
+    @Test("are written again as what comes to the same frames")
+    func rewrite() {
+        for vector in Self.vectors where vector["error"] == nil {
+            let expected = Outcome(vector).frames
+            let streams = PacketStreams(features: .all, maxBodyByteCount: 1 << 20)
+            let written = streams.read([streams.write([expected])])
+            #expect(written.error == nil)
+            #expect(written.frames.map(timeless) == expected.map(timeless))
+        }
+    }
+
+    /// A frame without its time and its checksum: a writer may leave times out.
+    private func timeless(_ frame: [UInt8]) -> [UInt8] { Array(frame[..<12] + frame[16..<24] + frame[28...]) }
+}
