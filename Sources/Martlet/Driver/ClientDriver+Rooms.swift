@@ -167,7 +167,8 @@ extension ClientDriver {
         do throws(ClientError) {
             try engine.send(
                 counter: message.counter, kind: message.message.kind, content: message.message.content,
-                timeToLive: message.message.timeToLive, isCompressible: message.message.isCompressible, in: room.id, now: now)
+                timeToLive: message.message.timeToLive, isCompressible: message.message.isCompressible, in: room.id,
+                now: now)
         } catch {
             let failure: SendFailure = error == .messageTooLarge ? .refused(.messageTooLarge, reason: nil) : .closed
             failed(message.counter, failure, in: room)

@@ -143,7 +143,8 @@ extension ClientEngine {
         if ticket == nil { beginLink(now: now) }
         let resume = ticket.map { ResumePoint(link: $0.link, token: $0.token, positions: link.positions) }
         let hello = Hello(
-            spokenVersions: [configuration.features.spokenVersion], features: configuration.features, limits: configuration.limits, device: configuration.device,
+            spokenVersions: [configuration.features.spokenVersion], features: configuration.features,
+            limits: configuration.limits, device: configuration.device,
             account: configuration.account, credential: credential, agent: configuration.agent, resume: resume)
         handshake.append(.hello, hello.encode())
         awaitsNewLink = ticket == nil

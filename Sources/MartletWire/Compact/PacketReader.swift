@@ -30,8 +30,8 @@ final class PacketReader {
         return try readFrames(payload.rawBytes, maxBodyByteCount, frame)
     }
 
-    /// Reads a whole packet and calls `frame` for each frame in it. When `frame` answers `.stop`, what is left waits for
-    /// ``resume(maxBodyByteCount:_:)``.
+    /// Reads a whole packet and calls `frame` for each frame in it. When `frame` answers `.stop`, what is left waits
+    /// for ``resume(maxBodyByteCount:_:)``.
     ///
     /// Throws `badChecksum`, `malformedPacket`, what inflating and ``Framer`` throw, and what `frame` throws.
     func read(

@@ -16,8 +16,8 @@ public final class InflateStream {
 
     /// The next payload. After an error the stream is of no use.
     ///
-    /// Throws `inflateLimit` when more than `limit` bytes would come out, `inflateFailed` when it is not deflate, or the
-    /// stream ends in it (W-95).
+    /// Throws `inflateLimit` when more than `limit` bytes would come out, `inflateFailed` when it is not deflate, or
+    /// the stream ends in it (W-95).
     public func inflate(_ payload: RawSpan, limit: Int) throws(WireError) -> [UInt8] {
         var outcome = MARTLET_INFLATE_DAMAGED
         let output = unsafe [UInt8](unsafeUninitializedCapacity: limit + 1) { output, count in

@@ -14,8 +14,8 @@ public enum FramerStep: Sendable {
 /// since message text may contain bytes that look like a frame (W-5).
 ///
 /// No memory is taken on a header's word: storage grows with the bytes that came, never beyond the frame, and is given
-/// back between frames (W-7). Where packets are allowed they may stand between frames, and the frames in them are handed
-/// out like any other (W-76); one is then what is meant by a frame above.
+/// back between frames (W-7). Where packets are allowed they may stand between frames, and the frames in them are
+/// handed out like any other (W-76); one is then what is meant by a frame above.
 public struct Framer: ~Copyable {
     /// How many bytes a body may have, clamped to `FrameHeader.largestBodyByteCount`; holds for headers read from now
     /// on.

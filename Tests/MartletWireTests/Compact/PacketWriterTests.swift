@@ -42,7 +42,10 @@ import Testing
         #expect(first == packet([0x60, 0x07, 0x01, 0, 0, 0, 1, 0x00] + "hello".utf8))
         let second = packets.write([Self.frame(Self.text("again", 2), 2)])
         #expect(second == packet([0x20] + "again".utf8))
-        #expect(packets.read(first + second) == [Self.frame(Self.text("hello", 1), 1), Self.frame(Self.text("again", 2), 2)])
+        #expect(
+            packets.read(first + second) == [
+                Self.frame(Self.text("hello", 1), 1), Self.frame(Self.text("again", 2), 2),
+            ])
     }
 
     @Test func `a counter that jumps is said as a difference`() {
@@ -215,7 +218,8 @@ final class PacketStream {
 
 /// A plain packet of a payload.
 func packet(_ payload: [UInt8]) -> [UInt8] {
-    let head = payload.count < 0x80 ? [UInt8(payload.count)] : [0xC0 | UInt8(payload.count >> 8), UInt8(payload.count & 0xFF)]
+    let head =
+        payload.count < 0x80 ? [UInt8(payload.count)] : [0xC0 | UInt8(payload.count >> 8), UInt8(payload.count & 0xFF)]
     var bytes = head + payload
     bytes.append(bigEndian: CRC32.checksum(bytes.rawBytes))
     return bytes

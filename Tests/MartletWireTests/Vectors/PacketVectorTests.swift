@@ -8,7 +8,8 @@ import Testing
 struct PacketVectorTests {
     /// Streams of at most so many bytes are cut at every place.
     private static let maxCutByteCount = 320
-    private static let vectors = (try? VectorFile.all(besides: #filePath, levels: 4))?
+    private static let vectors =
+        (try? VectorFile.all(besides: #filePath, levels: 4))?
         .first(where: \.holdsPackets)?.vectors ?? []
 
     private static func streams(_ vector: JSONValue) -> PacketStreams {
