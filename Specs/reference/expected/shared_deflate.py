@@ -10,6 +10,7 @@ from vector_bytes import joined, repeat, u8, u16
 
 DICTIONARY = (Path(__file__).resolve().parent.parent.parent / "dictionary" / "chat.dict").read_bytes()
 END = deflated(b"")
+CHINESE = "明天晚上一起吃饭，好吗？"
 WORDS = "see you tomorrow morning at the station, I'll be there in 10 minutes"
 
 
@@ -40,6 +41,12 @@ def streams(file):
     shown = [text(1, WORDS, **FIRST), text(2, WORDS + "!", session=1, sequence=2)]
     stream = Stream()
     good("a deflated packet, by the dictionary", "W-92 W-93", stream.packet(first), shown[0], end=True)
+    good("a deflated text in UTF-16, by the dictionary", "W-86 W-92 W-93",
+         Stream().packet(cf(0x23, CHINESE.encode("utf-16-be"), **FIRST)), text(1, CHINESE, **FIRST))
+    stream, halves = Stream(), (DICTIONARY[:2048], DICTIONARY[2048:])
+    good("every byte of the dictionary", "W-93",
+         [stream.packet(cf(0x20, half, session=1, sequence=n)) for n, half in enumerate(halves, 1)],
+         *(text(n, half, session=1, sequence=n) for n, half in enumerate(halves, 1)))
     stream = Stream()
     both = [stream.packet(first), stream.packet(second)]
     good("two packets of one stream", "W-92", both, *shown)
