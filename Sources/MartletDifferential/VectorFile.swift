@@ -8,7 +8,7 @@ struct VectorFile {
     /// Whether every vector is one direction of a connection; in other files there is more than bytes and frames.
     var holdsStreams: Bool { vectors.allSatisfy { $0["frames"] != nil } && !holdsPackets }
     /// Whether every vector is what packets come to.
-    var holdsPackets: Bool { name == "packets" }
+    var holdsPackets: Bool { name.hasPrefix("packets-") }
 
     /// The files of the package that holds the source file `path`, `levels` folders below its root.
     static func all(besides path: String, levels: Int) throws -> [VectorFile] {

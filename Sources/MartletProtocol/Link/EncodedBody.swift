@@ -101,8 +101,8 @@ public struct EncodedBody: Sendable {
         get { storage.rawBytes.extracting(Int(start)..<Int(end)) }
     }
 
-    /// Whether it is one plain fragment.
-    var isWhole: Bool { cut == nil }
+    /// Whether it is one plain fragment, and nothing else is to be said of it.
+    var isWhole: Bool { cut == nil && !isSecret }
 
     /// Appends the one plain fragment that it is, behind its frame's header.
     func appendWhole(_ header: FrameHeader, to out: inout OutputRawSpan) {

@@ -1,4 +1,4 @@
-/// Bodies as compact TLVs, and back (W-89, W-90).
+/// Bodies as compact TLVs, and back (W-89, W-90, W-91).
 ///
 /// Nothing is lost on the way: a field whose value does not have the shape of its tag travels as it is, behind the code
 /// 0. Nested containers are walked by recursion, never deeper than ``TLVLimits/maxDepth``.

@@ -123,16 +123,16 @@ def limits(file):
               shown(t(0x0142, repeat(joined(t(0x02)), 1023))))
     file.bad("1,025 TLVs, nested ones counted", "W-91", of(u8(CONTENT), v(2046), inner, u8(0x02), v(0)),
              error="tooManyTLVs")
-    # 69 bytes that become 536.
-    compact, plain = u8(0x18) + v(0) * 3 + v(32) + v(0) * 64, joined(t(0x32, bytes(18 + 32 * 16)))
-    rest = 17_408 - 30 * len(plain) - 6
+    # 7 bytes that become 40.
+    compact, plain = u8(0x18) + v(0) * 3 + v(1) + v(0) * 2, joined(t(0x32, bytes(18 + 16)))
+    rest = 17_408 - 420 * len(plain) - 6
     for name, count, error in (
         ("as long as the least limit", rest, None), ("a byte longer", rest + 1, "frameTooLarge")):
         filler = repeat(b"x", count)
-        sent = of(repeat(compact, 30), u8(0x02), v(count), filler)
-        file.add(f"a body that is {name}", "W-91", sent, [] if error else [shown(repeat(plain, 30), t(0x02, filler))],
+        sent = of(repeat(compact, 420), u8(0x02), v(count), filler)
+        file.add(f"a body that is {name}", "W-91", sent, [] if error else [shown(repeat(plain, 420), t(0x02, filler))],
                  error, max_body=17_408)
-    file.good("the same where more was negotiated", "W-91", sent, shown(repeat(plain, 30), t(0x02, filler)))
+    file.good("the same where more was negotiated", "W-91", sent, shown(repeat(plain, 420), t(0x02, filler)))
 
 
 PARTS = (integers, session_acks, bytes_of_values, escapes, containers, limits)

@@ -187,22 +187,39 @@ def sessions(file):
                      cf(0x11)),
               suspend(1, flags=0x39), suspend(2, flags=0x39), ping(1), ping(2, flags=0x18), ping(3, flags=0x18),
               suspend(1, 3), suspend(3, flags=0x0D), suspend(4, flags=0x09))
-    many = [cf(0x11, session=n, sequence=1, length=True) for n in range(1, 256)]
-    shown = [suspend(1, n) for n in range(1, 256)]
-    one_more = cf(0x11, session=256, sequence=1, length=True)
+
+
+MANY = [cf(0x11, session=n, sequence=1, length=True) for n in range(1, 256)]
+SHOWN = [suspend(1, n) for n in range(1, 256)]
+OF_ACK = cf(0x27, u8(0x01), v(256))
+
+
+def all_sessions(file):
     file.good("256 sessions, session 0 among them", "W-85",
-              packet(many, compact_ping(7, length=True), cf(0x11, session=9)), *shown, ping(7), suspend(2, 9))
+              packet(MANY, compact_ping(7, length=True), cf(0x11, session=9)), *SHOWN, ping(7), suspend(2, 9))
+
+
+def another_session(file):
+    one_more = cf(0x11, session=256, sequence=1, length=True)
     file.bad("257 sessions, though session 0 was not used", "W-85",
-             [packet(many), suspend(1, 256), packet(one_more)], *shown, suspend(1, 256))
-    of_ack = cf(0x27, u8(0x01), v(256))
-    file.bad("257 sessions, the last one of an ack", "W-85", packet(many, of_ack), *shown)
-    file.bad("257 sessions, where an ack named the 256th", "W-85", packet(many[:-1], of_ack, many[-1]), *shown[:-1],
+             [packet(MANY), suspend(1, 256), packet(one_more)], *SHOWN, suspend(1, 256))
+
+
+def another_session_of_an_ack(file):
+    file.bad("257 sessions, the last one of an ack", "W-85", packet(MANY, OF_ACK), *SHOWN)
+
+
+def another_session_after_an_ack(file):
+    file.bad("257 sessions, where an ack named the 256th", "W-85", packet(MANY[:-1], OF_ACK, MANY[-1]), *SHOWN[:-1],
              ack(256, 1))
 
 
 def make():
-    file = PacketFile("packets", "Packets, compact frames and shared deflate, behind welcome (wire.md 15, 16).")
-    for part in (heads, checksums, numbers, fields, lengths, sessions, *compact_forms.PARTS, *compact_tlv.PARTS,
+    files = []
+    for part in (heads, checksums, numbers, fields, lengths, sessions, all_sessions, another_session,
+                 another_session_of_an_ack, another_session_after_an_ack, *compact_forms.PARTS, *compact_tlv.PARTS,
                  *shared_deflate.PARTS):
-        part(file)
-    return [file]
+        name = f"packets-{part.__name__.replace('_', '-')}"
+        files.append(PacketFile(name, "Packets, compact frames and shared deflate, behind welcome (wire.md 15, 16)."))
+        part(files[-1])
+    return files

@@ -116,6 +116,7 @@ import Testing
         #expect(packets.read(bytes) == frames)
     }
 
+    // W-83.
     @Test func `a time is said after ten seconds, and in every ping`() {
         let packets = PacketStream()
         _ = packets.write([Self.frame(Self.text("one", 1), 1)])

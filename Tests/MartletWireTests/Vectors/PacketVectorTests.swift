@@ -3,14 +3,16 @@ import Testing
 @testable import MartletDifferential
 @testable import MartletWire
 
-/// Replays the packets of `Specs/vectors`.
+/// Replays the packets of `Specs/vectors`: heads, payloads and checksums (W-76, W-77, W-78, W-79), numbers (W-80),
+/// compact frames (W-81, W-82), the context (W-84, W-85), the forms (W-86, W-87, W-88), compact TLVs (W-89, W-90, W-91)
+/// and deflated packets (W-92, W-93, W-94, W-95).
 @Suite("Vectors of packets")
 struct PacketVectorTests {
     /// Streams of at most so many bytes are cut at every place.
     private static let maxCutByteCount = 320
     private static let vectors =
         (try? VectorFile.all(besides: #filePath, levels: 4))?
-        .first(where: \.holdsPackets)?.vectors ?? []
+        .filter(\.holdsPackets).flatMap(\.vectors) ?? []
 
     private static func streams(_ vector: JSONValue) -> PacketStreams {
         let names = (vector["features"]?.list ?? []).compactMap(\.text).joined(separator: ",")

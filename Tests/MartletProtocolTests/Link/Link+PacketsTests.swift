@@ -1,0 +1,103 @@
+import MartletTestKit
+import MartletWire
+import Testing
+
+@testable import MartletProtocol
+
+@Suite("Links that send packets") struct LinkPacketsTests {
+    private final class Talk {
+        let world: VirtualWorld
+        let client: VirtualClient
+        let room: RoomID
+
+        init(_ features: Features, relay: Features = .all, carrier: Carrier = .reliable, compresses: Bool = false) {
+            var configuration = RelayConfiguration()
+            configuration.features = relay
+            world = VirtualWorld(relay: configuration)
+            client = world.addClient("ada", carrier: carrier) {
+                $0.features = features
+                $0.compressesMessages = compresses
+            }
+            world.act(client) { engine, now in engine.start(now: now) }
+            room = world.act(client) { engine, now in try! engine.open(RoomName("lobby")!, now: now) }
+            world.run(for: .seconds(2))
+        }
+
+        /// Bytes both ways that a text causes until all is quiet.
+        func cost(_ text: String) throws -> UInt64 {
+            let before = client.engine.counters
+            _ = try world.send(text, from: client, in: room)
+            world.run(for: .seconds(1))
+            let after = client.engine.counters
+            return after.bytesSent + after.bytesReceived - before.bytesSent - before.bytesReceived
+        }
+    }
+
+    @Test func `a text costs a few bytes more than itself`() throws {
+        let talk = Talk(.supported.union(.compact))
+        _ = try talk.cost("the first names what the others leave out")
+        #expect(try talk.cost("hello") <= 5 + 21)
+        #expect(talk.world.relay.log[RoomName("lobby")!]?.count == 2)
+    }
+
+    // W-76.
+    @Test(
+        "packets are sent only where both sides have said that they read them",
+        arguments: [(Features.all, Features.supported), (.supported, .all)])
+    func fallBack(_ client: Features, _ relay: Features) throws {
+        let talk = Talk(client, relay: relay)
+        _ = try talk.cost("hello")
+        #expect(try talk.cost("hello") > 200)
+        #expect(talk.world.relay.log[RoomName("lobby")!]?.count == 2)
+    }
+
+    // W-76.
+    @Test func `packets are not for datagrams`() throws {
+        let talk = Talk(.all, carrier: .unreliable)
+        _ = try talk.cost("hello")
+        #expect(try talk.cost("hello") > 200)
+    }
+
+    // W-94.
+    @Test func `a deflate stream ends when nothing was sent for a minute`() throws {
+        let talk = Talk(.all, compresses: true)
+        let line = "the bird that never lands was seen above the harbour again"
+        _ = try talk.cost(line)
+        #expect(try talk.cost(line) < 48)
+        #expect(talk.client.engine.link.packets?.isStreaming == true)
+        talk.world.run(for: .seconds(58))
+        #expect(talk.client.engine.link.packets?.isStreaming == true)
+        talk.world.run(for: .seconds(3))
+        #expect(talk.client.engine.link.packets?.isStreaming == false)
+        #expect(try talk.cost(line) > 48)
+        #expect(talk.world.relay.log[RoomName("lobby")!]?.count == 3)
+    }
+
+    @Test func `a message that must not be compressed is not`() throws {
+        let talk = Talk(.all, compresses: true)
+        let line = "the bird that never lands was seen above the harbour again"
+        for counter in UInt64(1)...2 {
+            let before = talk.client.engine.counters.bytesSent
+            try talk.world.act(talk.client) { engine, now in
+                try engine.send(
+                    counter: counter, kind: .text, content: Message.textContent(line), isCompressible: false,
+                    in: talk.room, now: now)
+            }
+            talk.world.run(for: .seconds(1))
+            #expect(talk.client.engine.counters.bytesSent - before > UInt64(line.utf8.count))
+        }
+        #expect(talk.client.engine.link.packets?.isStreaming == false)
+    }
+
+    @Test func `a link goes on in packets on its next connection`() throws {
+        let talk = Talk(.all, compresses: true)
+        _ = try talk.cost("before")
+        talk.world.cut(talk.client)
+        _ = try talk.cost("while nothing is there")
+        talk.world.run(for: .seconds(10))
+        _ = try talk.cost("the first names again what the others leave out")
+        #expect(try talk.cost("after") < 40)
+        #expect(talk.client.engine.status.resumes == 1)
+        #expect(talk.world.relay.log[RoomName("lobby")!]?.count == 4)
+    }
+}
