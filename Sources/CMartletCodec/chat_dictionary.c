@@ -1,4 +1,4 @@
-// Made by Specs/dictionary/make from Specs/dictionary/chat.txt; CRC-32 0x5B3C3C19 (Specs/wire.md W-93).
+// Made by Specs/dictionary/make from the phrases beside it; CRC-32 0x5B3C3C19 (Specs/wire.md W-93).
 #include "CMartletCodec.h"
 
 const unsigned char martlet_chat_dictionary[MARTLET_CHAT_DICTIONARY_SIZE] = {
