@@ -2,6 +2,8 @@
 public enum FuzzTarget: String, CaseIterable, Sendable {
     /// `Framer`.
     case framer
+    /// `PacketReader` and `PacketWriter`.
+    case packets
     /// `TLVValidator`, `TLVReader`, `TLVTree`, and the fields of every type of frame.
     case tlv
     /// `Inflater` and `Deflater`.
@@ -20,6 +22,8 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         switch self {
         case .framer:
             "however a stream is cut, the same frames or the same error come out, and no more is held than was sent"
+        case .packets:
+            "packets come to the same frames however they are cut, and frames that are packed come back as they were"
         case .tlv:
             "a body that parses encodes to the same bytes, unknown tags are kept, and critical ones are refused"
         case .inflate:
@@ -39,6 +43,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     public func run(_ input: RawSpan) {
         switch self {
         case .framer: FramerTarget.run(input)
+        case .packets: PacketsTarget.run(input)
         case .tlv: TLVTarget.run(input)
         case .inflate: InflateTarget.run(input)
         case .handshake: HandshakeTarget.run(input)

@@ -66,6 +66,7 @@ private final class TroubledWorld {
                 overtakenPerMille: trouble)
             let client = world.addClient("client\(number)", conditions: conditions, carrier: carrier) {
                 $0.compressesMessages = weather & 32 != 0
+                if weather & 64 != 0 { $0.features = .all }
             }
             rooms.append(
                 Self.roomNames.map { name in
