@@ -119,6 +119,11 @@ void martlet_socket_configure(int32_t descriptor, struct martlet_socket_options 
 #endif
     if (options.max_retransmission_timeout_milliseconds >= 0)
         set(descriptor, IPPROTO_TCP, TCP_RTO_MAX_MS, options.max_retransmission_timeout_milliseconds);
+#ifndef TCP_RTO_MIN_US
+#define TCP_RTO_MIN_US 45  // Linux 6.15
+#endif
+    if (options.min_retransmission_timeout_milliseconds >= 0)
+        set(descriptor, IPPROTO_TCP, TCP_RTO_MIN_US, options.min_retransmission_timeout_milliseconds * 1000);
 #endif
     if (options.send_buffer >= 0) set(descriptor, SOL_SOCKET, SO_SNDBUF, options.send_buffer);
     if (options.receive_buffer >= 0) set(descriptor, SOL_SOCKET, SO_RCVBUF, options.receive_buffer);

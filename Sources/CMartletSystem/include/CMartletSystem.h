@@ -30,6 +30,8 @@ struct martlet_socket_options {
     int32_t linear_timeouts;
     /// The most that the retransmission timeout may grow to.
     int32_t max_retransmission_timeout_milliseconds;
+    /// The least that it leaves for the round trip to vary.
+    int32_t min_retransmission_timeout_milliseconds;
 };
 
 // MARK: errors

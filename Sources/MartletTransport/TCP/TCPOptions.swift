@@ -16,6 +16,10 @@ public struct TCPOptions: Sendable, Equatable {
     /// minute at the least, in which a phone has been through its tunnel and back. nil leaves it to the system. Without
     /// effect before Linux 6.15.
     public var maxRetransmissionTimeout: Duration? = .seconds(1)
+    /// TCP_RTO_MIN_US: what TCP's timeout leaves at least for the round trip to vary, up to 1 s. RFC 6298 §2.4 has a
+    /// second for the whole, Linux 200 ms: on a path of 200 ms that is twice what a packet that is not lost takes. nil
+    /// leaves it to the system. Without effect before Linux 6.15.
+    public var minRetransmissionTimeout: Duration? = .milliseconds(40)
     /// Multipath TCP (RFC 8684), where both systems have it: the connection survives the loss of one of its paths.
     public var usesMultipath = false
     /// How long `close(afterFlush: true)` may take in all; then the connection is reset (C-40, C-60).
@@ -37,7 +41,8 @@ public struct TCPOptions: Sendable, Equatable {
                 send_buffer: sendBufferByteCount.map { Int32(clamping: $0) } ?? -1,
                 receive_buffer: receiveBufferByteCount.map { Int32(clamping: $0) } ?? -1,
                 linear_timeouts: hasLinearTimeouts ? 1 : 0,
-                max_retransmission_timeout_milliseconds: maxRetransmissionTimeout.map(milliseconds) ?? -1))
+                max_retransmission_timeout_milliseconds: maxRetransmissionTimeout.map(milliseconds) ?? -1,
+                min_retransmission_timeout_milliseconds: minRetransmissionTimeout.map(milliseconds) ?? -1))
     }
 
     private func milliseconds(_ duration: Duration) -> Int32 { Int32(clamping: duration.nanosecondCount / 1_000_000) }
