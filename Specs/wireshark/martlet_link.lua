@@ -30,6 +30,7 @@ function link.newConnection(handshake, limits)
         maxMessage = limits.maxMessage,
         sure = limits.betweenMessages,
         zlib = not handshake,
+        compact = nil,
         link = nil,
         client = nil,
     }
@@ -171,7 +172,12 @@ local function follow(connection, name, header, sender, record)
         connection.phase = "established"
         connection.maxBody = body.u32(value("maxBody", level), 1)
         connection.maxMessage = body.u32(value("maxMessage", level), 1)
-        connection.zlib = value("features"):byte(8) % 2 == 1
+        local features = value("features"):byte(8)
+        connection.zlib = features % 2 == 1
+        -- Before 1.1 the other bits mean nothing (W-41).
+        local is11 = body.u16(value("spokenVersion"), 1) >= 0x0101
+        connection.compact = is11 and math.floor(features / 16) % 2 == 1
+        connection.sharedDeflate = connection.compact and math.floor(features / 32) % 2 == 1
         connection.link.id = value("link")
         links[connection.link.id] = connection.link
     elseif name == "reject" then

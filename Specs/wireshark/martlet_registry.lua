@@ -111,6 +111,8 @@ registry.features = {
     [1] = "requests",
     [2] = "receipts",
     [3] = "presence",
+    [4] = "compact",
+    [5] = "sharedDeflate",
 }
 
 -- §13.5
@@ -205,6 +207,20 @@ for _, row in ipairs({
     rule("response", true, "any"), rule("cancel", true, "any"),
 }) do
     registry.rules[registry.type[row.name]] = row
+end
+
+-- §15.5: the types of the forms, and what the forms are called. First those of §13.1 in the table's order, which is
+-- that of their numbers.
+registry.typeOfForm, registry.forms = {}, { [0] = "of the announced type" }
+for number in pairs(registry.types) do table.insert(registry.typeOfForm, number) end
+table.sort(registry.typeOfForm)
+for form, number in ipairs(registry.typeOfForm) do registry.forms[form] = registry.types[number] end
+for form, row in pairs({
+    [0x20] = { "data", "text, the next" }, [0x21] = { "data", "delivery" }, [0x22] = { "data", "text" },
+    [0x23] = { "data", "text in UTF-16, the next" }, [0x24] = { "accepted", "accepted, the next" },
+    [0x25] = { "accepted", "accepted, one run" }, [0x26] = { "ack", "ack, the next" }, [0x27] = { "ack", "ack, short" },
+}) do
+    registry.typeOfForm[form], registry.forms[form] = registry.type[row[1]], row[2]
 end
 
 -- Who may be cut into fragments (§3.9), whose bodies are never compressed (§3.8), what a server says before welcome.

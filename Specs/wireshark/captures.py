@@ -1,0 +1,177 @@
+"""Captures of TCP connections, made of the vectors of Specs, and what the dissector sees in them."""
+
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+import zlib
+from itertools import cycle
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+SPECS = HERE.parent
+sys.path.insert(0, str(SPECS / "reference"))
+from vector_bytes import expand  # noqa: E402
+
+SEGMENT = 1400
+PORT = 7227
+OTHER_PORT = 9999
+MAX_BODY = 65_536
+# The dissector is not told that a stream has ended.
+UNSEEN = {"unexpectedEOF"}
+
+failures = []
+
+
+def check(condition, text):
+    if not condition:
+        failures.append(text)
+
+
+def registry(section):
+    """Numbers and names of a table in wire.md."""
+    text = (SPECS / "wire.md").read_text().split(f"### {section} ")[1].split("\n##")[0]
+    return {int(number, 16): name for number, name in re.findall(r"^\| (0x[0-9A-F]{4}) \| (\w+) \|", text, re.M)}
+
+
+TYPES = registry("13.1")
+CODES = registry("13.5")
+
+
+# Captures
+
+
+class Capture:
+    """A capture file of TCP connections, written packet by packet."""
+
+    CLIENT, SERVER = b"\x0a\x00\x00\x01", b"\x0a\x00\x00\x02"
+
+    def __init__(self):
+        self.packets = []
+        self.connections = 0
+
+    def connection(self, port, with_beginning=True):
+        self.connections += 1
+        return Connection(self, 20_000 + self.connections, port, with_beginning)
+
+    def write(self, path):
+        parts = [struct.pack(">IHHIIII", 0xA1B2C3D4, 2, 4, 0, 0, 262_144, 101)]
+        for index, packet in enumerate(self.packets):
+            parts.append(struct.pack(">IIII", 1 + index // 1000, index % 1000 * 1000, len(packet), len(packet)))
+            parts.append(packet)
+        path.write_bytes(b"".join(parts))
+
+
+class Connection:
+    """One TCP connection of a capture; without its beginning there is no SYN."""
+
+    def __init__(self, capture, client_port, server_port, with_beginning):
+        self.capture = capture
+        self.ports = {"client": client_port, "server": server_port}
+        self.next = {"client": 1000, "server": 5000}
+        if with_beginning:
+            self._packet("client", 0x02)
+            self.next["client"] += 1
+            self._packet("server", 0x12)
+            self.next["server"] += 1
+            self._packet("client", 0x10)
+
+    def send(self, sender, data, segments=(SEGMENT,)):
+        """Sends the bytes in segments of these sizes, and again."""
+        for size in cycle(segments):
+            part, data = data[:size], data[size:]
+            if not part:
+                break
+            self._packet(sender, 0x18, part)
+            self.next[sender] += len(part)
+
+    def _packet(self, sender, flags, payload=b""):
+        receiver = "server" if sender == "client" else "client"
+        tcp = struct.pack(
+            ">HHIIBBHHH", self.ports[sender], self.ports[receiver], self.next[sender],
+            self.next[receiver] if flags & 0x10 else 0, 0x50, flags, 65_535, 0, 0)
+        addresses = (Capture.CLIENT, Capture.SERVER) if sender == "client" else (Capture.SERVER, Capture.CLIENT)
+        ip = struct.pack(">BBHHHBBH", 0x45, 0, 40 + len(payload), 0, 0x4000, 64, 6, 0) + b"".join(addresses)
+        self.capture.packets.append(ip + tcp + payload)
+
+
+def bytes_of(pieces):
+    """The bytes of a vector (Specs/vectors/README.md)."""
+    return b"".join(bytes.fromhex(piece) if isinstance(piece, str) else expand(piece) for piece in pieces)
+
+
+def vectors(keep):
+    for path in sorted((SPECS / "vectors").glob("*.json")):
+        if keep(path.stem):
+            for vector in json.loads(path.read_text())["vectors"]:
+                yield path.stem, vector
+
+
+def tlv(tag, value):
+    return struct.pack(">HI", tag, len(value)) + value
+
+
+def frame(kind, body, flags=0x08, sequence=0, session=0):
+    head = struct.pack(">IBBHIIBBHI", 0x8D4D5254, 1, 0, kind, sequence, 0, flags, 0, session, len(body))
+    return head + struct.pack(">I", zlib.crc32(head, zlib.crc32(body))) + body
+
+
+def greet(connection, max_body, features, version=0x0100):
+    """A handshake that agrees upon these."""
+    numbers = ((0x20, max_body), (0x21, 1 << 20), (0x22, 1 << 20), (0x23, 1 << 18))
+    limits = b"".join(tlv(tag, struct.pack(">I", n)) for tag, n in numbers) + tlv(0x24, b"\x00\x40")
+    common = tlv(5, struct.pack(">H", version)) + tlv(0x10, struct.pack(">Q", features))
+    common += tlv(0x101, limits) + tlv(0x12, b"ada")
+    connection.send("client", frame(0x4001, common + tlv(0x11, bytes(8))))
+    welcome = tlv(0x15, bytes(8)) + tlv(0x16, bytes(32)) + tlv(0x18, bytes(4)) + tlv(0x19, bytes(4))
+    connection.send("server", frame(0x4002, common + welcome))
+
+
+# tshark
+
+
+FIELDS = ("type", "session", "seq", "flags", "compression", "error", "refused", "fragments", "again", "seq.whole",
+          "from", "link", "room", "tlv.text", "tlv.tag", "timestamp", "length", "checksum", "checksum.status",
+          "compact.form", "packet.length", "packet.checksum.status", "tlv.sessionAck.cumulative")
+
+
+def tshark(path, *options, plugin=HERE):
+    """One row per packet with something of Martlet's in it: the TCP stream, and lists of each field's values."""
+    command = ["tshark", "-n", "-X", f"lua_script:{plugin / 'martlet.lua'}", "-r", str(path), "-T", "fields"]
+    command += ["-E", "separator=\t", "-E", "occurrence=a", "-E", "aggregator=\x1f", "-e", "tcp.stream"]
+    for field in FIELDS:
+        command += ["-e", f"martlet.{field}"]
+    command += ["-e", "_ws.malformed", "-e", "_ws.lua.error"]
+    done = subprocess.run([*command, *options], capture_output=True, text=True, env=os.environ | {"LC_ALL": "C.UTF-8"})
+    noise = [line for line in done.stderr.splitlines() if line and not line.startswith("Running as user")]
+    check(done.returncode == 0 and not noise, f"tshark: {done.returncode} {noise[:3]}")
+    rows = []
+    # Texts may hold other ends of lines.
+    for line in filter(None, done.stdout.split("\n")):
+        stream, *values = line.split("\t")
+        row = dict(zip((*FIELDS, "malformed", "lua"), (v.split("\x1f") if v else [] for v in values)))
+        # Wireshark marks what has expert information of that group, and what a dissector failed at.
+        check(bool(row["malformed"]) == bool(row["error"]), f"{path.name}: stream {stream}, malformed for tshark alone")
+        check(not row["lua"], f"{path.name}: {row['lua']}")
+        rows.append((int(stream), row))
+    return rows
+
+
+def numbers(values):
+    return [int(value, 0) for value in values]
+
+
+def headers(row, fields=("type", "session", "seq", "flags", "compression")):
+    return list(zip(*(numbers(row[field]) for field in fields)))
+
+
+def by_stream(rows):
+    """The rows of each stream put together."""
+    streams = {}
+    for stream, row in rows:
+        whole = streams.setdefault(stream, {field: [] for field in row})
+        for field, values in row.items():
+            whole[field] += values
+    return streams
