@@ -148,18 +148,23 @@ public final class VirtualWorld {
     /// Lets nothing through between a client and the relay, or in one direction only, until `restore`; nobody is told.
     public func blackHole(_ client: VirtualClient, _ way: Way = .both) {
         client.blocked = way
+        releaseHeldBack()
     }
 
     /// Lets bytes through again that waited while the client was not reachable.
     public func restore(_ client: VirtualClient) {
         client.blocked = nil
-        let waiting = heldBack
-        heldBack = []
-        // At once, or what is under way behind it would overtake it, which nothing does on a stream. An event whose
-        // client is still out of reach is held back again.
-        for event in waiting { schedule(event, at: now) }
+        releaseHeldBack()
         guard let index = index(of: client), let dial = dials[index] else { return }
         schedule(.established(client: index, dial), after: client.conditions.delay * 2)
+    }
+
+    /// Lets what waited come at once, or what is under way behind it would overtake it, which nothing does on a stream.
+    /// What is still out of reach waits on, in its order.
+    private func releaseHeldBack() {
+        let waiting = heldBack
+        heldBack = []
+        for event in waiting { handle(event) }
     }
 
     /// Kills a client's process: its connections end, and its engine is a new one, without rooms and not started.
