@@ -68,12 +68,16 @@ extension RawSpan {
     public func loadUInt64(at offset: Int) -> UInt64 { loadBigEndian(at: offset, as: UInt64.self) }
 
     /// Whether both spans hold the same bytes.
-    @inlinable
     public func hasSameBytes(as other: RawSpan) -> Bool {
         guard byteCount == other.byteCount else { return false }
-        return unsafe withUnsafeBytes { left in
-            unsafe other.withUnsafeBytes { right in unsafe left.elementsEqual(right) }
+        guard byteCount >= 8 else {
+            for offset in 0..<byteCount where loadUInt8(at: offset) != other.loadUInt8(at: offset) { return false }
+            return true
         }
+        for offset in stride(from: 0, to: byteCount &- 8, by: 8)
+        where loadUInt64(at: offset) != other.loadUInt64(at: offset) { return false }
+        // The last eight bytes, some of which may have been compared.
+        return loadUInt64(at: byteCount &- 8) == other.loadUInt64(at: byteCount &- 8)
     }
 }
 

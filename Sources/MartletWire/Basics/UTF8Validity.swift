@@ -2,36 +2,39 @@ extension RawSpan {
     /// Whether the bytes are well-formed UTF-8 (Unicode 16, table 3-7). Allocates nothing.
     ///
     /// The standard library's `UTF8Span` would do, but not on the oldest systems that are supported.
-    public var isValidUTF8: Bool {
+    public var isValidUTF8: Bool { isTextUTF8 }
+
+    /// The same for a caller that cannot wait: ASCII, which most text is, takes no call.
+    @inline(__always)
+    var isTextUTF8: Bool {
         let start = asciiPrefixByteCount
         return start == byteCount || isValidUTF8(from: start)
     }
 
-    /// Whether all bytes are ASCII but no control character, which is what most names are.
-    ///
-    /// Such a byte gets its high bit by adding 0x60 and does not get it by adding 1; no byte's sum reaches the next.
+    /// Whether there are bytes and all are ASCII but no control character, which is what most names are.
+    @inline(__always)
     var isPrintableASCII: Bool {
-        let high: UInt64 = 0x8080_8080_8080_8080
-        var (all, none) = (high, UInt64(0))
-        func look(at word: UInt64) {
-            let low = word & ~high
-            all &= low &+ 0x6060_6060_6060_6060
-            none |= word | (low &+ 0x0101_0101_0101_0101)
+        var test = PrintableTest()
+        switch byteCount {
+        case 8...16:
+            test.look(at: word(at: 0))
+        case 17...32:
+            test.look(at: word(at: 0))
+            test.look(at: word(at: 8))
+            test.look(at: word(at: byteCount &- 16))
+        case 33...:
+            for offset in stride(from: 0, to: byteCount &- 8, by: 8) { test.look(at: word(at: offset)) }
+        default: return isShortPrintableASCII
         }
-        var offset = 0
-        while byteCount &- offset >= 8 {
-            look(at: loadUInt64(at: offset))
-            offset &+= 8
-        }
-        if offset < byteCount {
-            if offset > 0 {
-                // The last eight bytes, some of which have been looked at.
-                look(at: loadUInt64(at: byteCount &- 8))
-            } else {
-                for offset in 0..<byteCount { look(at: UInt64(loadUInt8(at: offset)) | 0x2020_2020_2020_2000) }
-            }
-        }
-        return all == high && none & high == 0
+        // The last eight bytes, some of which may have been looked at.
+        test.look(at: word(at: byteCount &- 8))
+        return test.isPassed
+    }
+
+    @inline(never)
+    private var isShortPrintableASCII: Bool {
+        for offset in 0..<byteCount where !(0x20..<0x7F).contains(loadUInt8(at: offset)) { return false }
+        return !isEmpty
     }
 
     /// How many bytes at the start are certainly ASCII; all of them if all are.
@@ -39,24 +42,38 @@ extension RawSpan {
     private var asciiPrefixByteCount: Int {
         let high: UInt64 = 0x8080_8080_8080_8080
         var offset = 0
-        while byteCount &- offset >= 32 {
-            let first = loadUInt64(at: offset) | loadUInt64(at: offset &+ 8)
-            let second = loadUInt64(at: offset &+ 16) | loadUInt64(at: offset &+ 24)
-            if (first | second) & high != 0 { return offset }
-            offset &+= 32
+        if byteCount >= 32 {
+            while byteCount &- offset > 32 {
+                if fourWords(at: offset) & high != 0 { return offset }
+                offset &+= 32
+            }
+            // The last bytes, some of which may have been looked at.
+            return fourWords(at: byteCount &- 32) & high == 0 ? byteCount : offset
         }
-        while byteCount &- offset >= 8 {
-            if loadUInt64(at: offset) & high != 0 { return offset }
-            offset &+= 8
-        }
-        if offset > 0, offset < byteCount {
-            // The last eight bytes, of which the first have been looked at.
-            return loadUInt64(at: byteCount &- 8) & high == 0 ? byteCount : offset
+        if byteCount >= 8 {
+            while byteCount &- offset > 8 {
+                if word(at: offset) & high != 0 { return offset }
+                offset &+= 8
+            }
+            return word(at: byteCount &- 8) & high == 0 ? byteCount : offset
         }
         while offset < byteCount, loadUInt8(at: offset) < 0x80 { offset &+= 1 }
         return offset
     }
 
+    /// Eight bytes as they lie. Whoever calls has compared with the length; to check it again would cost as much.
+    @inline(__always)
+    private func word(at offset: Int) -> UInt64 {
+        unsafe unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self)
+    }
+
+    /// The bits of 32 bytes, laid over each other.
+    @inline(__always)
+    private func fourWords(at offset: Int) -> UInt64 {
+        word(at: offset) | word(at: offset &+ 8) | word(at: offset &+ 16) | word(at: offset &+ 24)
+    }
+
+    @inline(never)
     private func isValidUTF8(from start: Int) -> Bool {
         var offset = start
         while offset < byteCount {
@@ -91,4 +108,22 @@ extension RawSpan {
         for next in 2..<max(length, 2) where loadUInt8(at: offset + next) & 0xC0 != 0x80 { return 0 }
         return length
     }
+}
+
+/// Looks whether bytes are printable, eight at once: such a byte gets its high bit by adding 0x60 and does not get it
+/// by adding 1, and no byte's sum reaches the next.
+private struct PrintableTest {
+    private static var high: UInt64 { 0x8080_8080_8080_8080 }
+    private var all = high
+    private var none: UInt64 = 0
+
+    @inline(__always)
+    mutating func look(at word: UInt64) {
+        let low = word & ~Self.high
+        all &= low &+ 0x6060_6060_6060_6060
+        none |= word | (low &+ 0x0101_0101_0101_0101)
+    }
+
+    @inline(__always)
+    var isPassed: Bool { all & Self.high & ~none == Self.high }
 }

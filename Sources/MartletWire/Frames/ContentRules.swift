@@ -15,22 +15,21 @@ public enum ContentRules {
     public static func check(_ content: RawSpan, of kind: ContentKind? = nil) throws(WireError) {
         var budget = maxTLVCount
         try TLVValidator.validate(content, depth: 1, budget: &budget)
-        if kind == .text { _ = try text(in: content) }
+        if kind == .text { _ = try textPlace(in: content) }
     }
 
-    /// The one text of a content whose structure has been checked (W-63).
-    @_lifetime(copy content)
-    static func text(in content: RawSpan) throws(WireError) -> RawSpan {
-        var text: RawSpan?
+    /// Where the one text of a content begins whose structure has been checked (W-63).
+    static func textPlace(in content: RawSpan) throws(WireError) -> UInt32 {
+        var place: UInt32 = 0
         var reader = TLVReader(content)
         while let field = try reader.next() {
             guard field.tag == .text else { continue }
-            guard text == nil else { throw .duplicateField(.text) }
+            guard place == 0 else { throw .duplicateField(.text) }
             try field.checkText(minByteCount: 1)
-            text = field.value
+            place = UInt32(truncatingIfNeeded: reader.offset &- field.value.byteCount)
         }
-        guard let text else { throw .missingField(.text) }
-        return text
+        if place == 0 { throw .missingField(.text) }
+        return place
     }
 
     /// Whether a content that the program made itself keeps the rules.

@@ -79,8 +79,8 @@ public struct Message: FrameBody {
 
     /// The text, when the kind is text.
     public var text: String? {
-        guard kind == .text, let text = try? ContentRules.text(in: content.rawBytes) else { return nil }
-        return String(validated: text)
+        guard kind == .text, let place = try? ContentRules.textPlace(in: content.rawBytes) else { return nil }
+        return String(validated: content.rawBytes.value(at: place))
     }
 
     /// Appends the body's fields, the relay's first.

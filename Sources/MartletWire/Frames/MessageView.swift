@@ -3,125 +3,132 @@
 /// A client sends counter, kind, content and perhaps a time to live. The relay puts four fields in front of the
 /// client's bytes: offset, acceptedAt, device and sender. It has all four or none (W-61).
 public struct MessageView: ~Escapable, BitwiseCopyable {
-    /// The sender's number for the message, at least 1.
-    public let counter: UInt64
-    /// What the content is.
-    public let kind: ContentKind
-    /// The content's TLVs; they keep ``ContentRules``.
-    public let content: RawSpan
-    // What is not there is kept as what cannot be: no text and no sender is empty, and offsets start at 1. As optionals
-    // they would make the view larger, and a call into the runtime would destroy it.
-    @usableFromInline let textBytes: RawSpan
-    let timeToLiveCount: UInt32?
-    @usableFromInline let stampOffset: UInt64
-    let stampAcceptedAt: UInt64
-    let stampDevice: DeviceID
-    @usableFromInline let stampSender: RawSpan
+    // Places instead of values: a large value that cannot escape is destroyed by a call into the runtime.
+    @usableFromInline let body: RawSpan
+    @usableFromInline let places: MessagePlaces
 
+    /// The sender's number for the message, at least 1.
+    @inlinable
+    public var counter: UInt64 { body.loadUInt64(at: Int(places.counter)) }
+    /// What the content is.
+    @inlinable
+    public var kind: ContentKind { ContentKind(rawValue: body.loadUInt16(at: Int(places.kind))) }
+    /// The content's TLVs; they keep ``ContentRules``.
+    @inlinable
+    public var content: RawSpan {
+        @_lifetime(copy self)
+        get { body.value(at: places.content) }
+    }
     /// The text's UTF-8, when the kind is text.
     @inlinable
     public var text: RawSpan? {
         @_lifetime(copy self)
-        get { textBytes.isEmpty ? nil : textBytes }
+        get { places.text == 0 ? nil : body.value(at: places.text) }
     }
     /// How long after sending the message is worth delivering.
     public var timeToLive: Duration? { timeToLiveCount.map { Duration(wireCount: $0, .milliseconds) } }
+    /// The same as the wire has it.
+    var timeToLiveCount: UInt32? {
+        places.timeToLive == 0 ? nil : body.loadUInt32(at: Int(places.timeToLive))
+    }
     /// From the relay: the message's place in the room, at least 1.
-    public var offset: UInt64? { hasRelayFields ? stampOffset : nil }
+    @inlinable
+    public var offset: UInt64? { hasRelayFields ? body.loadUInt64(at: Int(places.offset)) : nil }
     /// From the relay: when it took the message, in milliseconds since 1970 by its clock.
-    public var acceptedAt: UInt64? { hasRelayFields ? stampAcceptedAt : nil }
+    @inlinable
+    public var acceptedAt: UInt64? { hasRelayFields ? body.loadUInt64(at: Int(places.acceptedAt)) : nil }
     /// From the relay: the sender's account as UTF-8, a valid ``AccountName``.
     @inlinable
     public var sender: RawSpan? {
         @_lifetime(copy self)
-        get { hasRelayFields ? stampSender : nil }
+        get { hasRelayFields ? body.value(at: places.sender) : nil }
     }
     /// From the relay: the sender's device.
-    public var device: DeviceID? { hasRelayFields ? stampDevice : nil }
+    @inlinable
+    public var device: DeviceID? {
+        hasRelayFields ? DeviceID(rawValue: body.loadUInt64(at: Int(places.device))) : nil
+    }
 
     /// Whether the relay's four fields are there. A relay refuses a client's message that has them.
     @inlinable
-    public var hasRelayFields: Bool { stampOffset != 0 }
+    public var hasRelayFields: Bool { places.offset != 0 }
 
     /// How many fields a relay puts in front of a client's.
     public static var relayFieldCount: Int { 4 }
 
-    /// Parses a whole body; see ``FrameBody`` and ``ContentRules`` for the errors. Allocates nothing.
+    /// Parses a whole body of less than 4 GiB; see ``FrameBody`` and ``ContentRules`` for the errors. Allocates
+    /// nothing.
     ///
     /// A body without the relay's fields must leave room for them: `tooManyTLVs` when it does not.
     @_lifetime(copy body)
     public init(parsing body: RawSpan) throws(WireError) {
-        guard let usual = UsualMessage(body) else {
+        guard let places = MessagePlaces(usual: body) else {
             self = try MessageView(any: body)
             return
         }
-        counter = usual.counter
-        kind = .text
-        content = body.extracting(usual.contentStart..<body.byteCount)
-        textBytes = body.extracting(usual.textStart..<body.byteCount)
-        timeToLiveCount = usual.timeToLive
-        stampOffset = usual.offset
-        stampAcceptedAt = usual.acceptedAt
-        stampDevice = DeviceID(rawValue: usual.device)
-        stampSender = body.extracting(usual.sender)
+        self.body = body
+        self.places = places
     }
 
     /// The same field by field, whatever they are.
     @_lifetime(copy body)
     @inline(never)
     init(any body: RawSpan) throws(WireError) {
-        var counter: UInt64?
-        var kind: ContentKind?
-        var content: RawSpan?
-        var timeToLive: UInt32?
-        var offset: UInt64?
-        var acceptedAt: UInt64?
-        var sender = RawSpan()
-        var device: DeviceID?
+        precondition(body.byteCount <= UInt32.max, "a body has less than 4 GiB")
         var budget = TLVLimits.maxCount
         try TLVValidator.validate(body, depth: 0, budget: &budget)
+        var places = MessagePlaces()
         var reader = TLVReader(body)
         while let field = try reader.next() {
+            let place = UInt32(truncatingIfNeeded: reader.offset &- field.value.byteCount)
             switch field.tag {
-            case .counter: try counter.fill(.counter, field.positive())
-            case .kind: try kind.fill(.kind, ContentKind(rawValue: field.uint16()))
-            case .content:
-                guard content == nil else { throw .duplicateField(.content) }
-                content = field.value
-            case .timeToLive: try timeToLive.fill(.timeToLive, field.uint32())
-            case .offset: try offset.fill(.offset, field.positive())
-            case .acceptedAt: try acceptedAt.fill(.acceptedAt, field.uint64())
-            case .device: try device.fill(.device, DeviceID(rawValue: field.uint64()))
+            case .counter:
+                _ = try field.positive()
+                try places.sent.x.fill(.counter, place)
+            case .kind:
+                _ = try field.uint16()
+                try places.sent.y.fill(.kind, place)
+            case .content: try places.sent.z.fill(.content, place)
+            case .timeToLive:
+                _ = try field.uint32()
+                try places.timeToLive.fill(.timeToLive, place)
+            case .offset:
+                _ = try field.positive()
+                try places.stamped.x.fill(.offset, place)
+            case .acceptedAt:
+                _ = try field.uint64()
+                try places.stamped.y.fill(.acceptedAt, place)
+            case .device:
+                _ = try field.uint64()
+                try places.stamped.z.fill(.device, place)
             case .sender:
-                guard sender.isEmpty else { throw .duplicateField(.sender) }
+                try places.stamped.w.fill(.sender, place)
                 guard AccountName.accepts(field.value) else { throw .invalidValue(.sender) }
-                sender = field.value
             default: try field.skip()
             }
         }
-        guard let content else { throw .missingField(.content) }
-        self.counter = try counter.required(.counter)
-        self.kind = try kind.required(.kind)
-        self.content = content
-        timeToLiveCount = timeToLive
-        if offset == nil, acceptedAt == nil, sender.isEmpty, device == nil {
+        if places.content == 0 { throw .missingField(.content) }
+        if places.counter == 0 { throw .missingField(.counter) }
+        if places.kind == 0 { throw .missingField(.kind) }
+        if places.stamped == SIMD4() {
             guard budget >= Self.relayFieldCount else {
                 throw .tooManyTLVs(limit: TLVLimits.maxCount - Self.relayFieldCount)
             }
         } else {
             // Some of them is what neither side sends (Specs/wire.md W-61).
-            if offset == nil { throw .invalidValue(.offset) }
-            if acceptedAt == nil { throw .invalidValue(.acceptedAt) }
-            if device == nil { throw .invalidValue(.device) }
-            if sender.isEmpty { throw .invalidValue(.sender) }
+            if places.offset == 0 { throw .invalidValue(.offset) }
+            if places.acceptedAt == 0 { throw .invalidValue(.acceptedAt) }
+            if places.device == 0 { throw .invalidValue(.device) }
+            if places.sender == 0 { throw .invalidValue(.sender) }
         }
-        stampOffset = offset ?? 0
-        stampAcceptedAt = acceptedAt ?? 0
-        stampSender = sender
-        stampDevice = device ?? DeviceID(rawValue: 0)
+        let content = body.value(at: places.content)
         // Few fields in the body are few in the content.
         if budget < TLVLimits.maxCount - ContentRules.maxTLVCount { try ContentRules.check(content) }
-        textBytes = self.kind == .text ? try ContentRules.text(in: content) : RawSpan()
+        if body.loadUInt16(at: Int(places.kind)) == ContentKind.text.rawValue {
+            places.sent.w = places.content &+ (try ContentRules.textPlace(in: content))
+        }
+        self.body = body
+        self.places = places
     }
 
     /// The counter of a body whose structure is right, even if a value in it is not; nil when there is no valid one.
@@ -144,5 +151,23 @@ public struct MessageView: ~Escapable, BitwiseCopyable {
             if field.tag == tag { return try? field.positive() }
         }
         return nil
+    }
+}
+
+extension RawSpan {
+    /// The value of the field whose value begins there; its length is in front of it.
+    @inlinable @inline(__always)
+    @_lifetime(copy self)
+    func value(at place: UInt32) -> RawSpan {
+        let start = Int(place)
+        return extracting(start..<start &+ Int(loadUInt32(at: start &- 4)))
+    }
+}
+
+extension UInt32 {
+    /// Keeps the place of a field that a body may hold once (W-25).
+    fileprivate mutating func fill(_ tag: Tag, _ place: UInt32) throws(WireError) {
+        guard self == 0 else { throw .duplicateField(tag) }
+        self = place
     }
 }

@@ -32,6 +32,20 @@ import Testing
         #expect(answer == same)
     }
 
+    @Test func `spans compare by each byte, however long they are`() {
+        for count in 0...40 {
+            let left = (0..<count).map { UInt8($0) }
+            let isSame = left.rawBytes.hasSameBytes(as: left.rawBytes)
+            #expect(isSame)
+            for place in left.indices {
+                var right = left
+                right[place] ^= 0x40
+                let isSame = left.rawBytes.hasSameBytes(as: right.rawBytes)
+                #expect(!isSame)
+            }
+        }
+    }
+
     @Test func `an output span takes bytes and integers up to its capacity`() {
         let (middle, nothing): ([UInt8], [UInt8]) = ([3, 4], [])
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 8) { buffer, count in

@@ -1,5 +1,6 @@
-import MartletWire
 import Testing
+
+@testable import MartletWire
 
 @Suite struct UTF8ValidityTests {
     @Test(arguments: [
@@ -23,6 +24,29 @@ import Testing
     func `overlong, surrogate, cut off and stray bytes are not`(bytes: [UInt8]) {
         let valid = bytes.rawBytes.isValidUTF8
         #expect(!valid)
+    }
+
+    @Test func `one byte beyond ASCII is found wherever it is`() {
+        for count in 1...100 {
+            var bytes = [UInt8](repeating: 0x61, count: count)
+            #expect(Self.judge(bytes) == [true, true])
+            for place in bytes.indices {
+                bytes[place] = 0x80
+                #expect(Self.judge(bytes) == [false, false])
+                // Is text, but no name.
+                bytes[place] = 0x1F
+                #expect(Self.judge(bytes) == [true, false])
+                bytes[place] = 0x7F
+                #expect(Self.judge(bytes) == [true, false])
+                bytes[place] = place % 2 == 0 ? 0x20 : 0x7E
+                #expect(Self.judge(bytes) == [true, true])
+            }
+        }
+        #expect(Self.judge([]) == [true, false])
+    }
+
+    private static func judge(_ bytes: [UInt8]) -> [Bool] {
+        [bytes.rawBytes.isValidUTF8, bytes.rawBytes.isPrintableASCII]
     }
 
     @Test func `the answer is the standard library's on random bytes`() {

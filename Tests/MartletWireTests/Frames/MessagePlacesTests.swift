@@ -3,9 +3,14 @@ import Testing
 @testable import MartletWire
 
 /// What is read in one go, against the same field by field.
-@Suite struct UsualMessageTests {
-    static let stamp = RelayStamp(
-        offset: 7, acceptedAt: 1_789_000_000_000, sender: AccountName("ada@example")!, device: DeviceID(rawValue: 9))
+@Suite struct MessagePlacesTests {
+    static let stamp = stamp(by: "ada@example")
+
+    static func stamp(by sender: String) -> RelayStamp {
+        RelayStamp(
+            offset: 7, acceptedAt: 1_789_000_000_000, sender: AccountName(sender)!, device: DeviceID(rawValue: 9))
+    }
+
     static let bodies = [
         "ab", "seven77", "eight888", "The bird that never lands, says Ada.", "燕子 — mårtlet 🐦, and more",
     ]
@@ -44,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: bodies) func `the usual message is found and shows the same`(body: [UInt8]) {
-        let isUsual = UsualMessage(body.rawBytes) != nil
+        let isUsual = MessagePlaces(usual: body.rawBytes) != nil
         #expect(isUsual)
         #expect(Self.read(body) == Self.readByField(body))
     }
@@ -62,6 +67,24 @@ import Testing
             #expect(Self.read(cut) == Self.readByField(cut), "cut to \(place)")
             let more = body + body[place...]
             #expect(Self.read(more) == Self.readByField(more), "more from \(place)")
+        }
+    }
+
+    @Test func `senders and texts of every length are found, and a character in them is taken or left`() {
+        for count in [2, 3, 4, 7, 8, 9, 15, 16, 17, 23, 24, 25, 31, 32, 33, 40, 63, 64, 65, 96, 127, 128, 129] {
+            let text = String(repeating: "t", count: count)
+            let sender = String(repeating: "s", count: min(count, AccountName.maxByteCount))
+            let body = Self.body(text, timeToLive: nil, relay: Self.stamp(by: sender))
+            let isUsual = MessagePlaces(usual: body.rawBytes) != nil
+            #expect(isUsual)
+            #expect(Self.read(body) == Self.readByField(body))
+            for place in body.indices where body[place] == UInt8(ascii: "s") || body[place] == UInt8(ascii: "t") {
+                for value in [0x1F, 0x7F, 0x80] as [UInt8] {
+                    var changed = body
+                    changed[place] = value
+                    #expect(Self.read(changed) == Self.readByField(changed), "byte \(place) of \(count) is \(value)")
+                }
+            }
         }
     }
 
