@@ -44,7 +44,7 @@ public struct AcceptedRun: Hashable, Sendable {
     }
 
     func encode(into writer: inout TLVWriter) {
-        writer.appendFixed(.acceptedRun, byteCount: Self.valueByteCount)
+        writer.appendHead(.acceptedRun, followedBy: Self.valueByteCount)
         writer.appendRaw(firstCounter)
         writer.appendRaw(count)
         writer.appendRaw(firstOffset)

@@ -66,6 +66,7 @@ extension TLVView {
 }
 
 extension TLVWriter {
+    @inline(__always)
     mutating func append(_ tag: Tag, name: some WireName) {
         append(tag, string: name.text)
     }
@@ -76,15 +77,5 @@ extension TLVWriter {
 
     mutating func append(_ tag: Tag, version: WireVersion) {
         append(tag, uint16: version.packed)
-    }
-
-    /// Appends the head of a field of fixed layout; exactly `byteCount` bytes of ``appendRaw(_:)`` follow it.
-    mutating func appendFixed(_ tag: Tag, byteCount: Int) {
-        appendHead(tag, byteCount: byteCount)
-    }
-
-    /// Appends a part of a field of fixed layout.
-    mutating func appendRaw(_ value: some FixedWidthInteger & BitwiseCopyable) {
-        bytes.append(bigEndian: value)
     }
 }

@@ -23,10 +23,3 @@ extension TLVView {
         try string(maxByteCount: FreeText.maxReasonByteCount)
     }
 }
-
-extension String {
-    /// Text whose UTF-8 has been checked before.
-    init(validated bytes: RawSpan) {
-        self = unsafe bytes.withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
-    }
-}

@@ -92,7 +92,7 @@ extension TLVView {
 
 extension TLVWriter {
     mutating func append(_ tag: Tag, position: SessionPosition) {
-        appendFixed(tag, byteCount: 10)
+        appendHead(tag, followedBy: 10)
         appendRaw(position.session.rawValue)
         appendRaw(position.received)
     }

@@ -67,7 +67,7 @@ public struct SessionAck: Equatable, Sendable {
     }
 
     func encode(into writer: inout TLVWriter) {
-        writer.appendFixed(.sessionAck, byteCount: valueByteCount)
+        writer.appendHead(.sessionAck, followedBy: valueByteCount)
         writer.appendRaw(session.rawValue)
         writer.appendRaw(cumulative)
         writer.appendRaw(creditLimit)

@@ -20,13 +20,7 @@ extension WireName {
 
     /// Compares bytes.
     public static func == (left: Self, right: Self) -> Bool {
-        let (left, right) = (left.text.utf8, right.text.utf8)
-        guard left.count == right.count else { return false }
-        let isSame = unsafe left.withContiguousStorageIfAvailable { left in
-            unsafe right.withContiguousStorageIfAvailable { right in unsafe left.elementsEqual(right) }
-        }
-        // Only strings from Objective-C have no storage to look at.
-        return (isSame ?? nil) ?? left.elementsEqual(right)
+        left.text.hasSameUTF8(as: right.text)
     }
 
     /// Equal bytes are equal text, so the text's hash serves.
@@ -54,6 +48,11 @@ public struct AccountName: WireName {
     /// Nil when the text breaks ``WireName``'s rules.
     public init?(_ text: String) {
         guard Self.accepts(text) else { return nil }
+        self.text = text
+    }
+
+    /// A name that has been found to be one.
+    init(validated text: String) {
         self.text = text
     }
 }

@@ -42,7 +42,8 @@ enum TLVTarget {
             while let field = try reader.next() {
                 read(field)
                 writer.append(field.tag, bytes: field.value)
-                hold(writer.bytes.count == reader.offset, "the reader is at \(reader.offset)")
+                let byteCount = writer.byteCount
+                hold(byteCount == reader.offset, "the reader is at \(reader.offset)")
             }
             hold(reader.offset == body.byteCount, "the reader ends before the body")
         } catch {
@@ -50,9 +51,8 @@ enum TLVTarget {
             let again = Self.error { () throws(WireError) in _ = try reader.next() }
             hold(again == error && reader.offset == offset, "the reader goes on after an error")
         }
-        hold(
-            writer.bytes.rawBytes.hasSameBytes(as: body.extracting(first: writer.bytes.count)),
-            "the reader hands out what the body does not hold")
+        let isSame = writer.rawBytes.hasSameBytes(as: body.extracting(first: writer.byteCount))
+        hold(isSame, "the reader hands out what the body does not hold")
     }
 
     /// A value as everything that it could be.
