@@ -14,6 +14,7 @@
 @_exported public import struct MartletWire.DeviceID
 @_exported public import struct MartletWire.ErrorCode
 @_exported public import struct MartletWire.Limits
+@_exported public import struct MartletWire.MessageContent
 @_exported public import struct MartletWire.MessageID
 @_exported public import enum MartletWire.SessionKind
 @_exported public import protocol MartletWire.WireName

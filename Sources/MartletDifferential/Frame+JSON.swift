@@ -104,7 +104,7 @@ extension Message {
         [
             "offset": .wide(relay?.offset), "acceptedAt": .wide(relay?.acceptedAt),
             "device": .wide(relay?.device.rawValue), "sender": .name(relay?.sender), "counter": .wide(counter),
-            "kind": .number(Int(kind.rawValue)), "content": .tree(content),
+            "kind": .number(Int(kind.rawValue)), "content": .tree(content.bytes),
             "timeToLive": .time(timeToLive, per: .milliseconds(1)),
         ]
     }

@@ -92,8 +92,7 @@ public final class VirtualWorld {
     ) throws(ClientError) -> UInt64 {
         let counter = client.nextCounter
         try client.engine.send(
-            counter: counter, kind: .text, content: Message.textContent(text), timeToLive: timeToLive, in: room,
-            now: now)
+            counter: counter, content: MessageContent(text: text), timeToLive: timeToLive, in: room, now: now)
         client.nextCounter += 1
         settle(client)
         return counter

@@ -166,9 +166,8 @@ extension ClientDriver {
     private func send(_ message: OutgoingQueue.Arriving, in room: RoomCore) {
         do throws(ClientError) {
             try engine.send(
-                counter: message.counter, kind: message.message.kind, content: message.message.content,
-                timeToLive: message.message.timeToLive, isCompressible: message.message.isCompressible, in: room.id,
-                now: now)
+                counter: message.counter, content: message.message.content, timeToLive: message.message.timeToLive,
+                isCompressible: message.message.isCompressible, in: room.id, now: now)
         } catch {
             let failure: SendFailure = error == .messageTooLarge ? .refused(.messageTooLarge, reason: nil) : .closed
             failed(message.counter, failure, in: room)
@@ -294,10 +293,10 @@ extension Room.Presence {
 }
 
 extension OutgoingQueue.Arriving {
-    /// A message that the outbox kept; it was checked when it was made.
+    /// A message that the outbox kept.
     init(_ entry: OutboxEntry) {
         let message = OutgoingMessage(
-            checked: entry.kind, entry.content, timeToLive: entry.timeToLive, isCompressible: entry.isCompressible)
+            entry.content, timeToLive: entry.timeToLive, isCompressible: entry.isCompressible)
         self.init(counter: entry.id.counter, message: message, shot: nil)
     }
 }

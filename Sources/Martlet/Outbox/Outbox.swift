@@ -58,10 +58,8 @@ public struct OutboxEntry: Sendable, Equatable {
     public var id: MessageID
     /// Where it goes.
     public var room: String
-    /// What the content is.
-    public var kind: ContentKind
-    /// The content's fields.
-    public var content: [UInt8]
+    /// What it says; an outbox that writes it down keeps its kind and its bytes.
+    public var content: MessageContent
     /// How long it may wait, counted anew from each start of a client.
     public var timeToLive: Duration?
     /// Whether it may be compressed.
@@ -69,12 +67,10 @@ public struct OutboxEntry: Sendable, Equatable {
 
     /// An entry.
     public init(
-        id: MessageID, room: String, kind: ContentKind, content: [UInt8], timeToLive: Duration? = nil,
-        isCompressible: Bool = true
+        id: MessageID, room: String, content: MessageContent, timeToLive: Duration? = nil, isCompressible: Bool = true
     ) {
         self.id = id
         self.room = room
-        self.kind = kind
         self.content = content
         self.timeToLive = timeToLive
         self.isCompressible = isCompressible

@@ -97,7 +97,7 @@ extension OutboxEntry {
     init(_ arriving: OutgoingQueue.Arriving, in room: RoomCore) {
         self.init(
             id: MessageID(device: room.device, counter: arriving.counter), room: room.name.text,
-            kind: arriving.message.kind, content: arriving.message.content, timeToLive: arriving.message.timeToLive,
+            content: arriving.message.content, timeToLive: arriving.message.timeToLive,
             isCompressible: arriving.message.isCompressible)
     }
 }

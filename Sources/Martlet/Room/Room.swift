@@ -127,7 +127,7 @@ public final class Room: Sendable {
     nonisolated(nonsending) public func request(
         _ method: String, text: String? = nil, to recipient: String? = nil, deadline: Duration = .seconds(10)
     ) async throws -> Answer {
-        let content = try text.map { text throws(MartletError) in try OutgoingMessage(text: text).content }
+        let content = try text.map { text throws(MartletError) in try OutgoingMessage(text: text).content.bytes }
         return try await request(method, content: content, to: recipient, deadline: deadline)
     }
 

@@ -20,8 +20,8 @@ public struct RoomMessage: Sendable, Equatable, Identifiable {
     public var sender: AccountName { stamp.sender }
     /// What the content is.
     public var kind: ContentKind { message.kind }
-    /// The content's fields.
-    public var content: [UInt8] { message.content }
+    /// What it says.
+    public var content: MessageContent { message.content }
     /// The text, when the kind is text.
     public var text: String? { message.text }
     /// When the relay accepted it, in milliseconds since 1970 by the relay's clock.
@@ -30,7 +30,7 @@ public struct RoomMessage: Sendable, Equatable, Identifiable {
     public var timeToLive: Duration? { message.timeToLive }
 
     /// What its content counts for against the room's credit.
-    var contentByteCount: Int { message.content.count }
+    var contentByteCount: Int { message.content.byteCount }
 }
 
 /// What comes in a room, in the order of offsets.

@@ -50,7 +50,7 @@ public struct RoomRequest: Sendable {
     ///
     /// - Throws: `invalidContent` when the text is empty.
     public func respond(text: String? = nil) throws(MartletError) {
-        let content = try text.map { text throws(MartletError) in try OutgoingMessage(text: text).content }
+        let content = try text.map { text throws(MartletError) in try OutgoingMessage(text: text).content.bytes }
         reply.send(.none, reason: nil, content)
     }
 

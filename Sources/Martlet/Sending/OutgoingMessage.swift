@@ -2,10 +2,8 @@ public import MartletWire
 
 /// A message to be sent.
 public struct OutgoingMessage: Sendable, Equatable {
-    /// What the content is.
-    public let kind: ContentKind
-    /// The content's fields.
-    public let content: [UInt8]
+    /// What it says.
+    public let content: MessageContent
     /// How long the message may wait to be handed to a connection; nil is for ever.
     public let timeToLive: Duration?
     /// Whether it may be compressed where the client compresses messages; not, when it holds a secret beside text of
@@ -17,8 +15,7 @@ public struct OutgoingMessage: Sendable, Equatable {
     /// - Throws: `invalidContent` when the text is empty.
     public init(text: String, timeToLive: Duration? = nil, isCompressible: Bool = true) throws(MartletError) {
         guard !text.isEmpty else { throw .invalidContent("a text message has a text") }
-        kind = .text
-        content = Message.textContent(text)
+        content = MessageContent(text: text)
         self.timeToLive = timeToLive
         self.isCompressible = isCompressible
     }
@@ -29,15 +26,14 @@ public struct OutgoingMessage: Sendable, Equatable {
     public init(
         kind: ContentKind, content: [UInt8], timeToLive: Duration? = nil, isCompressible: Bool = true
     ) throws(MartletError) {
-        try check(content, of: kind)
-        self.kind = kind
-        self.content = content
+        do throws(WireError) { self.content = try MessageContent(kind: kind, bytes: content) } catch {
+            throw .invalidContent("\(error)")
+        }
         self.timeToLive = timeToLive
         self.isCompressible = isCompressible
     }
 
-    init(checked kind: ContentKind, _ content: [UInt8], timeToLive: Duration?, isCompressible: Bool) {
-        self.kind = kind
+    init(_ content: MessageContent, timeToLive: Duration?, isCompressible: Bool) {
         self.content = content
         self.timeToLive = timeToLive
         self.isCompressible = isCompressible

@@ -40,7 +40,7 @@ struct OutgoingQueue: Sendable {
     }
 
     private func isWithinBounds(_ message: OutgoingMessage) -> Bool {
-        pendingCount < maxPendingMessages && pendingByteCount + message.content.count <= maxPendingByteCount
+        pendingCount < maxPendingMessages && pendingByteCount + message.content.byteCount <= maxPendingByteCount
     }
 
     /// Gives the message its counter.
@@ -48,7 +48,7 @@ struct OutgoingQueue: Sendable {
         if block.isEmpty { block = source.takeBlock() }
         let counter = block.lowerBound
         block = (counter + 1)..<block.upperBound
-        count(1, byteCount: message.content.count)
+        count(1, byteCount: message.content.byteCount)
         arriving.append(Arriving(counter: counter, message: message, shot: shot))
         return counter
     }
@@ -86,7 +86,7 @@ struct OutgoingQueue: Sendable {
         }
         guard let index = arriving.firstIndex(where: { $0.shot === shot }) else { return .tooLate }
         let entry = arriving.remove(at: index)
-        count(-1, byteCount: -entry.message.content.count)
+        count(-1, byteCount: -entry.message.content.byteCount)
         return .arriving(counter: entry.counter)
     }
 

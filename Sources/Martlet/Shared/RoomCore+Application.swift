@@ -13,8 +13,8 @@ extension RoomCore {
 
     /// Queues a message, after all that wait already.
     nonisolated(nonsending) func send(_ message: OutgoingMessage) async throws -> Sending {
-        guard message.content.count <= maxContentByteCount else {
-            throw MartletError.messageTooLarge(byteCount: message.content.count, limit: maxContentByteCount)
+        guard message.content.byteCount <= maxContentByteCount else {
+            throw MartletError.messageTooLarge(byteCount: message.content.byteCount, limit: maxContentByteCount)
         }
         try Task.checkCancellation()
         let step = try change { (state) throws(MartletError) -> Step in
@@ -33,7 +33,7 @@ extension RoomCore {
 
     private func queue(_ message: OutgoingMessage, _ shot: OneShot<Sending>?, _ state: inout State) -> UInt64 {
         let counter = state.outgoing.append(message, shot)
-        state.ledger.queue(counter, byteCount: message.content.count)
+        state.ledger.queue(counter, byteCount: message.content.byteCount)
         return counter
     }
 

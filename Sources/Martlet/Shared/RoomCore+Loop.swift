@@ -22,8 +22,8 @@ extension RoomCore {
     func restore(_ entries: [OutboxEntry]) {
         state.withLock { state in
             for entry in entries {
-                state.outgoing.restore(byteCount: entry.content.count)
-                state.ledger.queue(entry.id.counter, byteCount: entry.content.count)
+                state.outgoing.restore(byteCount: entry.content.byteCount)
+                state.ledger.queue(entry.id.counter, byteCount: entry.content.byteCount)
             }
         }
     }

@@ -187,7 +187,7 @@ extension ClientEngine {
             guard let offset = view.offset else { throw .missingField(.offset) }
             guard offset > rooms[id]!.cursor else { return link.release(credit, on: session) }
             rooms[id]!.cursor = offset
-            message = Message(view)
+            message = Message(view, &senders)
         } catch {
             guard error.scope == .frame else { throw .peer(error.code) }
             // It would come again on every link: what cannot be shown is told as missing.

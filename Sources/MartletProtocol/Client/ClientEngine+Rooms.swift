@@ -54,14 +54,14 @@ extension ClientEngine {
     ///   - timeToLive: how long it may wait to be handed to a connection.
     /// - Throws: `noRoom`, `queueFull`, `messageTooLarge`, `counterNotRising`; then nothing was taken.
     public mutating func send(
-        counter: UInt64, kind: ContentKind, content: [UInt8], timeToLive: Duration? = nil,
-        isCompressible: Bool = true, in id: RoomID, now: Instant
+        counter: UInt64, content: MessageContent, timeToLive: Duration? = nil, isCompressible: Bool = true,
+        in id: RoomID, now: Instant
     ) throws(ClientError) {
         // In place: a copy of the room would make the queue copy itself.
         guard let index = rooms.index(forKey: id) else { throw .noRoom }
         let expires = timeToLive.map { now + $0 }
         let message = PendingMessage(
-            counter: counter, kind: kind, content: content, expires: expires, isCompressible: isCompressible)
+            counter: counter, content: content, expires: expires, isCompressible: isCompressible)
         try rooms.values[index].queue(message, configuration, link.limits)
         handOver(id, now: now)
         if expires != nil { armExpiry(id) }
@@ -158,7 +158,7 @@ extension ClientEngine {
         else { return }
         let kind = rooms.values[index].options.kind
         while let message = rooms.values[index].nextToHandOver {
-            if message.isDone {
+            guard let content = message.content else {
                 rooms.values[index].handed += 1
                 continue
             }
@@ -166,26 +166,27 @@ extension ClientEngine {
                 expire(id, now: now)
                 continue
             }
-            if isEstablished, message.content.count + ClientEngine.maxMessageOverhead > link.limits.maxMessageByteCount
-            {
+            if isEstablished, content.byteCount + ClientEngine.maxMessageOverhead > link.limits.maxMessageByteCount {
                 // The server of today takes less than the one of yesterday: sent, it would only come back for ever.
                 _ = rooms.values[index].finish(message.counter)
                 tell(id, .failed(counter: message.counter, .refused(.messageTooLarge, reason: nil)))
                 continue
             }
             guard link.queuedByteCount(on: session) < ClientEngine.handOverByteCount else { break }
-            guard link.send(.data, body(of: message, kind, now: now), on: session) == .queued else {
-                break
-            }
+            let body = body(of: message, content, kind, now: now)
+            guard link.send(.data, body, on: session) == .queued else { break }
             rooms.values[index].handOver(message.counter)
         }
         if isEstablished { reportSent(id) }
     }
 
-    private mutating func body(of message: PendingMessage, _ kind: SessionKind, now: Instant) -> EncodedBody {
-        let bytes = Message.encodeClient(
-            counter: message.counter, kind: message.kind, content: message.content,
-            timeToLive: message.expires.map { $0 - now })
+    private mutating func body(
+        of message: PendingMessage, _ content: MessageContent, _ kind: SessionKind, now: Instant
+    ) -> EncodedBody {
+        let timeToLive = message.expires.map { $0 - now }
+        writer.removeAll()
+        Message(counter: message.counter, content: content, timeToLive: timeToLive).encode(into: &writer)
+        let bytes = writer.bytes
         let fragment = SessionPreset(kind).fragmentByteCount
         // What goes into a packet is deflated there, with all that went before as its context.
         let isDeflatedLater = link.features.contains([.compact, .sharedDeflate]) && bytes.count < 2048

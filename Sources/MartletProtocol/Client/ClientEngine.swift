@@ -48,6 +48,9 @@ public struct ClientEngine: ~Copyable {
     var framer: Framer?
     var inflater = Inflater()
     let deflater = Deflater()
+    /// What is being written; its memory serves each message.
+    var writer = TLVWriter()
+    var senders = AccountNames()
     var handshake = HandshakeQueue()
     var handshakeConnection = ConnectionID.none
     var isCarrierUp = false

@@ -3,13 +3,13 @@ import MartletWire
 /// A message that waits to be accepted.
 struct PendingMessage: Sendable {
     var counter: UInt64
-    var kind: ContentKind
-    var content: [UInt8]
+    /// Nil when it is accepted or has failed; it stays until those before it are.
+    var content: MessageContent?
     var expires: Instant?
     /// Whether it may be compressed with others' text (W-20).
     var isCompressible = true
-    /// Accepted or failed; it stays until those before it are.
-    var isDone = false
+
+    var isDone: Bool { content == nil }
 }
 
 /// A room as its client has it: what has been received, and what waits to be accepted.
@@ -58,7 +58,7 @@ struct ClientRoom: Sendable {
     mutating func queue(
         _ message: PendingMessage, _ configuration: ClientConfiguration, _ limits: Limits
     ) throws(ClientError) {
-        let byteCount = message.content.count
+        let byteCount = message.content?.byteCount ?? 0
         guard pendingCount < configuration.maxPendingMessages,
             pendingByteCount + byteCount <= configuration.maxPendingByteCount
         else { throw .queueFull }
@@ -118,11 +118,10 @@ struct ClientRoom: Sendable {
 
     /// Takes a message off the pending; false when it was not there.
     mutating func finish(_ counter: UInt64) -> Bool {
-        guard let position = position(of: counter), !pending[position].isDone else { return false }
-        pending[position].isDone = true
-        pendingByteCount -= pending[position].content.count
+        guard let position = position(of: counter), let content = pending[position].content else { return false }
+        pendingByteCount -= content.byteCount
         pendingCount -= 1
-        pending[position].content = []
+        pending[position].content = nil
         while pending.first?.isDone == true {
             _ = pending.popFirst()
             handed = max(0, handed - 1)

@@ -134,9 +134,8 @@ final class SimulatedDevice {
                 let key = Ledger.Key(device: id, counter: draft.counter)
                 let text = Ledger.Saying(room: draft.room, byteCount: draft.byteCount).text(key)
                 let isTaken = world.act(client) { engine, now in
-                    let content = Message.textContent(text)
-                    return (try? engine.send(counter: draft.counter, kind: .text, content: content, in: room, now: now))
-                        != nil
+                    let content = MessageContent(text: text)
+                    return (try? engine.send(counter: draft.counter, content: content, in: room, now: now)) != nil
                 }
                 guard isTaken else { return }
             }

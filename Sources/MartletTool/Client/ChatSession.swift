@@ -58,11 +58,11 @@ struct ChatSession: Sendable {
 
     /// A message's text; of what is none, at least that there is something.
     private static func text(of message: RoomMessage) -> String {
-        switch LineContent(kind: message.kind, content: message.content) {
+        switch LineContent(kind: message.kind, content: message.content.bytes) {
         case .text(let text)?: text
         case .bytes(let bytes)?:
             String(validating: bytes, as: UTF8.self) ?? "[\(Quantity.text(byteCount: bytes.count)) that are no text]"
-        case nil: "[\(Quantity.text(byteCount: message.content.count)) that are no text]"
+        case nil: "[\(Quantity.text(byteCount: message.content.byteCount)) that are no text]"
         }
     }
 

@@ -5,7 +5,7 @@ enum ReceivedLine {
     /// Byte for byte, as it was sent; messages that are no lines give nothing. On a terminal what would command it is
     /// shown instead.
     static func text(_ message: RoomMessage, isTerminal: Bool) -> [UInt8] {
-        guard let content = LineContent(kind: message.kind, content: message.content) else { return [] }
+        guard let content = LineContent(kind: message.kind, content: message.content.bytes) else { return [] }
         if !isTerminal { return content.output }
         let lines = SafeText.lines(String(decoding: content.output, as: UTF8.self))
         return Array(lines.joined(separator: "\n").utf8)
@@ -19,10 +19,10 @@ enum ReceivedLine {
             .init("device", .string(String(message.id.device.rawValue, radix: 16))),
             .init("counter", .count(message.id.counter)), .init("kind", .count(message.kind.rawValue)),
         ]
-        switch LineContent(kind: message.kind, content: message.content) {
+        switch LineContent(kind: message.kind, content: message.content.bytes) {
         case .text(let text)?: members.append(.init("text", .string(text)))
         case .bytes(let bytes)?: members.append(.init("data", .string(base64(bytes))))
-        case nil: members.append(.init("content", .string(base64(message.content))))
+        case nil: members.append(.init("content", .string(base64(message.content.bytes))))
         }
         return Array((JSONLine.object(members).text + "\n").utf8)
     }

@@ -91,7 +91,7 @@ extension Frame {
     private static func summary(_ message: Message) -> String {
         list([
             message.relay.map { "offset \($0.offset) from \(shown($0.sender.text))" }, "counter \(message.counter)",
-            message.text.map(shown) ?? "\(message.kind.name), \(message.content.count) bytes",
+            message.text.map(shown) ?? "\(message.kind.name), \(message.content.byteCount) bytes",
             message.timeToLive.map { "lives \(Quantity.text($0))" },
         ])
     }

@@ -24,6 +24,7 @@ public struct RelayStamp: Hashable, Sendable {
     public static let maxByteCount =
         MessageView.relayFieldCount * TLVLimits.headByteCount + 3 * 8 + AccountName.maxByteCount
 
+    @inline(__always)
     func encode(into writer: inout TLVWriter) {
         writer.append(.offset, uint64: offset)
         writer.append(.acceptedAt, uint64: acceptedAt)
@@ -39,37 +40,49 @@ public struct Message: FrameBody {
 
     /// The sender's number for the message, at least 1.
     public let counter: UInt64
-    /// What the content is.
-    public let kind: ContentKind
-    /// The content's TLVs; they keep ``ContentRules``.
-    public let content: [UInt8]
-    /// How long after sending the message is worth delivering, in whole milliseconds.
-    public let timeToLive: Duration?
     /// The relay's stamp; nil on the way from a client.
     public let relay: RelayStamp?
+    /// What is said.
+    public let content: MessageContent
+    /// How long after sending the message is worth delivering, in whole milliseconds.
+    public var timeToLive: Duration? { timeToLiveCount.map { Duration(wireCount: $0, .milliseconds) } }
+    private let timeToLiveCount: UInt32?
 
     /// A message; `timeToLive` is rounded down to milliseconds.
+    ///
+    /// - Precondition: counters start at 1.
+    public init(counter: UInt64, content: MessageContent, timeToLive: Duration? = nil, relay: RelayStamp? = nil) {
+        precondition(counter >= 1, "counters start at 1")
+        self.counter = counter
+        self.content = content
+        self.relay = relay
+        timeToLiveCount = timeToLive?.wireCount(.milliseconds)
+    }
+
+    /// A message of TLVs that the program wrote itself.
     ///
     /// - Precondition: counters start at 1; the content keeps ``ContentRules`` of its kind.
     public init(
         counter: UInt64, kind: ContentKind, content: [UInt8], timeToLive: Duration? = nil, relay: RelayStamp? = nil
     ) {
-        precondition(counter >= 1, "counters start at 1")
-        precondition(ContentRules.allow(content, of: kind), "content breaks the rules of its kind")
-        self.counter = counter
-        self.kind = kind
-        self.content = content
-        self.timeToLive = timeToLive?.roundedDown(to: .milliseconds)
-        self.relay = relay
+        guard let content = try? MessageContent(kind: kind, bytes: content) else {
+            preconditionFailure("content breaks the rules of its kind")
+        }
+        self.init(counter: counter, content: content, timeToLive: timeToLive, relay: relay)
     }
 
     /// A copy of what a view shows.
     public init(_ view: borrowing MessageView) {
+        var names = AccountNames()
+        self.init(view, &names)
+    }
+
+    /// A copy of what a view shows, the sender's name taken from those seen lately if it is among them.
+    public init(_ view: borrowing MessageView, _ names: inout AccountNames) {
         counter = view.counter
-        kind = view.kind
-        content = [UInt8](copying: view.content)
-        timeToLive = view.timeToLive
-        relay = RelayStamp(view)
+        content = MessageContent(view)
+        timeToLiveCount = view.timeToLiveCount
+        relay = RelayStamp(view, &names)
     }
 
     /// Parses a whole body; see ``MessageView`` for the errors.
@@ -77,16 +90,19 @@ public struct Message: FrameBody {
         self.init(try MessageView(parsing: body))
     }
 
+    /// What the content is.
+    public var kind: ContentKind { content.kind }
+
     /// The text, when the kind is text.
-    public var text: String? {
-        guard kind == .text, let place = try? ContentRules.textPlace(in: content.rawBytes) else { return nil }
-        return String(validated: content.rawBytes.value(at: place))
-    }
+    public var text: String? { content.text }
 
     /// Appends the body's fields, the relay's first.
     public func encode(into writer: inout TLVWriter) {
-        relay?.encode(into: &writer)
-        Self.encodeClient(counter: counter, kind: kind, content: content, timeToLive: timeToLive, into: &writer)
+        if let relay { relay.encode(into: &writer) }
+        writer.append(.counter, uint64: counter)
+        writer.append(.kind, uint16: content.kind.rawValue)
+        if let timeToLiveCount { writer.append(.timeToLive, uint32: timeToLiveCount) }
+        content.encode(into: &writer)
     }
 
     /// The body of a client's message.
@@ -95,11 +111,7 @@ public struct Message: FrameBody {
     public static func encodeClient(
         counter: UInt64, kind: ContentKind, content: [UInt8], timeToLive: Duration? = nil
     ) -> [UInt8] {
-        precondition(counter >= 1, "counters start at 1")
-        precondition(ContentRules.allow(content, of: kind), "content breaks the rules of its kind")
-        var writer = TLVWriter(reserving: content.count + 4 * TLVLimits.headByteCount + 14)
-        encodeClient(counter: counter, kind: kind, content: content, timeToLive: timeToLive, into: &writer)
-        return writer.bytes
+        Message(counter: counter, kind: kind, content: content, timeToLive: timeToLive).encode()
     }
 
     /// The body of a message on its way from the relay: the stamp, then the client's own bytes unchanged (W-61, R-2).
@@ -120,27 +132,15 @@ public struct Message: FrameBody {
     ///
     /// - Precondition: the text is not empty.
     public static func textContent(_ text: String) -> [UInt8] {
-        precondition(!text.isEmpty, "a text message has a text")
-        var writer = TLVWriter(reserving: text.utf8.count + TLVLimits.headByteCount)
-        writer.append(.text, string: text)
-        return writer.bytes
-    }
-
-    private static func encodeClient(
-        counter: UInt64, kind: ContentKind, content: [UInt8], timeToLive: Duration?, into writer: inout TLVWriter
-    ) {
-        writer.append(.counter, uint64: counter)
-        writer.append(.kind, uint16: kind.rawValue)
-        if let timeToLive { writer.append(.timeToLive, duration: timeToLive, .milliseconds) }
-        writer.append(.content, bytes: content)
+        MessageContent(text: text).bytes
     }
 }
 
 extension RelayStamp {
     /// The stamp that a view shows.
-    init?(_ view: borrowing MessageView) {
+    fileprivate init?(_ view: borrowing MessageView, _ names: inout AccountNames) {
         guard let offset = view.offset, let acceptedAt = view.acceptedAt, let device = view.device,
-            let bytes = view.sender, let sender = AccountName(String(validated: bytes))
+            let bytes = view.sender, let sender = names.name(bytes)
         else { return nil }
         self.init(offset: offset, acceptedAt: acceptedAt, sender: sender, device: device)
     }

@@ -261,7 +261,7 @@ import Testing
         let room = stage.goOnline(.lobby)
         stage.message("one", offset: 1)
         try stage.act { engine, now in
-            try engine.send(counter: 5, kind: .text, content: Message.textContent("five"), in: room, now: now)
+            try engine.send(counter: 5, content: MessageContent(text: "five"), in: room, now: now)
         }
         stage.end()
         stage.run(for: .seconds(13))
@@ -297,8 +297,8 @@ import Testing
         let id = try #require(room)
         #expect(throws: ClientError.messageTooLarge) {
             try stage.act { engine, now in
-                try engine.send(
-                    counter: 1, kind: .file, content: [UInt8](repeating: 0, count: 20_000), in: id, now: now)
+                let content = MessageContent(text: String(repeating: "x", count: 20_000))
+                try engine.send(counter: 1, content: content, in: id, now: now)
             }
         }
     }

@@ -12,7 +12,7 @@ import Testing
         let line = stage.connection
         try stage.act {
             try $0.send(
-                counter: 1, kind: .text, content: Message.textContent("hello"), timeToLive: nil, in: room, now: $1)
+                counter: 1, content: MessageContent(text: "hello"), timeToLive: nil, in: room, now: $1)
         }
         return (stage, room, line)
     }

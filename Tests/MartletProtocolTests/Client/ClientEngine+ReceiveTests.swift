@@ -159,7 +159,7 @@ import Testing
         let count = stage.events(in: room).count
         stage.say(Suspend(), on: .first)
         try stage.act { engine, now in
-            try engine.send(counter: 1, kind: .text, content: Message.textContent("later"), in: room, now: now)
+            try engine.send(counter: 1, content: MessageContent(text: "later"), in: room, now: now)
             _ = try engine.request(.locate, to: .bob, in: room, deadline: .seconds(60), now: now)
             engine.setTyping(true, in: room, now: now)
         }

@@ -12,7 +12,7 @@ import Testing
         for counter in counters {
             let text = byteCount.map { String(repeating: "x", count: $0) } ?? "line \(counter)"
             try stage.engine.send(
-                counter: counter, kind: .text, content: Message.textContent(text), timeToLive: timeToLive, in: room,
+                counter: counter, content: MessageContent(text: text), timeToLive: timeToLive, in: room,
                 now: stage.now)
         }
         stage.act { _, _ in }

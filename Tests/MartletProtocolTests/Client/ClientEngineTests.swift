@@ -70,7 +70,7 @@ import Testing
         let room = stage.goOnline(.lobby)
         stage.takesBytes = false
         try stage.act { engine, now in
-            try engine.send(counter: 1, kind: .text, content: Message.textContent("last"), in: room, now: now)
+            try engine.send(counter: 1, content: MessageContent(text: "last"), in: room, now: now)
         }
         stage.takesBytes = true
         stage.act { $0.stop(now: $1) }

@@ -11,7 +11,7 @@ import Testing
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         try stage.act { engine, now in
-            try engine.send(counter: 1, kind: .text, content: Message.textContent("mine"), in: room, now: now)
+            try engine.send(counter: 1, content: MessageContent(text: "mine"), in: room, now: now)
         }
         let connection = stage.connection
         let events = stage.events(in: room).count
@@ -196,9 +196,9 @@ import Testing
         stage.answersPings = true
         // No more credit than the windows that were agreed on.
         let room = stage.goOnline(.lobby, creditLimit: 0)
-        let content = Message.textContent(String(repeating: "x", count: 10_000))
+        let content = MessageContent(text: String(repeating: "x", count: 10_000))
         for counter in UInt64(1)...100 {
-            try stage.engine.send(counter: counter, kind: .text, content: content, in: room, now: stage.now)
+            try stage.engine.send(counter: counter, content: content, in: room, now: stage.now)
         }
         stage.act { _, _ in }
         #expect(stage.log.byteCount <= 256 * 1024 + 4096)

@@ -24,8 +24,8 @@ import Testing
         let hers = try world.open(.lobby, for: alice)
         let his = try world.open(.lobby, for: bob)
         world.run(for: .seconds(2))
-        var content = TLVWriter(reserving: Self.pieceByteCount + 6)
-        content.append(.text, bytes: [UInt8](repeating: 0x61, count: Self.pieceByteCount))
+        let piece = Message.textContent(String(repeating: "a", count: Self.pieceByteCount))
+        let content = try MessageContent(kind: .file, bytes: piece)
         let pieceCount = Self.fileByteCount / Self.pieceByteCount
         var sentCount = 0
         var accepted: Int { alice.accepted[files]?.count ?? 0 }
@@ -39,8 +39,8 @@ import Testing
                 sentCount += 1
                 // Counters of their own, above those of all the lines.
                 let counter = UInt64(1_000_000 + sentCount)
-                try world.act(alice) { [bytes = content.bytes] engine, now in
-                    try engine.send(counter: counter, kind: .file, content: bytes, in: files, now: now)
+                try world.act(alice) { engine, now in
+                    try engine.send(counter: counter, content: content, in: files, now: now)
                 }
             }
             let sent = world.now

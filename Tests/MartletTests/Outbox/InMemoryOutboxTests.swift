@@ -6,7 +6,7 @@ import Testing
 struct InMemoryOutboxTests {
     private func entry(_ counter: UInt64, _ room: String, of outbox: InMemoryOutbox) -> OutboxEntry {
         let id = MessageID(device: outbox.open().device, counter: counter)
-        return OutboxEntry(id: id, room: room, kind: .text, content: [])
+        return OutboxEntry(id: id, room: room, content: MessageContent(text: "hi"))
     }
 
     @Test func `it knows what it was given and not told to forget`() {

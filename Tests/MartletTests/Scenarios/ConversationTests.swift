@@ -65,10 +65,10 @@ struct ConversationTests {
                 his.setTyping(true)
                 let typed = await next(events) { if case .typing = $0 { true } else { false } }
                 #expect(typed == .typing(name, true))
-                let content = OutgoingMessage.waving.content
-                try his.sendTransient(kind: OutgoingMessage.waving.kind, content: content)
+                let content = OutgoingMessage.waving.content.bytes
+                try his.sendTransient(kind: OutgoingMessage.waving.content.kind, content: content)
                 let waved = await next(events) { if case .transient = $0 { true } else { false } }
-                #expect(waved == .transient(name, OutgoingMessage.waving.kind, content))
+                #expect(waved == .transient(name, OutgoingMessage.waving.content.kind, content))
                 await his.close()
                 let left = await next(events) { if case .presence = $0 { true } else { false } }
                 #expect(left == .presence(name, .left))

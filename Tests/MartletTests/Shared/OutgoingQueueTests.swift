@@ -29,10 +29,10 @@ struct OutgoingQueueTests {
         let arrived = queue.takeArriving().map(\.counter)
         #expect(arrived == counters)
         #expect(!queue.hasRoom(for: hello))
-        queue.release(byteCount: hello.content.count)
+        queue.release(byteCount: hello.content.byteCount)
         #expect(queue.hasRoom(for: hello))
         #expect(queue.pendingCount == 1)
-        #expect(queue.pendingByteCount == hello.content.count)
+        #expect(queue.pendingByteCount == hello.content.byteCount)
     }
 
     @Test func `nobody passes those who wait, though it would fit`() throws {
@@ -44,7 +44,7 @@ struct OutgoingQueueTests {
         #expect(!queue.hasRoom(for: small))
         let tooEarly = queue.popAdmissible()
         #expect(tooEarly?.message == nil)
-        queue.release(byteCount: large.content.count)
+        queue.release(byteCount: large.content.byteCount)
         let admitted = queue.popAdmissible()
         #expect(admitted?.message == large)
     }

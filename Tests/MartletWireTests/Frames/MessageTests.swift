@@ -27,6 +27,21 @@ struct MessageTests {
                 == expected)
     }
 
+    @Test("are written alike into a writer that serves again and into bytes of their own")
+    func reused() {
+        var writer = TLVWriter()
+        for byteCount in [1, 15, 16, 300, 20_000] {
+            for relay in [nil, stamp] {
+                let content = MessageContent(text: String(repeating: "x", count: byteCount))
+                let message = Message(counter: 3, content: content, timeToLive: .seconds(byteCount), relay: relay)
+                writer.removeAll()
+                message.encode(into: &writer)
+                let bytes = writer.bytes
+                #expect(bytes == message.encode())
+            }
+        }
+    }
+
     // W-61
     @Test("from the relay are its stamp and the client's own bytes")
     func goldenRelay() throws {

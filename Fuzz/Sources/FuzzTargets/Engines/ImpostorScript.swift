@@ -145,14 +145,13 @@ enum ImpostorScript {
     private static func say(_ host: ClientHost, _ program: inout ByteProgram) {
         guard !host.rooms.isEmpty else { return }
         let room = program.pick(host.rooms)
-        let content = Message.textContent(String(repeating: "z", count: 1 + program.below(3000)))
+        let content = MessageContent(text: String(repeating: "z", count: 1 + program.below(3000)))
         let timeToLive: Duration? = program.bool() ? program.duration() : nil
         for _ in 0...program.below(8) {
             host.nextCounter += 1
             host.act { engine, now in
                 try? engine.send(
-                    counter: host.nextCounter, kind: .text, content: content, timeToLive: timeToLive, in: room, now: now
-                )
+                    counter: host.nextCounter, content: content, timeToLive: timeToLive, in: room, now: now)
             }
         }
     }

@@ -53,8 +53,9 @@ enum DifferentialTarget {
 
     /// What a relay puts in front of a client's message leaves the rest as it was.
     private static func checkStamping(_ message: Message) {
-        let client = Message.encodeClient(
-            counter: message.counter, kind: message.kind, content: message.content, timeToLive: message.timeToLive)
+        let client = Message(
+            counter: message.counter, content: message.content, timeToLive: message.timeToLive
+        ).encode()
         let stamp =
             message.relay
             ?? RelayStamp(offset: 7, acceptedAt: 8, sender: AccountName("a")!, device: DeviceID(rawValue: 9))
@@ -62,8 +63,7 @@ enum DifferentialTarget {
             offset: stamp.offset, acceptedAt: stamp.acceptedAt, sender: stamp.sender, device: stamp.device,
             clientBody: client.rawBytes)
         let whole = Message(
-            counter: message.counter, kind: message.kind, content: message.content, timeToLive: message.timeToLive,
-            relay: stamp)
+            counter: message.counter, content: message.content, timeToLive: message.timeToLive, relay: stamp)
         hold((try? Message(parsing: stamped.rawBytes)) == whole, "a stamped message is another")
         hold(stamped.count - client.count <= RelayStamp.maxByteCount, "a stamp is longer than any")
     }
