@@ -72,19 +72,22 @@ enum CompactFrameShape: Equatable {
 
     /// A message of the usual shape; nil when it is another.
     static func message(_ body: RawSpan, _ context: PacketContext) -> CompactFrameShape? {
-        guard let usual = UsualMessage(body), usual.timeToLive == nil else { return nil }
-        guard !usual.sender.isEmpty else {
-            let skipped = usual.counter &- context.counter &- 1
-            if skipped == 0, body.extracting(usual.textStart..<body.byteCount).isShorterInUTF16 {
-                return .text16(usual.textStart)
-            }
-            return .text(usual.textStart, skipped: skipped)
+        guard let places = MessagePlaces(usual: body), places.timeToLive == 0 else { return nil }
+        let counter = body.loadUInt64(at: Int(places.counter))
+        let text = Int(places.text)
+        guard places.sender != 0 else {
+            let skipped = counter &- context.counter &- 1
+            if skipped == 0, body.extracting(text..<body.byteCount).isShorterInUTF16 { return .text16(text) }
+            return .text(text, skipped: skipped)
         }
-        let (author, isKnown) = context.author(usual.device, body.extracting(usual.sender))
+        let sender = Int(places.sender)..<Int(places.counter) - TLVLimits.headByteCount
+        let device = body.loadUInt64(at: Int(places.device))
+        let (author, isKnown) = context.author(device, body.extracting(sender))
         return .delivery(
             Delivery(
-                offset: usual.offset, acceptedAt: usual.acceptedAt, device: usual.device, sender: usual.sender,
-                counter: usual.counter, text: usual.textStart, author: author, isKnown: isKnown))
+                offset: body.loadUInt64(at: Int(places.offset)),
+                acceptedAt: body.loadUInt64(at: Int(places.acceptedAt)), device: device, sender: sender,
+                counter: counter, text: text, author: author, isKnown: isKnown))
     }
 
     /// One run; nil when it is something else.

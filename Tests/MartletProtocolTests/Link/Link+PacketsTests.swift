@@ -80,8 +80,7 @@ import Testing
             let before = talk.client.engine.counters.bytesSent
             try talk.world.act(talk.client) { engine, now in
                 try engine.send(
-                    counter: counter, kind: .text, content: Message.textContent(line), isCompressible: false,
-                    in: talk.room, now: now)
+                    counter: counter, content: MessageContent(text: line), isCompressible: false, in: talk.room, now: now)
             }
             talk.world.run(for: .seconds(1))
             #expect(talk.client.engine.counters.bytesSent - before > UInt64(line.utf8.count))

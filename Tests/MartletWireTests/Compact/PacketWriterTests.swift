@@ -16,13 +16,13 @@ import Testing
     }
 
     static func text(_ text: String, _ counter: UInt64) -> Message {
-        Message(counter: counter, kind: .text, content: Message.textContent(text))
+        Message(counter: counter, content: MessageContent(text: text))
     }
 
     static func delivery(_ text: String, _ offset: UInt64, at time: UInt64, from sender: AccountName = ada) -> Message {
         let stamp = RelayStamp(
             offset: offset, acceptedAt: time, sender: sender, device: DeviceID(rawValue: 0x0102_0304_0506_0708))
-        return Message(counter: offset, kind: .text, content: Message.textContent(text), relay: stamp)
+        return Message(counter: offset, content: MessageContent(text: text), relay: stamp)
     }
 
     static func ack(_ cumulative: UInt64, credit: UInt64 = 0, link: UInt64 = 0, echo: Echo? = nil) -> [UInt8] {
