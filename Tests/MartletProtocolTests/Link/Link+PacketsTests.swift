@@ -80,7 +80,8 @@ import Testing
             let before = talk.client.engine.counters.bytesSent
             try talk.world.act(talk.client) { engine, now in
                 try engine.send(
-                    counter: counter, content: MessageContent(text: line), isCompressible: false, in: talk.room, now: now)
+                    counter: counter, content: MessageContent(text: line), isCompressible: false, in: talk.room,
+                    now: now)
             }
             talk.world.run(for: .seconds(1))
             #expect(talk.client.engine.counters.bytesSent - before > UInt64(line.utf8.count))
