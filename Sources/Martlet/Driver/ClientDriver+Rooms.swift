@@ -250,7 +250,8 @@ extension ClientDriver {
         for id in withArrivals {
             guard rooms[id] != nil else { continue }
             rooms[id]!.core.received(rooms[id]!.arrivals)
-            rooms[id]!.arrivals.removeAll(keepingCapacity: true)
+            let keepsStorage = rooms[id]!.arrivals.capacity <= Inbox.maxKeptItemCount
+            rooms[id]!.arrivals.removeAll(keepingCapacity: keepsStorage)
         }
         withArrivals.removeAll(keepingCapacity: true)
     }

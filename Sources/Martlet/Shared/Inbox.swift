@@ -7,6 +7,8 @@ import MartletWire
 struct Inbox: Sendable {
     /// Gaps that wait, at the most.
     static let maxWaitingGaps = 256
+    /// Items for which storage is kept; after a burst of more it is given back.
+    static let maxKeptItemCount = 256
 
     enum Item: Sendable {
         case message(RoomMessage, creditByteCount: Int)
@@ -50,8 +52,9 @@ struct Inbox: Sendable {
         }
     }
 
-    /// All there is, in exchange for an empty array whose storage is used again.
+    /// All there is, in exchange for an empty array whose storage is used again, unless it is large.
     mutating func take(leaving spare: inout [Item]) {
+        if spare.capacity > Self.maxKeptItemCount { spare = [] }
         swap(&items, &spare)
         gapCount = 0
     }

@@ -26,6 +26,23 @@ struct InboxTests {
         #expect(inbox.items.isEmpty)
     }
 
+    @Test func `storage is used again, but for that of a burst`() throws {
+        var inbox = Inbox()
+        inbox.append([try message(1)])
+        var taken: [Inbox.Item] = []
+        inbox.take(leaving: &taken)
+        let few = taken.capacity
+        taken.removeAll(keepingCapacity: true)
+        inbox.take(leaving: &taken)
+        #expect(inbox.items.capacity == few)
+        inbox.append(try (1...UInt64(4 * Inbox.maxKeptItemCount)).map(message))
+        inbox.take(leaving: &taken)
+        taken.removeAll(keepingCapacity: true)
+        #expect(taken.capacity > Inbox.maxKeptItemCount)
+        inbox.take(leaving: &taken)
+        #expect(inbox.items.capacity == 0)
+    }
+
     @Test func `what was not handed out comes back to the front`() throws {
         var inbox = Inbox()
         inbox.append([try message(1), try message(2)])
