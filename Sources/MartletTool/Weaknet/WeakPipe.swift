@@ -7,6 +7,8 @@ internal import MartletWire
 struct WeakPipe: Sendable {
     /// What is on its way together: the payload of a packet, in bytes.
     static let segmentByteCount = 1448
+    /// Bytes of storage that an empty pipe keeps; after a burst they are given back.
+    static let maxKeptByteCount = 4 << 10
 
     private struct Segment: Sendable {
         var due: Duration
@@ -35,6 +37,8 @@ struct WeakPipe: Sendable {
 
     /// How many bytes are on their way.
     var heldByteCount: Int { bytes.count - firstByte }
+    /// How many bytes of memory it has for them.
+    var storageByteCount: Int { bytes.capacity + segments.capacity * MemoryLayout<Segment>.stride }
 
     /// Sends bytes at `now`.
     mutating func push(_ input: [UInt8], now: Duration) {
@@ -104,13 +108,17 @@ struct WeakPipe: Sendable {
         return lastDue
     }
 
-    /// Forgets what was taken, once it is the greater part.
+    /// Forgets what was taken, once it is everything or the greater part.
     private mutating func compact() {
+        if firstByte == bytes.count {
+            let keepsStorage = storageByteCount <= Self.maxKeptByteCount
+            bytes.removeAll(keepingCapacity: keepsStorage)
+            segments.removeAll(keepingCapacity: keepsStorage)
+            (firstByte, firstSegment) = (0, 0)
+            return
+        }
         if firstByte > 4096, firstByte * 2 > bytes.count {
             bytes.removeFirst(firstByte)
-            firstByte = 0
-        } else if firstByte == bytes.count {
-            bytes.removeAll(keepingCapacity: bytes.count <= 1 << 18)
             firstByte = 0
         }
         if firstSegment > 64, firstSegment * 2 > segments.count {
