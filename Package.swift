@@ -43,7 +43,9 @@ let package = Package(
             swiftSettings: settings),
         .executableTarget(
             name: "MartletTool",
-            dependencies: ["Martlet", "MartletRelay", "MartletTestKit", "MartletTransport", "MartletWire"],
+            dependencies: [
+                "Martlet", "MartletRelay", "MartletTestKit", "MartletTransport", "MartletWire", "CMartletSystem",
+            ],
             swiftSettings: settings),
         .executableTarget(name: "MartletDifferential", dependencies: ["MartletWire"], swiftSettings: settings),
         .testTarget(

@@ -9,6 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 int32_t martlet_classify_error(int32_t number) {
     switch (number) {
     case EAGAIN: return martlet_error_would_block;
@@ -104,6 +108,16 @@ int32_t martlet_thread_start(const char *name, void (*body)(void *), void *conte
     if (result != 0) free(start);
     return -result;
 }
+
+#ifdef __GLIBC__
+void martlet_heap_share(void) { mallopt(M_ARENA_MAX, 1); }
+
+void martlet_heap_trim(void) { malloc_trim(0); }
+#else
+void martlet_heap_share(void) {}
+
+void martlet_heap_trim(void) {}
+#endif
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)

@@ -119,6 +119,13 @@ int32_t martlet_thread_start(const char *name, void (*body)(void *), void *conte
 void martlet_sanitizer_acquire(const void *address);
 void martlet_sanitizer_release(const void *address);
 
+// MARK: memory
+
+/// Lets threads that allocate for the first time share a heap, where the C library would give each its own (glibc).
+void martlet_heap_share(void);
+/// Gives what was freed back to the system, where the C library keeps it to allocate from (glibc).
+void martlet_heap_trim(void);
+
 // MARK: Linux
 
 #ifdef __linux__

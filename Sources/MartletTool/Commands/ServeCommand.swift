@@ -65,6 +65,7 @@ enum ServeCommand {
             if arguments[listen]?.port == 0 { try Output.print("\(address.port)") }
             if !isQuiet { Output.report("serve: listening on \(address)") }
         }
+        MeasuredHeap.keepTrimmedIfAsked()
         await end(relay, arguments)
         let statistics = await statistics(of: relay)
         if isJSON, !isQuiet { log.add(statistics.text) }

@@ -23,6 +23,10 @@ enum SoakCommand {
             \(Quantity.fixed(SoakRun.maxSlope, digits: 0)) MiB an hour at the most, by least squares, and descriptors \
             and threads may not.
             """,
+            """
+            With the GNU C library the threads of either process share a heap instead of having one each, and what \
+            they have freed is given back every two seconds, so that what counts is what is held.
+            """,
         ],
         exitCodes: [
             ExitMeaning(.success, "it is as it should be"), ExitMeaning(.failure, "it is not"),
@@ -67,6 +71,7 @@ enum SoakCommand {
             "  \(Quantity.grouped(report.saidCount)) messages, shown \(Quantity.grouped(report.shownCount)) times; "
                 + "\(report.lostCount) lost, \(report.doubledCount) twice",
             "  \(lives) reconnects",
+            "  memory: resident; threads share a heap (M_ARENA_MAX), what is freed is given back (malloc_trim)",
         ] + rows
     }
 

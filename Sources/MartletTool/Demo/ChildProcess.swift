@@ -15,7 +15,11 @@ final class ChildProcess: Sendable {
     let messages: AsyncStream<String>
 
     /// Starts the program with these words.
-    init(_ words: [String], input: FileHandle?, output: FileHandle?) throws {
+    ///
+    /// - Parameter environment: what it finds in its environment besides what this process has.
+    init(
+        _ words: [String], environment: [String: String] = [:], input: FileHandle?, output: FileHandle?
+    ) throws {
         let (exits, exit) = AsyncStream.makeStream(of: Int32.self)
         let (messages, message) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingNewest(1024))
         self.exits = exits
@@ -23,6 +27,9 @@ final class ChildProcess: Sendable {
         let errors = Pipe()
         process.executableURL = Self.program
         process.arguments = words
+        if !environment.isEmpty {
+            process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        }
         process.standardInput = input ?? FileHandle.nullDevice
         process.standardOutput = output ?? FileHandle.nullDevice
         process.standardError = errors

@@ -14,12 +14,16 @@ struct RelayProcess: Sendable {
     /// - Parameters:
     ///   - port: 0 for any that is free.
     ///   - words: further options of `martlet serve`.
+    ///   - environment: what it finds in its environment besides what this process has.
     ///   - onLine: sees each line of its log, on a thread of its own.
-    init(port: UInt16, _ words: [String] = [], onLine: @escaping @Sendable (LogLine) -> Void = { _ in }) async throws {
+    init(
+        port: UInt16, _ words: [String] = [], environment: [String: String] = [:],
+        onLine: @escaping @Sendable (LogLine) -> Void = { _ in }
+    ) async throws {
         let output = Pipe()
         process = try ChildProcess(
-            ["serve", "--listen", "127.0.0.1:\(port)", "--allow-all", "--json"] + words, input: nil,
-            output: output.fileHandleForWriting)
+            ["serve", "--listen", "127.0.0.1:\(port)", "--allow-all", "--json"] + words,
+            environment: environment, input: nil, output: output.fileHandleForWriting)
         try? output.fileHandleForWriting.close()
         let (ports, announcement) = AsyncStream.makeStream(of: UInt16.self)
         let reader = output.fileHandleForReading

@@ -5,7 +5,8 @@ import MartletTransport
 /// doubled, and whether anything grows.
 ///
 /// The relay is another process; the clients and the weak links between are in this one. What is bounded fills up
-/// during the warm-up, so that what grows after it has no bound.
+/// during the warm-up, so that what grows after it has no bound. Of the allocator's habits only what is in use is
+/// counted; see ``MeasuredHeap``.
 struct SoakRun: Sendable {
     /// Mebibytes an hour that a process may gain after the warm-up.
     static let maxSlope = 1.0
@@ -16,7 +17,6 @@ struct SoakRun: Sendable {
     private static let roomSize = 20
     /// Each weak link cuts all of its connections again and again, each at a pace of its own, in seconds.
     private static let cutEvery = [17, 23, 29, 37]
-    private static let sampleEvery = Duration.seconds(2)
     /// How long it may take until everything has come, when nobody says anything any more.
     private static let patience = Duration.seconds(120)
 
@@ -54,7 +54,9 @@ struct SoakRun: Sendable {
     var warmUp: Duration { min(duration / 3, .seconds(600)) }
 
     func run() async throws -> Report {
-        let relay = try await RelayProcess(port: 0, ["--history", "\(Self.historyCount)", "--quiet"])
+        MeasuredHeap.share()
+        let relay = try await RelayProcess(
+            port: 0, ["--history", "\(Self.historyCount)", "--quiet"], environment: MeasuredHeap.environment)
         let report = try await relay.guarding { try await converse(with: relay) }
         await relay.kill()
         return report
@@ -131,10 +133,11 @@ struct SoakRun: Sendable {
     ) async -> Report {
         var report = Report()
         var told = 0
-        while (try? await Task.sleep(for: Self.sampleEvery)) != nil {
+        while (try? await Task.sleep(for: MeasuredHeap.interval)) != nil {
             report.elapsed = .now - began
             let counts = report.elapsed > warmUp
             report.relay.add(ProcessFigures(of: relay.identifier), at: report.elapsed, counts: counts)
+            MeasuredHeap.trim()
             report.clients.add(ProcessFigures(of: getpid()), at: report.elapsed, counts: counts)
             let minute = Int(report.elapsed / .seconds(60))
             guard minute > told else { continue }

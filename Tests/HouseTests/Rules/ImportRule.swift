@@ -17,7 +17,7 @@ enum ImportRule {
         "MartletDifferential": ["MartletWire", "Foundation"],
         "MartletTool": cLibraries.union([
             "Martlet", "MartletRelay", "MartletTestKit", "MartletWire", "MartletProtocol", "MartletTransport",
-            "Foundation", "Dispatch", "Synchronization",
+            "CMartletSystem", "Foundation", "Dispatch", "Synchronization",
         ]),
     ]
 
