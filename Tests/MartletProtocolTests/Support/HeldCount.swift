@@ -1,0 +1,34 @@
+import MartletTestKit
+
+@testable import MartletProtocol
+
+/// How many elements all collections hold that are in a value, in its properties and in their elements.
+func heldCount(in value: Any) -> Int {
+    if let elements = value as? any Collection {
+        return elements.reduce(elements.count) { count, element in count + heldCount(in: element) }
+    }
+    return Mirror(reflecting: value).children.reduce(0) { $0 + heldCount(in: $1.value) }
+}
+
+extension VirtualClient {
+    /// The same for the engine.
+    var heldCount: Int {
+        let parts: [Any] = [
+            engine.machine, engine.policy, engine.heartbeat, engine.natProbe, engine.link, engine.ticket as Any,
+            engine.handshake, engine.spare, engine.rooms, engine.roomOfName, engine.roomOfSession, engine.requests,
+            engine.timers, engine.outputs, engine.roundTrips,
+        ]
+        return MartletProtocolTests.heldCount(in: parts)
+    }
+}
+
+extension VirtualRelay {
+    /// The same for the engine, but for the messages of the rooms.
+    var heldCount: Int {
+        let parts: [Any] = [
+            engine.linkOfDevice, engine.linkOfID, engine.suspended, engine.rooms, engine.timers, engine.touched,
+            engine.outputs,
+        ]
+        return engine.connections.count + engine.links.count + MartletProtocolTests.heldCount(in: parts)
+    }
+}
