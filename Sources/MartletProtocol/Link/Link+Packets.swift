@@ -8,11 +8,11 @@ extension Link {
     /// Bytes of frames that are made into packets in one go: more than the largest frame that a link sends.
     private static let batchByteCount = 64 * 1024
 
-    /// Whether packets may be sent: the peer has answered the hello, and nothing is lost or overtaken on the way.
-    var usesPackets: Bool { features.contains(.compact) && carrier == .reliable && earlyBudget == nil }
-
-    /// Whether the peer may send packets.
+    /// Whether the peer may send packets: nothing is lost or overtaken on the way.
     var readsPackets: Bool { features.contains(.compact) && carrier == .reliable }
+
+    /// Whether packets may be sent: the peer has answered the hello, too.
+    var usesPackets: Bool { readsPackets && earlyBudget == nil }
 
     mutating func writePackets(into out: inout OutputRawSpan, now: Instant) {
         let isDeflating = deflatesPackets && features.contains(.sharedDeflate)

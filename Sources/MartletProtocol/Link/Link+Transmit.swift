@@ -222,7 +222,7 @@ extension Link {
         let fragment = body.fragment(index)
         let byteCount = FrameHeader.byteCount + fragment.range.count
         guard out.freeCapacity >= byteCount else { return nil }
-        if body.isSecret { secrets.append(out.byteCount) }
+        if body.isSecret, usesPackets { secrets.append(out.byteCount) }
         var header = header
         header.compression = fragment.compression
         header.bodyByteCount = UInt32(fragment.range.count)

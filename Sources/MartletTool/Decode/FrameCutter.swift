@@ -60,7 +60,10 @@ final class FrameCutter {
         var cut: Cut?
         do throws(WireError) {
             let byteCount = try framer.consume(rest.rawBytes) { header, body in
-                cut = Cut(header: header, body: [UInt8](copying: body), offset: unitOffset)
+                // A frame that was in a packet has no checksum of its own.
+                var sealed = header
+                sealed.seal(bodyChecksum: CRC32.checksum(body))
+                cut = Cut(header: sealed, body: [UInt8](copying: body), offset: unitOffset)
                 return .stop
             }
             consumedByteCount += byteCount

@@ -1,5 +1,6 @@
 /// Connects to the first of several endpoints that answers: resolves their names and runs a `ConnectionRace`.
 /// One connector runs one race.
+// All state is touched on its loop only.
 public final class TCPConnector: @unchecked Sendable {
     /// What can be set on a race.
     public struct Options: Sendable {

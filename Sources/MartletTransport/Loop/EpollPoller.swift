@@ -5,6 +5,7 @@
     ///
     /// An eventfd wakes it and a timerfd on the boot clock ends its sleep, so a deadline that passed while the machine
     /// slept is noticed on waking. Both are edge-triggered and never read.
+    // All state is touched on the poller's thread only; waking writes to a descriptor.
     @safe
     final class EpollPoller: Poller, @unchecked Sendable {
         private static let wakeToken = UInt64.max

@@ -10,6 +10,7 @@ import CMartletSystem
 /// | finishing | flushing, input discarded | all sent: the end is sent |
 /// | draining | end sent, input discarded | the peer's end, an error, `closeTimeout` |
 /// | closed | descriptor let go; `didClose` at the turn's end | |
+// All state is touched on its loop only.
 public final class TCPConnection: Transport, @unchecked Sendable {
     enum Phase {
         case idle
