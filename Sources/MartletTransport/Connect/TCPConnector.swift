@@ -1,7 +1,6 @@
 /// Connects to the first of several endpoints that answers: resolves their names and runs a `ConnectionRace`.
 /// One connector runs one race.
-// All state is touched on its loop only.
-public final class TCPConnector: @unchecked Sendable {
+public final class TCPConnector: @unchecked Sendable {  // all state is touched on its loop only
     /// What can be set on a race.
     public struct Options: Sendable {
         /// How long one attempt is given before the next starts beside it (RFC 8305 §5, Connection Attempt Delay;

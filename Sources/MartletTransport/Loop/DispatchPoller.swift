@@ -2,8 +2,7 @@ import CMartletSystem
 import Dispatch
 
 /// Dispatch sources on one serial queue; every call of a handler is a turn of the loop.
-// All state is touched on the queue only.
-final class DispatchPoller: Poller, @unchecked Sendable {
+final class DispatchPoller: Poller, @unchecked Sendable {  // all state is touched on the queue only
     private let queue: DispatchQueue
     private weak var loop: EventLoop?
     private var slots = PollSlots<DispatchRegistration>()
@@ -110,8 +109,7 @@ final class DispatchPoller: Poller, @unchecked Sendable {
 /// reading one is made first (swift-corelibs-libdispatch issue 833 is of that kind); and a source is called once at
 /// most after a hangup, and not at all when a call was due anyway (pull request 477). So after every call the
 /// descriptor is asked whether it hung up, and then the source is told again until it has removed itself.
-// All state is touched on the poller's queue only.
-private final class DispatchRegistration: @unchecked Sendable {
+private final class DispatchRegistration: @unchecked Sendable {  // all state is touched on the poller's queue only
     private(set) var source: (any PollSource)?
     private let descriptor: SharedDescriptor
     private let poller: DispatchPoller

@@ -8,8 +8,7 @@ import CMartletSystem
 ///
 /// On epoll the loop owns a thread, which runs until `shutdown()`; on Dispatch a serial queue. Everything that belongs
 /// to a loop may be used on it only, and checks that.
-// Other threads reach the jobs and the poller's wake-up only, which are locked; all else is the loop's own.
-public final class EventLoop: SerialExecutor, @unchecked Sendable {
+public final class EventLoop: SerialExecutor, @unchecked Sendable {  // all but the jobs is touched on it only
     /// What waits for the sockets.
     public enum Backend: Sendable, CaseIterable {
         #if os(Linux)

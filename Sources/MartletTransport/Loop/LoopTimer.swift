@@ -1,8 +1,7 @@
 /// One deadline on a loop, which calls its handler once, in the first turn at or after it.
 ///
 /// While a deadline is set the loop keeps the timer, with all that its handler captures, alive.
-// All state is touched on its loop only.
-public final class LoopTimer: @unchecked Sendable {
+public final class LoopTimer: @unchecked Sendable {  // all state is touched on its loop only
     private let loop: EventLoop
     private let handler: () -> Void
     var heapIndex: Int?

@@ -2,8 +2,7 @@
 /// Network.framework. Everything on its loop.
 ///
 /// Changes are gathered: one call a turn at most, and none when what changed does not show in the snapshot.
-// All state is touched on its loop only.
-public final class PathMonitor: @unchecked Sendable {
+public final class PathMonitor: @unchecked Sendable {  // all state is touched on its loop only
     private let loop: EventLoop
     private let onChange: (PathSnapshot) -> Void
     private var source: (any PathSource)?

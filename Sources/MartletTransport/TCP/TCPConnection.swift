@@ -10,8 +10,7 @@ import CMartletSystem
 /// | finishing | flushing, input discarded | all sent: the end is sent |
 /// | draining | end sent, input discarded | the peer's end, an error, `closeTimeout` |
 /// | closed | descriptor let go; `didClose` at the turn's end | |
-// All state is touched on its loop only.
-public final class TCPConnection: Transport, @unchecked Sendable {
+public final class TCPConnection: Transport, @unchecked Sendable {  // all state is touched on its loop only
     enum Phase {
         case idle
         case open

@@ -5,8 +5,7 @@ import CMartletSystem
 /// Out of descriptors or memory it pauses and tries again every `retryInterval`: who waits in the backlog waits a
 /// little longer, nobody else notices, and the processor is not kept busy (Specs/hostile.md row 28). The same goes for
 /// who comes faster than `Options.maxAcceptsPerSecond`.
-// All state is touched on its loop only.
-public final class TCPListener: @unchecked Sendable {
+public final class TCPListener: @unchecked Sendable {  // all state is touched on its loop only
     /// What can be set on a listener.
     public struct Options: Sendable {
         /// How many connections may wait to be accepted; the system has a limit of its own.
