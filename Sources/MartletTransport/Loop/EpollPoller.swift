@@ -6,7 +6,7 @@
     /// An eventfd wakes it and a timerfd on the boot clock ends its sleep, so a deadline that passed while the machine
     /// slept is noticed on waking. Both are edge-triggered and never read.
     @safe
-    final class EpollPoller: Poller, @unchecked Sendable {  // all state is touched on the poller's thread only; waking writes to a descriptor
+    final class EpollPoller: Poller, @unchecked Sendable {  // touched on its thread only
         private static let wakeToken = UInt64.max
         private static let timerToken = UInt64.max - 1
 
