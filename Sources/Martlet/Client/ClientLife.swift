@@ -82,9 +82,8 @@ final class ClientLife: Sendable {
 
     private func begin(_ opened: OutboxState) {
         let driver = ClientDriver(self, opened)
-        // In this order: no command comes to the loop before the start.
-        loop.execute { driver.start() }
         mailbox.open(for: driver)
+        loop.execute { driver.start() }
         finishStarting(.running, .success(()))
     }
 

@@ -86,6 +86,7 @@ final class ClientDriver: @unchecked Sendable {  // all state is touched on its 
 
     // MARK: The beginning
 
+    /// On the loop, once the mailbox is open.
     func start() {
         loop.preconditionOnLoop()
         timer = LoopTimer(on: loop) { [weak self] in self?.timerFired() }
@@ -95,7 +96,7 @@ final class ClientDriver: @unchecked Sendable {  // all state is touched on its 
         }
         openBacklog()
         engine.start(now: now)
-        settle()
+        drainMailbox()
     }
 
     private func pathChanged(_ status: PathStatus) {

@@ -82,9 +82,13 @@ final class Mailbox: Sendable {
         return answer
     }
 
-    /// From now on commands are taken.
+    /// From now on commands are taken; they wait until the driver's start takes them. Comes before the start, which
+    /// may have a credential posted at once.
     func open(for driver: ClientDriver) {
-        state.withLock { $0.owner = .driver(driver) }
+        state.withLock { state in
+            state.owner = .driver(driver)
+            state.isPosted = true
+        }
     }
 
     /// No command is taken any more; the answer is what was left.

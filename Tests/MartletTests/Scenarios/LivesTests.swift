@@ -39,8 +39,8 @@ struct LivesTests {
                     to: proxy.endpoint, as: .token(account: "alice", "token"), configuration: .hasty, on: loop)
                 // As its life begins it, but kept here.
                 let driver = ClientDriver(client.life, InMemoryOutbox().open())
-                loop.execute { driver.start() }
                 client.life.mailbox.open(for: driver)
+                loop.execute { driver.start() }
                 let room = try await client.open(room: "lobby")
                 for number in 1...20 {
                     await proxy.cut()
