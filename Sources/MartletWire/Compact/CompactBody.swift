@@ -30,11 +30,9 @@ enum CompactBody {
             appendIntegers(value, widths, to: &out)
         case .sessionAck where isSessionAck(value):
             out.append(code)
-            let rangeCount = (value.byteCount - 18) / 16
-            appendIntegers(value.extracting(first: 18), [2, 8, 8], to: &out)
-            out.append(varint: UInt64(rangeCount))
-            appendIntegers(
-                value.extracting(droppingFirst: 18), Array(repeating: 8, count: 2 * rangeCount), to: &out)
+            appendIntegers(value, [2, 8, 8], to: &out)
+            out.append(varint: UInt64(value.byteCount - 18) / 16)
+            for offset in stride(from: 18, to: value.byteCount, by: 8) { out.append(varint: integer(value, offset, 8)) }
         case .container:
             out.append(code)
             let start = out.count
@@ -85,7 +83,7 @@ enum CompactBody {
     ///
     /// Throws `malformedPacket`, `tlvTooDeep`, and `tooManyTLVs` when there are more than `budget`.
     static func expand(
-        _ compact: RawSpan, into out: inout [UInt8], budget: inout Int, depth: Int = 0
+        _ compact: RawSpan, into out: inout TLVWriter, budget: inout Int, depth: Int = 0
     ) throws(WireError) {
         var cursor = PacketCursor(compact)
         while !cursor.isAtEnd {
@@ -94,68 +92,52 @@ enum CompactBody {
             let code = try cursor.uint8()
             if code == escape {
                 let tag = Tag(rawValue: try cursor.uint16())
-                let value = try cursor.bytes(try cursor.varint())
-                appendHead(tag, value.byteCount, to: &out)
-                out.append(bytes: value)
+                out.append(tag, bytes: try cursor.bytes(try cursor.varint()))
                 continue
             }
             guard let tag = Tag(compactCode: code) else { throw cursor.fault }
-            try expandValue(of: tag, from: &cursor, into: &out, budget: &budget, depth: depth)
-        }
-    }
-
-    private static func expandValue(
-        of tag: Tag, from cursor: inout PacketCursor, into out: inout [UInt8], budget: inout Int, depth: Int
-    ) throws(WireError) {
-        switch tag.compactShape {
-        case .integer(let byteCount):
-            appendHead(tag, byteCount, to: &out)
-            try expandIntegers([byteCount], from: &cursor, into: &out)
-        case .integers(let widths):
-            appendHead(tag, widths.reduce(0, +), to: &out)
-            try expandIntegers(widths, from: &cursor, into: &out)
-        case .sessionAck:
-            appendHead(tag, 0, to: &out)
-            let start = out.count
-            try expandIntegers([2, 8, 8], from: &cursor, into: &out)
-            let rangeCount = try cursor.varint()
-            guard rangeCount <= SessionAck.maxRangeCount else { throw cursor.fault }
-            try expandIntegers(Array(repeating: 8, count: 2 * Int(rangeCount)), from: &cursor, into: &out)
-            setLength(ofValueAt: start, in: &out)
-        case .container:
-            guard depth < TLVLimits.maxDepth else { throw .tlvTooDeep(limit: TLVLimits.maxDepth) }
-            let value = try cursor.bytes(try cursor.varint())
-            appendHead(tag, 0, to: &out)
-            let start = out.count
-            try expand(value, into: &out, budget: &budget, depth: depth + 1)
-            setLength(ofValueAt: start, in: &out)
-        case .bytes:
-            let value = try cursor.bytes(try cursor.varint())
-            appendHead(tag, value.byteCount, to: &out)
-            out.append(bytes: value)
-        }
-    }
-
-    private static func expandIntegers(
-        _ widths: [Int], from cursor: inout PacketCursor, into out: inout [UInt8]
-    ) throws(WireError) {
-        for width in widths {
-            switch width {
-            case 1: out.append(try cursor.varint(as: UInt8.self))
-            case 2: out.append(bigEndian: try cursor.varint(as: UInt16.self))
-            case 4: out.append(bigEndian: try cursor.varint(as: UInt32.self))
-            default: out.append(bigEndian: try cursor.varint())
+            switch tag.compactShape {
+            case .integer(let byteCount):
+                out.appendHead(tag, followedBy: byteCount)
+                try expandInteger(byteCount, from: &cursor, into: &out)
+            case .integers(let widths):
+                out.appendHead(tag, followedBy: widths.reduce(0, +))
+                for width in widths { try expandInteger(width, from: &cursor, into: &out) }
+            case .sessionAck:
+                try expandSessionAck(from: &cursor, into: &out)
+            case .container:
+                guard depth < TLVLimits.maxDepth else { throw .tlvTooDeep(limit: TLVLimits.maxDepth) }
+                let value = try cursor.bytes(try cursor.varint())
+                try out.container(tag) { inner throws(WireError) in
+                    try expand(value, into: &inner, budget: &budget, depth: depth + 1)
+                }
+            case .bytes:
+                out.append(tag, bytes: try cursor.bytes(try cursor.varint()))
             }
         }
     }
 
-    static func appendHead(_ tag: Tag, _ byteCount: Int, to out: inout [UInt8]) {
-        out.append(bigEndian: tag.rawValue)
-        out.append(bigEndian: UInt32(byteCount))
+    private static func expandSessionAck(
+        from cursor: inout PacketCursor, into out: inout TLVWriter
+    ) throws(WireError) {
+        let session = try cursor.varint(as: UInt16.self)
+        let (cumulative, creditLimit, rangeCount) = (try cursor.varint(), try cursor.varint(), try cursor.varint())
+        guard rangeCount <= SessionAck.maxRangeCount else { throw cursor.fault }
+        out.appendHead(.sessionAck, followedBy: 18 + 16 * Int(rangeCount))
+        out.appendRaw(session)
+        out.appendRaw(cumulative)
+        out.appendRaw(creditLimit)
+        for _ in 0..<2 * rangeCount { out.appendRaw(try cursor.varint()) }
     }
 
-    static func setLength(ofValueAt start: Int, in out: inout [UInt8]) {
-        let byteCount = UInt32(out.count - start)
-        for index in 0..<4 { out[start - 4 + index] = UInt8(truncatingIfNeeded: byteCount >> (24 - 8 * index)) }
+    private static func expandInteger(
+        _ byteCount: Int, from cursor: inout PacketCursor, into out: inout TLVWriter
+    ) throws(WireError) {
+        switch byteCount {
+        case 1: out.appendRaw(try cursor.varint(as: UInt8.self))
+        case 2: out.appendRaw(try cursor.varint(as: UInt16.self))
+        case 4: out.appendRaw(try cursor.varint(as: UInt32.self))
+        default: out.appendRaw(try cursor.varint())
+        }
     }
 }

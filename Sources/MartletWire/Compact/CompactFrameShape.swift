@@ -32,27 +32,13 @@ enum CompactFrameShape: Equatable {
         var creditLimit: UInt64
         var linkCredit: UInt64
         var echo: Echo?
-        /// What the context has of the session.
-        var knownCumulative: UInt64
-        var knownCreditLimit: UInt64
+        /// What form 0x27 has to announce; nothing in form 0x26 (W-88).
+        var bits: UInt8 = 0
 
         struct Echo: Equatable {
             var timestamp: UInt32
             var delay: UInt32
         }
-
-        /// The bits of form 0x27; none for form 0x26 (W-88).
-        func bits(_ context: PacketContext) -> UInt8 {
-            var bits: UInt8 = 0
-            if session != context.session { bits |= 0x01 }
-            if cumulative != knownCumulative &+ 1 { bits |= 0x02 }
-            if creditLimit != knownCreditLimit { bits |= 0x04 }
-            if linkCredit != context.linkCredit { bits |= 0x08 }
-            if echo != nil { bits |= 0x10 }
-            return bits
-        }
-
-        var isNext = false
     }
 
     func form(of type: FrameType) -> UInt8 {
@@ -64,7 +50,7 @@ enum CompactFrameShape: Equatable {
         case .delivery: CompactForm.delivery
         case .accepted(counter: 0, offset: 0, count: 1): CompactForm.acceptedNext
         case .accepted: CompactForm.accepted
-        case .ack(let ack): ack.isNext ? CompactForm.ackNext : CompactForm.ack
+        case .ack(let ack): ack.bits == 0 ? CompactForm.ackNext : CompactForm.ack
         }
     }
 
@@ -113,9 +99,12 @@ enum CompactFrameShape: Equatable {
         guard let place = context.place(of: session) else { return nil }
         var ack = Acknowledgement(
             session: session, cumulative: body.loadUInt64(at: start + 22), creditLimit: body.loadUInt64(at: start + 30),
-            linkCredit: body.loadUInt64(at: start + 6), echo: echo, knownCumulative: context[place].cumulative,
-            knownCreditLimit: context[place].creditLimit)
-        ack.isNext = ack.bits(context) == 0
+            linkCredit: body.loadUInt64(at: start + 6), echo: echo)
+        if session != context.session { ack.bits |= 0x01 }
+        if ack.cumulative != context[place].cumulative &+ 1 { ack.bits |= 0x02 }
+        if ack.creditLimit != context[place].creditLimit { ack.bits |= 0x04 }
+        if ack.linkCredit != context.linkCredit { ack.bits |= 0x08 }
+        if echo != nil { ack.bits |= 0x10 }
         return .ack(ack)
     }
 }

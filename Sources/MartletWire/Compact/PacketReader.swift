@@ -4,19 +4,12 @@
 /// not, and so each body that comes of it.
 final class PacketReader {
     private var context = PacketContext()
-    /// The frame's body that is being handed out.
-    private var body: [UInt8] = []
     private var stream: InflateStream?
     /// Of a payload, what comes behind the frame that `frame` has stopped at.
     private var rest: [UInt8] = []
 
     /// Whether a deflate stream is open (W-94).
     var isStreaming: Bool { stream != nil }
-
-    /// Gives back the memory that reading took; the stream's stays.
-    func releaseStorage() {
-        body = []
-    }
 
     /// Whether `frame` stopped in the middle of a packet.
     var hasRest: Bool { !rest.isEmpty }
@@ -59,43 +52,44 @@ final class PacketReader {
         _ frame: (FrameHeader, RawSpan) throws(WireError) -> FramerStep
     ) throws(WireError) -> FramerStep {
         var cursor = PacketCursor(payload)
+        var body = TLVWriter()
         while !cursor.isAtEnd {
-            let header = try readFrame(&cursor)
-            guard body.count <= maxBodyByteCount else {
-                throw .frameTooLarge(byteCount: UInt64(body.count), limit: maxBodyByteCount)
+            body.removeAll()
+            let header = try readFrame(&cursor, into: &body)
+            guard body.byteCount <= maxBodyByteCount else {
+                throw .frameTooLarge(byteCount: UInt64(body.byteCount), limit: maxBodyByteCount)
             }
-            let whole = body
-            guard try frame(header, whole.rawBytes) == .stop else { continue }
+            guard try frame(header, body.rawBytes) == .stop else { continue }
             rest = [UInt8](copying: cursor.rest())
             return .stop
         }
         return .proceed
     }
 
-    /// Reads a frame; its body is in `body`.
-    private func readFrame(_ cursor: inout PacketCursor) throws(WireError) -> FrameHeader {
+    private func readFrame(
+        _ cursor: inout PacketCursor, into body: inout TLVWriter
+    ) throws(WireError) -> FrameHeader {
         let first = try cursor.uint8()
         let form = first & CompactForm.mask
         let fields = CompactFields(rawValue: first & CompactForm.hasFields == 0 ? 0 : try cursor.uint8())
         guard fields.isDisjoint(with: .reserved) else { throw cursor.fault }
         let (header, place) = try readHeader(form, fields, &cursor)
-        body.removeAll(keepingCapacity: true)
         guard !CompactForm.isSpecial(form) || !fields.contains(.compression) else { throw cursor.fault }
         if CompactForm.isSelfDelimited(form) {
             guard first & CompactForm.hasLength == 0 else { throw cursor.fault }
-            try readBody(form, &cursor, place)
+            try readBody(form, &cursor, place, into: &body)
         } else {
             let bytes = first & CompactForm.hasLength == 0 ? cursor.rest() : try cursor.bytes(try cursor.varint())
             if fields.contains(.compression) {
-                body.append(bytes: bytes)
+                body.append(encoded: bytes)
             } else {
                 var inner = PacketCursor(bytes)
-                try readBody(form, &inner, place)
+                try readBody(form, &inner, place, into: &body)
             }
         }
         context.note(header, at: place)
         var whole = header
-        whole.bodyByteCount = UInt32(body.count)
+        whole.bodyByteCount = UInt32(body.byteCount)
         return whole
     }
 
@@ -135,27 +129,29 @@ final class PacketReader {
 
     // MARK: Bodies
 
-    private func readBody(_ form: UInt8, _ cursor: inout PacketCursor, _ place: Int) throws(WireError) {
+    private func readBody(
+        _ form: UInt8, _ cursor: inout PacketCursor, _ place: Int, into body: inout TLVWriter
+    ) throws(WireError) {
         switch form {
         case CompactForm.text, CompactForm.textAt:
             context.counter &+= form == CompactForm.text ? 1 : try cursor.signedVarint() &+ 1
-            appendMessage(context.counter, cursor.rest())
+            write(context.counter, cursor.rest(), into: &body)
         case CompactForm.text16:
             context.counter &+= 1
             let text = try cursor.utf16()
-            appendMessage(context.counter, text.rawBytes)
+            write(context.counter, text.rawBytes, into: &body)
         case CompactForm.delivery:
-            try readDelivery(&cursor, place)
+            try readDelivery(&cursor, place, into: &body)
         case CompactForm.acceptedNext:
-            appendAccepted(place, counter: 0, offset: 0, count: 1)
+            writeAccepted(place, counter: 0, offset: 0, count: 1, into: &body)
         case CompactForm.accepted:
             let (counter, offset) = (try cursor.signedVarint(), try cursor.signedVarint())
-            appendAccepted(place, counter: counter, offset: offset, count: try cursor.varint(as: UInt32.self))
+            let count = try cursor.varint(as: UInt32.self)
+            writeAccepted(place, counter: counter, offset: offset, count: count, into: &body)
         case CompactForm.ackNext:
-            guard let session = context.session, let place = context.place(of: session) else { throw cursor.fault }
-            appendAck(session, place, echo: nil, advance: 1)
+            try readAck(bits: 0, &cursor, into: &body)
         case CompactForm.ack:
-            try readAck(&cursor)
+            try readAck(bits: try cursor.uint8(), &cursor, into: &body)
         default:
             var budget = TLVLimits.maxCount
             try CompactBody.expand(cursor.rest(), into: &body, budget: &budget)
@@ -163,7 +159,9 @@ final class PacketReader {
     }
 
     /// Form 0x21 (W-87).
-    private func readDelivery(_ cursor: inout PacketCursor, _ place: Int) throws(WireError) {
+    private func readDelivery(
+        _ cursor: inout PacketCursor, _ place: Int, into body: inout TLVWriter
+    ) throws(WireError) {
         let byte = try cursor.uint8()
         let number = Int(byte & 0x07)
         guard byte & 0x38 == 0 else { throw cursor.fault }
@@ -178,74 +176,60 @@ final class PacketReader {
         context.acceptedAt &+= try cursor.signedVarint()
         author.counter &+= try cursor.signedVarint() &+ 1
         context.setAuthor(number, author)
-        append(.offset, context[place].offset)
-        append(.acceptedAt, context.acceptedAt)
-        append(.device, author.device)
-        CompactBody.appendHead(.sender, author.sender.count, to: &body)
-        body += author.sender
+        body.append(.offset, uint64: context[place].offset)
+        body.append(.acceptedAt, uint64: context.acceptedAt)
+        body.append(.device, uint64: author.device)
+        body.append(.sender, bytes: author.sender)
         if byte & 0x40 == 0 {
-            appendMessage(author.counter, cursor.rest())
+            write(author.counter, cursor.rest(), into: &body)
         } else {
             let text = try cursor.utf16()
-            appendMessage(author.counter, text.rawBytes)
+            write(author.counter, text.rawBytes, into: &body)
         }
     }
 
-    private func appendMessage(_ counter: UInt64, _ text: RawSpan) {
-        append(.counter, counter)
-        CompactBody.appendHead(.kind, 2, to: &body)
-        body.append(bigEndian: ContentKind.text.rawValue)
-        CompactBody.appendHead(.content, TLVLimits.headByteCount + text.byteCount, to: &body)
-        CompactBody.appendHead(.text, text.byteCount, to: &body)
-        body.append(bytes: text)
+    private func write(_ counter: UInt64, _ text: RawSpan, into body: inout TLVWriter) {
+        body.append(.counter, uint64: counter)
+        body.append(.kind, uint16: ContentKind.text.rawValue)
+        body.appendHead(.content, followedBy: TLVLimits.headByteCount + text.byteCount)
+        body.append(.text, bytes: text)
     }
 
     /// The numbers count from those that would come next.
-    private func appendAccepted(_ place: Int, counter: UInt64, offset: UInt64, count: UInt32) {
+    private func writeAccepted(
+        _ place: Int, counter: UInt64, offset: UInt64, count: UInt32, into body: inout TLVWriter
+    ) {
         let counter = context[place].acceptedCounter &+ 1 &+ counter
         let offset = context[place].acceptedOffset &+ 1 &+ offset
-        CompactBody.appendHead(.acceptedRun, 20, to: &body)
-        body.append(bigEndian: counter)
-        body.append(bigEndian: count)
-        body.append(bigEndian: offset)
+        body.appendHead(.acceptedRun, followedBy: 20)
+        body.appendRaw(counter)
+        body.appendRaw(count)
+        body.appendRaw(offset)
         context[place].acceptedCounter = counter &+ UInt64(count) &- 1
         context[place].acceptedOffset = offset &+ UInt64(count) &- 1
     }
 
-    /// Form 0x27 (W-88).
-    private func readAck(_ cursor: inout PacketCursor) throws(WireError) {
-        let bits = try cursor.uint8()
+    /// What the bits announce; without any it is form 0x26 (W-88).
+    private func readAck(
+        bits: UInt8, _ cursor: inout PacketCursor, into body: inout TLVWriter
+    ) throws(WireError) {
         guard bits & 0xE0 == 0 else { throw cursor.fault }
         let named = bits & 0x01 == 0 ? nil : SessionID(rawValue: try cursor.varint(as: UInt16.self))
         guard let session = named ?? context.session, let place = context.place(of: session) else { throw cursor.fault }
-        let advance = bits & 0x02 == 0 ? 1 : try cursor.varint()
+        context[place].cumulative &+= bits & 0x02 == 0 ? 1 : try cursor.varint()
         if bits & 0x04 != 0 { context[place].creditLimit &+= try cursor.varint() }
         if bits & 0x08 != 0 { context.linkCredit &+= try cursor.varint() }
-        var echo: (UInt32, UInt32)?
         if bits & 0x10 != 0 {
             context.echoed &+= UInt32(truncatingIfNeeded: try cursor.varint())
-            echo = (context.echoed, try cursor.varint(as: UInt32.self))
+            body.appendHead(.echo, followedBy: 8)
+            body.appendRaw(context.echoed)
+            body.appendRaw(try cursor.varint(as: UInt32.self))
         }
-        appendAck(session, place, echo: echo, advance: advance)
-    }
-
-    private func appendAck(_ session: SessionID, _ place: Int, echo: (UInt32, UInt32)?, advance: UInt64) {
-        context[place].cumulative &+= advance
-        if let echo {
-            CompactBody.appendHead(.echo, 8, to: &body)
-            body.append(bigEndian: echo.0)
-            body.append(bigEndian: echo.1)
-        }
-        append(.linkCredit, context.linkCredit)
-        CompactBody.appendHead(.sessionAck, 18, to: &body)
-        body.append(bigEndian: session.rawValue)
-        body.append(bigEndian: context[place].cumulative)
-        body.append(bigEndian: context[place].creditLimit)
-    }
-
-    private func append(_ tag: Tag, _ number: UInt64) {
-        CompactBody.appendHead(tag, 8, to: &body)
-        body.append(bigEndian: number)
+        body.append(.linkCredit, uint64: context.linkCredit)
+        body.appendHead(.sessionAck, followedBy: 18)
+        body.appendRaw(session.rawValue)
+        body.appendRaw(context[place].cumulative)
+        body.appendRaw(context[place].creditLimit)
     }
 }
 

@@ -160,7 +160,7 @@ public final class PacketWriter {
             fields.insert(.timestamp)
         }
         if context.flags(of: header.type, at: place) != header.flags { fields.insert(.flags) }
-        if CompactForm.form(of: header.type) == CompactForm.announcedType { fields.insert(.type) }
+        if header.type.rule == nil { fields.insert(.type) }
         return fields
     }
 
@@ -227,7 +227,7 @@ public final class PacketWriter {
 
     private func append(_ ack: CompactFrameShape.Acknowledgement) {
         guard let place = context.place(of: ack.session) else { preconditionFailure("checked with the shape") }
-        let bits = ack.bits(context)
+        let bits = ack.bits
         if bits != 0 {
             payload.append(bits)
             if bits & 0x01 != 0 { payload.append(varint: UInt64(ack.session.rawValue)) }
@@ -248,7 +248,6 @@ public final class PacketWriter {
     /// The shortest shape that the body has in the context.
     private func shape(of header: FrameHeader, _ body: RawSpan, _ place: Int) -> CompactFrameShape {
         guard header.compression == .none else { return .raw }
-        do throws(WireError) { try TLVValidator.validate(body) } catch { return .raw }
         let special: CompactFrameShape? =
             switch header.type {
             case .data: .message(body, context)
@@ -256,7 +255,9 @@ public final class PacketWriter {
             case .ack: .acknowledgement(body, &context)
             default: nil
             }
-        return special ?? .fields
+        if let special { return special }
+        do throws(WireError) { try TLVValidator.validate(body) } catch { return .raw }
+        return .fields
     }
 }
 

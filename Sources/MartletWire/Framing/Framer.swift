@@ -90,7 +90,6 @@ public struct Framer: ~Copyable {
             }
             let consumed = try parse(input, frame)
             partial.releaseStorage()
-            reader?.releaseStorage()
             return consumed
         } catch {
             fail(error)
@@ -134,7 +133,8 @@ public struct Framer: ~Copyable {
                 else { break }
                 let packet = rest.extracting(first: head.packetByteCount)
                 offset &+= head.packetByteCount
-                if try read(packet, head, frame) == .stop { return offset }
+                let step = try packetReader().read(packet, head, maxBodyByteCount: maxBodyByteCount, frame)
+                if step == .stop { return offset }
                 continue
             }
             guard rest.byteCount >= FrameHeader.byteCount else { break }
@@ -159,12 +159,11 @@ public struct Framer: ~Copyable {
         packets != .none && bytes.loadUInt8(at: 0) != UInt8(FrameHeader.magic >> 24)
     }
 
-    private mutating func read(
-        _ packet: RawSpan, _ head: Packet.Head, _ frame: (FrameHeader, RawSpan) throws(WireError) -> FramerStep
-    ) throws(WireError) -> FramerStep {
+    /// The reader of this direction's packets, made for the first of them.
+    private mutating func packetReader() -> PacketReader {
         let reader = self.reader ?? PacketReader()
         self.reader = reader
-        return try reader.read(packet, head, maxBodyByteCount: maxBodyByteCount, frame)
+        return reader
     }
 
     /// How many bytes the head, and once that is known the frame or packet, still lacks.
@@ -208,8 +207,7 @@ public struct Framer: ~Copyable {
     ) throws(WireError) -> FramerStep {
         let step: FramerStep
         if let head = pendingPacket {
-            let reader = self.reader ?? PacketReader()
-            self.reader = reader
+            let reader = packetReader()
             step = try reader.read(partial.firstRegion, head, maxBodyByteCount: maxBodyByteCount, frame)
         } else if let header = pendingHeader {
             step = try deliver(header, to: frame)
