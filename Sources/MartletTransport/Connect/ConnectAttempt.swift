@@ -54,7 +54,7 @@ final class ConnectAttempt: PollSource {
     }
 
     private func finish(_ descriptor: SharedDescriptor) {
-        let connection = TCPConnection(descriptor, remote: address, on: loop, options: options)
+        let connection = TCPConnection(descriptor, remote: address, on: loop, options: SharedTCPOptions(options))
         // TCP lets a socket connect to itself when the port it was given is the one it dials: nobody is there.
         guard connection.localAddress != address else { return answer(.failure(.refused)) }
         answer(.success(connection))

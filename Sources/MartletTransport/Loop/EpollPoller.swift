@@ -76,7 +76,7 @@
             case Self.timerToken: armedDeadline = .max
             default:
                 let key = PollKey(
-                    index: Int(truncatingIfNeeded: event.token & 0xFFFF_FFFF),
+                    index: Int32(truncatingIfNeeded: event.token & 0xFFFF_FFFF),
                     generation: UInt32(truncatingIfNeeded: event.token >> 32))
                 guard let registration = slots[key] else { return }
                 registration.source.pollReady(Readiness(rawValue: event.readiness))

@@ -20,7 +20,7 @@ protocol PollSource: AnyObject {
 
 /// Names one registration; never valid again after its removal.
 struct PollKey {
-    var index: Int
+    var index: Int32
     var generation: UInt32
 }
 
@@ -55,34 +55,34 @@ struct PollSlots<Element> {
     }
 
     private var slots: [Slot] = []
-    private var free: [Int] = []
+    private var free: [Int32] = []
 
     var count: Int { slots.count - free.count }
     var elements: [Element] { slots.compactMap(\.element) }
 
     mutating func insert(_ make: (PollKey) -> Element) -> PollKey {
         if free.isEmpty {
-            free.append(slots.count)
+            free.append(Int32(slots.count))
             slots.append(Slot())
         }
         let index = free.removeLast()
-        let key = PollKey(index: index, generation: slots[index].generation)
-        slots[index].element = make(key)
+        let key = PollKey(index: index, generation: slots[Int(index)].generation)
+        slots[Int(index)].element = make(key)
         return key
     }
 
     subscript(key: PollKey) -> Element? {
-        holds(key) ? slots[key.index].element : nil
+        holds(key) ? slots[Int(key.index)].element : nil
     }
 
     mutating func remove(_ key: PollKey) -> Element? {
         guard holds(key) else { return nil }
-        slots[key.index].generation &+= 1
+        slots[Int(key.index)].generation &+= 1
         free.append(key.index)
-        return slots[key.index].element.take()
+        return slots[Int(key.index)].element.take()
     }
 
     private func holds(_ key: PollKey) -> Bool {
-        key.index < slots.count && slots[key.index].generation == key.generation
+        Int(key.index) < slots.count && slots[Int(key.index)].generation == key.generation
     }
 }

@@ -28,8 +28,7 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // all state
     public let loop: EventLoop
     /// The peer; nil when it was gone before it could be asked for.
     public let remoteAddress: SocketAddress?
-    /// What was set on the socket.
-    public let options: TCPOptions
+    private let settings: SharedTCPOptions
 
     // All below belongs to the loop, or before `start(_:)` to whoever holds the connection.
     private var descriptor: SharedDescriptor?
@@ -40,20 +39,28 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // all state
     private var isReadingPaused = false
     private var hasReceivedEnd = false
     private var hasClosedFirst = false
-    private var unsent = UnsentBytes()
-    private var writeFailure: CloseReason?
-    private var closeReason = CloseReason.local
-    private var closeTimer: LoopTimer?
     private var isTurnEndPending = false
     private var isConnectPending = false
     private var needsWrite = false
+    /// Nil while the kernel takes what it is given and nobody thinks of the end.
+    private var trouble: Trouble?
 
-    init(_ descriptor: SharedDescriptor, remote: SocketAddress?, on loop: EventLoop, options: TCPOptions) {
+    private final class Trouble {
+        var unsent = UnsentBytes()
+        var writeFailure: CloseReason?
+        var closeReason = CloseReason.local
+        var closeTimer: LoopTimer?
+    }
+
+    init(_ descriptor: SharedDescriptor, remote: SocketAddress?, on loop: EventLoop, options: SharedTCPOptions) {
         self.descriptor = descriptor
         self.loop = loop
-        self.options = options
+        settings = options
         remoteAddress = remote
     }
+
+    /// What was set on the socket.
+    public var options: TCPOptions { settings.options }
 
     /// This side of the connection; nil once it is closed.
     public var localAddress: SocketAddress? {
@@ -64,7 +71,7 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // all state
     }
 
     /// In bytes, at most `EventLoop.writeBufferByteCount`.
-    public var unsentByteCount: Int { unsent.count }
+    public var unsentByteCount: Int { trouble?.unsent.count ?? 0 }
 
     /// Whether TCP's retransmission timer has run out and nothing was acknowledged since (RFC 6298 §5.4).
     public var isStalled: Bool {
@@ -129,7 +136,7 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // all state
         hasClosedFirst = !hasReceivedEnd
         let timer = LoopTimer(on: loop) { [weak self] in self?.abort() }
         timer.set(deadline: loop.deadline(after: options.closeTimeout))
-        closeTimer = timer
+        inTrouble.closeTimer = timer
         updateInterest()
         needsWrite = true
         scheduleTurnEnd()
@@ -160,7 +167,7 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // all state
         if needsWrite { flush() }
         if phase == .closed, let handler {
             self.handler = nil
-            handler.transport(self, didClose: closeReason)
+            handler.transport(self, didClose: trouble?.closeReason ?? .local)
         }
     }
 
@@ -182,9 +189,9 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // all state
         if result < 0 {
             let number = Int32(-result)
             if isWouldBlock(number) { return }
-            return complete(writeFailure ?? CloseReason(TransportError(errno: number, call: "recv")))
+            return complete(trouble?.writeFailure ?? CloseReason(TransportError(errno: number, call: "recv")))
         }
-        if let writeFailure { return complete(writeFailure) }
+        if let failure = trouble?.writeFailure { return complete(failure) }
         hasReceivedEnd = true
         updateInterest()
         switch phase {
@@ -197,9 +204,15 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // all state
     // MARK: writing
 
     private func flush() {
-        guard phase == .open || phase == .finishing, writeFailure == nil, let descriptor else { return }
+        guard phase == .open || phase == .finishing, let descriptor else { return }
+        if let trouble {
+            guard trouble.writeFailure == nil else { return }
+            needsWrite = false
+            if trouble.unsent.count > 0, !sendUnsent(trouble, descriptor.number) { return }
+            // An open connection that flows again keeps nothing.
+            if phase == .open { self.trouble = nil }
+        }
         needsWrite = false
-        if unsent.count > 0, !sendUnsent(descriptor.number) { return }
         for _ in 0..<Self.maxFillsPerTurn {
             let filled = fillBuffer()
             guard phase == .open || phase == .finishing else { return }
@@ -215,11 +228,11 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // all state
     }
 
     /// True when all of it is gone.
-    private func sendUnsent(_ descriptor: Int32) -> Bool {
-        let result = unsent.send(to: descriptor)
+    private func sendUnsent(_ trouble: Trouble, _ descriptor: Int32) -> Bool {
+        let result = trouble.unsent.send(to: descriptor)
         guard result >= 0 else { return writeRefused(Int32(-result)) }
-        unsent.discard(result)
-        return unsent.count == 0 || writeRefused(0)
+        trouble.unsent.discard(result)
+        return trouble.unsent.count == 0 || writeRefused(0)
     }
 
     /// True when all of it is gone; keeps the rest otherwise.
@@ -227,7 +240,7 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // all state
         let result = loop.writeBuffer.send(filled, to: descriptor)
         if result == filled { return true }
         if result < 0, !isWouldBlock(Int32(-result)) { return writeRefused(Int32(-result)) }
-        unsent.keep(loop.writeBuffer.copy(max(result, 0)..<filled))
+        inTrouble.unsent.keep(loop.writeBuffer.copy(max(result, 0)..<filled))
         return writeRefused(0)
     }
 
@@ -239,14 +252,14 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // all state
         }
         let reason = CloseReason(TransportError(errno: number, call: "send"))
         needsWrite = false
-        unsent.removeAll()
+        trouble?.unsent.removeAll()
         setInterest(interest.subtracting(.writable))
         // The peer may have said why before it hung up: that is still to be read, up to the end or the error behind it.
         guard reason == .reset, interest.contains(.readable), phase == .open else {
             complete(reason)
             return false
         }
-        writeFailure = reason
+        inTrouble.writeFailure = reason
         return false
     }
 
@@ -275,14 +288,21 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // all state
         loop.setInterest(new, of: key)
     }
 
+    private var inTrouble: Trouble {
+        if let trouble { return trouble }
+        let made = Trouble()
+        trouble = made
+        return made
+    }
+
     private func complete(_ reason: CloseReason) {
         guard phase != .closed else { return }
         phase = .closed
-        closeReason = reason
         interest = []
-        unsent.removeAll()
-        closeTimer?.set(deadline: nil)
-        closeTimer = nil
+        inTrouble.closeReason = reason
+        trouble?.unsent.removeAll()
+        trouble?.closeTimer?.set(deadline: nil)
+        trouble?.closeTimer = nil
         if let key { loop.remove(key) }
         key = nil
         descriptor = nil

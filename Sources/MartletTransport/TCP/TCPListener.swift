@@ -38,6 +38,7 @@ public final class TCPListener: @unchecked Sendable {  // all state is touched o
 
     private let targets: [EventLoop]
     private let options: Options
+    private let connectionOptions: SharedTCPOptions
     private let onAccept: @Sendable (TCPConnection) -> Void
 
     // All below belongs to the loop.
@@ -82,6 +83,7 @@ public final class TCPListener: @unchecked Sendable {  // all state is touched o
         self.loop = loop
         targets = loops.isEmpty ? [loop] : loops
         self.options = options
+        connectionOptions = SharedTCPOptions(options.connection)
         pace = options.maxAcceptsPerSecond.map { AcceptPace(maxPerSecond: $0) }
         self.onAccept = onAccept
     }
@@ -168,7 +170,7 @@ public final class TCPListener: @unchecked Sendable {  // all state is touched o
         let target = targets[nextTarget]
         nextTarget = (nextTarget + 1) % targets.count
         let connection = TCPConnection(
-            SharedDescriptor(accepted), remote: peer, on: target, options: options.connection)
+            SharedDescriptor(accepted), remote: peer, on: target, options: connectionOptions)
         if target === loop { return onAccept(connection) }
         target.execute { [onAccept] in onAccept(connection) }
     }

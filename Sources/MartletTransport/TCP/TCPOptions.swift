@@ -32,6 +32,8 @@ public struct TCPOptions: Sendable, Equatable {
     /// The defaults.
     public init() {}
 
+    // MARK: On a socket
+
     func apply(to descriptor: borrowing FileDescriptor) {
         martlet_socket_configure(
             descriptor.number,
@@ -46,4 +48,13 @@ public struct TCPOptions: Sendable, Equatable {
     }
 
     private func milliseconds(_ duration: Duration) -> Int32 { Int32(clamping: duration.nanosecondCount / 1_000_000) }
+}
+
+/// The options of all connections of one listener or connector.
+final class SharedTCPOptions: Sendable {
+    let options: TCPOptions
+
+    init(_ options: TCPOptions) {
+        self.options = options
+    }
 }
