@@ -75,6 +75,8 @@ public final class Relay: Sendable {
     }
 
     private func listen() throws(TransportError) -> Running {
+        // What hashes tokens is loaded before anybody waits for it.
+        _ = TokenGrant.fresh()
         let loop = EventLoop(name: "martlet-relay")
         let driver = RelayDriver(parts, on: loop)
         var options = TCPListener.Options()
