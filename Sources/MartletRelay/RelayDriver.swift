@@ -13,7 +13,7 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
     let loop: EventLoop
     let parts: RelayParts
     var engine: RelayEngine
-    private(set) var peers: [ConnectionKey: PeerConnection] = [:]
+    private(set) var peers = PeerTable()
     /// Calls of the store that have not answered; a relay is not shut down before they have.
     var storeCalls = 0
     var authentications = 0
@@ -66,7 +66,7 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
         // A connection that is too many is dropped here and so closed (C-11).
         guard let key = engine.accepted(.reliable, now: enter()) else { return }
         let peer = PeerConnection(key, on: transport, of: self)
-        peers[key] = peer
+        peers.insert(peer)
         transport.start(peer)
     }
 
@@ -85,7 +85,7 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
 
     func closed(_ peer: PeerConnection) {
         peer.authentication?.cancel()
-        peers[peer.key] = nil
+        peers.remove(peer)
         engine.closed(peer.key, now: enter())
     }
 
@@ -108,7 +108,7 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
     /// Ends every connection without a word.
     func closeAll() {
         enter()
-        for peer in peers.values { peer.transport.abort() }
+        peers.forEach { $0.transport.abort() }
     }
 
     // MARK: Waiting for the end

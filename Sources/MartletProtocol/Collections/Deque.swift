@@ -12,6 +12,10 @@ public struct Deque<Element> {
     @inlinable
     public static var retainedSlotCount: Int { 64 }
 
+    /// Slots that the first element makes room for: fewer where elements are large.
+    @inlinable
+    static var firstSlotCount: Int { MemoryLayout<Element>.stride > 64 ? 2 : 8 }
+
     /// An empty queue, which holds no memory.
     @inlinable
     public init() {}
@@ -87,7 +91,7 @@ public struct Deque<Element> {
 
     @inlinable @inline(never)
     mutating func grow() -> Ring<Element> {
-        let grown = ring?.grown() ?? Ring.make(slotCount: 8)
+        let grown = ring?.grown() ?? Ring.make(slotCount: Self.firstSlotCount)
         ring = grown
         return grown
     }

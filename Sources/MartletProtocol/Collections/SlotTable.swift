@@ -64,6 +64,22 @@ struct SlotTable<Element> {
         memory?.remove(slot)
     }
 
+    /// Passes every element to be packed, or makes as many as were, from `blank`.
+    mutating func pass(
+        _ packer: inout Packer, _ blank: @autoclosure () -> Element, _ pass: (inout Packer, inout Element) -> Void
+    ) {
+        var count = slotCount
+        packer.pass(&count)
+        packer.pass(&freeSlots, 0) { $0.pass(&$1) }
+        if packer.isUnpacking {
+            let free = freeSlots
+            freeSlots = []
+            while slotCount < count { insert(blank()) }
+            for slot in free { remove(slot) }
+        }
+        for slot in slots where isLive(slot) { pass(&packer, &self[slot]) }
+    }
+
     private mutating func own() {
         if !isKnownUniquelyReferenced(&memory) { memory = memory?.copy() }
     }
@@ -78,7 +94,7 @@ private final class SlotMemory<Element>: ManagedBuffer<ContiguousArray<Bool>, El
     /// Twice the slots of another, or the first few, with the elements of the other moved over.
     static func make(taking other: SlotMemory?) -> SlotMemory {
         let old = other?.slotCount ?? 0
-        let result = make(slotCount: max(4, 2 * old))
+        let result = make(slotCount: max(1, 2 * old))
         for slot in 0..<old where other?.isLive(slot) == true {
             if let element = other?.take(slot) { result.put(element, slot) }
         }

@@ -50,6 +50,12 @@ struct AckTimer: Equatable, Sendable {
         return isReliableCarrier ? .probe : .sendAgain
     }
 
+    mutating func pass(_ packer: inout Packer) {
+        packer.pass(&deadline)
+        packer.pass(&expiries)
+        packer.pass(&heardSinceExpiry)
+    }
+
     private func backedOff(_ timeout: Duration) -> Duration {
         timeout * (1 << min(expiries, 6))
     }

@@ -34,9 +34,10 @@ struct FairScheduler: Sendable {
         var deficit: Int
     }
 
-    private var classes: [Class] = Priority.allCases.map {
-        Class(deficit: FairScheduler.quantumByteCount(of: $0))
-    }
+    private static let allUnused = Priority.allCases.map { Class(deficit: FairScheduler.quantumByteCount(of: $0)) }
+
+    /// Shared by links until they have work.
+    private var classes = FairScheduler.allUnused
 
     /// A bit for each class that has work, the most urgent lowest.
     private var busy: UInt8 = 0
@@ -100,6 +101,7 @@ struct FairScheduler: Sendable {
     }
 
     mutating func removeAll() {
+        guard busy != 0 else { return }
         for index in classes.indices { classes[index].ready.removeAll() }
         busy = 0
     }
@@ -128,6 +130,11 @@ struct FairScheduler: Sendable {
             let quantum = Self.quantumByteCount(of: priority)
             classes[index].deficit = min(classes[index].deficit + quantum, quantum)
         }
+    }
+
+    /// While nobody has work what was sent before counts for nothing, and the memory is given back.
+    mutating func beginAnew() {
+        if busy == 0 { classes = FairScheduler.allUnused }
     }
 }
 

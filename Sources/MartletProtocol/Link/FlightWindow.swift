@@ -69,7 +69,7 @@ struct FlightWindow: Equatable, Sendable {
         inFlight = max(0, inFlight - bytes)
         guard let rtt else { return }
         observeBase(rtt, now: now)
-        roundTrip = roundTrip.map { ($0 * 7 + rtt) / 8 } ?? rtt
+        roundTrip = roundTrip.map { .nanoseconds(($0.nanoseconds * 7 + rtt.nanoseconds) / 8) } ?? rtt
         guard bytes > 0, timesBulk else { return }
         if currentSamples.count == FlightWindow.currentSampleCount { currentSamples.removeFirst() }
         currentSamples.append(rtt)
@@ -133,5 +133,20 @@ struct FlightWindow: Equatable, Sendable {
             baseEpochStart = now
         }
         baseRTT = min(baseRTT ?? rtt, rtt)
+    }
+
+    // MARK: Rest
+
+    mutating func pass(_ packer: inout Packer) {
+        packer.pass(&byteCount, near: FlightWindow.initialByteCount)
+        packer.pass(&inFlight)
+        packer.pass(&pacedUntil)
+        packer.pass(&roundTrip)
+        packer.pass(&currentSamples, .zero) { $0.pass(&$1) }
+        packer.pass(&baseRTT)
+        packer.pass(&previousBaseRTT)
+        packer.pass(&baseEpochStart)
+        packer.pass(&lastDecrease)
+        packer.pass(&isProbing)
     }
 }

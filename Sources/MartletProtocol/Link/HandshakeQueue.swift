@@ -30,6 +30,8 @@ struct HandshakeQueue: Sendable {
             out.append(bytes: frame.body.rawBytes)
             _ = frames.popFirst()
         }
+        // The next is far off, if there is one.
+        frames.removeAll()
         return true
     }
 

@@ -1,7 +1,7 @@
 public import MartletWire
 
 /// Which side of a link this is; it decides who opens odd and who even sessions.
-public enum LinkRole: Sendable {
+public enum LinkRole: UInt8, Sendable {
     /// Opens sessions with odd IDs.
     case client
     /// Opens sessions with even IDs.
@@ -9,7 +9,7 @@ public enum LinkRole: Sendable {
 }
 
 /// What the layer below promises.
-public enum Carrier: Sendable {
+public enum Carrier: UInt8, Sendable {
     /// A stream: what arrives is in order and without gaps (TCP, TLS).
     case reliable
     /// Datagrams: frames may be lost, repeated and reordered (UDP, DTLS).
@@ -48,10 +48,10 @@ public struct Link: Sendable {
     /// Bytes that one session takes of it at the most.
     static let maxSessionAckByteCount = 1024
 
-    let role: LinkRole
-    let began: Instant
+    var role: LinkRole
+    var began: Instant
     /// The sequence of each session's first frame.
-    let firstSequence: UInt64
+    var firstSequence: UInt64
     var limits: Limits
     var features: Features
     var carrier: Carrier?

@@ -196,4 +196,24 @@ struct ReceiveStream: Sendable {
         frame.creditByteCount += credit
         if hasMore { assembling = frame } else { ready.append(frame) }
     }
+
+    // MARK: Rest
+
+    /// Whether nothing is held, in no order.
+    var isAtRest: Bool { held.isEmpty && ready.isEmpty && assembling == nil }
+
+    /// What is left of a stream at rest.
+    ///
+    /// - Parameters:
+    ///   - window: how long the window mostly is, in bytes.
+    ///   - limits: what the link has agreed on.
+    mutating func pass(_ packer: inout Packer, windowByteCount window: Int, _ limits: Limits) {
+        packer.pass(&expected)
+        packer.pass(&maxMessageByteCount, near: limits.maxMessageByteCount)
+        packer.pass(&windowByteCount, near: UInt64(window))
+        packer.pass(&creditReceived)
+        packer.pass(&creditDelivered, near: creditReceived)
+        packer.pass(&creditReleased, near: creditDelivered)
+        packer.pass(&creditLimit, near: creditReleased + windowByteCount)
+    }
 }

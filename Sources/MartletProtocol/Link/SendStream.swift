@@ -372,6 +372,27 @@ struct SendStream: Sendable {
     private mutating func dropStale() {
         while let first = again.first, first < base || !self[first].isLost { _ = again.popFirst() }
     }
+
+    // MARK: Rest
+
+    /// Whether nothing is queued and nothing waits to be acknowledged.
+    var isAtRest: Bool { entries.isEmpty && again.isEmpty && transmissions.isEmpty }
+
+    /// What is left of a stream at rest.
+    ///
+    /// - Parameter windowByteCount: how much credit there mostly is.
+    mutating func pass(_ packer: inout Packer, windowByteCount: Int) {
+        packer.pass(&base)
+        packer.pass(&creditUsed)
+        packer.pass(&creditLimit, near: creditUsed + UInt64(windowByteCount))
+        packer.pass(&isReserved)
+        packer.pass(&firstTransmission, near: 1)
+        packer.pass(&lastTransmission, near: base - 1)
+        packer.pass(&highestAcknowledged, near: lastTransmission)
+        packer.pass(&losesOvertaken)
+        next = base
+        neverSent = base
+    }
 }
 
 extension FrameType {

@@ -11,7 +11,7 @@ public import MartletWire
 /// `opening`: we sent open; messages may follow at once and are refused together with it. `accepting`: the peer sent
 /// open and the engine decides. Suspension is no state of a session: what is held back is the engine's affair.
 struct Session: Sendable {
-    enum State: Equatable, Sendable {
+    enum State: UInt8, Sendable {
         case opening
         case accepting
         case open
@@ -22,7 +22,7 @@ struct Session: Sendable {
     /// Transient frames that wait at the most; the oldest goes first, for a newer one says more (S-52).
     static let maxTransients = 16
 
-    let id: SessionID
+    private(set) var id: SessionID
     var kind: SessionKind
     var state: State
     var priority: Priority
@@ -76,6 +76,38 @@ struct Session: Sendable {
 
     /// Whether anything of it waits to be sent, be there credit for it or not.
     var hasUnsent: Bool { !transients.isEmpty || send.hasUnsent }
+
+    // MARK: Rest
+
+    /// Whether nothing of it waits for anything.
+    var isAtRest: Bool {
+        send.isAtRest && receive.isAtRest && transients.isEmpty
+            && !isScheduled && !isBlocked && !isOutstanding && !needsAck
+    }
+
+    /// What is left of a session at rest.
+    mutating func pass(_ packer: inout Packer, _ limits: Limits) {
+        packer.pass(&id)
+        packer.pass(&kind)
+        packer.pass(&state)
+        packer.pass(&priority)
+        let window =
+            id == .control
+            ? Link.controlWindowByteCount : min(limits.sessionWindow, SessionPreset(kind).windowByteCount)
+        send.pass(&packer, windowByteCount: window)
+        receive.pass(&packer, windowByteCount: window, limits)
+        packer.pass(&isLive)
+        packer.pass(&lastAck)
+        packer.pass(&wasOpenedByPeer)
+        packer.pass(&peerClosed)
+        packer.pass(&unreportedByteCount)
+    }
+
+    init(unpacking packer: inout Packer, _ limits: Limits) {
+        self.init(
+            id: .control, kind: .chat, state: .open, sendLimit: 0, receiveWindow: 0, maxMessageByteCount: 0)
+        pass(&packer, limits)
+    }
 }
 
 /// What happened to a session or to the link, for the engine that owns them.

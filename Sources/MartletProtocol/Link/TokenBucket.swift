@@ -23,4 +23,9 @@ struct TokenBucket: Equatable, Sendable {
         fullAt = start + interval
         return true
     }
+
+    /// What there is beside the bounds.
+    mutating func pass(_ packer: inout Packer) {
+        packer.pass(&fullAt)
+    }
 }

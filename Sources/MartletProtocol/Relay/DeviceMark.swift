@@ -64,6 +64,18 @@ struct DeviceMark: Equatable, Sendable {
         }
     }
 
+    mutating func pass(_ packer: inout Packer) {
+        appended.pass(&packer)
+        durable.pass(&packer)
+        packer.pass(&runs, AcceptedRun(firstCounter: 1, count: 1, firstOffset: 1)) {
+            var (counter, count, offset) = ($1.firstCounter, $1.count, $1.firstOffset)
+            $0.pass(&counter)
+            $0.pass(&count)
+            $0.pass(&offset)
+            $1 = AcceptedRun(firstCounter: counter, count: count, firstOffset: offset)
+        }
+    }
+
     private func offset(of counter: UInt64) -> UInt64? {
         for run in runs {
             if let offset = run.offset(of: counter) { return offset }
@@ -99,6 +111,14 @@ struct CounterWindow: Equatable, Sendable {
         } else if watermark - counter < CounterWindow.count {
             seen |= 1 << (watermark - counter)
         }
+    }
+
+    mutating func pass(_ packer: inout Packer) {
+        packer.pass(&watermark)
+        // Mostly all of them.
+        var missing = ~seen
+        packer.pass(&missing)
+        seen = ~missing
     }
 }
 

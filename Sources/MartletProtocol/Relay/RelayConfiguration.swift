@@ -40,6 +40,9 @@ public struct RelayConfiguration: Sendable {
 public struct ConnectionKey: Hashable, Sendable {
     var slot: Int32
     var generation: UInt32
+
+    /// A small number that no other open connection has.
+    package var index: Int { Int(slot) }
 }
 
 /// The hash of a resume token: what a relay keeps, so that reading its memory gives nobody a link (C-37).

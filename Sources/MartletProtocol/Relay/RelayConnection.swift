@@ -24,48 +24,103 @@ struct RelayConnection {
 
     let generation: UInt32
     let carrier: Carrier
-    let acceptedAt: Instant
-    let framer: FramerBox
-    var phase = Phase.awaitingHello
-    var hello: Hello?
-    /// What was read behind the hello.
-    var held: [UInt8] = []
-    var isPassingOver = false
-    var resumeTries = 0
-    var receivedByteCount = 0
-    var sentByteCount = 0
+    private var stage = Stage.awaitingHello
+    /// The link's slot while the stage is `attached`.
+    private var attachedSlot: Int32 = 0
+    /// How long a body may be, in bytes.
+    var maxBodyByteCount = UInt32(Limits.maxHandshakeBodyByteCount)
+    /// What counts before a link is attached; nil from then on.
+    var entry: ConnectionEntry?
+    /// What there is of an incomplete frame; between frames the engine's framer serves.
+    var framer: FramerBox?
     /// Handshake frames and a goaway that wait to be written.
     var outbox = HandshakeQueue()
-    /// Since when `transmit` has been asked for and not called.
-    var transmitAskedAt: Instant?
     var lastReceived: Instant
-    /// Since when a frame has been incomplete.
-    var partialSince: Instant?
-    /// When the engine looks at the deadline: not later than it is due.
-    var armedAt: Instant?
+    private var transmitAsked = Instant.distantFuture
+    private var partial = Instant.distantFuture
+    private var armed = Instant.distantFuture
+
+    private enum Stage: UInt8 {
+        case awaitingHello
+        case authenticating
+        case attached
+        case closing
+    }
 
     init(generation: UInt32, carrier: Carrier, now: Instant) {
         self.generation = generation
         self.carrier = carrier
-        acceptedAt = now
         lastReceived = now
-        framer = FramerBox(Framer(maxBodyByteCount: Limits.maxHandshakeBodyByteCount))
+        entry = ConnectionEntry(acceptedAt: now)
     }
 
-    var linkSlot: Int? {
-        if case .attached(let link) = phase { return link }
-        return nil
+    var phase: Phase {
+        get {
+            switch stage {
+            case .awaitingHello: .awaitingHello
+            case .authenticating: .authenticating
+            case .attached: .attached(link: Int(attachedSlot))
+            case .closing: .closing
+            }
+        }
+        set {
+            switch newValue {
+            case .awaitingHello: stage = .awaitingHello
+            case .authenticating: stage = .authenticating
+            case .attached(let link): (stage, attachedSlot, entry) = (.attached, Int32(link), nil)
+            case .closing: stage = .closing
+            }
+        }
+    }
+
+    var linkSlot: Int? { stage == .attached ? Int(attachedSlot) : nil }
+
+    /// Since when `transmit` has been asked for and not called.
+    var transmitAskedAt: Instant? {
+        get { transmitAsked == .distantFuture ? nil : transmitAsked }
+        set { transmitAsked = newValue ?? .distantFuture }
+    }
+
+    /// Since when a frame has been incomplete.
+    var partialSince: Instant? {
+        get { partial == .distantFuture ? nil : partial }
+        set { partial = newValue ?? .distantFuture }
+    }
+
+    /// When the engine looks at the deadline: not later than it is due.
+    var armedAt: Instant? {
+        get { armed == .distantFuture ? nil : armed }
+        set { armed = newValue ?? .distantFuture }
+    }
+
+    /// Bytes kept of what was received and not understood yet.
+    var heldByteCount: Int { (framer?.framer.storageByteCount ?? 0) + (entry?.held.count ?? 0) }
+
+    /// From now on bodies may have so many bytes.
+    mutating func limitBodies(to byteCount: Int) {
+        maxBodyByteCount = UInt32(byteCount)
+        framer?.framer.maxBodyByteCount = byteCount
+    }
+
+    /// From now on packets may come, whose context is this connection's own.
+    mutating func readPackets(deflated: Bool) {
+        let box = framer ?? FramerBox(Framer(maxBodyByteCount: Int(maxBodyByteCount)))
+        box.framer.allowPackets(deflated: deflated)
+        framer = box
     }
 
     /// When something is due, and what it is called when it is (C-10, C-60).
     func deadline(_ configuration: RelayConfiguration) -> (at: Instant, code: ErrorCode)? {
         var due: (at: Instant, code: ErrorCode)
-        switch phase {
+        switch stage {
         case .closing: return nil
-        case .awaitingHello where resumeTries == 0:
-            due = (acceptedAt + configuration.handshakeTimeout, .handshakeTimeout)
         case .awaitingHello, .authenticating:
-            due = (acceptedAt + configuration.authTimeout, .authTimeout)
+            guard let entry else { return nil }
+            if stage == .awaitingHello, entry.resumeTries == 0 {
+                due = (entry.acceptedAt + configuration.handshakeTimeout, .handshakeTimeout)
+            } else {
+                due = (entry.acceptedAt + configuration.authTimeout, .authTimeout)
+            }
         case .attached:
             due = (lastReceived + configuration.idleTimeout, .idleTimeout)
             if let partialSince { due = earlier(due, (partialSince + configuration.frameTimeout, .frameTimeout)) }
@@ -80,6 +135,24 @@ struct RelayConnection {
         _ left: (at: Instant, code: ErrorCode), _ right: (at: Instant, code: ErrorCode)
     ) -> (at: Instant, code: ErrorCode) {
         right.at < left.at ? right : left
+    }
+}
+
+/// What a connection keeps until its link is attached.
+final class ConnectionEntry {
+    let acceptedAt: Instant
+    var hello: Hello?
+    /// What was read behind the hello.
+    var held: [UInt8] = []
+    /// Whether frames are passed over until the next hello.
+    var isPassingOver = false
+    var resumeTries = 0
+    /// Bytes either way: before authentication little is said to who said little.
+    var receivedByteCount = 0
+    var sentByteCount = 0
+
+    init(acceptedAt: Instant) {
+        self.acceptedAt = acceptedAt
     }
 }
 

@@ -5,16 +5,17 @@ extension RelayEngine {
     public mutating func receive(_ bytes: RawSpan, on key: ConnectionKey, now: Instant) {
         guard let slot = slot(key), connections[slot].phase != .closing else { return }
         connections[slot].lastReceived = now
-        connections[slot].receivedByteCount += bytes.byteCount
+        connections[slot].entry?.receivedByteCount += bytes.byteCount
         guard connections[slot].phase != .authenticating else { return hold(bytes, on: slot, now: now) }
         parse(bytes, on: slot, now: now)
     }
 
     /// The shell's answer to `.authenticate`.
     public mutating func authenticated(_ key: ConnectionKey, _ answer: AuthenticationAnswer, now: Instant) {
-        guard let slot = slot(key), connections[slot].phase == .authenticating, let hello = connections[slot].hello
+        guard let slot = slot(key), connections[slot].phase == .authenticating,
+            let entry = connections[slot].entry, let hello = entry.hello
         else { return }
-        connections[slot].hello = nil
+        entry.hello = nil
         switch answer {
         case .refused(let notice):
             outputs.append(.note(.refused(hello.account, notice.code)))
@@ -24,8 +25,8 @@ extension RelayEngine {
         }
         guard phase(slot) != .closing else { return }
         outputs.append(.resumeReading(key))
-        let held = connections[slot].held
-        connections[slot].held = []
+        let held = entry.held
+        entry.held = []
         armConnection(slot)
         // What came early is taken up in its order (C-18).
         if !held.isEmpty { parse(held.rawBytes, on: slot, now: now) }
@@ -47,8 +48,8 @@ extension RelayEngine {
         guard connections[slot].phase != .closing else { return }
         detach(slot, now: now)
         connections[slot].phase = .closing
-        connections[slot].held = []
-        timers.cancel(.connection(slot))
+        connections[slot].entry?.held = []
+        timers.cancel(TimerKey.connection(slot))
         outputs.append(.close(key(slot), afterFlush: afterFlush))
         if !afterFlush { forget(slot) }
     }
@@ -67,7 +68,7 @@ extension RelayEngine {
         guard connections.isLive(slot), let due = connections[slot].deadline(configuration)?.at else { return }
         if let armedAt = connections[slot].armedAt, armedAt <= due { return }
         connections[slot].armedAt = due
-        timers.set(.connection(slot), at: due)
+        timers.set(TimerKey.connection(slot), at: due)
     }
 
     func slot(_ key: ConnectionKey) -> Int? {
@@ -86,22 +87,43 @@ extension RelayEngine {
     mutating func forget(_ slot: Int) {
         guard connections.isLive(slot) else { return }
         connections.remove(slot)
-        timers.cancel(.connection(slot))
+        timers.cancel(TimerKey.connection(slot))
         counted.connections -= 1
     }
 
     // MARK: Bytes
 
+    /// The framer that holds what has come of a frame, or the one that serves all connections between frames.
+    private mutating func framer(for slot: Int) -> FramerBox {
+        if let own = connections[slot].framer { return own }
+        let box = spareFramer ?? FramerBox(Framer(maxBodyByteCount: 0))
+        spareFramer = nil
+        box.framer.maxBodyByteCount = Int(connections[slot].maxBodyByteCount)
+        return box
+    }
+
+    /// The framer stays with its connection as long as it holds something; one that has failed serves nobody else.
+    private mutating func takeBack(_ box: FramerBox, from slot: Int) {
+        guard connections.isLive(slot), connections[slot].phase != .closing else { return }
+        if box.framer.bufferedByteCount > 0 || box.framer.allowsPackets {
+            connections[slot].framer = box
+        } else {
+            connections[slot].framer = nil
+            spareFramer = box
+        }
+    }
+
     private mutating func hold(_ bytes: RawSpan, on slot: Int, now: Instant) {
         // What nobody has vouched for is bounded (C-9).
-        guard connections[slot].held.count + bytes.byteCount <= RelayConnection.maxHeldByteCount else {
-            return fail(slot, .peer(.protocolViolation), now: now)
-        }
-        connections[slot].held.append(bytes: bytes)
+        guard let entry = connections[slot].entry,
+            entry.held.count + bytes.byteCount <= RelayConnection.maxHeldByteCount
+        else { return fail(slot, .peer(.protocolViolation), now: now) }
+        entry.held.append(bytes: bytes)
     }
 
     private mutating func parse(_ bytes: RawSpan, on slot: Int, now: Instant) {
-        let box = connections[slot].framer
+        let box = framer(for: slot)
+        defer { takeBack(box, from: slot) }
         var consumed = 0
         var frames = 0
         while consumed < bytes.byteCount || box.framer.hasWaitingFrames {
@@ -122,14 +144,13 @@ extension RelayEngine {
             case .awaitingHello, .attached: break
             }
         }
-        checkPartial(slot, hadFrames: frames > 0, now: now)
+        checkPartial(slot, box, hadFrames: frames > 0, now: now)
     }
 
     /// A first frame that is not hello is refused by its header, before its body (Specs/hostile.md row 4); a frame that
     /// is not complete has a deadline (row 5; C-13; W-32).
-    private mutating func checkPartial(_ slot: Int, hadFrames: Bool, now: Instant) {
-        let box = connections[slot].framer
-        if connections[slot].phase == .awaitingHello, !connections[slot].isPassingOver,
+    private mutating func checkPartial(_ slot: Int, _ box: FramerBox, hadFrames: Bool, now: Instant) {
+        if connections[slot].phase == .awaitingHello, connections[slot].entry?.isPassingOver == false,
             let header = box.framer.pendingHeader, header.type != .hello
         {
             return fail(slot, .peer(.expectedHello), now: now)
@@ -151,7 +172,7 @@ extension RelayEngine {
             guard header.type == .hello else {
                 // Early frames of a link whose resume was refused: the client begins again with another hello. And
                 // datagrams may overtake the hello; what is not acknowledged comes again (C-13, C-34).
-                guard connections[slot].isPassingOver || connections[slot].carrier == .unreliable else {
+                guard connections[slot].entry?.isPassingOver == true || connections[slot].carrier == .unreliable else {
                     throw .peer(.expectedHello)
                 }
                 return .proceed
@@ -186,8 +207,8 @@ extension RelayEngine {
             return
         }
         connections[slot].phase = .authenticating
-        connections[slot].hello = hello
-        connections[slot].isPassingOver = false
+        connections[slot].entry?.hello = hello
+        connections[slot].entry?.isPassingOver = false
         connections[slot].partialSince = nil
         armConnection(slot)
         outputs.append(.pauseReading(key(slot)))  // C-9
@@ -247,8 +268,9 @@ extension RelayEngine {
     }
 
     // Whatever is wrong, the answer is the same (C-31, C-35).
-    private func resumable(_ point: ResumePoint, by who: DeviceKey, _ presented: TokenDigest?) -> Int? {
-        guard let presented, let slot = linkOfID[point.link], links[slot].who == who,
+    private mutating func resumable(_ point: ResumePoint, by who: DeviceKey, _ presented: TokenDigest?) -> Int? {
+        guard let presented,
+            let slot = linkOfID.find(point.link, where: { links[$0].id == point.link }), links[slot].who == who,
             links[slot].token == presented, links[slot].link.canResume(from: point.positions)
         else { return nil }
         return slot
@@ -259,11 +281,12 @@ extension RelayEngine {
     private mutating func refuseResume(_ slot: Int, _ who: DeviceKey, now: Instant) {
         counted.resumesRefused += 1
         outputs.append(.note(.refused(who.account, .resumeRejected)))
-        connections[slot].resumeTries += 1
+        connections[slot].entry?.resumeTries += 1
         connections[slot].phase = .awaitingHello
-        connections[slot].isPassingOver = true
+        connections[slot].entry?.isPassingOver = true
         let notice = Notice(code: .resumeRejected)
-        guard connections[slot].carrier == .reliable, connections[slot].resumeTries < configuration.maxResumeTries
+        guard connections[slot].carrier == .reliable, let tries = connections[slot].entry?.resumeTries,
+            tries < configuration.maxResumeTries
         else {
             return say(.reject, notice, on: slot, now: now)
         }

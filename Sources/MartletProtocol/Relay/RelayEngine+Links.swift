@@ -8,7 +8,7 @@ extension RelayEngine {
     mutating func makeLink(
         for who: DeviceKey, _ limits: Limits, _ features: Features, _ token: TokenDigest, now: Instant
     ) -> Int? {
-        if let older = linkOfDevice[who] {
+        if let older = linkOfDevice.find(who, where: { links[$0].who == who }) {
             if let connection = links[older].connection {
                 say(.goaway, Notice(code: .replaced), on: connection, now: now)
             }
@@ -25,8 +25,8 @@ extension RelayEngine {
                     role: .relay, limits: limits, features: features, began: now,
                     firstSequence: configuration.firstSequence),
                 token: token))
-        linkOfDevice[who] = slot
-        linkOfID[id] = slot
+        linkOfDevice.insert(who, slot)
+        linkOfID.insert(id, slot)
         counted.links += 1
         return slot
     }
@@ -37,11 +37,11 @@ extension RelayEngine {
         links[link].connection = connection
         links[link].link.attach(connections[connection].carrier, isEarly: false, now: now)
         connections[connection].phase = .attached(link: link)
-        connections[connection].framer.framer.maxBodyByteCount = links[link].link.limits.maxBodyByteCount  // W-7
+        connections[connection].limitBodies(to: links[link].link.limits.maxBodyByteCount)  // W-7
         links[link].link.deflatesPackets = configuration.deflatesPackets
         if links[link].link.readsPackets {
             let isDeflated = links[link].link.features.contains(.sharedDeflate)
-            connections[connection].framer.framer.allowPackets(deflated: isDeflated)
+            connections[connection].readPackets(deflated: isDeflated)
         }
         for handle in links[link].handles { rooms.setAway(false, handle) }
     }
@@ -69,9 +69,9 @@ extension RelayEngine {
         for (session, membership) in zip(link.sessions.keys, link.sessions.values) {
             leave(membership, MemberKey(link: link.key, session: session))
         }
-        timers.cancel(.link(slot))
-        linkOfDevice[link.who] = nil
-        linkOfID[link.id] = nil
+        timers.cancel(TimerKey.link(slot))
+        linkOfDevice.remove(link.who, slot)
+        linkOfID.remove(link.id, slot)
         links.remove(slot)
         counted.links -= 1
         outputs.append(.note(.ended(link.who, link.id)))
@@ -89,11 +89,12 @@ extension RelayEngine {
         }
     }
 
-    private func isCurrent(_ suspension: Suspension) -> Bool {
-        slot(suspension.link).map { links[$0].suspendedAt == suspension.since } ?? false
+    private mutating func isCurrent(_ suspension: Suspension) -> Bool {
+        guard let link = links.find(Int(suspension.link.slot)) else { return false }
+        return link.key == suspension.link && link.suspendedAt == suspension.since
     }
 
-    func slot(_ key: LinkKey) -> Int? {
+    mutating func slot(_ key: LinkKey) -> Int? {
         let slot = Int(key.slot)
         return links.isLive(slot) && links[slot].key == key ? slot : nil
     }
@@ -128,7 +129,7 @@ extension RelayEngine {
         switch event {
         case .open(let session, let open):
             let link = links[slot]
-            if link.sessions.values.contains(where: { $0.room == open.room }) {
+            if link.sessions.values.contains(where: { isOpen(open.room, by: $0) }) {
                 return links[slot].link.reset(session, code: .alreadyOpen)
             }
             links[slot].sessions[session] = RelayLink.Membership(
@@ -163,8 +164,13 @@ extension RelayEngine {
         if let handle = membership.handle { rooms.setSuspended(isSuspended, handle, cursor: cursor) }
     }
 
+    private mutating func isOpen(_ room: RoomName, by membership: RelayLink.Membership) -> Bool {
+        membership.room == room || membership.handle.map { rooms.name(of: $0) == room } ?? false
+    }
+
     private mutating func leave(_ membership: RelayLink.Membership, _ key: MemberKey) {
-        if let handle = membership.handle { rooms.leave(handle) } else { rooms.withdraw(key, from: membership.room) }
+        if let handle = membership.handle { rooms.leave(handle) }
+        if let room = membership.room { rooms.withdraw(key, from: room) }
     }
 
     /// A session's place in its room, given up: what it had sent ahead is dropped and its credit goes back.
@@ -392,6 +398,7 @@ extension RelayEngine {
         touch(slot)
         links[slot].link.accept(key.session, opened)
         links[slot].sessions.values[place].handle = handle
+        links[slot].sessions.values[place].room = nil
         if links[slot].sessions.values[place].isSuspended { rooms.setSuspended(true, handle) }
         links[slot].noteHeldBack(key.session)
         let held = links[slot].sessions.values[place].held
@@ -412,6 +419,7 @@ extension RelayEngine {
     mutating func touch(_ slot: Int) {
         guard links.isLive(slot), !links[slot].isTouched else { return }
         links[slot].isTouched = true
+        links[slot].wasTouched = true
         touched.append(slot)
     }
 
@@ -433,7 +441,7 @@ extension RelayEngine {
     mutating func armLink(_ slot: Int, _ deadline: Instant?) {
         guard links[slot].armedAt != deadline else { return }
         links[slot].armedAt = deadline
-        timers.set(.link(slot), at: deadline)
+        timers.set(TimerKey.link(slot), at: deadline)
     }
 
     mutating func linkDeadline(_ slot: Int, now: Instant) {

@@ -12,9 +12,10 @@ public struct RelayEngine: ~Copyable {
     /// The relay's wall clock in milliseconds since 1970; the shell sets it at the beginning of each turn.
     public var wallClock: UInt64 = 0
 
-    enum TimerKey: Hashable, Sendable {
-        case connection(Int)
-        case link(Int)
+    /// The numbers of timers: connections have the even ones, links the odd ones.
+    enum TimerKey {
+        static func connection(_ slot: Int) -> Int { 2 * slot }
+        static func link(_ slot: Int) -> Int { 2 * slot + 1 }
     }
 
     /// A link that lost its connection, and when; one that has had another since is passed over.
@@ -24,20 +25,23 @@ public struct RelayEngine: ~Copyable {
     }
 
     var connections = SlotTable<RelayConnection>()
-    var links = SlotTable<RelayLink>()
+    var links = RestTable<RelayLink>()
     var generation: UInt32 = 0
-    var linkOfDevice: [DeviceKey: Int] = [:]
-    var linkOfID: [LinkID: Int] = [:]
+    var linkOfDevice = SlotIndex()
+    var linkOfID = SlotIndex()
     var suspended = Deque<Suspension>()
     var suspendedCount = 0
     var rooms = Rooms()
-    var timers = TimerQueue<TimerKey>()
+    var timers = SlotTimers()
     var touched: [Int] = []
     var outputs = Deque<RelayOutput>()
     var inflater = Inflater()
+    /// Serves connections that hold nothing of a frame.
+    var spareFramer: FramerBox?
     var nextLinkID: UInt64
     var drainNotice: Notice?
     var counted = RelayStatistics()
+    var rest = RestSchedule()
 
     /// A relay without connections.
     ///
@@ -71,7 +75,7 @@ public struct RelayEngine: ~Copyable {
     /// The peer will send no more; a frame that is not whole is not delivered (Specs/hostile.md row 8).
     public mutating func endOfStream(_ key: ConnectionKey, now: Instant) {
         guard let slot = slot(key), connections[slot].phase != .closing else { return }
-        do { try connections[slot].framer.framer.finish() } catch { return fail(slot, LinkError(error), now: now) }
+        do { try connections[slot].framer?.framer.finish() } catch { return fail(slot, LinkError(error), now: now) }
         end(slot, afterFlush: true, now: now)
     }
 
@@ -93,20 +97,19 @@ public struct RelayEngine: ~Copyable {
 
     /// When `deadlinePassed` wants to be called.
     public var deadline: Instant? {
-        switch (timers.earliest, rooms.deadline) {
-        case (let timer?, let room?): min(timer, room)
-        case (let timer, let room): timer ?? room
+        var earliest = timers.earliest
+        for candidate in [rooms.deadline, rest.deadline] {
+            if let candidate { earliest = min(earliest ?? candidate, candidate) }
         }
+        return earliest
     }
 
     /// Acts on the deadlines that have passed.
     public mutating func deadlinePassed(now: Instant) {
         rooms.deadlinePassed(now: now)
+        sweep(now: now)
         while let key = timers.popExpired(now: now) {
-            switch key {
-            case .connection(let slot): connectionDeadline(slot, now: now)
-            case .link(let slot): linkDeadline(slot, now: now)
-            }
+            if key % 2 == 0 { connectionDeadline(key / 2, now: now) } else { linkDeadline(key / 2, now: now) }
         }
     }
 
@@ -142,7 +145,7 @@ public struct RelayEngine: ~Copyable {
 
     /// Ends every connection and link of an account, whose credential no longer holds (C-28, Specs/hostile.md row 24).
     public mutating func revoke(_ account: AccountName, now: Instant) {
-        for slot in links.slots where links.isLive(slot) && links[slot].who.account == account {
+        for slot in links.slots where links.find(slot)?.who.account == account {
             if let connection = links[slot].connection {
                 say(.goaway, Notice(code: .revoked), on: connection, now: now)
             }
@@ -178,7 +181,10 @@ public struct RelayEngine: ~Copyable {
                 continue
             }
             if let output = outputs.popFirst() { return output }
-            guard !touched.isEmpty else { return nil }
+            guard !touched.isEmpty else {
+                rest.update(wakefulCount: links.wakefulCount + rooms.wakefulCount, now: now)
+                return nil
+            }
             flushTouched(now: now)
         }
     }
@@ -190,9 +196,9 @@ public struct RelayEngine: ~Copyable {
     mutating func say(_ type: FrameType, _ notice: Notice, on slot: Int, now: Instant) {
         for words in [notice, notice.withoutReason, Notice(code: notice.code)] {
             let body = type == .reject ? Reject(words).encode() : GoAway(words).encode()
-            let byteCount = connections[slot].sentByteCount + FrameHeader.byteCount + body.count
-            guard connections[slot].linkSlot != nil || byteCount <= 3 * connections[slot].receivedByteCount else {
-                continue
+            if let entry = connections[slot].entry {
+                let byteCount = entry.sentByteCount + FrameHeader.byteCount + body.count
+                guard byteCount <= 3 * entry.receivedByteCount else { continue }
             }
             enqueue(type, body, on: slot, now: now)
             break
@@ -202,7 +208,8 @@ public struct RelayEngine: ~Copyable {
 
     /// Appends a handshake frame to the connection's outbox.
     mutating func enqueue(_ type: FrameType, _ body: [UInt8], on slot: Int, now: Instant) {
-        connections[slot].sentByteCount += connections[slot].outbox.append(type, body)
+        let byteCount = connections[slot].outbox.append(type, body)
+        connections[slot].entry?.sentByteCount += byteCount
         askToTransmit(slot, now: now)
     }
 

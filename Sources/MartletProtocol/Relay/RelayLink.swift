@@ -18,9 +18,9 @@ struct RelayLink: Sendable {
     /// Transient frames that a link may send a minute before further ones are dropped.
     static let transientsPerMinute = 600
 
-    let key: LinkKey
-    let id: LinkID
-    let who: DeviceKey
+    var key: LinkKey
+    var id: LinkID
+    var who: DeviceKey
     var link: Link
     var epoch = Epoch(rawValue: 1)
     var token: TokenDigest
@@ -36,12 +36,15 @@ struct RelayLink: Sendable {
     var heldBackBulk = Deque<SessionID>()
     var heldBackTalk = Deque<SessionID>()
     var isTouched = false
+    /// Whether it was touched since it was last asked whether it may rest.
+    var wasTouched = true
     /// What the engine's timer is set to.
     var armedAt: Instant?
 
     /// A session's place in its room.
     struct Membership: Sendable {
-        var room: RoomName
+        /// Where it waits to be let in; from then on its handle says it.
+        var room: RoomName?
         /// Whether its messages may take their time.
         var isBulk: Bool
         /// Nil until the room has let the session in.

@@ -66,10 +66,12 @@ struct Room: Sendable {
     /// Bytes of bodies that wait to become durable; beyond it the room takes no more.
     static let maxPendingByteCount = 16 * 1024 * 1024
 
-    let name: RoomName
-    let index: Int32
+    var name: RoomName
+    var index: Int32
     var isLoading = true
     var isTouched = false
+    /// Whether it was touched since it was last asked whether it may rest.
+    var wasTouched = true
     /// What has become durable and members have not been offered.
     var news: ArraySlice<LogEntry> = []
     var waiting: [JoinRequest] = []

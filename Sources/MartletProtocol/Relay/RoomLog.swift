@@ -76,6 +76,7 @@ struct LogTail: Sendable {
     }
 
     var end: UInt64 { first + UInt64(entries.count) }
+    var isEmpty: Bool { entries.isEmpty }
 
     subscript(offset: UInt64) -> LogEntry? {
         guard offset >= first, offset < end else { return nil }
@@ -113,5 +114,10 @@ struct LogTail: Sendable {
     /// Takes back what was appended beyond `offset`, because the store did not take it.
     mutating func rollBack(to offset: UInt64) {
         while end > offset + 1, let entry = entries.popLast() { byteCount -= entry.body.byteCount }
+    }
+
+    /// What is left of an empty tail.
+    mutating func pass(_ packer: inout Packer) {
+        packer.pass(&first)
     }
 }

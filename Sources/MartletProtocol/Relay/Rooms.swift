@@ -4,12 +4,12 @@ public import MartletWire
 ///
 /// Nothing here knows links or connections; a session is a `MemberKey`. A relay with several loops gives each room to
 /// the loop that its name hashes to, and events and effects cross between loops in batches.
-public struct Rooms: Sendable {
+public struct Rooms: ~Copyable, Sendable {
     /// Rooms in memory at the most; a room without members is let go.
     public static let maxRooms = 65_536
 
-    private var rooms = SlotTable<Room>()
-    private var indexOfName: [RoomName: Int] = [:]
+    private var rooms = RestTable<Room>()
+    private var indexOfName = SlotIndex()
     private var touched = Deque<Int>()
     private var requestDeadlines = TimerQueue<Int>()
     private var effects = Deque<RoomEffect>()
@@ -38,7 +38,7 @@ public struct Rooms: Sendable {
 
     /// A session wants to be a member.
     public mutating func join(_ join: JoinRequest) {
-        if let index = indexOfName[join.open.room] {
+        if let index = index(of: join.open.room) {
             rooms[index].join(join, into: &effects)
             return touch(index)
         }
@@ -46,20 +46,20 @@ public struct Rooms: Sendable {
         var room = Room(name: join.open.room, index: Int32(rooms.nextSlot))
         room.join(join, into: &effects)
         let index = rooms.insert(room)
-        indexOfName[join.open.room] = index
+        indexOfName.insert(join.open.room, index)
         effects.append(.load(join.open.room))
     }
 
     /// A session that asked to join gave up before it was a member.
     public mutating func withdraw(_ key: MemberKey, from name: RoomName) {
-        guard let index = indexOfName[name] else { return }
+        guard let index = index(of: name) else { return }
         rooms[index].withdraw(key)
         touch(index)
     }
 
     /// The store's answer to `load`; nil when it could not.
     public mutating func loaded(_ name: RoomName, _ snapshot: RoomSnapshot?) {
-        guard let index = indexOfName[name] else { return }
+        guard let index = index(of: name) else { return }
         if let snapshot {
             rooms[index].loaded(snapshot, into: &effects)
         } else {
@@ -71,7 +71,7 @@ public struct Rooms: Sendable {
 
     /// The store's answer to `append`; nil when it could not.
     public mutating func stored(_ name: RoomName, upTo offset: UInt64?) {
-        guard let index = indexOfName[name] else { return }
+        guard let index = index(of: name) else { return }
         if draft.room == Int32(index) { closeDraft() }
         if let offset {
             rooms[index].stored(upTo: offset, into: &effects)
@@ -89,8 +89,14 @@ public struct Rooms: Sendable {
     /// How far a member's room is, and who is in it; nil when the member is gone.
     public func state(of handle: MemberHandle) -> Opened? {
         let index = Int(handle.room)
-        guard rooms.isLive(index), rooms[index].slot(handle) != nil else { return nil }
-        return rooms[index].state
+        guard let room = rooms.find(index), room.slot(handle) != nil else { return nil }
+        return room.state
+    }
+
+    /// The room that a member is in; nil when the member is gone.
+    mutating func name(of handle: MemberHandle) -> RoomName? {
+        let index = Int(handle.room)
+        return rooms.isLive(index) && rooms[index].slot(handle) != nil ? rooms[index].name : nil
     }
 
     /// A member leaves.
@@ -171,11 +177,25 @@ public struct Rooms: Sendable {
         }
     }
 
+    // MARK: Rest
+
+    /// Rooms that are not packed.
+    var wakefulCount: Int { rooms.wakefulCount }
+
+    /// Packs rooms that nothing has happened to; returns how many they were.
+    mutating func sweep() -> Int {
+        rooms.sweep()
+    }
+
     private mutating func with(_ handle: MemberHandle, _ change: (inout Room, inout Deque<RoomEffect>) -> Void) {
         let index = Int(handle.room)
         guard rooms.isLive(index) else { return }
         change(&rooms[index], &effects)
         touch(index)
+    }
+
+    private mutating func index(of name: RoomName) -> Int? {
+        indexOfName.find(name) { rooms[$0].name == name }
     }
 
     private mutating func closeDraft() {
@@ -185,6 +205,7 @@ public struct Rooms: Sendable {
     private mutating func touch(_ index: Int) {
         guard rooms.isLive(index), !rooms[index].isTouched else { return }
         rooms[index].isTouched = true
+        rooms[index].wasTouched = true
         touched.append(index)
     }
 
@@ -200,7 +221,7 @@ public struct Rooms: Sendable {
 
     private mutating func drop(_ index: Int) {
         guard rooms.isLive(index) else { return }
-        indexOfName[rooms[index].name] = nil
+        indexOfName.remove(rooms[index].name, index)
         requestDeadlines.cancel(index)
         rooms.remove(index)
     }

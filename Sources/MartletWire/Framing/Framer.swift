@@ -56,6 +56,9 @@ public struct Framer: ~Copyable {
         packets = deflated ? .deflated : .plain
     }
 
+    /// Whether packets may come: the framer then has a context, which is its connection's alone.
+    public var allowsPackets: Bool { packets != .none }
+
     /// Whether the peer's deflate stream is open, and holds 44 KiB here (W-94).
     public var isStreaming: Bool { reader?.isStreaming ?? false }
 

@@ -55,15 +55,14 @@ final class RelayStage {
     /// What the connection's framer holds and what waits behind its hello, in bytes.
     func heldByteCount(_ peer: RawPeer) -> Int {
         guard let slot = relay.engine.slot(peer.key) else { return 0 }
-        let connection = relay.engine.connections[slot]
-        return connection.framer.framer.storageByteCount + connection.held.count
+        return relay.engine.connections[slot].heldByteCount
     }
 
     func link(of peer: RawPeer) -> RelayLink? {
         guard let slot = relay.engine.slot(peer.key), let link = relay.engine.connections[slot].linkSlot else {
             return nil
         }
-        return relay.engine.links[link]
+        return relay.engine.links.find(link)
     }
 
     func settle() {

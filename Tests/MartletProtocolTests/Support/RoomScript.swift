@@ -7,7 +7,7 @@ import Testing
 ///
 /// A name is an account and a device of its own; "alice/2" is the account alice on another device. What is to be made
 /// durable waits until `store` says what became of it.
-struct RoomScript {
+struct RoomScript: ~Copyable {
     /// What the rooms wanted done, with frames parsed.
     enum Effect: Equatable {
         case opened(String, head: UInt64, first: UInt64, members: [String])

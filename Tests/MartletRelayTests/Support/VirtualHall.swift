@@ -70,8 +70,7 @@ final class VirtualHall: @unchecked Sendable {
     /// Bytes that the engine holds of what a connection has sent and nobody has understood yet.
     func heldByteCount(of peer: VirtualPeer) -> Int {
         guard let slot = engine.slot(peer.key) else { return 0 }
-        let connection = engine.connections[slot]
-        return connection.framer.framer.storageByteCount + connection.held.count
+        return engine.connections[slot].heldByteCount
     }
 
     /// From now on the peer's kernel takes nothing more.
@@ -87,7 +86,7 @@ final class VirtualHall: @unchecked Sendable {
 
     func link(of peer: VirtualPeer) -> Link? {
         guard let slot = engine.slot(peer.key), let link = engine.connections[slot].linkSlot else { return nil }
-        return engine.links[link].link
+        return engine.links.find(link)?.link
     }
 
     // MARK: The shell

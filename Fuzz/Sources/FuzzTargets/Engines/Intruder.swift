@@ -139,10 +139,11 @@ final class Intruder {
         guard let key, let slot = world.relay.engine.slot(key),
             let connection = world.relay.engine.connections.find(slot)
         else { return }
-        let storage = connection.framer.framer.storageByteCount
+        let storage = connection.framer?.framer.storageByteCount ?? 0
+        let held = connection.entry?.held.count ?? 0
         guard let link = connection.linkSlot else {
             hold(storage <= 16 * 1024, "\(storage) bytes for a frame of a stranger")
-            hold(connection.held.count <= RelayConnection.maxHeldByteCount, "\(connection.held.count) bytes held")
+            hold(held <= RelayConnection.maxHeldByteCount, "\(held) bytes held")
             let patience = world.relay.engine.configuration.authTimeout + .milliseconds(1)
             hold(connection.phase == .closing || world.now <= connectedAt + patience, "a stranger stays for ever")
             return

@@ -1,0 +1,195 @@
+/// What a `RestTable` may pack while nothing happens to it.
+protocol Packable {
+    /// Whether it may be packed now; false, too, when something has happened since it was asked last.
+    mutating func mayRest() -> Bool
+    /// Passes every part that a packed value is to keep.
+    mutating func pass(_ packer: inout Packer)
+    init(unpacking packer: inout Packer)
+}
+
+/// Elements by number, of which those that nothing happens to are kept packed: a number that was freed is given out
+/// again, the one that was freed last first.
+///
+/// An element is read and changed where it lies, in memory of its own. `sweep()` packs every element that may rest into
+/// a few bytes; to look at one unpacks it, wherever that is done, so nobody has to know. Only who goes through many,
+/// and wants to leave them as they are, takes a copy with `find`.
+@safe
+struct RestTable<Element: Packable>: ~Copyable {
+    /// For each number 0, or the address of its element, or with the lowest bit set of its bytes. A number that was
+    /// freed and is still among `wakeful` is `freedWakeful`.
+    private var places: ContiguousArray<UInt> = []
+    private var freeSlots: [Int32] = []
+    /// Elements that are not packed, and what is left of some.
+    private var wakeful: ContiguousArray<Int32> = []
+    /// How many elements are not packed.
+    private(set) var wakefulCount = 0
+    private var packer = Packer()
+    private var bytes: [UInt8] = []
+
+    private static var isPacked: UInt { 1 }
+    private static var freedWakeful: UInt { 2 }
+
+    init() {}
+
+    deinit {
+        for slot in places.indices where isLive(slot) {
+            if places[slot] & Self.isPacked == 0 {
+                unsafe Self.element(places[slot]).deinitialize(count: 1).deallocate()
+            } else {
+                unsafe Self.packed(places[slot]).deallocate()
+            }
+        }
+    }
+
+    /// Elements in the table.
+    var count: Int { places.count - freeSlots.count }
+    /// The numbers that were ever given out; each is live or free.
+    var slots: Range<Int> { 0..<places.count }
+    /// The number that `insert` will give out.
+    var nextSlot: Int { freeSlots.last.map { Int($0) } ?? places.count }
+
+    func isLive(_ slot: Int) -> Bool {
+        slot >= 0 && slot < places.count && places[slot] > Self.freedWakeful
+    }
+
+    /// The element of a number that is live; it can be changed in place, and is packed no longer.
+    subscript(slot: Int) -> Element {
+        @inline(__always)
+        mutating unsafeAddress {
+            unsafe UnsafePointer(address(slot))
+        }
+        @inline(__always)
+        unsafeMutableAddress {
+            unsafe address(slot)
+        }
+    }
+
+    /// A copy of the element, if the number is live.
+    func find(_ slot: Int) -> Element? {
+        guard isLive(slot) else { return nil }
+        guard places[slot] & Self.isPacked != 0 else { return unsafe Self.element(places[slot]).pointee }
+        var packer = Packer()
+        return Self.unpacked(places[slot], with: &packer)
+    }
+
+    /// Adds an element and returns its number.
+    @discardableResult
+    mutating func insert(_ element: consuming Element) -> Int {
+        let slot = nextSlot
+        if slot == places.count { places.append(0) } else { freeSlots.removeLast() }
+        put(element, slot)
+        return slot
+    }
+
+    /// Takes an element out, whose number is live, and frees the number.
+    mutating func remove(_ slot: Int) {
+        precondition(isLive(slot), "a number without an element")
+        if places[slot] & Self.isPacked == 0 {
+            unsafe Self.element(places[slot]).deinitialize(count: 1).deallocate()
+            places[slot] = Self.freedWakeful
+            wakefulCount -= 1
+        } else {
+            unsafe Self.packed(places[slot]).deallocate()
+            places[slot] = 0
+        }
+        freeSlots.append(Int32(slot))
+    }
+
+    /// Packs the elements that may rest; returns how many they were.
+    mutating func sweep() -> Int {
+        let before = wakefulCount
+        var kept = 0
+        for index in wakeful.indices {
+            let slot = Int(wakeful[index])
+            guard places[slot] != Self.freedWakeful else {
+                places[slot] = 0
+                continue
+            }
+            if unsafe Self.element(places[slot]).pointee.mayRest(), pack(slot) { continue }
+            wakeful[kept] = wakeful[index]
+            kept += 1
+        }
+        wakeful.removeSubrange(kept...)
+        // After a burst the list's memory is given back.
+        if wakeful.capacity > 64, kept < wakeful.capacity / 4 { wakeful = ContiguousArray(wakeful[...]) }
+        return before - wakefulCount
+    }
+
+    /// Whether a number's element is packed; nothing changes.
+    func isPacked(_ slot: Int) -> Bool {
+        isLive(slot) && places[slot] & Self.isPacked != 0
+    }
+
+    /// Bytes that a packed element takes, beside what the allocator adds.
+    func packedByteCount(_ slot: Int) -> Int? {
+        guard isPacked(slot) else { return nil }
+        return 2 + (unsafe Int(Self.packed(places[slot]).loadUnaligned(as: UInt16.self)))
+    }
+
+    // MARK: Memory
+
+    @inline(__always)
+    private mutating func address(_ slot: Int) -> UnsafeMutablePointer<Element> {
+        let place = places[slot]
+        guard place & Self.isPacked == 0, place > Self.freedWakeful else { return unsafe wake(slot) }
+        return unsafe Self.element(place)
+    }
+
+    @inline(never)
+    private mutating func wake(_ slot: Int) -> UnsafeMutablePointer<Element> {
+        precondition(isLive(slot), "a number without an element")
+        let packed = places[slot]
+        put(Self.unpacked(packed, with: &packer), slot)
+        unsafe Self.packed(packed).deallocate()
+        return unsafe Self.element(places[slot])
+    }
+
+    private mutating func put(_ element: consuming Element, _ slot: Int) {
+        let pointer = UnsafeMutablePointer<Element>.allocate(capacity: 1)
+        unsafe pointer.initialize(to: element)
+        if places[slot] != Self.freedWakeful { wakeful.append(Int32(slot)) }
+        places[slot] = UInt(bitPattern: pointer)
+        wakefulCount += 1
+    }
+
+    private static func unpacked(_ place: UInt, with packer: inout Packer) -> Element {
+        let memory = unsafe packed(place)
+        let byteCount = unsafe Int(memory.loadUnaligned(as: UInt16.self))
+        let span = unsafe RawSpan(_unsafeStart: memory + 2, byteCount: byteCount)
+        packer.beginUnpacking(span)
+        return Element(unpacking: &packer)
+    }
+
+    /// False when it takes more bytes than are allowed for.
+    private mutating func pack(_ slot: Int) -> Bool {
+        let element = unsafe Self.element(places[slot])
+        packer.beginPacking()
+        unsafe element.pointee.pass(&packer)
+        packer.finishPacking(into: &bytes)
+        guard bytes.count <= Packer.maxByteCount else { return false }
+        let memory = UnsafeMutableRawPointer.allocate(byteCount: 2 + bytes.count, alignment: 2)
+        unsafe memory.storeBytes(of: UInt16(bytes.count), as: UInt16.self)
+        unsafe (memory + 2).copyMemory(from: bytes, byteCount: bytes.count)
+        unsafe element.deinitialize(count: 1).deallocate()
+        places[slot] = UInt(bitPattern: memory) | Self.isPacked
+        wakefulCount -= 1
+        return true
+    }
+
+    private static func element(_ place: UInt) -> UnsafeMutablePointer<Element> {
+        guard let pointer = unsafe UnsafeMutablePointer<Element>(bitPattern: place) else {
+            preconditionFailure("a number without an element")
+        }
+        return unsafe pointer
+    }
+
+    private static func packed(_ place: UInt) -> UnsafeMutableRawPointer {
+        guard let pointer = unsafe UnsafeMutableRawPointer(bitPattern: place & ~isPacked) else {
+            preconditionFailure("a number without an element")
+        }
+        return unsafe pointer
+    }
+}
+
+// Nobody else has the addresses that it keeps.
+extension RestTable: @unchecked Sendable where Element: Sendable {}

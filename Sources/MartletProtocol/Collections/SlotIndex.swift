@@ -1,0 +1,78 @@
+/// Which number of a table holds an element with a given key, where the element knows its key.
+///
+/// A hash table that holds no keys: 8 bytes a place, of which three quarters are taken at the most. Who asks compares.
+struct SlotIndex: Sendable {
+    private struct Place: Sendable {
+        var hash: UInt32
+        /// Negative when nothing is here.
+        var slot: Int32
+    }
+
+    private var places: ContiguousArray<Place> = []
+    private(set) var count = 0
+    var isEmpty: Bool { count == 0 }
+
+    /// The number whose element has the key, of those with the key's hash.
+    func find(_ key: some Hashable, where hasKey: (Int) -> Bool) -> Int? {
+        guard !places.isEmpty else { return nil }
+        let hash = Self.hash(key)
+        var place = home(of: hash)
+        while places[place].slot >= 0 {
+            if places[place].hash == hash, hasKey(Int(places[place].slot)) { return Int(places[place].slot) }
+            place = next(place)
+        }
+        return nil
+    }
+
+    /// Adds a number under a key that no other has.
+    mutating func insert(_ key: some Hashable, _ slot: Int) {
+        if 4 * (count + 1) > 3 * places.count { grow() }
+        count += 1
+        put(Place(hash: Self.hash(key), slot: Int32(slot)))
+    }
+
+    /// Takes a number away that was added under this key.
+    mutating func remove(_ key: some Hashable, _ slot: Int) {
+        guard !places.isEmpty else { return }
+        let hash = Self.hash(key)
+        var hole = home(of: hash)
+        while places[hole].slot != Int32(slot) || places[hole].hash != hash {
+            guard places[hole].slot >= 0 else { return }
+            hole = next(hole)
+        }
+        count -= 1
+        // What follows without a gap moves up, unless it would then lie before its home.
+        var place = next(hole)
+        while places[place].slot >= 0 {
+            let distance = (place &- home(of: places[place].hash)) & (places.count - 1)
+            if distance >= (place &- hole) & (places.count - 1) {
+                places[hole] = places[place]
+                hole = place
+            }
+            place = next(place)
+        }
+        places[hole].slot = -1
+    }
+
+    private static func hash(_ key: some Hashable) -> UInt32 {
+        var hasher = Hasher()
+        hasher.combine(key)
+        return UInt32(truncatingIfNeeded: hasher.finalize())
+    }
+
+    private func home(of hash: UInt32) -> Int { Int(hash) & (places.count - 1) }
+
+    private func next(_ place: Int) -> Int { (place + 1) & (places.count - 1) }
+
+    private mutating func put(_ new: Place) {
+        var place = home(of: new.hash)
+        while places[place].slot >= 0 { place = next(place) }
+        places[place] = new
+    }
+
+    private mutating func grow() {
+        let old = places
+        places = ContiguousArray(repeating: Place(hash: 0, slot: -1), count: max(8, 2 * old.count))
+        for place in old where place.slot >= 0 { put(place) }
+    }
+}

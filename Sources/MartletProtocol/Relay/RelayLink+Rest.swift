@@ -1,0 +1,95 @@
+import MartletWire
+
+/// A link that nothing has happened to for a while is kept packed.
+extension RelayLink: Packable {
+    mutating func mayRest() -> Bool {
+        let wasTouched = wasTouched
+        self.wasTouched = false
+        guard !wasTouched, !isTouched, link.isAtRest, connection == nil || link.deadline == nil else { return false }
+        guard heldBackBulk.isEmpty, heldBackTalk.isEmpty, heldByteCount == 0,
+            sessions.values.allSatisfy({ $0.held.isEmpty && $0.handle != nil })
+        else { return false }
+        // Nothing waits, so this is exact.
+        queued = LinkBacklog()
+        link.scheduler.beginAnew()
+        return true
+    }
+
+    mutating func pass(_ packer: inout Packer) {
+        packer.pass(&key.slot)
+        packer.pass(&key.generation)
+        var number = id.rawValue
+        packer.passRaw(&number)
+        id = LinkID(rawValue: number)
+        packer.pass(&who)
+        link.pass(&packer)
+        packer.pass(&epoch)
+        packer.pass(&token)
+        packer.pass(&connection)
+        packer.pass(&suspendedAt)
+        passMemberships(&packer)
+        transients.pass(&packer)
+        packer.pass(&armedAt)
+    }
+
+    init(unpacking packer: inout Packer) {
+        self.init(
+            key: LinkKey(slot: 0, generation: 0), id: LinkID(rawValue: 0), who: .blank,
+            link: Link(blank: ()), token: TokenDigest(0, 0, 0, 0))
+        pass(&packer)
+    }
+
+    private mutating func passMemberships(_ packer: inout Packer) {
+        var count = sessions.count
+        packer.pass(&count)
+        for index in 0..<count {
+            var session = packer.isUnpacking ? SessionID.control : sessions.keys[index]
+            packer.pass(&session)
+            if packer.isUnpacking { sessions[session] = Membership(room: nil, isBulk: false) }
+            RelayLink.pass(&sessions.values[index], MemberKey(link: key, session: session), &packer)
+        }
+    }
+
+    private static func pass(_ membership: inout Membership, _ member: MemberKey, _ packer: inout Packer) {
+        packer.pass(&membership.isBulk)
+        packer.pass(&membership.handle, MemberHandle(room: 0, slot: 0, key: member)) {
+            $0.pass(&$1.room)
+            $0.pass(&$1.slot)
+        }
+        packer.pass(&membership.isSuspended)
+        packer.pass(&membership.isHeldBack)
+    }
+}
+
+extension Packer {
+    mutating func pass(_ who: inout DeviceKey) {
+        var text = who.account.text
+        pass(&text)
+        if isUnpacking, let account = AccountName(text) { who.account = account }
+        passRaw(&who.device.rawValue)
+    }
+
+    mutating func pass(_ room: inout RoomName) {
+        var text = room.text
+        pass(&text)
+        if isUnpacking, let name = RoomName(text) { room = name }
+    }
+
+    fileprivate mutating func pass(_ token: inout TokenDigest) {
+        var words = token.words
+        passRaw(&words.0)
+        passRaw(&words.1)
+        passRaw(&words.2)
+        passRaw(&words.3)
+        if isUnpacking { token = TokenDigest(words.0, words.1, words.2, words.3) }
+    }
+}
+
+// What is there until the name has been unpacked.
+extension DeviceKey {
+    static let blank = DeviceKey(account: AccountName("-")!, device: DeviceID(rawValue: 0))
+}
+
+extension RoomName {
+    static let blank = RoomName("-")!
+}

@@ -1,0 +1,81 @@
+/// Deadlines by number, at most one for each, the earliest always at hand; for numbers that a table gives out.
+///
+/// As `TimerQueue`, with an array where that has a table of keys: a deadline takes 20 bytes. Equal deadlines expire in
+/// the order in which they were set.
+struct SlotTimers: Sendable {
+    private struct Entry: Sendable {
+        var deadline: Instant
+        /// Counts on from the highest to 0: only differences matter.
+        var order: UInt32
+        var slot: Int32
+
+        func precedes(_ other: Entry) -> Bool {
+            deadline == other.deadline
+                ? Int32(bitPattern: order &- other.order) < 0 : deadline < other.deadline
+        }
+    }
+
+    private var heap: ContiguousArray<Entry> = []
+    /// Where in the heap a number's entry is; negative when it has none.
+    private var places: ContiguousArray<Int32> = []
+    private var setCount: UInt32 = 0
+
+    var isEmpty: Bool { heap.isEmpty }
+
+    /// The earliest deadline of all.
+    var earliest: Instant? { heap.first?.deadline }
+
+    /// Gives a number this deadline in place of any that it had; nil cancels. Setting what is set already changes
+    /// nothing.
+    mutating func set(_ slot: Int, at deadline: Instant?) {
+        guard let deadline else { return cancel(slot) }
+        while places.count <= slot { places.append(-1) }
+        var place = Int(places[slot])
+        if place >= 0, heap[place].deadline == deadline { return }
+        setCount &+= 1
+        let entry = Entry(deadline: deadline, order: setCount, slot: Int32(slot))
+        if place < 0 {
+            place = heap.count
+            heap.append(entry)
+        }
+        settle(entry, at: place)
+    }
+
+    /// Takes the deadline of a number away, if it has one.
+    mutating func cancel(_ slot: Int) {
+        guard slot < places.count, places[slot] >= 0 else { return }
+        let place = Int(places[slot])
+        places[slot] = -1
+        let last = heap.removeLast()
+        if place < heap.count { settle(last, at: place) }
+    }
+
+    /// Takes the number whose deadline is the earliest, if that is at or before `now`. Call until it answers nil.
+    mutating func popExpired(now: Instant) -> Int? {
+        guard let first = heap.first, first.deadline <= now else { return nil }
+        cancel(Int(first.slot))
+        return Int(first.slot)
+    }
+
+    /// Puts `entry` where it belongs, starting from a place whose present entry may be overwritten.
+    private mutating func settle(_ entry: Entry, at start: Int) {
+        var place = start
+        while place > 0, entry.precedes(heap[(place - 1) / 2]) {
+            put(heap[(place - 1) / 2], at: place)
+            place = (place - 1) / 2
+        }
+        while place * 2 + 1 < heap.count {
+            var child = place * 2 + 1
+            if child + 1 < heap.count, heap[child + 1].precedes(heap[child]) { child += 1 }
+            guard heap[child].precedes(entry) else { break }
+            put(heap[child], at: place)
+            place = child
+        }
+        put(entry, at: place)
+    }
+
+    private mutating func put(_ entry: Entry, at place: Int) {
+        heap[place] = entry
+        places[Int(entry.slot)] = Int32(place)
+    }
+}

@@ -1,0 +1,42 @@
+import Testing
+
+@testable import MartletProtocol
+
+@Suite struct SlotIndexTests {
+    /// What a table has that holds its keys itself, through a long row of changes.
+    @Test(arguments: 1...4 as ClosedRange<UInt64>)
+    func `it finds what a dictionary finds`(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var index = SlotIndex()
+        var keys: [Int: String] = [:]
+        var slots: [String: Int] = [:]
+        for _ in 0..<5000 {
+            let key = "key \(random.next() % 300)"
+            if let slot = slots[key], random.next() % 3 != 0 {
+                index.remove(key, slot)
+                slots[key] = nil
+                keys[slot] = nil
+            } else if slots[key] == nil {
+                let slot = Int(random.next() % 100_000)
+                guard keys[slot] == nil else { continue }
+                index.insert(key, slot)
+                slots[key] = slot
+                keys[slot] = key
+            }
+            let asked = "key \(random.next() % 300)"
+            #expect(index.find(asked) { keys[$0] == asked } == slots[asked])
+        }
+        #expect(index.count == slots.count)
+        for (key, slot) in slots { index.remove(key, slot) }
+        #expect(index.isEmpty && index.find("key 1") { _ in true } == nil)
+    }
+
+    @Test func `what is not there is taken away without harm`() {
+        var index = SlotIndex()
+        index.remove("a", 1)
+        index.insert("a", 1)
+        index.remove("a", 2)
+        index.remove("b", 1)
+        #expect(index.find("a") { $0 == 1 } == 1)
+    }
+}

@@ -1,0 +1,34 @@
+import MartletWire
+
+@testable import MartletProtocol
+
+/// All that a value consists of, as text: queues and tables by their elements, wherever these lie in memory.
+func parts(of value: Any) -> String {
+    if let text = value as? String { return text }
+    if let table = value as? any DictionaryLike { return "[\(table.entries.sorted().joined(separator: " "))]" }
+    if let list = value as? any Collection { return "[\(list.map { parts(of: $0) }.joined(separator: " "))]" }
+    let mirror = Mirror(reflecting: value)
+    guard !mirror.children.isEmpty else { return "\(value)" }
+    return "(" + mirror.children.map { "\($0.label ?? ""): \(parts(of: $0.value))" }.joined(separator: " ") + ")"
+}
+
+private protocol DictionaryLike {
+    var entries: [String] { get }
+}
+
+extension Dictionary: DictionaryLike {
+    fileprivate var entries: [String] { map { "\(parts(of: $0.key)): \(parts(of: $0.value))" } }
+}
+
+extension Packer {
+    /// What comes of a value that is packed and unpacked, and how many bytes that took.
+    static func copy<Value: Packable>(_ value: inout Value) -> (value: Value, byteCount: Int) {
+        var packer = Packer()
+        var bytes: [UInt8] = []
+        packer.beginPacking()
+        value.pass(&packer)
+        packer.finishPacking(into: &bytes)
+        packer.beginUnpacking(bytes.rawBytes)
+        return (Value(unpacking: &packer), bytes.count)
+    }
+}

@@ -1,0 +1,50 @@
+import Testing
+
+@testable import MartletProtocol
+
+@Suite struct SlotTimersTests {
+    private func at(_ second: Int) -> Instant { .zero + .seconds(second) }
+
+    @Test func `the earliest comes first, and equal ones in the order in which they were set`() {
+        var timers = SlotTimers()
+        #expect(timers.earliest == nil && timers.isEmpty)
+        timers.set(7, at: at(3))
+        timers.set(1, at: at(2))
+        timers.set(4, at: at(2))
+        timers.set(0, at: at(1))
+        #expect(timers.earliest == at(1))
+        #expect(timers.popExpired(now: at(0)) == nil)
+        #expect([1, 2, 3, 4].map { _ in timers.popExpired(now: at(3)) } == [0, 1, 4, 7])
+        #expect(timers.popExpired(now: at(9)) == nil && timers.isEmpty)
+    }
+
+    @Test func `a deadline moves, stays where it is, and is taken away`() {
+        var timers = SlotTimers()
+        for slot in 0..<4 { timers.set(slot, at: at(5)) }
+        timers.set(2, at: at(1))
+        timers.set(0, at: at(9))
+        timers.set(1, at: at(5))
+        timers.set(3, at: nil)
+        timers.cancel(3)
+        timers.cancel(99)
+        #expect([1, 2, 3].map { _ in timers.popExpired(now: at(9)) } == [2, 1, 0])
+        #expect(timers.isEmpty)
+    }
+
+    @Test(arguments: 1...4 as ClosedRange<UInt64>)
+    func `it keeps the order that a queue by key keeps`(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var timers = SlotTimers()
+        var queue = TimerQueue<Int>()
+        for step in 0..<3000 {
+            let slot = Int(random.next() % 64)
+            let deadline = random.next() % 5 == 0 ? nil : at(step / 8 + Int(random.next() % 40))
+            timers.set(slot, at: deadline)
+            queue.set(slot, at: deadline)
+            #expect(timers.earliest == queue.earliest)
+            if random.next() % 4 == 0 {
+                #expect(timers.popExpired(now: at(step / 8)) == queue.popExpired(now: at(step / 8)))
+            }
+        }
+    }
+}
