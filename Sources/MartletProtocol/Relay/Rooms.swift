@@ -8,7 +8,7 @@ public struct Rooms: ~Copyable, Sendable {
     /// Rooms in memory at the most; a room without members is let go.
     public static let maxRooms = 65_536
 
-    private var rooms = RestTable<Room>()
+    private(set) var rooms = RestTable<Room>()
     private var indexOfName = SlotIndex()
     private var touched = Deque<Int>()
     private var requestDeadlines = TimerQueue<Int>()

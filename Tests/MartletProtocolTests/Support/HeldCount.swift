@@ -25,10 +25,13 @@ extension VirtualClient {
 extension VirtualRelay {
     /// The same for the engine, but for the messages of the rooms.
     var heldCount: Int {
-        let parts: [Any] = [
-            engine.linkOfDevice, engine.linkOfID, engine.suspended, engine.rooms, engine.timers, engine.touched,
-            engine.outputs,
-        ]
-        return engine.connections.count + engine.links.count + MartletProtocolTests.heldCount(in: parts)
+        var parts: [Any] = [engine.suspended, engine.timers, engine.touched, engine.outputs]
+        var counts = [engine.connections.count, engine.links.count, engine.linkOfDevice.count, engine.linkOfID.count]
+        for slot in engine.rooms.rooms.slots {
+            guard let room = engine.rooms.rooms.find(slot) else { continue }
+            counts.append(room.members.count)
+            parts.append([room.waiting, room.unfinished, room.posters, room.requests, room.requestTimers] as [Any])
+        }
+        return counts.reduce(0, +) + MartletProtocolTests.heldCount(in: parts)
     }
 }
