@@ -5,11 +5,15 @@ import MartletWire
 /// Owns a relay's engine on one loop, tells it what happens, and does what it wants done.
 ///
 /// Events (bytes, an answer of the store, a deadline) go into the engine at once. What the engine wants is done at
-/// the end of the loop's turn, so that all that one turn brought makes one append a room and one write a connection.
+/// the end of the loop's turn, so that all that one turn brought makes one append a room and one write a connection;
+/// sooner when one connection brought very much.
 ///
 /// `@unchecked Sendable`: everything here belongs to the loop, which `enter` checks in debug builds; other threads
 /// only hold the reference and hand work over with `loop.execute`.
 final class RelayDriver: TurnEndHandler, @unchecked Sendable {
+    /// Messages that are taken of what came at once before those they are for get them.
+    static let maxPostsPerFlush = 256
+
     let loop: EventLoop
     let parts: RelayParts
     var engine: RelayEngine
@@ -50,10 +54,14 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
 
     func loopTurnWillEnd() {
         isTurnEndPending = false
-        let now = now
-        while let output = engine.nextOutput(now: now) { perform(output, now: now) }
+        performOutputs()
         timer.set(deadline: engine.deadline?.nanoseconds)
         settleIdleWaiters()
+    }
+
+    private func performOutputs() {
+        let now = now
+        while let output = engine.nextOutput(now: now) { perform(output, now: now) }
     }
 
     private func deadlinePassed() {
@@ -70,8 +78,16 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
         transport.start(peer)
     }
 
+    /// Much at once is passed on a part after the other, so that those it is for work at the same time.
     func received(_ bytes: RawSpan, on key: ConnectionKey) {
-        engine.receive(bytes, on: key, now: enter())
+        var offset = 0
+        while let count = engine.receive(
+            bytes.extracting(droppingFirst: offset), on: key, now: enter(), maxPosts: Self.maxPostsPerFlush)
+        {
+            offset += count
+            performOutputs()
+            loop.flushNow()
+        }
     }
 
     /// The bytes change what the engine waits for, so the turn's end comes once more and sets the timer.

@@ -2,12 +2,23 @@ import MartletWire
 
 extension RelayEngine {
     /// Takes bytes that arrived on a connection, in whatever pieces; they are borrowed.
-    public mutating func receive(_ bytes: RawSpan, on key: ConnectionKey, now: Instant) {
-        guard let slot = slot(key), connections[slot].phase != .closing else { return }
+    ///
+    /// - Parameter maxPosts: how many messages are taken in one go, so that those they are for need not wait for all
+    ///   that came with them.
+    /// - Returns: nil when all has been taken; otherwise how many bytes were, and the rest is to be given next.
+    @discardableResult
+    public mutating func receive(
+        _ bytes: RawSpan, on key: ConnectionKey, now: Instant, maxPosts: Int = .max
+    ) -> Int? {
+        guard let slot = slot(key), connections[slot].phase != .closing else { return nil }
         connections[slot].lastReceived = now
         connections[slot].entry?.receivedByteCount += bytes.byteCount
-        guard connections[slot].phase != .authenticating else { return hold(bytes, on: slot, now: now) }
-        parse(bytes, on: slot, now: now)
+        guard connections[slot].phase != .authenticating else {
+            hold(bytes, on: slot, now: now)
+            return nil
+        }
+        postsLeft = maxPosts
+        return parse(bytes, on: slot, now: now)
     }
 
     /// The shell's answer to `.authenticate`.
@@ -29,7 +40,8 @@ extension RelayEngine {
         entry.held = []
         armConnection(slot)
         // What came early is taken up in its order (C-18).
-        if !held.isEmpty { parse(held.rawBytes, on: slot, now: now) }
+        postsLeft = .max
+        if !held.isEmpty { _ = parse(held.rawBytes, on: slot, now: now) }
     }
 
     /// Ends a connection for a fault of the peer's and tells it where that is possible (C-41).
@@ -121,12 +133,13 @@ extension RelayEngine {
         entry.held.append(bytes: bytes)
     }
 
-    private mutating func parse(_ bytes: RawSpan, on slot: Int, now: Instant) {
+    private mutating func parse(_ bytes: RawSpan, on slot: Int, now: Instant) -> Int? {
         let box = framer(for: slot)
         defer { takeBack(box, from: slot) }
         var consumed = 0
         var frames = 0
         while consumed < bytes.byteCount || box.framer.hasWaitingFrames {
+            guard postsLeft > 0 else { return consumed }
             var failure: LinkError?
             do throws(WireError) {
                 consumed += try box.framer.consume(bytes.extracting(droppingFirst: consumed)) { header, body in
@@ -137,14 +150,20 @@ extension RelayEngine {
             } catch {
                 failure = LinkError(error)
             }
-            if let failure { return fail(slot, failure, now: now) }
+            if let failure {
+                fail(slot, failure, now: now)
+                return nil
+            }
             switch phase(slot) {
-            case nil, .closing: return
-            case .authenticating: return hold(bytes.extracting(droppingFirst: consumed), on: slot, now: now)
+            case nil, .closing: return nil
+            case .authenticating:
+                hold(bytes.extracting(droppingFirst: consumed), on: slot, now: now)
+                return nil
             case .awaitingHello, .attached: break
             }
         }
         checkPartial(slot, box, hadFrames: frames > 0, now: now)
+        return nil
     }
 
     /// A first frame that is not hello is refused by its header, before its body (Specs/hostile.md row 4); a frame that
@@ -181,7 +200,7 @@ extension RelayEngine {
             return .stop
         case .attached(let link):
             try receive(header, body, onLink: link, now: now)
-            if case .attached = phase(slot) { return .proceed }
+            if case .attached = phase(slot), postsLeft > 0 { return .proceed }
             return .stop
         case .authenticating, .closing, nil:
             return .stop

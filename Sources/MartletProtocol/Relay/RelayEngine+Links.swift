@@ -228,6 +228,7 @@ extension RelayEngine {
                 // With the stamp it would be longer than anybody takes.
                 refusal = .messageTooLarge
             } else {
+                postsLeft -= 1
                 return rooms.post(handle, counter: view.counter, body, credit: credit, acceptedAt: wallClock)
             }
         } catch {

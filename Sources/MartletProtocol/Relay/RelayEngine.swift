@@ -36,6 +36,8 @@ public struct RelayEngine: ~Copyable {
     var touched: [Int] = []
     var outputs = Deque<RelayOutput>()
     var inflater = Inflater()
+    /// Messages that may still be taken in one go.
+    var postsLeft = Int.max
     /// Serves connections that hold nothing of a frame.
     var spareFramer: FramerBox?
     var nextLinkID: UInt64

@@ -4,6 +4,8 @@ extension Room {
     /// Bodies read from the store for a lagging member in one go, in bytes and in messages.
     static let readByteCount = 64 * 1024
     static let readCount = 256
+    /// What a room keeps in memory of what is durable.
+    static let tailBounds = LogRows.Bounds(maxCount: 1024, maxByteCount: 1024 * 1024)
     /// Bytes of bodies handed to a member in one go; then its link has a say, and it goes on with the room's next turn.
     static let pumpByteCount = 64 * 1024
 
@@ -42,10 +44,7 @@ extension Room {
 
     /// The draft's messages become entries of the log.
     mutating func take(_ draft: inout RoomDraft) {
-        draft.close { entry in
-            tail.append(entry)
-            unstored.append(entry)
-        }
+        draft.close { unstored.append($0) }
     }
 
     /// A message cannot be taken now: its sender begins again from a new session, so that its order is kept.
@@ -69,7 +68,7 @@ extension Room {
         if !news.isEmpty {
             for slot in members.slots where members.isLive(slot) { pump(slot, into: &effects) }
             news = []
-            tail.trim(durable: durable)
+            tail.trim(to: Room.tailBounds)
         }
         if storing == nil, !unstored.isEmpty {
             effects.append(.append(name, unstored))
@@ -96,6 +95,7 @@ extension Room {
         if let newest = published.last {
             durable = newest.offset
             confirm(published, into: &effects)
+            tail.append(published)
             // Without what an earlier batch of this turn left, members read on from the tail.
             news = published
         }
@@ -111,7 +111,6 @@ extension Room {
         storing = nil
         unstored = []
         head = durable
-        tail.rollBack(to: durable)
         pendingByteCount = 0
         var failed: Set<MemberHandle> = []
         while let message = unconfirmed.popFirst() {
@@ -178,8 +177,8 @@ extension Room {
             if let first = news.first, first.offset <= wanted {
                 // Members that are up to date share the batch as it went to the store.
                 deliver(news.dropFirst(Int(wanted - first.offset)), to: slot, &room, into: &effects)
-            } else if wanted >= tail.first {
-                deliver(tail.entries(wanted...durable, maxByteCount: room), to: slot, &room, into: &effects)
+            } else if case let row = tail.row(from: wanted), !row.isEmpty {
+                deliver(row, to: slot, &room, into: &effects)
             } else if wanted < first {
                 skipGap(slot, to: first, into: &effects)
             } else {

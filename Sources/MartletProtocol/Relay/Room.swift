@@ -76,7 +76,7 @@ struct Room: Sendable {
     var news: ArraySlice<LogEntry> = []
     var waiting: [JoinRequest] = []
 
-    var tail = LogTail(first: 1)
+    var tail = LogRows(next: 1)
     var first: UInt64 = 1
     /// The highest offset given out, and the highest that is durable.
     var head: UInt64 = 0
@@ -202,7 +202,7 @@ struct Room: Sendable {
         head = snapshot.head
         durable = snapshot.head
         first = snapshot.first
-        tail = LogTail(first: head + 1)
+        tail = LogRows(next: head + 1)
         // All that the store knows, be it more than the bound: to forget one is to take its messages twice.
         for (device, watermark) in snapshot.watermarks {
             markOfDevice[device] = marks.count

@@ -82,47 +82,42 @@ public final class InMemoryStore: ImmediateRoomStore {
 
 /// One room's messages, oldest first, and what is remembered of those that gave way.
 private struct MemoryLog {
-    private var entries = Deque<LogEntry>()
-    private var byteCount = 0
-    private(set) var head: UInt64 = 0
+    private var rows = LogRows(next: 1)
     private(set) var watermarks: [DeviceKey: UInt64] = [:]
 
-    var first: UInt64 { head + 1 - UInt64(entries.count) }
+    var head: UInt64 { rows.end - 1 }
+    var first: UInt64 { rows.first }
 
     mutating func append(_ new: [LogEntry], _ bounds: InMemoryStore.Bounds) throws(InMemoryStore.Failure) {
-        for (index, entry) in new.enumerated() where entry.offset != head + 1 + UInt64(index) {
+        for index in new.indices where new[index].offset != rows.end + UInt64(index) {
             throw .outOfOrder(head: head)
         }
         var start = 0
         while start < new.count {
             // A device's messages come in rows, and each row is one look into the table.
-            let first = new[start]
-            let row = new[start...].prefix { $0.device == first.device && $0.sender == first.sender }
-            let highest = row.reduce(0) { max($0, $1.counter) }
-            let device = DeviceKey(account: first.sender, device: first.device)
-            watermarks[device] = max(watermarks[device] ?? 0, highest)
-            start += row.count
+            let device = DeviceKey(account: new[start].sender, device: new[start].device)
+            var highest = watermarks[device] ?? 0
+            repeat {
+                highest = max(highest, new[start].counter)
+                start += 1
+            } while start < new.count && new[start].device == device.device && new[start].sender == device.account
+            watermarks[device] = highest
         }
-        for index in new.indices {
-            entries.append(new[index])
-            byteCount += new[index].body.byteCount
-        }
-        head += UInt64(new.count)
-        while entries.count > bounds.maxMessagesPerRoom || byteCount > bounds.maxByteCountPerRoom && entries.count > 1,
-            let oldest = entries.popFirst()
-        {
-            byteCount -= oldest.body.byteCount
-        }
+        rows.append(new[...])
+        rows.trim(
+            to: LogRows.Bounds(
+                minCount: 1, maxCount: bounds.maxMessagesPerRoom, maxByteCount: bounds.maxByteCountPerRoom))
     }
 
     func read(_ range: ReadRange) -> [LogEntry] {
-        guard range.from <= head else { return [] }
         var result: [LogEntry] = []
-        var bytes = 0
-        for entry in entries[Int(max(range.from, first) - first)...].prefix(range.maxCount) {
-            bytes += entry.body.byteCount
-            guard result.isEmpty || bytes <= range.maxByteCount else { break }
+        var byteCount = 0
+        var row = rows.row(from: max(range.from, first))
+        while let entry = row.first, result.count < range.maxCount {
+            byteCount += entry.body.byteCount
+            guard result.isEmpty || byteCount <= range.maxByteCount else { break }
             result.append(entry)
+            row = row.count > 1 ? row.dropFirst() : rows.row(from: entry.offset + 1)
         }
         return result
     }

@@ -158,6 +158,11 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // all state
         loop.flushAtTurnEnd(self)
     }
 
+    /// What is left, and the last words, are the turn's end.
+    func flushEarly() {
+        if needsWrite, phase == .open, !isConnectPending { flush() }
+    }
+
     func turnEnded() {
         isTurnEndPending = false
         if isConnectPending, phase != .closed {

@@ -1,0 +1,92 @@
+import MartletWire
+
+/// The end of a log in memory, oldest first, in the rows in which it came: a row is shared with whoever else holds it,
+/// and nothing is done for each of its messages but to count their bytes.
+///
+/// The bounds hold to the message. Of a row that has given way in part all of its memory is kept.
+package struct LogRows: Sendable {
+    /// How much of a log is kept.
+    package struct Bounds: Sendable {
+        var minCount: Int
+        var maxCount: Int
+        var maxByteCount: Int
+
+        /// - Parameters:
+        ///   - minCount: messages that are kept however long they are.
+        ///   - maxCount: messages that are kept at the most.
+        ///   - maxByteCount: bytes of bodies that are kept at the most.
+        package init(minCount: Int = 0, maxCount: Int, maxByteCount: Int) {
+            self.minCount = minCount
+            self.maxCount = maxCount
+            self.maxByteCount = maxByteCount
+        }
+    }
+
+    private var rows = Deque<ArraySlice<LogEntry>>()
+    /// Messages held.
+    package private(set) var count = 0
+    /// Bytes of their bodies.
+    package private(set) var byteCount = 0
+    /// The offset of the first message held; of the next one when none is.
+    package private(set) var first: UInt64
+
+    /// Nothing yet of a log whose next offset is this.
+    package init(next: UInt64) {
+        first = next
+    }
+
+    package var isEmpty: Bool { count == 0 }
+    /// The offset behind the last message held.
+    package var end: UInt64 { first + UInt64(count) }
+
+    /// Adds messages, whose offsets go on where the last ended.
+    package mutating func append(_ row: ArraySlice<LogEntry>) {
+        guard !row.isEmpty else { return }
+        count += row.count
+        for index in row.indices { byteCount += row[index].body.byteCount }
+        rows.append(row)
+    }
+
+    /// Lets go of the oldest messages that are over the bounds.
+    package mutating func trim(to bounds: Bounds) {
+        while isOver(bounds), var row = rows.popFirst() {
+            var index = row.startIndex
+            while index < row.endIndex, isOver(bounds) {
+                byteCount -= row[index].body.byteCount
+                count -= 1
+                first += 1
+                index += 1
+            }
+            row = row[index...]
+            if !row.isEmpty { rows.prepend(row) }
+        }
+    }
+
+    private func isOver(_ bounds: Bounds) -> Bool {
+        count > bounds.maxCount || byteCount > bounds.maxByteCount && count > bounds.minCount
+    }
+
+    /// The messages from an offset on that came in the same row; empty when that one is not held.
+    package func row(from offset: UInt64) -> ArraySlice<LogEntry> {
+        guard offset >= first, offset < end else { return [] }
+        var low = 0
+        var high = rows.count
+        while high - low > 1 {
+            let middle = (low + high) / 2
+            if firstOffset(ofRow: middle) <= offset { low = middle } else { high = middle }
+        }
+        return rows[low].dropFirst(Int(offset - firstOffset(ofRow: low)))
+    }
+
+    package subscript(offset: UInt64) -> LogEntry? { row(from: offset).first }
+
+    private func firstOffset(ofRow index: Int) -> UInt64 {
+        let row = rows[index]
+        return row[row.startIndex].offset
+    }
+
+    /// What is left when none is held.
+    mutating func pass(_ packer: inout Packer) {
+        packer.pass(&first)
+    }
+}

@@ -1,0 +1,61 @@
+import MartletWire
+import Testing
+
+@testable import MartletProtocol
+
+@Suite struct LogRowsTests {
+    private func row(_ offsets: ClosedRange<UInt64>, byteCount: Int = 10) -> ArraySlice<LogEntry> {
+        let entries = offsets.map { offset in
+            LogEntry(
+                offset: offset, sender: .alice, device: DeviceID(rawValue: 1), counter: offset, acceptedAt: 0,
+                body: EncodedBody([UInt8](repeating: 1, count: byteCount)))
+        }
+        return entries[...]
+    }
+
+    private func offsets(_ row: ArraySlice<LogEntry>) -> [UInt64] { row.map(\.offset) }
+
+    @Test func `messages are found by offset, those before and behind are not there`() {
+        var rows = LogRows(next: 5)
+        #expect(rows.isEmpty && rows.end == 5 && rows[5] == nil)
+        for some in [5...7, 8...8, 9...20, 21...22] as [ClosedRange<UInt64>] { rows.append(row(some)) }
+        rows.append([])
+        #expect(rows.count == 18 && rows.byteCount == 180 && rows.first == 5 && rows.end == 23)
+        for offset in 5...22 as ClosedRange<UInt64> { #expect(rows[offset]?.offset == offset) }
+        #expect([0, 4, 23, .max].allSatisfy { rows[$0] == nil && rows.row(from: $0).isEmpty })
+    }
+
+    @Test func `what came together is handed out together`() {
+        var rows = LogRows(next: 1)
+        rows.append(row(1...3))
+        rows.append(row(2...9).dropFirst(2))
+        #expect(offsets(rows.row(from: 1)) == [1, 2, 3])
+        #expect(offsets(rows.row(from: 3)) == [3])
+        #expect(offsets(rows.row(from: 8)) == [8, 9])
+    }
+
+    //
+    @Test func `the oldest go when there are too many, to the message`() {
+        var rows = LogRows(next: 1)
+        for some in [1...4, 5...5, 6...12] as [ClosedRange<UInt64>] { rows.append(row(some)) }
+        for kept in stride(from: 12, through: 0, by: -1) {
+            rows.trim(to: LogRows.Bounds(maxCount: kept, maxByteCount: .max))
+            #expect(rows.count == kept && rows.byteCount == 10 * kept && rows.first == UInt64(13 - kept))
+            #expect(rows[rows.first]?.offset == (kept > 0 ? rows.first : nil))
+            #expect(rows[rows.first - 1] == nil && rows.end == 13)
+        }
+        rows.append(row(13...14))
+        #expect(offsets(rows.row(from: 13)) == [13, 14])
+    }
+
+    @Test func `the oldest go when they are too long, down to as many as are kept anyway`() {
+        var rows = LogRows(next: 1)
+        rows.append(row(1...3, byteCount: 500))
+        rows.trim(to: LogRows.Bounds(maxCount: 9, maxByteCount: 1000))
+        #expect(rows.first == 2 && rows.byteCount == 1000)
+        rows.trim(to: LogRows.Bounds(minCount: 1, maxCount: 9, maxByteCount: 100))
+        #expect(rows.first == 3 && rows.count == 1)
+        rows.trim(to: LogRows.Bounds(maxCount: 9, maxByteCount: 100))
+        #expect(rows.isEmpty && rows.first == 4 && rows.byteCount == 0)
+    }
+}
