@@ -28,6 +28,8 @@ public struct Framer: ~Copyable {
     private var reader: PacketReader?
     /// The head of the packet that is incomplete, if it is there.
     private var pendingPacket: Packet.Head?
+    /// How many bytes what is incomplete will have, as far as is known.
+    private var pendingByteCount = 0
     private var partial = RingBuffer(maxByteCount: Framer.largestByteCount)
     private static let largestByteCount = FrameHeader.byteCount + FrameHeader.largestBodyByteCount
     private var failure: WireError?
@@ -91,13 +93,16 @@ public struct Framer: ~Copyable {
             if let reader, reader.hasRest, try reader.resume(maxBodyByteCount: maxBodyByteCount, frame) == .stop {
                 return 0
             }
-            let consumed = try parse(input, frame)
-            partial.releaseStorage()
-            return consumed
+            return try parse(input, frame)
         } catch {
             fail(error)
             throw error
         }
+    }
+
+    /// Gives back what is kept for the next incomplete frame; does nothing while there is one.
+    public mutating func releaseStorage() {
+        partial.releaseStorage()
     }
 
     /// Says that the stream ended (W-2).
@@ -144,8 +149,7 @@ public struct Framer: ~Copyable {
             let header = try FrameHeader(parsing: rest, maxBodyByteCount: maxBodyByteCount)
             let end = FrameHeader.byteCount &+ Int(header.bodyByteCount)
             if rest.byteCount < end {
-                pendingHeader = header
-                partial.maxByteCount = end
+                expect(end, of: header)
                 return offset &+ partial.write(rest)
             }
             let body = rest.extracting(FrameHeader.byteCount..<end)
@@ -170,37 +174,53 @@ public struct Framer: ~Copyable {
     }
 
     /// How many bytes the head, and once that is known the frame or packet, still lacks.
-    private var missingByteCount: Int {
-        if let pendingPacket { return pendingPacket.packetByteCount - partial.count }
-        if !partial.isEmpty, isPacket(partial.firstRegion) { return Packet.maxHeadByteCount - partial.count }
-        return FrameHeader.byteCount + Int(pendingHeader?.bodyByteCount ?? 0) - partial.count
+    private var missingByteCount: Int { pendingByteCount - partial.count }
+
+    private mutating func expect(_ byteCount: Int, of header: FrameHeader) {
+        pendingHeader = header
+        pendingByteCount = byteCount
+        partial.maxByteCount = byteCount
+    }
+
+    private mutating func expect(_ packet: Packet.Head) {
+        pendingPacket = packet
+        pendingByteCount = packet.packetByteCount
+        partial.maxByteCount = packet.packetByteCount
     }
 
     /// Takes as much of `input` as what has begun lacks, and says how much that was.
     private mutating func fill(from input: RawSpan) throws(WireError) -> Int {
-        var taken = 0
-        if partial.isEmpty ? isPacket(input) : isPacket(partial.firstRegion) {
-            if pendingPacket == nil {
-                if partial.isEmpty { taken = partial.write(input.extracting(first: 1)) }
-                pendingPacket = try Packet.Head(parsing: partial.firstRegion, allowsDeflate: packets == .deflated)
-                if pendingPacket == nil, taken < input.byteCount {
-                    taken += partial.write(input.extracting(droppingFirst: taken).extracting(first: 1))
-                    pendingPacket = try Packet.Head(parsing: partial.firstRegion, allowsDeflate: packets == .deflated)
-                }
-                guard let pendingPacket else { return taken }
-                partial.maxByteCount = pendingPacket.packetByteCount
-            }
-        } else if pendingHeader == nil {
-            taken = partial.write(input.extracting(first: missingByteCount))
-            if missingByteCount > 0 {
-                try FrameHeader.checkPrefix(partial.firstRegion)
-                return taken
-            }
-            let header = try FrameHeader(parsing: partial.firstRegion, maxBodyByteCount: maxBodyByteCount)
-            pendingHeader = header
-            partial.maxByteCount = FrameHeader.byteCount + Int(header.bodyByteCount)
+        if pendingHeader != nil || pendingPacket != nil {
+            return partial.write(input.extracting(first: missingByteCount))
         }
-        taken += partial.write(input.extracting(droppingFirst: taken).extracting(first: missingByteCount))
+        let isPacket = partial.isEmpty ? isPacket(input) : isPacket(partial.firstRegion)
+        let taken = isPacket ? try fillPacketHead(from: input) : try fillHeader(from: input)
+        guard pendingHeader != nil || pendingPacket != nil else { return taken }
+        return taken + partial.write(input.extracting(droppingFirst: taken).extracting(first: missingByteCount))
+    }
+
+    private mutating func fillHeader(from input: RawSpan) throws(WireError) -> Int {
+        pendingByteCount = FrameHeader.byteCount
+        let taken = partial.write(input.extracting(first: missingByteCount))
+        if missingByteCount > 0 {
+            try FrameHeader.checkPrefix(partial.firstRegion)
+        } else {
+            let header = try FrameHeader(parsing: partial.firstRegion, maxBodyByteCount: maxBodyByteCount)
+            expect(FrameHeader.byteCount + Int(header.bodyByteCount), of: header)
+        }
+        return taken
+    }
+
+    /// Byte by byte, since each of the two that a head may have tells whether it is the last.
+    private mutating func fillPacketHead(from input: RawSpan) throws(WireError) -> Int {
+        pendingByteCount = Packet.maxHeadByteCount
+        var taken = 0
+        while taken < input.byteCount, pendingPacket == nil {
+            taken += partial.write(input.extracting(droppingFirst: taken).extracting(first: 1))
+            if let head = try Packet.Head(parsing: partial.firstRegion, allowsDeflate: packets == .deflated) {
+                expect(head)
+            }
+        }
         return taken
     }
 
@@ -226,6 +246,7 @@ public struct Framer: ~Copyable {
     }
 
     /// The ring never holds more than one frame, which starts at its storage's start: it lies in one piece.
+    @inline(__always)
     private borrowing func deliver(
         _ header: FrameHeader, to frame: (FrameHeader, RawSpan) throws(WireError) -> FramerStep
     ) throws(WireError) -> FramerStep {

@@ -40,20 +40,25 @@ public struct RingBuffer: ~Copyable {
         if unsafe count + accepted > storage.count { move(toStorageOf: count + accepted) }
         let tail = wrapped(head + count)
         let untilEnd = unsafe min(accepted, storage.count - tail)
-        unsafe bytes.withUnsafeBytes { source in
-            unsafe UnsafeMutableRawBufferPointer(rebasing: storage[tail...]).copyMemory(
-                from: UnsafeRawBufferPointer(rebasing: source[..<untilEnd]))
-            if untilEnd < accepted {
-                unsafe storage.copyMemory(from: UnsafeRawBufferPointer(rebasing: source[untilEnd..<accepted]))
-            }
-        }
+        copy(bytes.extracting(first: untilEnd), to: tail)
+        if untilEnd < accepted { copy(bytes.extracting(untilEnd..<accepted), to: 0) }
         count += accepted
         return accepted
+    }
+
+    /// Within the storage.
+    @inline(__always)
+    private mutating func copy(_ bytes: RawSpan, to place: Int) {
+        unsafe bytes.withUnsafeBytes { source in
+            guard let start = source.baseAddress, let memory = unsafe storage.baseAddress else { return }
+            unsafe (memory + place).copyMemory(from: start, byteCount: source.count)
+        }
     }
 
     /// The held bytes from the oldest on, as far as they lie together.
     public var firstRegion: RawSpan {
         @_lifetime(borrow self)
+        @inline(__always)
         get { region(head..<min(head + count, storageByteCount)) }
     }
 
@@ -64,6 +69,7 @@ public struct RingBuffer: ~Copyable {
     }
 
     @_lifetime(borrow self)
+    @inline(__always)
     private borrowing func region(_ range: Range<Int>) -> RawSpan {
         let span = unsafe RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: storage[range]))
         return unsafe _overrideLifetime(span, borrowing: self)

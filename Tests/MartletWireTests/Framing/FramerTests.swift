@@ -47,7 +47,20 @@ import Testing
         let consumed = try framer.consume(bytes[20...]) { _, _ in .stop }
         let held = (framer.bufferedByteCount, framer.storageByteCount)
         #expect(consumed == first.count - 20)
-        #expect(held == (0, 0))
+        #expect(held == (0, RingBuffer.smallestStorageByteCount))
+    }
+
+    @Test func `storage is kept for the next incomplete frame, and given back when it is asked for`() throws {
+        let bytes = Self.frame("one")
+        var framer = Framer(maxBodyByteCount: 64)
+        _ = try framer.consume(bytes[..<20]) { _, _ in .proceed }
+        framer.releaseStorage()
+        let early = framer.bufferedByteCount
+        _ = try framer.consume(bytes[20...]) { _, _ in .proceed }
+        let kept = framer.storageByteCount
+        framer.releaseStorage()
+        let after = framer.storageByteCount
+        #expect(early == 20 && kept == RingBuffer.smallestStorageByteCount && after == 0)
     }
 
     @Test func `the header of an incomplete frame can be seen`() throws {
