@@ -183,6 +183,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // all but 
     // MARK: the end
 
     /// Closes all that is open on the loop (connections are aborted, their handlers told `.local`), then stops it.
+    /// Timers that are set never fire, and are let go.
     ///
     /// Jobs that come later still run, one at a time. Must not be called from an actor on this loop, nor on `shared`.
     public func shutdown() async {
@@ -207,6 +208,8 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // all but 
         let waiters = stopWaiters
         stopWaiters = []
         hasStopped = true
+        // A timer holds its loop: one that stayed armed would keep both for ever.
+        timers.removeAll()
         if queue.stop() { return waiters }
         stopWaiters = waiters
         return nil
@@ -278,6 +281,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // all but 
     // MARK: for what lives on the loop
 
     func set(_ deadline: UInt64?, of timer: LoopTimer) {
+        guard !hasStopped else { return }
         timer.set(deadline: deadline, in: &timers)
     }
 

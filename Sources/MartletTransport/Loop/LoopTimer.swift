@@ -17,6 +17,7 @@ public final class LoopTimer: @unchecked Sendable {  // all state is touched on 
     }
 
     /// Sets, moves or (nil) clears the deadline. Later than before costs nothing, otherwise O(log n).
+    /// Does nothing once the loop has been shut down, which clears all deadlines.
     /// Must be called on the loop.
     public func set(deadline: UInt64?) {
         loop.preconditionOnLoop()

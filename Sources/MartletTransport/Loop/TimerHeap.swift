@@ -42,6 +42,15 @@ struct TimerHeap {
         return nil
     }
 
+    /// Clears the deadline of every timer.
+    mutating func removeAll() {
+        for entry in entries {
+            entry.timer.disarm()
+            entry.timer.heapIndex = nil
+        }
+        entries = []
+    }
+
     private mutating func insert(_ timer: LoopTimer, _ deadline: UInt64) {
         entries.append(Entry(key: deadline, timer: timer))
         timer.heapIndex = entries.count - 1

@@ -83,4 +83,31 @@ struct LoopTimerTests {
             await loop.turn(when: isGone)
         }
     }
+
+    @Test(arguments: EventLoop.Backend.allCases)
+    func `what a timer captures is let go when the loop is shut down`(_ backend: EventLoop.Backend) async {
+        final class Witness: Sendable {}
+        let loop = EventLoop(backend: backend, name: "test")
+        let isGone = await loop.run {
+            let witness = Witness()
+            LoopTimer(on: loop) { withExtendedLifetime(witness) {} }.set(deadline: .max - 1)
+            weak let weakWitness = witness
+            return { @Sendable in weakWitness == nil }
+        }
+        #expect(!isGone())
+        await loop.shutdown()
+        #expect(isGone())
+    }
+
+    @Test(arguments: EventLoop.Backend.allCases)
+    func `a timer is not set on a loop that was shut down`(_ backend: EventLoop.Backend) async {
+        let loop = EventLoop(backend: backend, name: "test")
+        await loop.shutdown()
+        let deadline = await loop.run {
+            let timer = LoopTimer(on: loop) {}
+            timer.set(deadline: .max - 1)
+            return timer.deadline
+        }
+        #expect(deadline == nil)
+    }
 }
