@@ -71,7 +71,7 @@ final class ConversationTable {
         }
         if conversations.count >= Self.maxCount, conversations[key] == nil { makeRoom() }
         let conversation = Conversation(birth: totals.packetCount, opening: segment, ports: ports, links, assumptions) {
-            [self] in
+            [unowned self] in
             switch $0 {
             case .ours:
                 totals.connectionCount += 1

@@ -33,6 +33,18 @@ import Testing
         #expect(table.totals == .init(packetCount: 9, passedOverCount: 0, connectionCount: 1, foreignCount: 0))
     }
 
+    @Test func `a table takes its connections along when it is dropped`() {
+        weak var dropped: ConversationTable?
+        do {
+            let table = table()
+            var connection = connection()
+            give(connection.open() + connection.send(hello.rawBytes, from: 0), to: table)
+            #expect(table.count == 1)
+            dropped = table
+        }
+        #expect(dropped == nil)
+    }
+
     @Test func `packets out of order, repeated, and among others`() {
         let table = table()
         var first = connection()
