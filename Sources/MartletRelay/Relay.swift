@@ -63,7 +63,8 @@ public final class Relay: Sendable {
 
     /// Listens from now on, and returns where: with the ports that the system chose.
     ///
-    /// Throws `RelayError.alreadyStarted`, and `TransportError` when an address cannot be listened on.
+    /// Throws `RelayError.alreadyStarted`, and `TransportError` when an address cannot be listened on: then the relay
+    /// listens nowhere, nothing of it runs, and it may be started again.
     @discardableResult
     public func start() throws -> [SocketAddress] {
         try phase.withLock { phase in
@@ -74,27 +75,23 @@ public final class Relay: Sendable {
         }
     }
 
+    /// Nothing runs before everything listens, so that an address that cannot be had leaves nothing behind.
     private func listen() throws(TransportError) -> Running {
-        // What hashes tokens is loaded before anybody waits for it.
-        _ = TokenGrant.fresh()
-        let loop = EventLoop(name: "martlet-relay")
-        let driver = RelayDriver(parts, on: loop)
         var options = TCPListener.Options()
         options.connection = parts.configuration.connection
         options.maxAcceptsPerSecond = parts.configuration.maxAcceptsPerSecond
         options.onAcceptTrouble = { [onEvent = parts.onEvent] in onEvent(.acceptingPaused($0)) }
-        var listeners: [TCPListener] = []
-        do throws(TransportError) {
-            for address in parts.configuration.addresses {
-                listeners.append(
-                    try TCPListener.bind(to: address, on: loop, options: options) { driver.accept($0) })
-            }
-        } catch {
-            for listener in listeners { listener.close() }
-            Task { await loop.shutdown() }
-            throw error
+        var sockets: [TCPListener.Socket] = []
+        for address in parts.configuration.addresses {
+            sockets.append(try TCPListener.Socket(listeningOn: address, options: options))
         }
-        return Running(driver: driver, listeners: listeners)
+        // What hashes tokens is loaded before anybody waits for it.
+        _ = TokenGrant.fresh()
+        let loop = EventLoop(name: "martlet-relay")
+        let driver = RelayDriver(parts, on: loop)
+        return Running(
+            driver: driver,
+            listeners: sockets.map { TCPListener($0, on: loop, options: options) { driver.accept($0) } })
     }
 
     /// Where the relay listens; empty when it does not.

@@ -52,8 +52,27 @@ struct RelayTests {
         try await withRelay { _, port in
             let second = try relay(port: port)
             #expect(throws: TransportError.addressInUse) { try second.start() }
+            #expect(second.addresses == [])
         }
         #expect(throws: RelayError.invalidAddress("localhost")) { try Relay.Configuration(address: "localhost") }
+    }
+
+    @Test("a start that fails leaves nothing behind, and may be tried again")
+    func failedStart() async throws {
+        let taken = try relay()
+        let last = try taken.start()[0]
+        let first = SocketAddress(try #require(IPAddress("127.0.0.2")), port: last.port)
+        guard (try? TCPListener.Socket(listeningOn: first)) != nil else { try Test.cancel("one address here") }
+        var configuration = Relay.Configuration(addresses: [first, last])
+        configuration.engine = .patient
+        let relay = Relay(configuration: configuration, store: InMemoryStore(), authenticator: .allowAll)
+        #expect(throws: TransportError.addressInUse) { try relay.start() }
+        #expect(relay.addresses == [])
+        // What could be listened on is free as soon as the call has thrown.
+        #expect(throws: Never.self) { _ = try TCPListener.Socket(listeningOn: first) }
+        await taken.shutdown()
+        #expect(try relay.start() == [first, last])
+        await relay.shutdown()
     }
 
     @Test("run returns when it is shut down, whoever started it")

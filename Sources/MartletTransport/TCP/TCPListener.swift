@@ -52,6 +52,26 @@ public final class TCPListener: @unchecked Sendable {  // all state is touched o
     private var hasReportedTrouble = false
     private var retryTimer: LoopTimer?
 
+    /// A socket that listens and has no loop yet: who comes waits in its backlog. One that is dropped closes.
+    package struct Socket: Sendable {
+        let descriptor: SharedDescriptor
+        /// With the port that the system chose when 0 was asked for.
+        package let localAddress: SocketAddress
+
+        /// Listens on `address` from now on; throws as `bind` does.
+        package init(listeningOn address: SocketAddress, options: Options = Options()) throws(TransportError) {
+            let number = try FileDescriptor(
+                martlet_socket(address.ip.isIPv6 ? 6 : 4, options.connection.usesMultipath ? 1 : 0), from: "socket")
+            var system = address.system
+            let result = unsafe martlet_socket_listen(
+                number.number, &system, options.backlog, options.reusePort ? 1 : 0)
+            guard result == 0 else { throw TransportError(errno: -result, call: "listen") }
+            _ = unsafe martlet_socket_local_address(number.number, &system)
+            descriptor = SharedDescriptor(number)
+            localAddress = SocketAddress(system) ?? address
+        }
+    }
+
     /// Listens on `address` from now on; accepting begins with the loop's next turn. From any thread.
     ///
     /// `onAccept` is called on the connection's loop, which is `loop` or, when there are some, one of `loops` in turn.
@@ -61,31 +81,24 @@ public final class TCPListener: @unchecked Sendable {  // all state is touched o
         to address: SocketAddress, on loop: EventLoop, spreadingOver loops: [EventLoop] = [],
         options: Options = Options(), onAccept: @escaping @Sendable (TCPConnection) -> Void
     ) throws(TransportError) -> TCPListener {
-        let descriptor = try FileDescriptor(
-            martlet_socket(address.ip.isIPv6 ? 6 : 4, options.connection.usesMultipath ? 1 : 0), from: "socket")
-        var system = address.system
-        let result = unsafe martlet_socket_listen(
-            descriptor.number, &system, options.backlog, options.reusePort ? 1 : 0)
-        guard result == 0 else { throw TransportError(errno: -result, call: "listen") }
-        _ = unsafe martlet_socket_local_address(descriptor.number, &system)
-        let listener = TCPListener(
-            SharedDescriptor(descriptor), SocketAddress(system) ?? address, loop, loops, options, onAccept)
-        loop.execute { listener.register() }
-        return listener
+        let socket = try Socket(listeningOn: address, options: options)
+        return TCPListener(socket, on: loop, spreadingOver: loops, options: options, onAccept: onAccept)
     }
 
-    private init(
-        _ descriptor: SharedDescriptor, _ localAddress: SocketAddress, _ loop: EventLoop, _ loops: [EventLoop],
-        _ options: Options, _ onAccept: @escaping @Sendable (TCPConnection) -> Void
+    /// Accepts from a socket that listens already; otherwise as `bind`.
+    package init(
+        _ socket: Socket, on loop: EventLoop, spreadingOver loops: [EventLoop] = [], options: Options = Options(),
+        onAccept: @escaping @Sendable (TCPConnection) -> Void
     ) {
-        self.descriptor = descriptor
-        self.localAddress = localAddress
+        descriptor = socket.descriptor
+        localAddress = socket.localAddress
         self.loop = loop
         targets = loops.isEmpty ? [loop] : loops
         self.options = options
         connectionOptions = SharedTCPOptions(options.connection)
         pace = options.maxAcceptsPerSecond.map { AcceptPace(maxPerSecond: $0) }
         self.onAccept = onAccept
+        loop.execute { self.register() }
     }
 
     /// Leaves new connections in the backlog until `resumeAccepting()`. Both from any thread.
