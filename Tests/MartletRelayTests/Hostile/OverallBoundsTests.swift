@@ -88,7 +88,7 @@ struct OverallBoundsTests {
         let welcome = try await peer.hello(Speaker.hello("mob-\(number)", device: 1000 + UInt64(number)))
         try await peer.open("court-\(number)", on: Self.session(0), tail: 0)
         for session in 1..<60 { try await peer.open("mob-\(number)-\(session)", on: Self.session(session)) }
-        await peer.setPolite(false)
+        await peer.fallSilent()
         await peer.pauseReading()
         let limits = welcome.limits
         await peer.say { speaker in

@@ -17,10 +17,13 @@ struct Row19AckUnsentTests {
     func unsent(venue: Venue, part: SessionAck) async throws {
         try await venue.play { stage in
             let peer = try await stage.connect()
-            await peer.setPolite(false)
+            // Said as soon as `opened` comes: a peer that says nothing for 7 s would be taken for dead (S-29).
+            await peer.setManners { speaker, frame in
+                guard frame.header.type == .opened else { return [] }
+                return speaker.frame(Ack(linkCredit: 1 << 20, sessions: [part]))
+            }
             let welcome = try await peer.hello()
             try await peer.open()
-            await peer.send(Ack(linkCredit: 1 << 20, sessions: [part]))
             #expect(try await peer.farewell()?.code == .ackUnsent)
 
             // `opened` was not acknowledged, so it comes again.

@@ -88,7 +88,7 @@ struct Row20SlowConsumerTests {
         let bob = hall.connect()
         try await bob.hello(Speaker.hello("bob", device: 2))
         try await bob.open()
-        await bob.setPolite(false)
+        await bob.fallSilent()
         let alice = hall.connect()
         try await alice.hello()
         try await alice.open()

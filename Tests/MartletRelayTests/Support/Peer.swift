@@ -16,13 +16,16 @@ protocol Peer: AnyObject, Sendable {
     func finish() async
     /// Cuts the connection, as a network would.
     func cut() async
-    /// Whether it acknowledges what comes and answers pings, as it does unless it is told not to.
-    func setPolite(_ isPolite: Bool) async
+    /// What it answers to each frame, as soon as that comes; it is polite unless it is told otherwise.
+    func setManners(_ manners: @escaping Manners) async
     /// How long ago the peer connected; nil where time is real and nobody measures it.
     var age: Duration? { get }
     /// Reads no more, as far as the relay's side can see.
     func pauseReading() async
 }
+
+/// What a peer says to a frame of the relay, without being told by the test.
+typealias Manners = @Sendable (inout Speaker, ReceivedFrame) -> [UInt8]
 
 enum PeerArrival: Sendable {
     case frame(ReceivedFrame)
@@ -37,6 +40,11 @@ enum Surprise: Error {
 }
 
 extension Peer {
+    /// Acknowledges nothing from now on, and answers no ping: soon it is taken for dead (S-29).
+    func fallSilent() async {
+        await setManners { _, _ in [] }
+    }
+
     func send<Body: FrameBody>(_ body: Body, on session: SessionID = .control) async {
         await say { $0.frame(body, on: session) }
     }

@@ -30,14 +30,14 @@ struct Speaker: Sendable {
     }
 
     /// What a peer that keeps the rules answers at once: an acknowledgement, with credit without end, or a pong.
-    mutating func reply(to frame: ReceivedFrame) -> [UInt8] {
+    static let polite: Manners = { speaker, frame in
         if frame.header.flags.contains(.reliable) {
             let part = SessionAck(
                 session: frame.header.session, cumulative: UInt64(frame.header.sequence), creditLimit: 1 << 40)
-            return self.frame(Ack(linkCredit: 1 << 40, sessions: [part]))
+            return speaker.frame(Ack(linkCredit: 1 << 40, sessions: [part]))
         }
         guard let ping: Ping = try? frame.parsed() else { return [] }
-        return self.frame(Pong(nonce: ping.nonce, echo: Echo(timestamp: frame.header.timestamp, delay: .zero)))
+        return speaker.frame(Pong(nonce: ping.nonce, echo: Echo(timestamp: frame.header.timestamp, delay: .zero)))
     }
 
     /// A text message.

@@ -181,7 +181,7 @@ final class VirtualPeer: Peer, @unchecked Sendable {
     private var arrivals = Deque<ReceivedFrame>()
     private var replies: [UInt8] = []
     var isReading = true
-    private var isPolite = true
+    private var manners: Manners = Speaker.polite
     /// What the relay has sent and the peer has not read.
     var unread: [UInt8] = []
     var isAsked = false
@@ -216,7 +216,7 @@ final class VirtualPeer: Peer, @unchecked Sendable {
     func take(_ bytes: [UInt8]) {
         for frame in (try? cutter.frames(in: bytes.rawBytes)) ?? [] {
             arrivals.append(frame)
-            if isPolite { replies += speaker.reply(to: frame) }
+            replies += manners(&speaker, frame)
         }
     }
 
@@ -228,7 +228,7 @@ final class VirtualPeer: Peer, @unchecked Sendable {
         give(bytes)
     }
 
-    func setPolite(_ isPolite: Bool) async { self.isPolite = isPolite }
+    func setManners(_ manners: @escaping Manners) async { self.manners = manners }
 
     func finish() async { hall.act { $0.endOfStream(key, now: $1) } }
 

@@ -18,7 +18,7 @@ final class WirePeer: Peer, TransportHandler, @unchecked Sendable {
     private var waiter: CheckedContinuation<PeerArrival, any Error>?
     private var timer: LoopTimer?
     private var words = Speaker()
-    private var isPolite = true
+    private var manners: Manners = Speaker.polite
     private var positions: [SessionID: UInt64] = [:]
 
     private init(_ connection: TCPConnection) {
@@ -84,8 +84,8 @@ final class WirePeer: Peer, TransportHandler, @unchecked Sendable {
         await onLoop { [self] in words = speaker }
     }
 
-    func setPolite(_ isPolite: Bool) async {
-        await onLoop { [self] in self.isPolite = isPolite }
+    func setManners(_ manners: @escaping Manners) async {
+        await onLoop { [self] in self.manners = manners }
     }
 
     var age: Duration? { nil }
@@ -117,6 +117,7 @@ final class WirePeer: Peer, TransportHandler, @unchecked Sendable {
         let timer = LoopTimer(on: loop) { [self] in
             waiter?.resume(throwing: Surprise.nothing)
             waiter = nil
+            self.timer = nil
         }
         self.timer = timer
         timer.set(deadline: loop.deadline(after: Self.patience))
@@ -125,6 +126,7 @@ final class WirePeer: Peer, TransportHandler, @unchecked Sendable {
     private func arrived(_ arrival: PeerArrival) {
         guard waiter != nil else { return arrivals.append(arrival) }
         timer?.set(deadline: nil)
+        timer = nil
         if case .closed = arrival { arrivals.append(arrival) }
         waiter?.resume(returning: arrival)
         waiter = nil
@@ -146,7 +148,7 @@ final class WirePeer: Peer, TransportHandler, @unchecked Sendable {
     func transport(_ transport: any Transport, didReceive bytes: RawSpan) {
         guard let frames = try? cutter.frames(in: bytes) else { return connection.abort() }
         for frame in frames {
-            if isPolite { outgoing += words.reply(to: frame) }
+            outgoing += manners(&words, frame)
             if frame.header.flags.contains(.reliable) {
                 positions[frame.header.session] = UInt64(frame.header.sequence)
             }
