@@ -96,6 +96,9 @@ final class Peer: TransportHandler, @unchecked Sendable {
 
     func transport(_ transport: any Transport, didClose reason: CloseReason) {
         self.transport = nil
+        // They may hold this peer.
+        onReceive = nil
+        onFill = nil
         events.send(.closed(reason))
         inbox.finish()
     }
