@@ -8,7 +8,7 @@ import Testing
 struct StopTests {
     @Test func `stop waits until the relay has accepted everything`() async throws {
         try await withRelay { relay in
-            let alice = try Client(to: relay, as: .anonymous("alice"))
+            let alice = try Client(to: relay, as: .anonymous("alice"), configuration: .patient)
             try await alice.start()
             let lobby = try await alice.open(room: "lobby")
             var sendings: [Sending] = []

@@ -23,7 +23,7 @@ extension AsyncSequence where Self: Sendable {
 /// Runs a client for as long as `body` takes.
 func withClient<Result>(
     _ account: String, at relay: String, outbox: some Outbox = .memory,
-    configuration: Client.Configuration = Client.Configuration(),
+    configuration: Client.Configuration = .patient,
     _ body: (Client) async throws -> Result
 ) async throws -> Result {
     let client = try Client(to: relay, as: .anonymous(account), outbox: outbox, configuration: configuration)
@@ -31,6 +31,13 @@ func withClient<Result>(
 }
 
 extension Client.Configuration {
+    /// Stops only when all is done, however long a busy machine takes for it.
+    static var patient: Client.Configuration {
+        var configuration = Client.Configuration()
+        configuration.flushTimeout = .seconds(3600)
+        return configuration
+    }
+
     /// Connects again after milliseconds.
     static var hasty: Client.Configuration {
         var configuration = Client.Configuration()
