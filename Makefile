@@ -32,6 +32,8 @@ sources := Sources Tests Package.swift Fuzz/Sources Fuzz/Package.swift Benchmark
 # Tests that only compute; apart, they do not keep those waiting that have a peer on a socket.
 computing := '^(MartletWire|MartletProtocol|House)Tests'
 
+leaks := LSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/leaks.supp:print_suppressions=0
+
 # Every target here is a name, none a file.
 .PHONY: $(shell sed -nE 's/^([a-z0-9-]+):.*/\1/p' Makefile)
 
@@ -136,8 +138,11 @@ tsan: deps ## run every test under the thread sanitizer
 		--skip $(computing)
 
 asan: deps ## run every test under the address and leak sanitizers
-	@LSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/leaks.supp:print_suppressions=0 \
-		$(SWIFT) test --quiet --disable-xctest --sanitize address --scratch-path .build/asan
+	@$(SWIFT) build --build-tests --quiet --sanitize address --scratch-path .build/asan
+	@$(leaks) $(SWIFT) test --skip-build --quiet --disable-xctest --sanitize address --scratch-path .build/asan \
+		--filter $(computing)
+	@$(leaks) $(SWIFT) test --skip-build --quiet --disable-xctest --sanitize address --scratch-path .build/asan \
+		--skip $(computing)
 
 model: ## check the link's model exhaustively and that its mutants are caught (spin)
 	@Scripts/install-dependencies spin gcc
