@@ -8,7 +8,8 @@ import MartletWire
 /// A short conversation that has a frame of every type in it, for a capture to show.
 ///
 /// A relay that keeps a few messages of one room and lets everybody in but one, a link without trouble, and four
-/// clients, all in this process. Each step waits for what it is about, so nothing depends on how fast it goes.
+/// clients, all in this process. Each step waits for what it is about, so how fast it goes changes only this: where a
+/// peer hears nothing for seconds, a link goes on over a second connection.
 struct DemoTour: Sendable {
     private static let hall = "hall"
     /// Who is not let in.
@@ -16,8 +17,6 @@ struct DemoTour: Sendable {
     /// The store has been told so many messages before, and keeps fewer, so that who comes late misses some.
     private static let toldCount = 5
     private static let keptCount = 3
-    /// The request that is withdrawn waits so long.
-    private static let patience = Duration.milliseconds(50)
 
     /// Where the conversation is written.
     let capture: CaptureFile
@@ -71,11 +70,12 @@ struct DemoTour: Sendable {
     private func converse(at relay: String, _ refusals: AsyncStream<Void>) async throws {
         try await withClient(Client(to: relay, as: .anonymous("ben"))) { ben in
             let room = try await ben.open(room: Self.hall)
-            async let answers: Void = answer(room)
+            let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+            async let answers: Void = answer(room, arrival)
             var configuration = Client.Configuration()
             configuration.compressesMessages = true
             try await withClient(Client(to: relay, as: .anonymous("ada"), configuration: configuration)) { ada in
-                try await talk(ada, ben: room)
+                try await talk(ada, ben: room, arrivals)
                 try await enterFullHouse(ada, refusals)
             }
             try await withClient(Client(to: relay, as: .anonymous("carl"))) { try await comeLate($0) }
@@ -87,16 +87,31 @@ struct DemoTour: Sendable {
         }
     }
 
-    /// Answers who asks for the time, and nobody else.
-    private func answer(_ room: Room) async throws {
+    /// Answers who asks for the time, and of anybody else only tells that the question has arrived.
+    private func answer(_ room: Room, _ arrival: AsyncStream<Void>.Continuation) async throws {
         var unanswered: [RoomRequest] = []
         for await request in room.requests {
-            if request.method == "time" { try request.respond(text: "noon") } else { unanswered.append(request) }
+            if request.method == "time" {
+                try request.respond(text: "noon")
+            } else {
+                unanswered.append(request)
+                arrival.yield()
+            }
+        }
+    }
+
+    /// Asks what is not answered, and takes the question back as soon as it has arrived.
+    private func withdraw(_ room: Room, _ arrivals: AsyncStream<Void>) async throws {
+        try await withThrowingTaskGroup { group in
+            group.addTask { _ = try await room.request("wait", to: "ben") }
+            group.addTask { for await _ in arrivals { break } }
+            try await group.next()
+            group.cancelAll()
         }
     }
 
     /// Messages, one of them in fragments, receipts, typing, requests; then a pause, and a look whether all is well.
-    private func talk(_ ada: Client, ben: Room) async throws {
+    private func talk(_ ada: Client, ben: Room, _ arrivals: AsyncStream<Void>) async throws {
         let room = try await ada.open(room: Self.hall)
         room.setTyping(true)
         _ = try await room.send("hello").accepted()
@@ -105,9 +120,7 @@ struct DemoTour: Sendable {
         for try await message in ben.messages where message.offset == offset { break }
         ben.markRead(upTo: offset)
         _ = try await room.request("time", to: "ben")
-        do {
-            _ = try await room.request("wait", to: "ben", deadline: Self.patience)
-        } catch MartletError.deadlineExceeded {}
+        try await withdraw(room, arrivals)
         room.suspend()
         _ = try await room.request("head")
         room.resume()
