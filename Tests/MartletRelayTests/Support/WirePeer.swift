@@ -7,7 +7,7 @@ import MartletWire
 /// Lives on the shared loop. Waiting ends with `Surprise.nothing` when `patience` is over: a bound for a test that
 /// fails, not a measure.
 final class WirePeer: Peer, TransportHandler, @unchecked Sendable {
-    static let patience = Duration.seconds(120)
+    static let patience = Duration.seconds(300)
 
     private let loop: EventLoop
     private let connection: TCPConnection

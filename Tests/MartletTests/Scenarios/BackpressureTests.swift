@@ -3,7 +3,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite("Sending more than may wait", .timeLimit(.minutes(1)))
+@Suite("Sending more than may wait", .timeLimit(.minutes(10)))
 struct BackpressureTests {
     private var narrow: Client.Configuration {
         var configuration = Client.Configuration.hasty

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite("What cancellation does to each call", .timeLimit(.minutes(1)))
+@Suite("What cancellation does to each call", .timeLimit(.minutes(10)))
 struct CancellationTests {
     /// Cancels a task that is known to wait.
     private func cancel<Value: Sendable>(

@@ -3,7 +3,7 @@ import MartletRelay
 import MartletWire
 import Testing
 
-@Suite("A conversation over sockets", .timeLimit(.minutes(1)))
+@Suite("A conversation over sockets", .timeLimit(.minutes(10)))
 struct ConversationTests {
     @Test func `messages arrive in order, once, with who, where and what`() async throws {
         try await withRelay { relay in

@@ -3,7 +3,7 @@ import MartletRelay
 import MartletTransport
 import Testing
 
-@Suite("Who is let in", .timeLimit(.minutes(1)))
+@Suite("Who is let in", .timeLimit(.minutes(10)))
 struct CredentialTests {
     private func authenticator() throws -> TokenAuthenticator {
         try #require(TokenAuthenticator(["alice": "secret"]))

@@ -2,7 +2,7 @@ import Martlet
 import MartletRelay
 import Testing
 
-@Suite("Where a room's messages begin", .timeLimit(.minutes(1)))
+@Suite("Where a room's messages begin", .timeLimit(.minutes(10)))
 struct HistoryTests {
     /// A room with twenty messages, "1" at offset 1 and so on.
     private func withHistory(_ store: InMemoryStore = InMemoryStore(), _ body: (String) async throws -> Void)

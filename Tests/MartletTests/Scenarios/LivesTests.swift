@@ -3,7 +3,7 @@ import Testing
 @testable import Martlet
 @testable import MartletTransport
 
-@Suite("What lives leave behind", .timeLimit(.minutes(1)))
+@Suite("What lives leave behind", .timeLimit(.minutes(10)))
 struct LivesTests {
     /// What a client was made of: its driver, connections and timers refer to its life.
     private struct Remains {

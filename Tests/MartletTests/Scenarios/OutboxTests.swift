@@ -4,7 +4,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite("An outbox", .timeLimit(.minutes(1)))
+@Suite("An outbox", .timeLimit(.minutes(10)))
 struct OutboxTests {
     private var impatient: Client.Configuration {
         var configuration = Client.Configuration.hasty

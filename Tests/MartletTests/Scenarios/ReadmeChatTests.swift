@@ -1,7 +1,7 @@
 import Martlet
 import Testing
 
-@Suite("The README's client", .timeLimit(.minutes(1)))
+@Suite("The README's client", .timeLimit(.minutes(10)))
 struct ReadmeSnippetTests {
     @Test func `says what was typed and shows what others say`() async throws {
         try await withRelay { relay in

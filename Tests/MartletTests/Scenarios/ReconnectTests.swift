@@ -3,7 +3,7 @@ import MartletProtocol
 import MartletRelay
 import Testing
 
-@Suite("Connections end, conversations do not", .timeLimit(.minutes(1)))
+@Suite("Connections end, conversations do not", .timeLimit(.minutes(10)))
 struct ReconnectTests {
     @Test func `nothing is lost or shown twice when the connection is cut again and again`() async throws {
         let count = 1000

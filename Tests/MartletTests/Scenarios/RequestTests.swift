@@ -3,7 +3,7 @@ import MartletRelay
 import MartletWire
 import Testing
 
-@Suite("Requests and bots", .timeLimit(.minutes(1)))
+@Suite("Requests and bots", .timeLimit(.minutes(10)))
 struct RequestTests {
     /// A bot that rolls dice, refuses `crash`, forgets `forget` and never answers `wait`.
     private func serve(_ room: Room) async throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite("How a client ends", .timeLimit(.minutes(1)))
+@Suite("How a client ends", .timeLimit(.minutes(10)))
 struct StopTests {
     @Test func `stop waits until the relay has accepted everything`() async throws {
         try await withRelay { relay in

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite("A client's mailbox", .timeLimit(.minutes(1))) struct MailboxTests {
+@Suite("A client's mailbox", .timeLimit(.minutes(10))) struct MailboxTests {
     @Test func `takes nothing before it is opened`() throws {
         let client = try Client(to: "martlet://127.0.0.1:1", as: .token(account: "alice", "token"))
         #expect(client.life.mailbox.post(.abandon) == .notStarted)

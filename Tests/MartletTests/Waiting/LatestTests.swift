@@ -2,7 +2,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite("A value of which the latest counts", .timeLimit(.minutes(1)))
+@Suite("A value of which the latest counts", .timeLimit(.minutes(10)))
 struct LatestTests {
     @Test func `an observer sees the present value first and may miss what was between`() {
         let latest = Latest(1)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite("The outcome of one call", .timeLimit(.minutes(1)))
+@Suite("The outcome of one call", .timeLimit(.minutes(10)))
 struct OneShotTests {
     @Test func `the first outcome counts, whether it comes before the wait or after`() async throws {
         let early = OneShot<Int>()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import MartletTransport
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct ResolverTests {
     @Test func `a numeric host is answered at once, without a look-up`() async throws {
         let resolver = Resolver { _ in .failure(.noAddresses) }

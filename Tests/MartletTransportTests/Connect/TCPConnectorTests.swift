@@ -12,7 +12,7 @@ extension TCPConnector.Options {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct TCPConnectorTests {
     /// An endpoint where nobody listens, and nobody else will while `holder` lives.
     private func refusing() throws -> (endpoint: Endpoint, address: SocketAddress, holder: RawSocket) {

@@ -20,7 +20,7 @@ private actor Resident {
     nonisolated func assumeHere() { assumeIsolated { $0.step() } }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct EventLoopTests {
     @Test(arguments: EventLoop.Backend.allCases)
     func `an actor whose executor is the loop runs on the loop`(_ backend: EventLoop.Backend) async throws {

@@ -1,7 +1,7 @@
 import MartletTransport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct LoopTimerTests {
     @Test(arguments: EventLoop.Backend.allCases)
     func `timers fire in the order of their deadlines, none before its own`(_ backend: EventLoop.Backend) async throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MartletTransport
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct PathMonitorTests {
     @Test(arguments: EventLoop.Backend.allCases)
     func `the path as it is comes first, and nothing after stopping`(_ backend: EventLoop.Backend) async throws {

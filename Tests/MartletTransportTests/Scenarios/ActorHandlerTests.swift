@@ -32,7 +32,7 @@ private actor Doubler: TransportHandler {
     nonisolated func transport(_ transport: any Transport, didClose reason: CloseReason) {}
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct ActorHandlerTests {
     @Test(arguments: EventLoop.Backend.allCases)
     func `an actor on the loop can be the handler`(_ backend: EventLoop.Backend) async throws {

@@ -6,7 +6,7 @@ import Testing
 @testable import MartletTransport
 
 /// Each in a process of its own, since descriptors and signals are the process's.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct DescriptorTests {
     // Specs/hostile.md row 28
     @Test func `row 28 out of descriptors accepting pauses, tells once, and then goes on (epoll)`() async {

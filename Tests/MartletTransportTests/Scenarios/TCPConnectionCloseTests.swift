@@ -1,7 +1,7 @@
 import MartletTransport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct TCPConnectionCloseTests {
     @Test(arguments: EventLoop.Backend.allCases)
     func `closing after a flush sends everything to a slow reader, then the end`(

@@ -1,7 +1,7 @@
 import MartletTransport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct TCPConnectionTests {
     // Where the system has no multipath TCP it is plain TCP, and nobody notices.
     @Test(arguments: EventLoop.Backend.allCases, [false, true])

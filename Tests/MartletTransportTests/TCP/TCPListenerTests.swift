@@ -5,7 +5,7 @@ import Testing
 
 private let anyPort = SocketAddress(.loopbackV4, port: 0)
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct TCPListenerTests {
     @Test(arguments: EventLoop.Backend.allCases)
     func `a port that is taken is refused, and free again after closing`(_ backend: EventLoop.Backend) async throws {
