@@ -126,6 +126,14 @@ struct Packer {
         rawPosition += count
     }
 
+    mutating func pass(_ bytes: inout [UInt8]) {
+        var count = bytes.count
+        pass(&count)
+        guard isUnpacking else { return raw.append(contentsOf: bytes) }
+        bytes = Array(raw[rawPosition..<rawPosition + count])
+        rawPosition += count
+    }
+
     // MARK: Bytes
 
     /// Makes ready to be passed a value's parts.

@@ -15,8 +15,7 @@ extension Link {
     var usesPackets: Bool { readsPackets && earlyBudget == nil }
 
     mutating func writePackets(into out: inout OutputRawSpan, now: Instant) {
-        let isDeflating = deflatesPackets && features.contains(.sharedDeflate)
-        let writer = packets ?? PacketWriter(deflates: isDeflating ? streamSize : nil)
+        let writer = packets ?? PacketWriter(deflates: streamSize)
         packets = writer
         if endsStream, out.freeCapacity >= PacketWriter.endByteCount {
             writer.endStream(into: &out)
@@ -37,8 +36,19 @@ extension Link {
         } while batch > 0
     }
 
-    /// One link of a client's may take more memory than each of a relay's thousands.
-    private var streamSize: DeflateStream.Size { role == .client ? .large : .small }
+    /// One link of a client's may take more memory than each of a relay's thousands; nil where nothing is deflated.
+    private var streamSize: DeflateStream.Size? {
+        guard deflatesPackets, features.contains(.sharedDeflate) else { return nil }
+        return role == .client ? .large : .small
+    }
+
+    /// All that is left of a writer whose stream is not open is its context.
+    mutating func passPackets(_ packer: inout Packer) {
+        var context = packets?.packedContext ?? []
+        packer.pass(&context)
+        guard packer.isUnpacking else { return }
+        packets = context.isEmpty ? nil : PacketWriter(deflates: streamSize, packedContext: context)
+    }
 
     /// A stream that nothing was sent on for long is to end.
     mutating func checkStream(now: Instant) {

@@ -10,8 +10,8 @@ extension Link {
         guard outstandingCount == 0, !isAckDue, ackDeadline == nil, control.isEmpty, arrivals.isEmpty,
             readySlots.isEmpty, ackSlots.isEmpty, retired.owed.isEmpty, blockedSlots.isEmpty, earlyBudget == nil,
             unreservedSlot == nil, ackTimer.deadline == nil, creditProbe == CreditProbe(), overdueDeadline == nil,
-            probe == nil, assemblingByteCount == 0, heldByteCount == 0, packets == nil, streamDeadline == nil,
-            !endsStream, secrets.isEmpty
+            probe == nil, assemblingByteCount == 0, heldByteCount == 0, packets?.isStreaming != true,
+            streamDeadline == nil, !endsStream, secrets.isEmpty
         else { return false }
         for slot in sessions.indices where !sessions[slot].isAtRest { return false }
         return true
@@ -27,6 +27,7 @@ extension Link {
         }
         packer.pass(&newestTimestamp)
         packer.pass(&deflatesPackets)
+        passPackets(&packer)
         ackTimer.pass(&packer)
         packer.pass(&lastAckProgress)
         packer.pass(&ackCount)

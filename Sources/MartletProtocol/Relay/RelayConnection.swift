@@ -31,7 +31,8 @@ struct RelayConnection {
     var maxBodyByteCount = UInt32(Limits.maxHandshakeBodyByteCount)
     /// What counts before a link is attached; nil from then on.
     var entry: ConnectionEntry?
-    /// What there is of an incomplete frame; between frames the engine's framer serves.
+    /// What there is of an incomplete frame; between frames the engine's framer serves. Where packets may come, the
+    /// link has the framer.
     var framer: FramerBox?
     /// Handshake frames and a goaway that wait to be written.
     var outbox = HandshakeQueue()
@@ -93,20 +94,10 @@ struct RelayConnection {
         set { armed = newValue ?? .distantFuture }
     }
 
-    /// Bytes kept of what was received and not understood yet.
-    var heldByteCount: Int { (framer?.framer.storageByteCount ?? 0) + (entry?.held.count ?? 0) }
-
     /// From now on bodies may have so many bytes.
     mutating func limitBodies(to byteCount: Int) {
         maxBodyByteCount = UInt32(byteCount)
         framer?.framer.maxBodyByteCount = byteCount
-    }
-
-    /// From now on packets may come, whose context is this connection's own.
-    mutating func readPackets(deflated: Bool) {
-        let box = framer ?? FramerBox(Framer(maxBodyByteCount: Int(maxBodyByteCount)))
-        box.framer.allowPackets(deflated: deflated)
-        framer = box
     }
 
     /// When something is due, and what it is called when it is (C-10, C-60).
@@ -156,7 +147,7 @@ final class ConnectionEntry {
     }
 }
 
-/// Gives a framer, which cannot be copied, a place in an array of connections.
+/// Gives a framer, which cannot be copied, a place in tables of connections and links.
 final class FramerBox {
     var framer: Framer
 
@@ -164,3 +155,6 @@ final class FramerBox {
         self.framer = framer
     }
 }
+
+// One connection has it at a time, and one engine all of them.
+extension FramerBox: @unchecked Sendable {}

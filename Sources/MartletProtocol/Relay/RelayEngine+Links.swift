@@ -39,10 +39,7 @@ extension RelayEngine {
         connections[connection].phase = .attached(link: link)
         connections[connection].limitBodies(to: links[link].link.limits.maxBodyByteCount)  // W-7
         links[link].link.deflatesPackets = configuration.deflatesPackets
-        if links[link].link.readsPackets {
-            let isDeflated = links[link].link.features.contains(.sharedDeflate)
-            connections[connection].readPackets(deflated: isDeflated)
-        }
+        links[link].framer = nil
         for handle in links[link].handles { rooms.setAway(false, handle) }
     }
 
@@ -51,6 +48,7 @@ extension RelayEngine {
         guard let slot = connections[connection].linkSlot, links.isLive(slot), links[slot].connection == connection
         else { return }
         links[slot].connection = nil
+        links[slot].framer = nil
         links[slot].link.detach()
         links[slot].suspendedAt = now
         suspendedCount += 1

@@ -77,7 +77,7 @@ public struct RelayEngine: ~Copyable {
     /// The peer will send no more; a frame that is not whole is not delivered (Specs/hostile.md row 8).
     public mutating func endOfStream(_ key: ConnectionKey, now: Instant) {
         guard let slot = slot(key), connections[slot].phase != .closing else { return }
-        do { try connections[slot].framer?.framer.finish() } catch { return fail(slot, LinkError(error), now: now) }
+        do { try heldFramer(of: slot)?.framer.finish() } catch { return fail(slot, LinkError(error), now: now) }
         end(slot, afterFlush: true, now: now)
     }
 

@@ -7,7 +7,7 @@ extension RelayLink: Packable {
         self.wasTouched = false
         guard !wasTouched, !isTouched, link.isAtRest, connection == nil || link.deadline == nil else { return false }
         guard heldBackBulk.isEmpty, heldBackTalk.isEmpty, heldByteCount == 0,
-            sessions.values.allSatisfy({ $0.held.isEmpty && $0.handle != nil })
+            sessions.values.allSatisfy({ $0.held.isEmpty && $0.handle != nil }), framer?.framer.isAtRest != false
         else { return false }
         // Nothing waits, so this is exact.
         queued = LinkBacklog()
@@ -26,6 +26,7 @@ extension RelayLink: Packable {
         packer.pass(&epoch)
         packer.pass(&token)
         packer.pass(&connection)
+        passFramer(&packer)
         packer.pass(&suspendedAt)
         passMemberships(&packer)
         transients.pass(&packer)
@@ -37,6 +38,14 @@ extension RelayLink: Packable {
             key: LinkKey(slot: 0, generation: 0), id: LinkID(rawValue: 0), who: .blank,
             link: Link(blank: ()), token: TokenDigest(0, 0, 0, 0))
         pass(&packer)
+    }
+
+    /// All that is left of a framer that holds nothing is its context.
+    private mutating func passFramer(_ packer: inout Packer) {
+        var context = framer?.framer.packedContext ?? []
+        packer.pass(&context)
+        guard packer.isUnpacking else { return }
+        framer = context.isEmpty ? nil : framer(packedContext: context)
     }
 
     private mutating func passMemberships(_ packer: inout Packer) {

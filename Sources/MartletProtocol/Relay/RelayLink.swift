@@ -25,6 +25,9 @@ struct RelayLink: Sendable {
     var epoch = Epoch(rawValue: 1)
     var token: TokenDigest
     var connection: Int?
+    /// Reads the connection's packets and is this connection's alone; nil until it was needed, and on a connection that
+    /// none may come on. It is here because it rests when the link does.
+    var framer: FramerBox?
     var suspendedAt: Instant?
     var sessions = SortedMap<SessionID, Membership>()
     var transients = TokenBucket(burst: 100, perMinute: RelayLink.transientsPerMinute)
@@ -66,6 +69,22 @@ struct RelayLink: Sendable {
     /// Mutating although it changes nothing: a link that is only read is copied out of the table first.
     mutating func outlook(now: Instant) -> (deadline: Instant?, hasOutput: Bool) {
         (link.deadline, link.hasOutput(now: now))
+    }
+
+    /// The framer of a connection that packets may come on.
+    mutating func packetFramer() -> FramerBox {
+        if let framer { return framer }
+        let made = framer(packedContext: [])
+        framer = made
+        return made
+    }
+
+    /// One that goes on where another was when it gave its `packedContext`.
+    func framer(packedContext: [UInt8]) -> FramerBox {
+        FramerBox(
+            Framer(
+                maxBodyByteCount: link.limits.maxBodyByteCount, deflated: link.features.contains(.sharedDeflate),
+                packedContext: packedContext))
     }
 
     /// Whether one more frame that is no message may wait.

@@ -43,7 +43,9 @@ struct PacketContext {
     var authors: [Author?] = []
     /// Where the next author is put when all places are taken; the writer's choice.
     var nextAuthor = 0
-    private(set) var sessions = [Session(id: .control, priority: .urgent)]
+    /// Whether a frame has said its time; the writer's to know.
+    var hasSaidTime = false
+    var sessions = [Session(id: .control, priority: .urgent)]
     private var recent = 0
 
     /// The place of a session's state, made when it is not there; nil when there are too many.

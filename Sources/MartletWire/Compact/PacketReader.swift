@@ -3,10 +3,19 @@
 /// What a packet costs is bounded before it is looked at: its payload by ``Packet/maxPayloadByteCount``, inflated or
 /// not, and so each body that comes of it.
 final class PacketReader {
-    private var context = PacketContext()
+    private var context: PacketContext
     private var stream: InflateStream?
     /// Of a payload, what comes behind the frame that `frame` has stopped at.
     private var rest: [UInt8] = []
+
+    /// A reader at the start of a connection, or one that goes on where another was when it gave its `packedContext`.
+    init(packedContext: [UInt8] = []) {
+        context = PacketContext(unpacking: packedContext.rawBytes)
+    }
+
+    /// What the frames so far have said, in few bytes; none when there were none. With it goes all that a reader knows
+    /// that has no rest and whose stream is not open.
+    var packedContext: [UInt8] { context.packed }
 
     /// Whether a deflate stream is open (W-94).
     var isStreaming: Bool { stream != nil }

@@ -10,8 +10,7 @@ public final class PacketWriter {
     /// What deflating may add to a payload, in bytes: for each stored block five, and the flush.
     private static let deflateSlack = 32
 
-    private var context = PacketContext()
-    private var hasTimestamp = false
+    private var context: PacketContext
     private var payload: [UInt8] = []
     /// Where the last frame of the payload and its body begin, when its length can still be put in.
     private var open: (head: Int, body: Int)?
@@ -25,7 +24,18 @@ public final class PacketWriter {
     /// - Parameter deflates: The memory of the deflate stream that payloads pass through; nil for none.
     public init(deflates: DeflateStream.Size? = nil) {
         self.deflates = deflates
+        context = PacketContext()
     }
+
+    /// A writer that goes on where another was when it gave its `packedContext`.
+    package init(deflates: DeflateStream.Size?, packedContext: [UInt8]) {
+        self.deflates = deflates
+        context = PacketContext(unpacking: packedContext.rawBytes)
+    }
+
+    /// What the frames so far have said, in few bytes; none when there were none. With it goes all that a writer knows
+    /// whose stream is not open.
+    package var packedContext: [UInt8] { context.packed }
 
     /// Whether a deflate stream is open, and holds memory.
     public var isStreaming: Bool { stream != nil }
@@ -134,7 +144,7 @@ public final class PacketWriter {
         payload.append(shape.form(of: header.type) | (fields.isEmpty ? 0 : CompactForm.hasFields))
         if !fields.isEmpty { append(fields, header) }
         if !announcesTime { header.timestamp = context.timestamp }
-        hasTimestamp = hasTimestamp || announcesTime
+        if announcesTime { context.hasSaidTime = true }
         let start = payload.count
         append(shape, body, place)
         if !CompactForm.isSelfDelimited(shape.form(of: header.type)) { open = (head, start) }
@@ -156,7 +166,7 @@ public final class PacketWriter {
         let next = header.flags.contains(.reliable) ? context[place].nextSequence : 0
         if next != header.sequence { fields.insert(.sequence) }
         let age = header.timestamp &- context.timestamp
-        if !hasTimestamp || age >= Self.timestampInterval || header.type == .ping || header.type == .pong {
+        if !context.hasSaidTime || age >= Self.timestampInterval || header.type == .ping || header.type == .pong {
             fields.insert(.timestamp)
         }
         if context.flags(of: header.type, at: place) != header.flags { fields.insert(.flags) }

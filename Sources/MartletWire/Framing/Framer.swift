@@ -53,6 +53,20 @@ public struct Framer: ~Copyable {
         case deflated
     }
 
+    /// A framer between units of a stream with packets, that goes on where another was when it gave its
+    /// `packedContext`.
+    package init(maxBodyByteCount: Int, deflated: Bool, packedContext: [UInt8]) {
+        self.init(maxBodyByteCount: maxBodyByteCount)
+        allowPackets(deflated: deflated)
+        if !packedContext.isEmpty { reader = PacketReader(packedContext: packedContext) }
+    }
+
+    /// Whether nothing is known but what `packedContext` and the framer's settings say.
+    package var isAtRest: Bool { failure == nil && partial.isEmpty && !hasWaitingFrames && !isStreaming }
+
+    /// What the packets so far have said, in few bytes; none when there were none.
+    package var packedContext: [UInt8] { reader?.packedContext ?? [] }
+
     /// From here on packets may come, also such that have passed through the peer's deflate stream (W-76, W-92).
     public mutating func allowPackets(deflated: Bool) {
         packets = deflated ? .deflated : .plain

@@ -42,6 +42,7 @@ import Testing
         var some: Duration? = .seconds(3)
         var flag = true
         var text = "Grüße 🐦"
+        var bytes: [UInt8] = [0, 0xFF, 1]
         var queue: Deque<Int> = [3, 2, 1]
         func pass(_ packer: inout Packer) {
             packer.pass(&number)
@@ -52,18 +53,20 @@ import Testing
             packer.pass(&some)
             packer.pass(&flag)
             packer.pass(&text)
+            packer.pass(&bytes)
             packer.pass(&queue, 0) { $0.pass(&$1) }
         }
         _ = byteCount {
             pass(&$0)
         } _: {
             (number, place, instants, duration) = (1, 1, [], .zero)
-            (never, some, flag, text, queue) = (.zero, nil, false, "", [9])
+            (never, some, flag, text, bytes, queue) = (.zero, nil, false, "", [], [9])
             pass(&$0)
         }
         #expect(number == .min && place == -7 && duration == .milliseconds(-1500))
         #expect(
             instants == [.zero, Instant(nanoseconds: 5_000_000_000), .distantFuture, Instant(nanoseconds: 1)])
+        #expect(bytes == [0, 0xFF, 1])
         #expect(never == nil && some == .seconds(3) && flag && text == "Grüße 🐦" && queue == [3, 2, 1])
     }
 

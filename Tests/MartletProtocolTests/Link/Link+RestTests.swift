@@ -67,6 +67,71 @@ extension Link: Packable {
         #expect(pair.client.bodies(on: chat) == [body])
     }
 
+    // W-84.
+    @Test(arguments: UInt64(1)...8)
+    func `links that send packets say the same whether they have rested or not`(seed: UInt64) throws {
+        let pairs = [false, true].map { PacketPair(rests: $0, .supported.union(.compact)) }
+        for pair in pairs {
+            var random = SplitMix64(seed: seed)
+            try talk(on: pair, &random)
+            #expect(pair.client.bodies.count > 30 && pair.relay.bodies.count > 30)
+        }
+        #expect(pairs[0].sent == pairs[1].sent)
+        #expect(pairs[0].client.bodies == pairs[1].client.bodies && pairs[0].relay.bodies == pairs[1].relay.bodies)
+        #expect(pairs[0].client.packedCount + pairs[0].relay.packedCount == 0)
+        #expect(pairs[1].client.packedCount > 30 && pairs[1].relay.packedCount > 30)
+    }
+
+    /// Texts, deliveries of ten authors, what was accepted, and pings, on sessions that begin at their time.
+    private func talk(on pair: PacketPair, _ random: inout SplitMix64) throws {
+        var sessions: [SessionID] = []
+        var (counter, offset) = (UInt64(0), UInt64(0))
+        for round in UInt64(0)..<60 {
+            if round % 20 == 0 { sessions.append(try pair.client.link.open(Open(room: .lobby, cursor: 0))) }
+            try pair.run(for: .milliseconds(Int64(random.next() % 20_000)))
+            for _ in 0...random.next() % 3 {
+                let session = sessions[Int(random.next() % UInt64(sessions.count))]
+                switch random.next() % 5 {
+                case 0, 1:
+                    counter += 1 + random.next() % 2
+                    pair.client.send(Message(counter: counter, content: MessageContent(text: "hello")), on: session)
+                    let run = AcceptedRun(firstCounter: counter, count: 1, firstOffset: offset + 1)
+                    pair.relay.send(Accepted(runs: [run]), on: session)
+                case 2, 3:
+                    offset += 1
+                    let stamp = RelayStamp(
+                        offset: offset, acceptedAt: 1_700_000_000_000 + round * 1000,
+                        sender: AccountName("author\(random.next() % 10)")!, device: DeviceID(rawValue: 7))
+                    pair.relay.send(
+                        Message(counter: round + 1, content: MessageContent(text: "語音"), relay: stamp), on: session)
+                default:
+                    if random.next() % 2 == 0 { pair.client.link.ping(nonce: round) }
+                    pair.relay.link.ping(nonce: round)
+                }
+            }
+        }
+        try pair.run(for: .seconds(10))
+    }
+
+    // W-94.
+    @Test func `an open deflate stream keeps a link from rest`() throws {
+        let pair = PacketPair(rests: true, .all)
+        pair.client.link.deflatesPackets = true
+        let session = try pair.client.link.open(Open(room: .lobby, cursor: 0))
+        let line = MessageContent(text: "the bird that never lands was seen above the harbour again")
+        for counter in UInt64(1)...3 {
+            pair.client.send(Message(counter: counter, content: line), on: session)
+            try pair.run(for: .seconds(50))
+            #expect(!pair.client.link.isAtRest && !pair.relay.framer.isAtRest)
+        }
+        try pair.run(for: .seconds(11))
+        #expect(pair.client.packedCount == 1 && pair.relay.framer.isAtRest)
+        // Another stream begins.
+        pair.client.send(Message(counter: 4, content: line), on: session)
+        try pair.run(for: .seconds(1))
+        #expect(pair.relay.bodies.count == 4 && pair.relay.framer.isStreaming)
+    }
+
     @Test func `whatever waits keeps a link from rest`() throws {
         let pair = LinkPair(.reliable)
         #expect(pair.client.link.isAtRest)

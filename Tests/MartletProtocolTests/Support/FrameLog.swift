@@ -23,6 +23,11 @@ final class FrameLog {
     private(set) var frames: [SeenFrame] = []
     private(set) var byteCount = 0
 
+    /// From here on packets may come.
+    func allowPackets() {
+        framer.allowPackets(deflated: true)
+    }
+
     func take(_ bytes: [UInt8], at now: Instant) throws {
         byteCount += bytes.count
         _ = try framer.consume(bytes.rawBytes) { header, body in

@@ -55,7 +55,7 @@ final class RelayStage {
     /// What the connection's framer holds and what waits behind its hello, in bytes.
     func heldByteCount(_ peer: RawPeer) -> Int {
         guard let slot = relay.engine.slot(peer.key) else { return 0 }
-        return relay.engine.connections[slot].heldByteCount
+        return relay.engine.heldByteCount(of: slot)
     }
 
     func link(of peer: RawPeer) -> RelayLink? {
@@ -136,6 +136,7 @@ final class RawPeer {
         resume: ResumePoint? = nil
     ) -> Welcome? {
         say(RawPeer.hello(account, device: device, limits: limits, features: features, resume: resume))
+        if features.contains(.compact) { log.allowPackets() }
         return log.last(Welcome.self)
     }
 
@@ -144,8 +145,9 @@ final class RawPeer {
         credential: Credential? = nil, resume: ResumePoint? = nil
     ) -> Hello {
         Hello(
-            features: features, limits: limits, device: DeviceID(rawValue: device),
-            account: .named(account), credential: credential, agent: nil, resume: resume)
+            spokenVersions: [features.spokenVersion], features: features, limits: limits,
+            device: DeviceID(rawValue: device), account: .named(account), credential: credential, agent: nil,
+            resume: resume)
     }
 
     func open(_ room: RoomName, on session: SessionID) {

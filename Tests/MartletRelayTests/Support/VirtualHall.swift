@@ -70,7 +70,7 @@ final class VirtualHall: @unchecked Sendable {
     /// Bytes that the engine holds of what a connection has sent and nobody has understood yet.
     func heldByteCount(of peer: VirtualPeer) -> Int {
         guard let slot = engine.slot(peer.key) else { return 0 }
-        return engine.connections[slot].heldByteCount
+        return engine.heldByteCount(of: slot)
     }
 
     /// From now on the peer's kernel takes nothing more.
