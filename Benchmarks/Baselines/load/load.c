@@ -24,8 +24,8 @@ enum { READ_SIZE = 256 << 10, MAX_REST = 8 << 20, MAX_EVENTS = 512, BUCKETS = 64
 
 struct options options = {.host = "127.0.0.1", .size = 64, .window = 1000, .seconds = 3, .warm_up = 0.5, .fanout = 1};
 
-static const struct protocol *const protocols[] = {&martlet, &bare,         &mqtt,         &nats,
-                                                   &jetstream, &redis_pubsub, &redis_streams};
+static const struct protocol *const protocols[] = {&martlet, &compact,   &bare,         &mqtt,
+                                                   &nats,    &jetstream, &redis_pubsub, &redis_streams};
 static int poller;
 static uint8_t input[READ_SIZE + MAX_REST];
 static struct connection **dirty;
@@ -305,7 +305,8 @@ static double number(int argc, char **argv, int i) {
 static void read_options(int argc, char **argv) {
     for (size_t i = 0; argc > 1 && i < sizeof protocols / sizeof *protocols; i++)
         if (strcmp(argv[1], protocols[i]->name) == 0) options.protocol = protocols[i];
-    if (options.protocol == NULL) fail("usage: load martlet|bare|mqtt|nats|jetstream|redis-pubsub|redis-streams ...");
+    if (options.protocol == NULL)
+        fail("usage: load martlet|martlet-compact|bare|mqtt|nats|jetstream|redis-pubsub|redis-streams ...");
     options.port = options.protocol->port;
     for (int i = 2; i < argc; i += 2) {
         if (strcmp(argv[i], "--port") == 0) options.port = (uint16_t)number(argc, argv, i + 1);

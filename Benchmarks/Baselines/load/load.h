@@ -51,7 +51,11 @@ struct options {
 };
 
 extern struct options options;
-extern const struct protocol martlet, bare, mqtt, nats, jetstream, redis_pubsub, redis_streams;
+extern const struct protocol martlet, compact, bare, mqtt, nats, jetstream, redis_pubsub, redis_streams;
+
+enum { MARTLET_WINDOW = 256 << 10, MARTLET_LINK_WINDOW = 1 << 20, MARTLET_ACK_NS = 25000000 };
+/// Writes a hello's body of at most 512 bytes, and says how many they are.
+size_t martlet_hello(struct connection *, uint8_t *body, uint16_t version, uint64_t features);
 
 uint64_t now_ns(void);
 /// Room for bytes at the end of what is to be sent; they go out at the turn's end.

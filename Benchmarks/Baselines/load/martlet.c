@@ -1,7 +1,8 @@
-// Martlet 1.0 as its client speaks it: hello, one session, data with counters, acknowledgements that carry credit.
+// Martlet 1.0, as a client without packets speaks it: hello, one session, data with counters, acknowledgements that
+// carry credit.
 #include "load.h"
 
-enum { WINDOW = 256 << 10, LINK_WINDOW = 1 << 20, MAX_KEPT = 8192, ACK_DELAY_NS = 25000000 };
+enum { WINDOW = MARTLET_WINDOW, LINK_WINDOW = MARTLET_LINK_WINDOW, MAX_KEPT = 8192, ACK_DELAY_NS = MARTLET_ACK_NS };
 // state[]: what a connection remembers
 enum { SENT, UNACKED, CREDIT, LINK_CREDIT, USED, RECEIVED, RECEIVED_BYTES, ACKED_BYTES, STAMP, ECHOED, NEWS, BEGAN };
 
@@ -17,15 +18,12 @@ static void frame(
         libdeflate_crc32(0, body, count));
 }
 
-static void start(struct connection *c) {
-    uint8_t body[512], *p = body;
+size_t martlet_hello(struct connection *c, uint8_t *body, uint16_t version, uint64_t features) {
+    uint8_t *p = body;
     char account[24];
-    c->state[BEGAN] = now_ns();
-    c->state[CREDIT] = WINDOW;
-    c->state[LINK_CREDIT] = LINK_WINDOW;
     snprintf(account, sizeof account, "load%u", c->index);
-    p = tlv16(p, 0x0005, 0x0100);
-    p = tlv64(p, 0x0010, 0);
+    p = tlv16(p, 0x0005, version);
+    p = tlv64(p, 0x0010, features);
     p = tlv(p, 0x0101, 48);
     p = tlv32(p, 0x0020, 64 << 10);
     p = tlv32(p, 0x0021, 1 << 20);
@@ -34,7 +32,15 @@ static void start(struct connection *c) {
     p = tlv16(p, 0x0024, 255);
     p = tlv64(p, 0x0011, now_ns() ^ (uint64_t)c->index << 48);
     p = tlv_bytes(p, 0x0012, account, (uint32_t)strlen(account));
-    frame(c, WIRE_HELLO, 0, 0, body, (size_t)(p - body));
+    return (size_t)(p - body);
+}
+
+static void start(struct connection *c) {
+    uint8_t body[512];
+    c->state[BEGAN] = now_ns();
+    c->state[CREDIT] = WINDOW;
+    c->state[LINK_CREDIT] = LINK_WINDOW;
+    frame(c, WIRE_HELLO, 0, 0, body, martlet_hello(c, body, 0x0100, 0));
 }
 
 static void open_session(struct connection *c) {

@@ -7,6 +7,9 @@ struct Contender {
     var load: String
 
     static let martlet = Contender(name: "martlet", kind: .martlet, load: "martlet")
+    /// A client's frames by default; the load speaks so only as far as an idle link has to.
+    static let compact = Contender(name: "martlet", kind: .martlet, load: "martlet-compact")
+    static let plain = Contender(name: "martlet 1.0", kind: .martlet, load: "martlet")
     static let bare = Contender(name: "C relay", kind: .bare, load: "bare")
     static let mosquitto = Contender(name: "mosquitto", kind: .mosquitto, load: "mqtt")
     static let nats = Contender(name: "NATS core", kind: .nats, load: "nats")
@@ -95,7 +98,7 @@ enum IdleBenches {
         [
             Case(
                 "idle/10,000 links", per: "link",
-                [Contender.martlet, .bare, .mosquitto, .nats].map { contender in
+                [Contender.compact, .plain, .bare, .mosquitto, .nats].map { contender in
                     Subject(contender.name) { try trial(contender, options) }
                 })
         ]
