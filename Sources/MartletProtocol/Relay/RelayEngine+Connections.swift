@@ -158,6 +158,7 @@ extension RelayEngine {
         while consumed < bytes.byteCount || box.framer.hasWaitingFrames {
             guard postsLeft > 0 else { return consumed }
             var failure: LinkError?
+            let before = consumed
             do throws(WireError) {
                 consumed += try box.framer.consume(bytes.extracting(droppingFirst: consumed)) { header, body in
                     frames += 1
@@ -176,7 +177,8 @@ extension RelayEngine {
             case .authenticating:
                 hold(bytes.extracting(droppingFirst: consumed), on: slot, now: now)
                 return nil
-            case .awaitingHello, .attached: break
+            case .attached(let link): links[link].link.noteReceived(byteCount: consumed - before)
+            case .awaitingHello: break
             }
         }
         checkPartial(slot, box, hadFrames: frames > 0, now: now)

@@ -71,6 +71,9 @@ struct RelayLink: Sendable {
         (link.deadline, link.hasOutput(now: now))
     }
 
+    /// What a framer keeps from one incomplete frame to the next, while its link is awake.
+    static let ringByteCount = 2048
+
     /// The framer of a connection that packets may come on.
     mutating func packetFramer() -> FramerBox {
         if let framer { return framer }
@@ -83,7 +86,8 @@ struct RelayLink: Sendable {
     func framer(packedContext: [UInt8]) -> FramerBox {
         FramerBox(
             Framer(
-                maxBodyByteCount: link.limits.maxBodyByteCount, deflated: link.features.contains(.sharedDeflate),
+                maxBodyByteCount: link.limits.maxBodyByteCount, ringByteCount: RelayLink.ringByteCount,
+                deflated: link.features.contains(.sharedDeflate),
                 packedContext: packedContext))
     }
 

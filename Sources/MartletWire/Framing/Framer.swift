@@ -55,8 +55,8 @@ public struct Framer: ~Copyable {
 
     /// A framer between units of a stream with packets, that goes on where another was when it gave its
     /// `packedContext`.
-    package init(maxBodyByteCount: Int, deflated: Bool, packedContext: [UInt8]) {
-        self.init(maxBodyByteCount: maxBodyByteCount)
+    package init(maxBodyByteCount: Int, ringByteCount: Int = 16 * 1024, deflated: Bool, packedContext: [UInt8]) {
+        self.init(maxBodyByteCount: maxBodyByteCount, ringByteCount: ringByteCount)
         allowPackets(deflated: deflated)
         if !packedContext.isEmpty { reader = PacketReader(packedContext: packedContext) }
     }
