@@ -89,8 +89,8 @@ enum FramerTarget {
             let held = framer.bufferedByteCount
             let bound = plan.raisesLimit ? max(plan.limit, 1 << 20) : plan.limit
             hold(held == 0 || held - FrameHeader.byteCount < bound, "\(held) bytes are held, beyond one frame")
-            let mayTake = max(64, 2 * held, held == 0 ? 0 : plan.ringByteCount)
-            hold(framer.storageByteCount <= (held == 0 ? 0 : mayTake), "\(framer.storageByteCount) bytes for \(held)")
+            let mayTake = held == 0 ? plan.ringByteCount : max(64, 2 * held, plan.ringByteCount)
+            hold(framer.storageByteCount <= mayTake, "\(framer.storageByteCount) bytes for \(held)")
         }
 
         /// How much of a wrong magic is known depends on the pieces; that it is wrong, and where, does not.
