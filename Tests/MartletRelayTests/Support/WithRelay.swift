@@ -17,13 +17,15 @@ extension RelayConfiguration {
 
 /// Runs a relay on a port of its own for as long as `body` takes.
 func withRelay(
-    _ engine: RelayConfiguration = .patient, store: any RoomStore = InMemoryStore(),
+    _ engine: RelayConfiguration = .patient, connection: TCPOptions = TCPOptions(),
+    store: any RoomStore = InMemoryStore(),
     authenticator: any Authenticator = .allowAll, requestHandler: (any RequestHandler)? = nil,
     onEvent: @escaping @Sendable (RelayEvent) -> Void = { _ in },
     _ body: (Relay, UInt16) async throws -> Void
 ) async throws {
     var configuration = try Relay.Configuration(port: 0)
     configuration.engine = engine
+    configuration.connection = connection
     let relay = Relay(
         configuration: configuration, store: store, authenticator: authenticator, requestHandler: requestHandler,
         onEvent: onEvent)
