@@ -44,6 +44,8 @@ extension Room {
 
     /// The draft's messages become entries of the log.
     mutating func take(_ draft: inout RoomDraft) {
+        // Mostly there is no other in this turn, and the row is kept as long as its messages are.
+        if unstored.isEmpty { unstored.reserveCapacity(draft.count) }
         draft.close { unstored.append($0) }
     }
 

@@ -25,6 +25,9 @@ struct RoomDraft: Sendable {
     private var bodies = RelayBodies()
     private var posts: [Post] = []
 
+    /// Messages written so far.
+    var count: Int { posts.count }
+
     /// Whether a message may be written behind those that are there.
     func takes(_ body: RawSpan, from mark: Int, at acceptedAt: UInt64) -> Bool {
         room != nil && self.mark == mark && self.acceptedAt == acceptedAt

@@ -38,6 +38,52 @@ import Testing
         #expect(peer.log.last(Accepted.self) != nil)
     }
 
+    @Test func `so many messages are taken in one go, and the rest when it is given`() throws {
+        let stage = RelayStage()
+        let peer = stage.member("alice", of: .lobby)
+        let frames = (UInt64(1)...5).map { counter in
+            let content = Message.textContent("text")
+            let body = Message.encodeClient(counter: counter, kind: .text, content: content)
+            return peer.maker.frame(.data, body, on: .first)
+        }
+        var rest = frames.flatMap(\.self)
+        for taken in [2, 4] {
+            let count = stage.relay.engine.receive(rest.rawBytes, on: peer.key, now: stage.now, maxPosts: 2)
+            #expect(count == 2 * frames[0].count)
+            rest.removeFirst(count ?? rest.count)
+            stage.settle()
+            #expect(stage.relay.log[.lobby]?.count == taken)
+            #expect(peer.log.last(Accepted.self)?.runs.last?.counter == UInt64(taken - 1))
+        }
+        let last = stage.relay.engine.receive(rest.rawBytes, on: peer.key, now: stage.now, maxPosts: 1)
+        #expect(last == nil)
+        stage.settle()
+        #expect(stage.relay.log[.lobby]?.count == 5)
+    }
+
+    // W-78
+    @Test func `a packet is taken whole, and its frames so many in one go`() throws {
+        let stage = RelayStage()
+        let peer = try #require(stage.connect())
+        peer.greet("alice", features: .supported.union(.compact))
+        peer.open(.lobby, on: .first)
+        var frames: [UInt8] = []
+        for counter in 1...3 as ClosedRange<UInt64> {
+            let body = Message.encodeClient(counter: counter, kind: .text, content: Message.textContent("text"))
+            frames += peer.maker.frame(.data, body, on: .first)
+        }
+        let packet = PacketWriter().packets(of: frames)
+        #expect(packet.count < 127)
+        let first = stage.relay.engine.receive(packet.rawBytes, on: peer.key, now: stage.now, maxPosts: 2)
+        #expect(first == packet.count)
+        stage.settle()
+        #expect(stage.relay.log[.lobby]?.count == 2)
+        let second = stage.relay.engine.receive([].rawBytes, on: peer.key, now: stage.now, maxPosts: 2)
+        #expect(second == nil)
+        stage.settle()
+        #expect(stage.relay.log[.lobby]?.count == 3)
+    }
+
     @Test func `a hello in two pieces leaves no deadline behind`() throws {
         let stage = RelayStage()
         let peer = try #require(stage.connect())
@@ -313,5 +359,16 @@ import Testing
         peer.greet("alice")
         peer.send(open)
         #expect(peer.log.last(Opened.self) != nil)
+    }
+}
+
+extension PacketWriter {
+    fileprivate func packets(of frames: [UInt8]) -> [UInt8] {
+        unsafe [UInt8](unsafeUninitializedCapacity: 4096) { buffer, count in
+            let storage = unsafe UnsafeMutableRawBufferPointer(buffer)
+            var out = unsafe OutputRawSpan(buffer: storage, initializedCount: 0)
+            write(frames.rawBytes, secrets: [], into: &out)
+            count = unsafe out.finalize(for: storage)
+        }
     }
 }

@@ -120,6 +120,29 @@ struct TCPConnectionTests {
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
+    func `flushing now asks at once, and the turn's end asks nothing again`(_ backend: EventLoop.Backend) async throws {
+        try await withLoop(backend) { loop in
+            let pair = try await Pair.connect(on: loop)
+            let asked = Events<Void>()
+            let filled = await loop.run {
+                pair.client.onFill = { asked.send(()) }
+                pair.client.send([1, 2, 3])
+                let before = pair.client.filledByteCount
+                loop.flushNow()
+                loop.flushNow()
+                return [before, pair.client.filledByteCount]
+            }
+            #expect(filled == [0, 3])
+            await pair.server.receive(byteCount: 3)
+            asked.finish()
+            var count = 0
+            while await asked.next() != nil { count += 1 }
+            // One that gave something, one that gave nothing.
+            #expect(count == 2)
+        }
+    }
+
+    @Test(arguments: EventLoop.Backend.allCases)
     func `fill is asked for until it gives nothing, and not again unasked`(_ backend: EventLoop.Backend) async throws {
         try await withLoop(backend) { loop in
             let pair = try await Pair.connect(on: loop)
