@@ -21,7 +21,7 @@ final class PeerConnection: TransportHandler {
         driver.received(bytes, on: key)
     }
 
-    func transport(_ transport: any Transport, fill buffer: inout OutputRawSpan) {
+    func transport(_ transport: any Transport, fill buffer: inout OutputRawSpan) -> Bool {
         driver.fill(&buffer, on: key)
     }
 

@@ -22,6 +22,9 @@ extension Relay {
         public var maxRequests = 1024
         /// How long a client that is told `serverBusy` is asked to stay away.
         public var busyRetryAfter: Duration = .seconds(5)
+        /// While messages come closer on each other than this, the relay's loop looks for the next one so long before
+        /// it sleeps, so that none waits until it is awake; zero spares the processor. On Linux only, at most a second.
+        public var busyPollLimit: Duration = .microseconds(50)
         /// How long `run()` drains when its task is cancelled.
         public var drainTimeout: Duration = .seconds(10)
 

@@ -87,7 +87,7 @@ public final class Relay: Sendable {
         }
         // What hashes tokens is loaded before anybody waits for it.
         _ = TokenGrant.fresh()
-        let loop = EventLoop(name: "martlet-relay")
+        let loop = EventLoop(name: "martlet-relay", busyPollLimit: parts.configuration.busyPollLimit)
         let driver = RelayDriver(parts, on: loop)
         return Running(
             driver: driver,

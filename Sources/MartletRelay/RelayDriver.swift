@@ -91,7 +91,7 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
     }
 
     /// The bytes change what the engine waits for, so the turn's end comes once more and sets the timer.
-    func fill(_ buffer: inout OutputRawSpan, on key: ConnectionKey) {
+    func fill(_ buffer: inout OutputRawSpan, on key: ConnectionKey) -> Bool {
         engine.transmit(on: key, into: &buffer, now: enter())
     }
 

@@ -44,9 +44,9 @@ public protocol TransportHandler: AnyObject {
     /// All of `bytes`, which are the loop's and are gone when this returns, must be dealt with.
     func transport(_ transport: any Transport, didReceive bytes: RawSpan)
 
-    /// Appends what is to be sent next. Appending nothing says there is no more until `setNeedsWrite()`; after anything
-    /// else the handler may be asked again at once.
-    func transport(_ transport: any Transport, fill buffer: inout OutputRawSpan)
+    /// Appends what is to be sent next, and answers whether there may be more: then it is asked again at once.
+    /// Appending nothing says that there is no more, too, until `setNeedsWrite()`.
+    func transport(_ transport: any Transport, fill buffer: inout OutputRawSpan) -> Bool
 
     /// The peer sends no more; sending to it is still possible. By default this closes after flushing.
     func transportDidReceiveEndOfStream(_ transport: any Transport)

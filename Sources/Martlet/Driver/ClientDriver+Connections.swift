@@ -133,9 +133,10 @@ extension ClientDriver {
         settle()
     }
 
-    func fill(_ buffer: inout OutputRawSpan, for id: ConnectionID) {
-        engine.transmit(on: id, into: &buffer, now: now)
+    func fill(_ buffer: inout OutputRawSpan, for id: ConnectionID) -> Bool {
+        let mayHaveMore = engine.transmit(on: id, into: &buffer, now: now)
         settle()
+        return mayHaveMore
     }
 
     func closed(_ id: ConnectionID, byPeer: Bool) {

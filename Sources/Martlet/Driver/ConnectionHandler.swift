@@ -19,7 +19,7 @@ final class ConnectionHandler: TransportHandler {
         driver.received(bytes, on: id)
     }
 
-    func transport(_ transport: any Transport, fill buffer: inout OutputRawSpan) {
+    func transport(_ transport: any Transport, fill buffer: inout OutputRawSpan) -> Bool {
         driver.fill(&buffer, for: id)
     }
 

@@ -221,10 +221,14 @@ public struct ClientEngine: ~Copyable {
     }
 
     /// Writes what there is to send on a connection, as whole frames, as far as `out` has room.
-    public mutating func transmit(on id: ConnectionID, into out: inout OutputRawSpan, now: Instant) {
+    ///
+    /// - Returns: whether there may be more.
+    @discardableResult
+    public mutating func transmit(on id: ConnectionID, into out: inout OutputRawSpan, now: Instant) -> Bool {
         isTransmitAsked = false
-        guard id == handshakeConnection, handshake.write(into: &out) else { return }
-        guard id == machine.current, link.isAttached else { return }
+        guard id == handshakeConnection else { return false }
+        guard handshake.write(into: &out) else { return true }
+        guard id == machine.current, link.isAttached else { return false }
         let start = out.byteCount
         link.transmit(into: &out, now: now)
         if owesGoodbye, !link.hasOutput(now: now) {
@@ -233,6 +237,7 @@ public struct ClientEngine: ~Copyable {
             _ = handshake.write(into: &out)
         }
         if out.byteCount > start { heartbeat.sent(now: now) }
+        return !handshake.isEmpty || link.hasOutput(now: now)
     }
 
     /// Where the client stands and why.

@@ -20,11 +20,23 @@ struct RestTable<Element: Packable>: ~Copyable {
     private var places: ContiguousArray<UInt> = []
     private var freeSlots: [Int32] = []
     /// Elements that are not packed, and what is left of some.
-    private var wakeful: ContiguousArray<Int32> = []
+    private var wakeful: ContiguousArray<Wakeful> = []
     /// How many elements are not packed.
     private(set) var wakefulCount = 0
     private var packer = Packer()
     private var bytes: [UInt8] = []
+    /// Memory of elements that were packed, for the next that are not.
+    private var spares: ContiguousArray<UnsafeMutablePointer<Element>> = unsafe []
+
+    /// How many elements' memory is kept for others.
+    private static var maxSpareCount: Int { 32 }
+
+    /// An element that is not packed. It keeps the bytes that it was packed in and goes back there: a look now and then
+    /// leaves no holes in the memory of all that rest.
+    private struct Wakeful {
+        let slot: Int32
+        var bytes = PackedBytes()
+    }
 
     private static var isPacked: UInt { 1 }
     private static var freedWakeful: UInt { 2 }
@@ -32,11 +44,13 @@ struct RestTable<Element: Packable>: ~Copyable {
     init() {}
 
     deinit {
+        for index in wakeful.indices { wakeful[index].bytes.deallocate() }
+        for index in unsafe spares.indices { unsafe spares[index].deallocate() }
         for slot in places.indices where isLive(slot) {
             if places[slot] & Self.isPacked == 0 {
                 unsafe Self.element(places[slot]).deinitialize(count: 1).deallocate()
             } else {
-                unsafe Self.packed(places[slot]).deallocate()
+                Self.packed(places[slot]).deallocate()
             }
         }
     }
@@ -69,7 +83,7 @@ struct RestTable<Element: Packable>: ~Copyable {
         guard isLive(slot) else { return nil }
         guard places[slot] & Self.isPacked != 0 else { return unsafe Self.element(places[slot]).pointee }
         var packer = Packer()
-        return Self.unpacked(places[slot], with: &packer)
+        return Self.unpacked(Self.packed(places[slot]), with: &packer)
     }
 
     /// Adds an element and returns its number.
@@ -85,11 +99,11 @@ struct RestTable<Element: Packable>: ~Copyable {
     mutating func remove(_ slot: Int) {
         precondition(isLive(slot), "a number without an element")
         if places[slot] & Self.isPacked == 0 {
-            unsafe Self.element(places[slot]).deinitialize(count: 1).deallocate()
+            unsafe give(back: Self.element(places[slot]))
             places[slot] = Self.freedWakeful
             wakefulCount -= 1
         } else {
-            unsafe Self.packed(places[slot]).deallocate()
+            Self.packed(places[slot]).deallocate()
             places[slot] = 0
         }
         freeSlots.append(Int32(slot))
@@ -100,12 +114,13 @@ struct RestTable<Element: Packable>: ~Copyable {
         let before = wakefulCount
         var kept = 0
         for index in wakeful.indices {
-            let slot = Int(wakeful[index])
+            let slot = Int(wakeful[index].slot)
             guard places[slot] != Self.freedWakeful else {
+                wakeful[index].bytes.deallocate()
                 places[slot] = 0
                 continue
             }
-            if unsafe Self.element(places[slot]).pointee.mayRest(), pack(slot) { continue }
+            if unsafe Self.element(places[slot]).pointee.mayRest(), pack(slot, into: wakeful[index].bytes) { continue }
             wakeful[kept] = wakeful[index]
             kept += 1
         }
@@ -123,7 +138,7 @@ struct RestTable<Element: Packable>: ~Copyable {
     /// Bytes that a packed element takes, beside what the allocator adds.
     func packedByteCount(_ slot: Int) -> Int? {
         guard isPacked(slot) else { return nil }
-        return 2 + (unsafe Int(Self.packed(places[slot]).loadUnaligned(as: UInt16.self)))
+        return Self.packed(places[slot]).byteCount
     }
 
     // MARK: Memory
@@ -138,40 +153,40 @@ struct RestTable<Element: Packable>: ~Copyable {
     @inline(never)
     private mutating func wake(_ slot: Int) -> UnsafeMutablePointer<Element> {
         precondition(isLive(slot), "a number without an element")
-        let packed = places[slot]
-        put(Self.unpacked(packed, with: &packer), slot)
-        unsafe Self.packed(packed).deallocate()
+        let packed = Self.packed(places[slot])
+        put(Self.unpacked(packed, with: &packer), slot, packed)
         return unsafe Self.element(places[slot])
     }
 
-    private mutating func put(_ element: consuming Element, _ slot: Int) {
-        let pointer = UnsafeMutablePointer<Element>.allocate(capacity: 1)
+    private mutating func put(_ element: consuming Element, _ slot: Int, _ bytes: PackedBytes = PackedBytes()) {
+        let pointer = unsafe spares.popLast() ?? UnsafeMutablePointer<Element>.allocate(capacity: 1)
         unsafe pointer.initialize(to: element)
-        if places[slot] != Self.freedWakeful { wakeful.append(Int32(slot)) }
+        if places[slot] != Self.freedWakeful { wakeful.append(Wakeful(slot: Int32(slot), bytes: bytes)) }
         places[slot] = UInt(bitPattern: pointer)
         wakefulCount += 1
     }
 
-    private static func unpacked(_ place: UInt, with packer: inout Packer) -> Element {
-        let memory = unsafe packed(place)
-        let byteCount = unsafe Int(memory.loadUnaligned(as: UInt16.self))
-        let span = unsafe RawSpan(_unsafeStart: memory + 2, byteCount: byteCount)
-        packer.beginUnpacking(span)
+    private mutating func give(back element: UnsafeMutablePointer<Element>) {
+        unsafe element.deinitialize(count: 1)
+        guard unsafe spares.count < Self.maxSpareCount else { return unsafe element.deallocate() }
+        unsafe spares.append(element)
+    }
+
+    private static func unpacked(_ packed: PackedBytes, with packer: inout Packer) -> Element {
+        packed.read { packer.beginUnpacking($0) }
         return Element(unpacking: &packer)
     }
 
     /// False when it takes more bytes than are allowed for.
-    private mutating func pack(_ slot: Int) -> Bool {
+    private mutating func pack(_ slot: Int, into former: PackedBytes) -> Bool {
         let element = unsafe Self.element(places[slot])
         packer.beginPacking()
         unsafe element.pointee.pass(&packer)
         packer.finishPacking(into: &bytes)
         guard bytes.count <= Packer.maxByteCount else { return false }
-        let memory = UnsafeMutableRawPointer.allocate(byteCount: 2 + bytes.count, alignment: 2)
-        unsafe memory.storeBytes(of: UInt16(bytes.count), as: UInt16.self)
-        unsafe (memory + 2).copyMemory(from: bytes, byteCount: bytes.count)
-        unsafe element.deinitialize(count: 1).deallocate()
-        places[slot] = UInt(bitPattern: memory) | Self.isPacked
+        let packed = former.replaced(by: bytes)
+        unsafe give(back: element)
+        places[slot] = packed.address | Self.isPacked
         wakefulCount -= 1
         return true
     }
@@ -183,11 +198,8 @@ struct RestTable<Element: Packable>: ~Copyable {
         return unsafe pointer
     }
 
-    private static func packed(_ place: UInt) -> UnsafeMutableRawPointer {
-        guard let pointer = unsafe UnsafeMutableRawPointer(bitPattern: place & ~isPacked) else {
-            preconditionFailure("a number without an element")
-        }
-        return unsafe pointer
+    private static func packed(_ place: UInt) -> PackedBytes {
+        PackedBytes(address: place & ~isPacked)
     }
 }
 

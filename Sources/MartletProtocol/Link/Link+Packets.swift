@@ -7,6 +7,9 @@ extension Link {
     static let streamLifetime: Duration = .seconds(60)
     /// Bytes of frames that are made into packets in one go: more than the largest frame that a link sends.
     private static let batchByteCount = 64 * 1024
+    /// The same where nothing but acknowledgements and control frames waits; `withUnsafeTemporaryAllocation` finds so
+    /// many on the stack.
+    private static let briefByteCount = 1024
 
     /// Whether the peer may send packets: nothing is lost or overtaken on the way.
     var readsPackets: Bool { features.contains(.compact) && carrier == .reliable }
@@ -21,19 +24,28 @@ extension Link {
             writer.endStream(into: &out)
             endsStream = false
         }
-        var batch = 0
-        repeat {
-            let room = min(out.freeCapacity, Link.batchByteCount)
-            batch = unsafe withUnsafeTemporaryAllocation(byteCount: room, alignment: 1) { buffer in
-                var frames = unsafe OutputRawSpan(buffer: buffer, initializedCount: 0)
-                write(into: &frames, now: now)
-                let byteCount = unsafe frames.finalize(for: buffer)
-                let written = unsafe RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: buffer[..<byteCount]))
-                if writer.write(written, secrets: secrets, into: &out) { streamDeadline = now + Link.streamLifetime }
-                secrets.removeAll()
-                return byteCount
-            }
-        } while batch > 0
+        // What a link says that is only there fits on the stack.
+        var limit = hasFrames(now: now) ? Link.batchByteCount : Link.briefByteCount
+        while hasOutput(now: now) {
+            let byteCount = writeBatch(writer, limit: min(limit, out.freeCapacity), into: &out, now: now)
+            if byteCount == 0, limit == Link.batchByteCount { return }
+            limit = Link.batchByteCount
+        }
+    }
+
+    /// Writes frames of so many bytes at the most as packets; returns how many those were.
+    private mutating func writeBatch(
+        _ writer: PacketWriter, limit: Int, into out: inout OutputRawSpan, now: Instant
+    ) -> Int {
+        unsafe withUnsafeTemporaryAllocation(byteCount: limit, alignment: 1) { buffer in
+            var frames = unsafe OutputRawSpan(buffer: buffer, initializedCount: 0)
+            write(into: &frames, now: now)
+            let byteCount = unsafe frames.finalize(for: buffer)
+            let written = unsafe RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: buffer[..<byteCount]))
+            if writer.write(written, secrets: secrets, into: &out) { streamDeadline = now + Link.streamLifetime }
+            secrets.removeAll()
+            return byteCount
+        }
     }
 
     /// One link of a client's may take more memory than each of a relay's thousands; nil where nothing is deflated.

@@ -82,17 +82,27 @@ public struct RelayEngine: ~Copyable {
     }
 
     /// Writes what there is to send on a connection, as whole frames, as far as `out` has room.
-    public mutating func transmit(on key: ConnectionKey, into out: inout OutputRawSpan, now: Instant) {
-        guard let slot = slot(key) else { return }
+    ///
+    /// - Returns: whether there may be more.
+    @discardableResult
+    public mutating func transmit(on key: ConnectionKey, into out: inout OutputRawSpan, now: Instant) -> Bool {
+        guard let slot = slot(key) else { return false }
         // The peer took what it was given before; for what is left now its time begins again (C-61).
         connections[slot].transmitAskedAt = now
-        guard connections[slot].outbox.write(into: &out) else { return armConnection(slot) }
-        guard let link = connections[slot].linkSlot else { return connections[slot].transmitAskedAt = nil }
+        guard connections[slot].outbox.write(into: &out) else {
+            armConnection(slot)
+            return true
+        }
+        guard let link = connections[slot].linkSlot else {
+            connections[slot].transmitAskedAt = nil
+            return false
+        }
         links[link].link.transmit(into: &out, now: now)
         let outlook = links[link].outlook(now: now)
         if !outlook.hasOutput { connections[slot].transmitAskedAt = nil }
         armConnection(slot)
         armLink(link, outlook.deadline)
+        return outlook.hasOutput
     }
 
     // MARK: Time

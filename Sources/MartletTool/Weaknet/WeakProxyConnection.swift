@@ -158,8 +158,9 @@ extension WeakProxyConnection {
 
         func transport(_ transport: any Transport, didReceive bytes: RawSpan) { connection.received(bytes, sends) }
 
-        func transport(_ transport: any Transport, fill buffer: inout OutputRawSpan) {
+        func transport(_ transport: any Transport, fill buffer: inout OutputRawSpan) -> Bool {
             connection.fill(&buffer, receives)
+            return true
         }
 
         func transportDidReceiveEndOfStream(_ transport: any Transport) { connection.ended(sends) }

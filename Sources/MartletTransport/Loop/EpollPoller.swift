@@ -21,8 +21,10 @@
         private let events: UnsafeMutableBufferPointer<martlet_event>
         private var slots = PollSlots<Registration>()
         private var armedDeadline = UInt64.max
+        private var busyPoll: BusyPoll
 
-        init() throws(TransportError) {
+        init(busyPollLimit: UInt64) throws(TransportError) {
+            busyPoll = BusyPoll(limit: busyPollLimit)
             epoll = try FileDescriptor(martlet_epoll_open(), from: "epoll_create")
             eventfd = try FileDescriptor(martlet_wake_open(), from: "eventfd")
             timerfd = try FileDescriptor(martlet_timer_open(), from: "timerfd_create")
@@ -64,6 +66,18 @@
         }
 
         private func wait(isSleeping: Bool) -> Int {
+            guard isSleeping, busyPoll.limit > 0 else { return ask(isSleeping: isSleeping) }
+            let asked = martlet_clock()
+            var count = 0
+            if busyPoll.isWorthwhile {
+                repeat { count = ask(isSleeping: false) } while count == 0 && martlet_clock() - asked < busyPoll.limit
+            }
+            if count == 0 { count = ask(isSleeping: true) }
+            busyPoll.waited(martlet_clock() - asked)
+            return count
+        }
+
+        private func ask(isSleeping: Bool) -> Int {
             guard let start = unsafe events.baseAddress else { return 0 }
             let result = unsafe martlet_epoll_wait(epoll.number, start, isSleeping ? 1 : 0)
             precondition(result >= 0, "epoll_wait failed: \(-result)")

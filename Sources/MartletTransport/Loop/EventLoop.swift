@@ -60,11 +60,15 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // all but 
     private var stopWaiters: [CheckedContinuation<Void, Never>] = []
 
     /// A running loop. Traps when the system has no thread or descriptor left for it, since nothing works without.
-    public convenience init(backend: Backend = .platformDefault, name: String) {
-        self.init(backend: backend, name: name, isShared: false)
+    ///
+    /// - Parameter busyPollLimit: while events come so close on each other, the loop looks for the next one so long
+    ///   before it sleeps. On epoll only, at most a second; zero for never.
+    public convenience init(backend: Backend = .platformDefault, name: String, busyPollLimit: Duration = .zero) {
+        let limit = min(max(busyPollLimit, .zero), .seconds(1))
+        self.init(backend: backend, name: name, isShared: false, busyPollLimit: UInt64(limit / .nanoseconds(1)))
     }
 
-    private init(backend: Backend, name: String, isShared: Bool) {
+    private init(backend: Backend, name: String, isShared: Bool, busyPollLimit: UInt64 = 0) {
         self.name = name
         self.isShared = isShared
         self.backend = backend
@@ -73,7 +77,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // all but 
         #if os(Linux)
             case .epoll:
                 do throws(TransportError) {
-                    poller = try EpollPoller()
+                    poller = try EpollPoller(busyPollLimit: busyPollLimit)
                 } catch {
                     preconditionFailure("no descriptors for an event loop: \(error)")
                 }

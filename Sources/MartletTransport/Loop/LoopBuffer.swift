@@ -31,11 +31,12 @@ final class LoopBuffer {
         unsafe body(RawSpan(_unsafeBytes: bytes))
     }
 
-    /// Has the buffer filled from its beginning: how much there is now.
-    func fill(_ body: (inout OutputRawSpan) -> Void) -> Int {
+    /// Has the buffer filled from its beginning: how much there is now, and whether there may be more.
+    func fill(_ body: (inout OutputRawSpan) -> Bool) -> (byteCount: Int, mayHaveMore: Bool) {
         var output = unsafe OutputRawSpan(buffer: storage, initializedCount: 0)
-        body(&output)
-        return unsafe output.finalize(for: storage)
+        let mayHaveMore = body(&output)
+        let byteCount = unsafe output.finalize(for: storage)
+        return (byteCount, mayHaveMore && byteCount > 0)
     }
 
     /// Sends the first `count` bytes: how many the kernel took, or the negated error number.

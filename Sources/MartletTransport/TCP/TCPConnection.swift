@@ -219,17 +219,19 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // all state
         }
         needsWrite = false
         for _ in 0..<Self.maxFillsPerTurn {
-            let filled = fillBuffer()
+            let (filled, mayHaveMore) = fillBuffer()
             guard phase == .open || phase == .finishing else { return }
-            if filled == 0 { return drained() }
-            guard send(filled, to: descriptor.number) else { return }
+            if filled > 0 {
+                guard send(filled, to: descriptor.number) else { return }
+            }
+            if !mayHaveMore { return drained() }
         }
         // There is more: the socket is told writable again as soon as the others had their turn.
         setInterest(interest.union(.writable))
     }
 
-    private func fillBuffer() -> Int {
-        loop.writeBuffer.fill { handler?.transport(self, fill: &$0) }
+    private func fillBuffer() -> (byteCount: Int, mayHaveMore: Bool) {
+        loop.writeBuffer.fill { handler?.transport(self, fill: &$0) ?? false }
     }
 
     /// True when all of it is gone.

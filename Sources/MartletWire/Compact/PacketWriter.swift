@@ -120,12 +120,12 @@ public final class PacketWriter {
 
     @_lifetime(out: copy out)
     private func seal(_ head: Packet.Head, _ payload: [UInt8], into out: inout OutputRawSpan) {
-        var packet: [UInt8] = []
-        packet.reserveCapacity(head.packetByteCount)
-        head.append(to: &packet)
-        packet += payload
-        packet.append(bigEndian: CRC32.checksum(packet.rawBytes))
-        out.append(bytes: packet.rawBytes)
+        var start: [UInt8] = []
+        head.append(to: &start)
+        out.append(bytes: start.rawBytes)
+        out.append(bytes: payload.rawBytes)
+        let checksum = CRC32.checksum(payload.rawBytes, continuing: CRC32.checksum(start.rawBytes))
+        unsafe out.append(checksum.bigEndian, as: UInt32.self)
     }
 
     // MARK: Frames

@@ -118,6 +118,31 @@ private final class Dormitory {
         #expect(left == nil)
     }
 
+    @Test func `memory that elements leave serves others, and is bounded`() {
+        let table = Dormitory()
+        for round in 0..<3 as Range<UInt64> {
+            for number in 0..<100 as Range<UInt64> {
+                let slot = table.insert(Sleeper(number: number + round, isTired: true))
+                #expect(slot == Int(number))
+            }
+            #expect(table.sweep() == 100)
+            #expect(table.slots.map { table[$0].number } == (0..<100).map { $0 + round })
+            for slot in table.slots.reversed() { table.remove(slot) }
+        }
+        #expect(table.sweep() == 0 && table.count == 0)
+    }
+
+    @Test func `a number that is freed awake and given out again is packed where it was`() {
+        let table = Dormitory()
+        table.insert(Sleeper(number: 1, isTired: true))
+        #expect(table.sweep() == 1 && table[0].number == 1)
+        table.remove(0)
+        table.insert(Sleeper(number: 2, isTired: true))
+        #expect(table.sweep() == 1 && table[0].number == 2)
+        table.remove(0)
+        #expect(table.sweep() == 0 && table.count == 0)
+    }
+
     @Test func `a number without an element is the caller's mistake`() async {
         await #expect(processExitsWith: .failure) {
             let table = Dormitory()

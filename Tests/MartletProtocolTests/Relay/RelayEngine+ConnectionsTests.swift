@@ -48,16 +48,13 @@ import Testing
         }
         var rest = frames.flatMap(\.self)
         for taken in [2, 4] {
-            let count = stage.relay.engine.receive(rest.rawBytes, on: peer.key, now: stage.now, maxPosts: 2)
+            let count = stage.receive(rest, on: peer, maxPosts: 2)
             #expect(count == 2 * frames[0].count)
             rest.removeFirst(count ?? rest.count)
-            stage.settle()
             #expect(stage.relay.log[.lobby]?.count == taken)
-            #expect(peer.log.last(Accepted.self)?.runs.last?.counter == UInt64(taken - 1))
+            #expect(peer.log.last(Accepted.self)?.runs.last?.firstCounter == UInt64(taken - 1))
         }
-        let last = stage.relay.engine.receive(rest.rawBytes, on: peer.key, now: stage.now, maxPosts: 1)
-        #expect(last == nil)
-        stage.settle()
+        #expect(stage.receive(rest, on: peer, maxPosts: 1) == nil)
         #expect(stage.relay.log[.lobby]?.count == 5)
     }
 
@@ -74,13 +71,9 @@ import Testing
         }
         let packet = PacketWriter().packets(of: frames)
         #expect(packet.count < 127)
-        let first = stage.relay.engine.receive(packet.rawBytes, on: peer.key, now: stage.now, maxPosts: 2)
-        #expect(first == packet.count)
-        stage.settle()
+        #expect(stage.receive(packet, on: peer, maxPosts: 2) == packet.count)
         #expect(stage.relay.log[.lobby]?.count == 2)
-        let second = stage.relay.engine.receive([].rawBytes, on: peer.key, now: stage.now, maxPosts: 2)
-        #expect(second == nil)
-        stage.settle()
+        #expect(stage.receive([], on: peer, maxPosts: 2) == nil)
         #expect(stage.relay.log[.lobby]?.count == 3)
     }
 
@@ -362,13 +355,21 @@ import Testing
     }
 }
 
+extension RelayStage {
+    /// Has the relay take bytes, and what comes of them done.
+    fileprivate func receive(_ bytes: [UInt8], on peer: RawPeer, maxPosts: Int) -> Int? {
+        var count: Int?
+        act { engine, now in count = engine.receive(bytes.rawBytes, on: peer.key, now: now, maxPosts: maxPosts) }
+        return count
+    }
+}
+
 extension PacketWriter {
     fileprivate func packets(of frames: [UInt8]) -> [UInt8] {
-        unsafe [UInt8](unsafeUninitializedCapacity: 4096) { buffer, count in
-            let storage = unsafe UnsafeMutableRawBufferPointer(buffer)
-            var out = unsafe OutputRawSpan(buffer: storage, initializedCount: 0)
-            write(frames.rawBytes, secrets: [], into: &out)
-            count = unsafe out.finalize(for: storage)
+        var rest = frames
+        return Framer.drain {
+            if !rest.isEmpty { write(rest.rawBytes, into: &$0) }
+            rest = []
         }
     }
 }

@@ -157,13 +157,14 @@ final class WirePeer: Peer, TransportHandler, @unchecked Sendable {
         if !outgoing.isEmpty { connection.setNeedsWrite() }
     }
 
-    func transport(_ transport: any Transport, fill buffer: inout OutputRawSpan) {
+    func transport(_ transport: any Transport, fill buffer: inout OutputRawSpan) -> Bool {
         let count = min(buffer.freeCapacity, outgoing.count - written)
         buffer.append(bytes: outgoing.rawBytes.extracting(written..<written + count))
         written += count
-        guard written == outgoing.count else { return }
+        guard written == outgoing.count else { return true }
         outgoing.removeAll(keepingCapacity: true)
         written = 0
+        return true
     }
 
     func transport(_ transport: any Transport, didClose reason: CloseReason) {

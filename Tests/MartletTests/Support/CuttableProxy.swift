@@ -106,10 +106,11 @@ private final class Pipe: TransportHandler {
         transport?.setNeedsWrite()
     }
 
-    func transport(_ transport: any Transport, fill buffer: inout OutputRawSpan) {
+    func transport(_ transport: any Transport, fill buffer: inout OutputRawSpan) -> Bool {
         let count = min(unsent.count, buffer.freeCapacity)
         for byte in unsent[..<count] { buffer.append(byte) }
         unsent.removeFirst(count)
+        return true
     }
 
     func transport(_ transport: any Transport, didClose reason: CloseReason) {

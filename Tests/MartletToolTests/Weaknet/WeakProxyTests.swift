@@ -109,10 +109,11 @@ private final class Echo: TransportHandler {
         transport.setNeedsWrite()
     }
 
-    func transport(_ transport: any Transport, fill buffer: inout OutputRawSpan) {
+    func transport(_ transport: any Transport, fill buffer: inout OutputRawSpan) -> Bool {
         let bytes = Array(unsent.prefix(buffer.freeCapacity))
         buffer.append(bytes: bytes.rawBytes)
         unsent.removeFirst(bytes.count)
+        return true
     }
 
     func transport(_ transport: any Transport, didClose reason: CloseReason) {}
@@ -150,10 +151,11 @@ private final class Client: TransportHandler {
         if received.count >= payload.count { transport.close(afterFlush: true) }
     }
 
-    func transport(_ transport: any Transport, fill buffer: inout OutputRawSpan) {
+    func transport(_ transport: any Transport, fill buffer: inout OutputRawSpan) -> Bool {
         let bytes = Array(payload[sentCount...].prefix(buffer.freeCapacity))
         buffer.append(bytes: bytes.rawBytes)
         sentCount += bytes.count
+        return true
     }
 
     func transport(_ transport: any Transport, didClose reason: CloseReason) {

@@ -159,6 +159,20 @@ struct EventLoopTests {
         await listener.closeAndWait()
     }
 
+    @Test func `a loop that polls busily takes work, timers and bytes as any other`() async throws {
+        let loop = EventLoop(name: "busy", busyPollLimit: .milliseconds(1))
+        let pair = try await Pair.connect(on: loop)
+        for byteCount in 1...200 {
+            await loop.run { pair.client.send([7]) }
+            await pair.server.receive(byteCount: byteCount)
+        }
+        let fired = Events<Void>()
+        let timer = await loop.run { LoopTimer(on: loop) { fired.send(()) } }
+        await loop.run { timer.set(deadline: loop.deadline(after: .microseconds(500))) }
+        await fired.next()
+        await loop.shutdown()
+    }
+
     @Test func `a group hands out its loops in turn`() async {
         let group = EventLoopGroup(count: 3)
         let names = (0..<6).map { _ in group.next().name }

@@ -21,12 +21,13 @@ private actor Doubler: TransportHandler {
         }
     }
 
-    nonisolated func transport(_ transport: any Transport, fill buffer: inout OutputRawSpan) {
+    nonisolated func transport(_ transport: any Transport, fill buffer: inout OutputRawSpan) -> Bool {
         assumeIsolated { doubler in
             let count = min(doubler.pending, buffer.freeCapacity)
             doubler.pending -= count
             for _ in 0..<count { unsafe buffer.append(0, as: UInt8.self) }
         }
+        return true
     }
 
     nonisolated func transport(_ transport: any Transport, didClose reason: CloseReason) {}

@@ -32,6 +32,8 @@ final class Peer: TransportHandler, @unchecked Sendable {
     private var patternByteCount = 0
     var onReceive: ((any Transport) -> Void)?
     var onFill: (() -> Void)?
+    /// Whether the last fill says that it was the last.
+    var saysWhenDone = false
 
     init(_ reception: Reception = .keep, staysOpenAtEnd: Bool = false) {
         events = Events()
@@ -78,7 +80,7 @@ final class Peer: TransportHandler, @unchecked Sendable {
         onReceive?(transport)
     }
 
-    func transport(_ transport: any Transport, fill buffer: inout OutputRawSpan) {
+    func transport(_ transport: any Transport, fill buffer: inout OutputRawSpan) -> Bool {
         onFill?()
         let sent = buffer.append(outgoing[sentCount...])
         sentCount += sent
@@ -87,6 +89,7 @@ final class Peer: TransportHandler, @unchecked Sendable {
         let patterned = buffer.append(patternBlock[position...].prefix(patternByteCount))
         patternByteCount -= patterned
         filledByteCount += sent + patterned
+        return !saysWhenDone || !outgoing.isEmpty || patternByteCount > 0
     }
 
     func transportDidReceiveEndOfStream(_ transport: any Transport) {

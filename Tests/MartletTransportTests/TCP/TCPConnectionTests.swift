@@ -161,6 +161,26 @@ struct TCPConnectionTests {
             #expect(count == 2)
         }
     }
+
+    @Test(arguments: EventLoop.Backend.allCases)
+    func `who says that there is no more is not asked again`(_ backend: EventLoop.Backend) async throws {
+        try await withLoop(backend) { loop in
+            let pair = try await Pair.connect(on: loop)
+            let asked = Events<Void>()
+            await loop.run {
+                pair.client.saysWhenDone = true
+                pair.client.onFill = { asked.send(()) }
+                pair.client.sendPattern(byteCount: EventLoop.writeBufferByteCount + 1)
+            }
+            await pair.server.receive(byteCount: EventLoop.writeBufferByteCount + 1)
+            await loop.run { pair.client.send([1]) }
+            await pair.server.receive(byteCount: EventLoop.writeBufferByteCount + 2)
+            asked.finish()
+            var count = 0
+            while await asked.next() != nil { count += 1 }
+            #expect(count == 3)
+        }
+    }
 }
 
 extension Array {
