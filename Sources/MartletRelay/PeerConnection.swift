@@ -7,12 +7,19 @@ final class PeerConnection: TransportHandler {
     let transport: any Transport
     /// The authenticator's work for this connection, which nobody waits for once it is closed.
     var authentication: Task<Void, Never>?
+    /// Whether the engine reads no more for now, and whether another loop has to catch up first.
+    var isPaused = false { didSet { updateReading() } }
+    var isHeldUp = false { didSet { updateReading() } }
     private unowned let driver: RelayDriver
 
     init(_ key: ConnectionKey, on transport: any Transport, of driver: RelayDriver) {
         self.key = key
         self.transport = transport
         self.driver = driver
+    }
+
+    private func updateReading() {
+        if isPaused || isHeldUp { transport.pauseReading() } else { transport.resumeReading() }
     }
 
     func transportDidConnect(_ transport: any Transport) {}

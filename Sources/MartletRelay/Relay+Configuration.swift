@@ -4,7 +4,7 @@ public import MartletTransport
 extension Relay {
     /// Where a relay listens, and its bounds; every one but the address has a default.
     ///
-    /// A relay runs on one loop, thus on one processor.
+    /// A relay runs on one loop, thus on one processor, unless `loopCount` says otherwise.
     public struct Configuration: Sendable {
         /// What is listened on; port 0 lets the system choose.
         public var addresses: [SocketAddress]
@@ -22,6 +22,9 @@ extension Relay {
         public var maxRequests = 1024
         /// How long a client that is told `serverBusy` is asked to stay away.
         public var busyRetryAfter: Duration = .seconds(5)
+        /// Loops, each on a thread of its own, 1 to 64. Accounts and rooms are spread over them by their names; each
+        /// loop keeps the bounds of `engine` for itself.
+        public var loopCount = 1
         /// While messages come closer on each other than this, the relay's loop looks for the next one so long before
         /// it sleeps, so that none waits until it is awake; zero spares the processor. On Linux only, at most a second.
         public var busyPollLimit: Duration = .microseconds(50)

@@ -9,7 +9,7 @@ public import MartletWire
 /// try await relay.run()
 /// ```
 ///
-/// A relay is started once, by `start()` or `run()`, and ends with `shutdown()`. It runs on a loop of its own; all
+/// A relay is started once, by `start()` or `run()`, and ends with `shutdown()`. It runs on loops of its own; all
 /// methods may be called from anywhere else.
 public final class Relay: Sendable {
     private enum Phase {
@@ -20,20 +20,35 @@ public final class Relay: Sendable {
     }
 
     private struct Running: Sendable {
-        var driver: RelayDriver
+        /// One on each loop; the first has the listeners.
+        var drivers: [RelayDriver]
         var listeners: [TCPListener]
 
-        /// Runs `work` on the loop and brings its answer back.
-        func onLoop<Answer: Sendable>(_ work: @escaping @Sendable (RelayDriver) -> Answer) async -> Answer {
-            await withCheckedContinuation { continuation in
-                driver.loop.execute { continuation.resume(returning: work(driver)) }
+        /// Runs `work` on every loop, one after the other, and brings the answers back.
+        func onLoops<Answer: Sendable>(_ work: @escaping @Sendable (RelayDriver) -> Answer) async -> [Answer] {
+            var answers: [Answer] = []
+            for driver in drivers {
+                answers.append(
+                    await withCheckedContinuation { continuation in
+                        driver.loop.execute { continuation.resume(returning: work(driver)) }
+                    })
             }
+            return answers
         }
 
+        /// Waits until no loop has anything left: connections go from one to the other, so what was found idle is asked
+        /// once more.
         func untilIdle(atMost limit: Duration?) async -> Bool {
-            await withCheckedContinuation { continuation in
-                driver.loop.execute { driver.waitUntilIdle(atMost: limit, continuation) }
+            let end = limit.map { EventLoop.clock + UInt64(max($0, .zero) / .nanoseconds(1)) }
+            var isIdle = true
+            for driver in drivers.count > 1 ? drivers + drivers : drivers {
+                let left = end.map { Duration.nanoseconds(Int64($0 - min(EventLoop.clock, $0))) }
+                isIdle = await withCheckedContinuation { continuation in
+                    driver.loop.execute { driver.waitUntilIdle(atMost: left, continuation) }
+                }
+                if !isIdle { break }
             }
+            return isIdle
         }
     }
 
@@ -87,11 +102,18 @@ public final class Relay: Sendable {
         }
         // What hashes tokens is loaded before anybody waits for it.
         _ = TokenGrant.fresh()
-        let loop = EventLoop(name: "martlet-relay", busyPollLimit: parts.configuration.busyPollLimit)
-        let driver = RelayDriver(parts, on: loop)
+        let count = min(max(parts.configuration.loopCount, 1), LoopPlace.maxCount)
+        let drivers = (0..<count).map { index in
+            let loop = EventLoop(
+                name: count == 1 ? "martlet-relay" : "martlet-relay-\(index)",
+                busyPollLimit: parts.configuration.busyPollLimit)
+            return RelayDriver(parts, on: loop, place: LoopPlace(index: index, count: count))
+        }
+        for driver in drivers { driver.loop.execute { driver.join(drivers) } }
+        let first = drivers[0]
         return Running(
-            driver: driver,
-            listeners: sockets.map { TCPListener($0, on: loop, options: options) { driver.accept($0) } })
+            drivers: drivers,
+            listeners: sockets.map { TCPListener($0, on: first.loop, options: options) { first.accept($0) } })
     }
 
     /// Where the relay listens; empty when it does not.
@@ -133,7 +155,7 @@ public final class Relay: Sendable {
         guard let running else { return true }
         let notice = Notice(code: .draining, retryAfter: retryAfter, redirect: redirect)
         for listener in running.listeners { listener.close() }
-        await running.onLoop { $0.drain(notice) }
+        _ = await running.onLoops { $0.drain(notice) }
         return await running.untilIdle(atMost: limit)
     }
 
@@ -148,9 +170,10 @@ public final class Relay: Sendable {
         }
         guard let ending else { return }
         for listener in ending.listeners { await listener.closeAndWait() }
-        await ending.onLoop { $0.closeAll() }
+        _ = await ending.onLoops { $0.closeAll() }
         _ = await ending.untilIdle(atMost: nil)
-        await ending.driver.loop.shutdown()
+        _ = await ending.onLoops { $0.join([]) }
+        for driver in ending.drivers { await driver.loop.shutdown() }
         stopped.continuation.finish()
     }
 
@@ -158,11 +181,16 @@ public final class Relay: Sendable {
 
     /// Ends all connections and links of an account whose credential no longer holds.
     public func revoke(_ account: AccountName) async {
-        await running?.onLoop { $0.revoke(account) }
+        guard let running else { return }
+        // A connection that was let in just before may be on its way to another loop: then the second time finds it.
+        for _ in running.drivers.count > 1 ? 0..<2 : 0..<1 { _ = await running.onLoops { $0.revoke(account) } }
     }
 
     /// What the relay has done; zeros when it does not run.
     public var statistics: RelayStatistics {
-        get async { await running?.onLoop { $0.engine.statistics } ?? RelayStatistics() }
+        get async {
+            let each = await running?.onLoops { $0.engine.statistics } ?? []
+            return each.reduce(RelayStatistics(), +)
+        }
     }
 }

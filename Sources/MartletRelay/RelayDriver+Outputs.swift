@@ -12,12 +12,14 @@ extension RelayDriver {
         case .authenticate(let key, let request): authenticate(key, request, now: now)
         case .transmit(let key): peers[key]?.transport.setNeedsWrite()
         case .close(let key, let afterFlush): peers[key]?.transport.close(afterFlush: afterFlush)
-        case .pauseReading(let key): peers[key]?.transport.pauseReading()
-        case .resumeReading(let key): peers[key]?.transport.resumeReading()
+        case .pauseReading(let key): peers[key]?.isPaused = true
+        case .resumeReading(let key): peers[key]?.isPaused = false
         case .load(let room): load(room)
         case .append(let room, let entries): append(entries, to: room)
         case .read(let room, let member, let range): read(range, of: room, for: member)
         case .request(let room, let member, let request): answer(request, of: member, in: room)
+        case .tell(let loop, let messages): tell(loop, messages)
+        case .handOver(let key, let loop): handOver(key, to: loop)
         case .note(let note): parts.onEvent(.note(note))
         }
     }

@@ -18,6 +18,11 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
     let parts: RelayParts
     var engine: RelayEngine
     private(set) var peers = PeerTable()
+    /// All of the relay's loops in their order, while it runs; what is on its way to each; and who waits for that.
+    private(set) var siblings: [RelayDriver] = []
+    var traffic: [LoopTraffic] = []
+    var heldUp: [ConnectionKey] = []
+    private(set) var isClosing = false
     /// Calls of the store that have not answered; a relay is not shut down before they have.
     var storeCalls = 0
     var authentications = 0
@@ -29,11 +34,17 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
     private lazy var timer = LoopTimer(on: loop) { [weak self] in self?.deadlinePassed() }
     private var whenIdle: [IdleWaiter] = []
 
-    init(_ parts: RelayParts, on loop: EventLoop) {
+    init(_ parts: RelayParts, on loop: EventLoop, place: LoopPlace) {
         self.parts = parts
         self.loop = loop
         var random = SystemRandomNumberGenerator()
-        engine = RelayEngine(configuration: parts.configuration.engine, seed: random.next())
+        engine = RelayEngine(configuration: parts.configuration.engine, seed: random.next(), place: place)
+    }
+
+    /// Before anything happens, and with none when all is over.
+    func join(_ siblings: [RelayDriver]) {
+        self.siblings = siblings
+        traffic = Array(repeating: LoopTraffic(), count: siblings.count)
     }
 
     var now: Instant { Instant(nanoseconds: loop.now) }
@@ -73,9 +84,18 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
     func accept(_ transport: any Transport) {
         // A connection that is too many is dropped here and so closed (C-11).
         guard let key = engine.accepted(.reliable, now: enter()) else { return }
+        start(transport, key)
+    }
+
+    func start(_ transport: any Transport, _ key: ConnectionKey) {
         let peer = PeerConnection(key, on: transport, of: self)
         peers.insert(peer)
         transport.start(peer)
+    }
+
+    /// The connection is another loop's from now on.
+    func release(_ peer: PeerConnection) {
+        peers.remove(peer)
     }
 
     /// Much at once is passed on a part after the other, so that those it is for work at the same time.
@@ -88,6 +108,7 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
             performOutputs()
             loop.flushNow()
         }
+        if traffic.contains(where: \.isFull) { holdUp(key) }
     }
 
     /// The bytes change what the engine waits for, so the turn's end comes once more and sets the timer.
@@ -124,6 +145,7 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
     /// Ends every connection without a word.
     func closeAll() {
         enter()
+        isClosing = true
         peers.forEach { $0.transport.abort() }
     }
 

@@ -90,6 +90,7 @@ public final class VirtualRelay {
                 notes.append(note)
                 onNote?(note)
             case .transmit, .close, .pauseReading, .resumeReading: network.append(output)
+            case .tell, .handOver: preconditionFailure("this relay has one loop")
             }
         }
         return (network, work)

@@ -34,6 +34,14 @@ public protocol Transport: AnyObject, Sendable {
 
     /// Ends the stream with a reset, which frees all that is buffered here and in the kernel.
     func abort()
+
+    /// The same stream on another loop, not started yet; nil when it is about to end, or cannot move. What the handler
+    /// has given goes along. This transport is over then, and its handler hears no more of it.
+    func move(to loop: EventLoop) -> (any Transport)?
+}
+
+extension Transport {
+    public func move(to loop: EventLoop) -> (any Transport)? { nil }
 }
 
 /// Who uses a transport. Every method is called on the transport's loop, none from inside a call of the transport by

@@ -136,6 +136,10 @@ public enum RelayOutput: Sendable {
     case read(RoomName, MemberHandle, ReadRange)
     /// Answer a request that names no recipient, with `respond`.
     case request(RoomName, MemberHandle, Request)
+    /// Another loop is to be told this, with `receive`, in the order in which it was said.
+    case tell(loop: Int, [LoopMessage])
+    /// The connection belongs to another loop: take it out with `handOver`, for the other's engine to `takeOver`.
+    case handOver(ConnectionKey, loop: Int)
     /// Something worth a line in a log.
     case note(RelayNote)
 }
@@ -179,4 +183,19 @@ public struct RelayStatistics: Equatable, Sendable {
 
     /// Nothing yet.
     public init() {}
+
+    /// What two loops of one relay have done.
+    public static func + (left: RelayStatistics, right: RelayStatistics) -> RelayStatistics {
+        var sum = left
+        sum.connections += right.connections
+        sum.connectionsAccepted += right.connectionsAccepted
+        sum.links += right.links
+        sum.suspendedLinks += right.suspendedLinks
+        sum.rooms += right.rooms
+        sum.resumes += right.resumes
+        sum.resumesRefused += right.resumesRefused
+        sum.faults += right.faults
+        sum.messagesStored += right.messagesStored
+        return sum
+    }
 }

@@ -22,7 +22,7 @@ struct RelayConnection {
     /// (`Specs/wire.md` W-35).
     static let maxHeldByteCount = 2 * Link.earlyByteCount
 
-    let generation: UInt32
+    private(set) var generation: UInt32
     let carrier: Carrier
     private var stage = Stage.awaitingHello
     /// The link's slot while the stage is `attached`.
@@ -100,6 +100,13 @@ struct RelayConnection {
         framer?.framer.maxBodyByteCount = byteCount
     }
 
+    /// Begins anew on another loop.
+    mutating func move(generation: UInt32) {
+        self.generation = generation
+        transmitAskedAt = nil
+        armedAt = nil
+    }
+
     /// When something is due, and what it is called when it is (C-10, C-60).
     func deadline(_ configuration: RelayConfiguration) -> (at: Instant, code: ErrorCode)? {
         var due: (at: Instant, code: ErrorCode)
@@ -133,6 +140,8 @@ struct RelayConnection {
 final class ConnectionEntry {
     let acceptedAt: Instant
     var hello: Hello?
+    /// Who it is, on the way to the loop of the account.
+    var admission: Admission?
     /// What was read behind the hello.
     var held: [UInt8] = []
     /// Whether frames are passed over until the next hello.

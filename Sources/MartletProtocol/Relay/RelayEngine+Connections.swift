@@ -32,14 +32,28 @@ extension RelayEngine {
             outputs.append(.note(.refused(hello.account, notice.code)))
             return say(.reject, notice, on: slot, now: now)
         case .accepted(let account, let grant, let presented):
-            admit(slot, hello, as: DeviceKey(account: account, device: hello.device), grant, presented, now: now)
+            let admission = Admission(hello: hello, account: account, grant: grant, presented: presented)
+            let loop = place.loop(of: account)
+            guard loop == place.index else {
+                entry.admission = admission
+                return outputs.append(.handOver(key, loop: loop))
+            }
+            finishHandshake(slot, entry, admission, now: now)
         }
+    }
+
+    /// Admits who has been authenticated, and takes up what came early, in its order (C-18).
+    mutating func finishHandshake(
+        _ slot: Int, _ entry: ConnectionEntry, _ admission: Admission, now: Instant
+    ) {
+        admit(
+            slot, admission.hello, as: DeviceKey(account: admission.account, device: admission.hello.device),
+            admission.grant, admission.presented, now: now)
         guard phase(slot) != .closing else { return }
-        outputs.append(.resumeReading(key))
+        outputs.append(.resumeReading(key(slot)))
         let held = entry.held
         entry.held = []
         armConnection(slot)
-        // What came early is taken up in its order (C-18).
         postsLeft = .max
         if !held.isEmpty { _ = parse(held.rawBytes, on: slot, now: now) }
     }
@@ -283,7 +297,7 @@ extension RelayEngine {
             links[link].epoch = Epoch(rawValue: links[link].epoch.rawValue &+ 1)
             links[link].token = grant.digest
             links[link].link.adopt(limits, features: features)
-            for handle in links[link].handles { rooms.setFeatures(features, handle) }
+            for handle in links[link].handles { call(.setFeatures(handle, features)) }
             attach(link, to: slot, now: now)
             links[link].link.confirm(point.positions, now: now)
             resumed = links[link].link.positions

@@ -20,7 +20,7 @@ extension RelayEngine {
         let id = LinkID(rawValue: nextLinkID)
         let slot = links.insert(
             RelayLink(
-                key: LinkKey(slot: Int32(links.nextSlot), generation: generation), id: id, who: who,
+                key: LinkKey(slot: Int32(links.nextSlot), generation: generation, loop: place.number), id: id, who: who,
                 link: Link(
                     role: .relay, limits: limits, features: features, began: now,
                     firstSequence: configuration.firstSequence),
@@ -40,7 +40,7 @@ extension RelayEngine {
         connections[connection].limitBodies(to: links[link].link.limits.maxBodyByteCount)  // W-7
         links[link].link.deflatesPackets = configuration.deflatesPackets
         links[link].framer = nil
-        for handle in links[link].handles { rooms.setAway(false, handle) }
+        for handle in links[link].handles { call(.setAway(handle, false)) }
     }
 
     /// The connection's link goes on without it for a while.
@@ -55,7 +55,7 @@ extension RelayEngine {
         suspended.append(Suspension(link: links[slot].key, since: now))
         armLink(slot, now + configuration.resumeLifetime)
         outputs.append(.note(.suspended(links[slot].who, links[slot].id)))
-        for handle in links[slot].handles { rooms.setAway(true, handle) }
+        for handle in links[slot].handles { call(.setAway(handle, true)) }
         boundSuspended(now: now)
     }
 
@@ -133,9 +133,10 @@ extension RelayEngine {
             links[slot].sessions[session] = RelayLink.Membership(
                 room: open.room, isBulk: SessionPreset(open.kind).priority.isBulk)
             let member = MemberKey(link: link.key, session: session)
-            rooms.join(
-                JoinRequest(
-                    member: member, who: link.who, open: open, features: link.link.features, isHeldBack: true))
+            call(
+                .join(
+                    JoinRequest(
+                        member: member, who: link.who, open: open, features: link.link.features, isHeldBack: true)))
         case .suspended(let session):
             setSuspended(true, session, cursor: nil, of: slot)
         case .resumed(let session, let cursor):
@@ -145,7 +146,7 @@ extension RelayEngine {
             leave(membership, MemberKey(link: links[slot].key, session: session))
         case .acknowledged(let session, let byteCount):
             guard let place = links[slot].sessions.index(of: session) else { return }
-            if let handle = links[slot].sessions.values[place].handle { rooms.credit(handle, byteCount: byteCount) }
+            if let handle = links[slot].sessions.values[place].handle { credit(handle, byteCount: byteCount) }
         case .goAway(let goAway):
             if let connection = links[slot].connection { end(connection, afterFlush: true, now: now) }
             // Without a fault the device takes its leave; with one it will resume (C-42).
@@ -159,16 +160,21 @@ extension RelayEngine {
     private mutating func setSuspended(_ isSuspended: Bool, _ session: SessionID, cursor: UInt64?, of slot: Int) {
         guard let membership = links[slot].sessions[session] else { return }
         links[slot].sessions[session]?.isSuspended = isSuspended
-        if let handle = membership.handle { rooms.setSuspended(isSuspended, handle, cursor: cursor) }
+        if let handle = membership.handle { call(.setSuspended(handle, isSuspended, cursor: cursor)) }
     }
 
     private mutating func isOpen(_ room: RoomName, by membership: RelayLink.Membership) -> Bool {
-        membership.room == room || membership.handle.map { rooms.name(of: $0) == room } ?? false
+        if let name = membership.room { return name == room }
+        guard let handle = membership.handle else { return false }
+        return rooms.name(of: handle) == room
     }
 
     private mutating func leave(_ membership: RelayLink.Membership, _ key: MemberKey) {
-        if let handle = membership.handle { rooms.leave(handle) }
-        if let room = membership.room { rooms.withdraw(key, from: room) }
+        if let handle = membership.handle {
+            call(.leave(handle))
+        } else if let room = membership.room {
+            call(.withdraw(key, from: room))
+        }
     }
 
     /// A session's place in its room, given up: what it had sent ahead is dropped and its credit goes back.
@@ -197,16 +203,16 @@ extension RelayEngine {
         switch type {
         case .receipt:
             guard case .progress(let progress) = try Link.parse(Receipt.self, body) else { break }
-            rooms.progressed(handle, progress)
+            call(.progressed(handle, progress))
         case .transient:
             let transient = try Link.parse(Transient.self, body)
-            if links[slot].transients.take(now: now) { rooms.whisper(handle, transient) }
+            if links[slot].transients.take(now: now) { call(.whisper(handle, transient)) }
         case .request:
             try ask(body, handle, session, of: slot, now: now)
         case .response:
-            rooms.respond(handle, try Link.parse(Response.self, body))
+            call(.respond(handle, try Link.parse(Response.self, body)))
         case .cancel:
-            rooms.cancel(handle, correlation: try Link.parse(CancelRequest.self, body).correlation)
+            call(.cancel(handle, correlation: try Link.parse(CancelRequest.self, body).correlation))
         default:
             throw .peer(.protocolViolation)
         }
@@ -227,7 +233,7 @@ extension RelayEngine {
                 refusal = .messageTooLarge
             } else {
                 postsLeft -= 1
-                return rooms.post(handle, counter: view.counter, body, credit: credit, acceptedAt: wallClock)
+                return post(handle, counter: view.counter, body, credit: credit)
             }
         } catch {
             guard error.scope == .frame else { throw LinkError(error) }
@@ -246,7 +252,7 @@ extension RelayEngine {
     ) throws(LinkError) {
         switch try ReceivedRequest(parsing: body) {
         case .valid(let request) where links[slot].link.features.contains(.requests):
-            rooms.request(handle, request, now: now)
+            call(.request(handle, request), now: now)
         case .valid(let request):
             answer(Response(correlation: request.correlation, status: .unknownMethod), on: session, of: slot)
         case .invalid(let response):
@@ -314,7 +320,7 @@ extension RelayEngine {
                 !membership.isHeldBack, membership.isBulk == isBulk
             else { continue }
             links[slot].noteHeldBack(session)
-            rooms.setHeldBack(true, handle)
+            call(.setHeldBack(handle, true))
         }
     }
 
@@ -333,7 +339,7 @@ extension RelayEngine {
         while let session = links[slot].popHeldBack() {
             guard let membership = links[slot].sessions[session], let handle = membership.handle else { continue }
             links[slot].sessions[session]?.isHeldBack = false
-            rooms.setHeldBack(false, handle)
+            call(.setHeldBack(handle, false))
             // Its effects come first, and then this link's turn again.
             return touch(slot)
         }
@@ -342,6 +348,7 @@ extension RelayEngine {
     // MARK: Effects of rooms
 
     mutating func apply(_ effect: RoomEffect, now: Instant) {
+        if departs(effect) { return }
         switch effect {
         case .send(let key, let type, let body):
             guard let slot = slot(key.link) else { return }
@@ -383,7 +390,7 @@ extension RelayEngine {
             let gap = Gap(offsets: rest[index].offset...rest[index].offset)
             send(.gap, EncodedBody(gap.encode()), on: key.session, of: slot)
             if let handle = links[slot].sessions[key.session]?.handle {
-                rooms.credit(handle, byteCount: rest[index].body.byteCount)
+                credit(handle, byteCount: rest[index].body.byteCount)
             }
             rest = rest[(index + 1)...]
         }
@@ -392,13 +399,13 @@ extension RelayEngine {
 
     private mutating func admit(_ key: MemberKey, _ handle: MemberHandle, _ opened: Opened, now: Instant) {
         guard let slot = slot(key.link), let place = links[slot].sessions.index(of: key.session) else {
-            return rooms.leave(handle)
+            return call(.leave(handle))
         }
         touch(slot)
         links[slot].link.accept(key.session, opened)
         links[slot].sessions.values[place].handle = handle
-        links[slot].sessions.values[place].room = nil
-        if links[slot].sessions.values[place].isSuspended { rooms.setSuspended(true, handle) }
+        if handle.loop == key.link.loop { links[slot].sessions.values[place].room = nil }
+        if links[slot].sessions.values[place].isSuspended { call(.setSuspended(handle, true, cursor: nil)) }
         links[slot].noteHeldBack(key.session)
         let held = links[slot].sessions.values[place].held
         links[slot].heldByteCount -= links[slot].sessions.values[place].uncreditedByteCount

@@ -31,7 +31,11 @@ public struct RelayEngine: ~Copyable {
     var linkOfID = SlotIndex()
     var suspended = Deque<Suspension>()
     var suspendedCount = 0
-    var rooms = Rooms()
+    /// Those that live on this loop.
+    var rooms: Rooms
+    let place: LoopPlace
+    /// What other loops are to be told at the end of the turn, by their numbers.
+    var departing: [[LoopMessage]]
     var timers = SlotTimers()
     var touched: [Int] = []
     var outputs = Deque<RelayOutput>()
@@ -47,11 +51,17 @@ public struct RelayEngine: ~Copyable {
 
     /// A relay without connections.
     ///
-    /// - Parameter seed: where link IDs start, so that those of one run are not mistaken for another's. A link ID is no
-    ///   secret.
-    public init(configuration: RelayConfiguration = RelayConfiguration(), seed: UInt64) {
+    /// - Parameters:
+    ///   - seed: where link IDs start, so that those of one run are not mistaken for another's. A link ID is no secret.
+    ///   - place: which of the relay's loops this is.
+    public init(
+        configuration: RelayConfiguration = RelayConfiguration(), seed: UInt64, place: LoopPlace = .only
+    ) {
         self.configuration = configuration
+        self.place = place
         nextLinkID = seed
+        rooms = Rooms(loop: place.number)
+        departing = Array(repeating: [], count: place.count)
     }
 
     // MARK: Connections
@@ -194,6 +204,7 @@ public struct RelayEngine: ~Copyable {
             }
             if let output = outputs.popFirst() { return output }
             guard !touched.isEmpty else {
+                if let output = nextDeparture() { return output }
                 rest.update(wakefulCount: links.wakefulCount + rooms.wakefulCount, now: now)
                 return nil
             }

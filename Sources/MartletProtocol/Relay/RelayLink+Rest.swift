@@ -18,6 +18,7 @@ extension RelayLink: Packable {
     mutating func pass(_ packer: inout Packer) {
         packer.pass(&key.slot)
         packer.pass(&key.generation)
+        packer.pass(&key.loop)
         var number = id.rawValue
         packer.passRaw(&number)
         id = LinkID(rawValue: number)
@@ -64,7 +65,9 @@ extension RelayLink: Packable {
         packer.pass(&membership.handle, MemberHandle(room: 0, slot: 0, key: member)) {
             $0.pass(&$1.room)
             $0.pass(&$1.slot)
+            $0.pass(&$1.loop)
         }
+        packer.pass(&membership.room, .blank) { $0.pass(&$1) }
         packer.pass(&membership.isSuspended)
         packer.pass(&membership.isHeldBack)
     }

@@ -46,7 +46,7 @@ struct RelayLink: Sendable {
 
     /// A session's place in its room.
     struct Membership: Sendable {
-        /// Where it waits to be let in; from then on its handle says it.
+        /// Where it waits to be let in; from then on its handle says it, unless the room lives on another loop.
         var room: RoomName?
         /// Whether its messages may take their time.
         var isBulk: Bool

@@ -185,9 +185,8 @@ extension Room {
                 skipGap(slot, to: first, into: &effects)
             } else {
                 members[slot].isReading = true
-                let handle = MemberHandle(room: index, slot: Int32(slot), key: members[slot].key)
                 let range = ReadRange(from: wanted, maxCount: Room.readCount, maxByteCount: Room.readByteCount)
-                return effects.append(.read(name, handle, range))
+                return effects.append(.read(name, handle(slot), range))
             }
         }
     }

@@ -95,7 +95,7 @@ extension Room {
             guard let found = reachableSlot(of: name, from: slot) else {
                 return answer(slot, request.correlation, .noRecipient, into: &effects)
             }
-            recipient = (found, MemberHandle(room: index, slot: Int32(found), key: members[found].key))
+            recipient = (found, self.handle(found))
         }
         let correlation = nextCorrelation
         nextCorrelation += 1

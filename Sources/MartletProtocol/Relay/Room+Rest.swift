@@ -20,6 +20,7 @@ extension Room: Packable {
     mutating func pass(_ packer: inout Packer) {
         packer.pass(&name)
         packer.pass(&index)
+        packer.pass(&loop)
         packer.pass(&isLoading)
         packer.pass(&first)
         packer.pass(&head)
@@ -84,6 +85,7 @@ extension Packer {
     fileprivate mutating func pass(_ member: inout RoomMember) {
         pass(&member.key.link.slot)
         pass(&member.key.link.generation)
+        pass(&member.key.link.loop)
         pass(&member.key.session)
         pass(&member.who)
         pass(&member.cursor)

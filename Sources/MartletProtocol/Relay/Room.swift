@@ -46,6 +46,8 @@ public struct MemberHandle: Hashable, Sendable {
     var room: Int32
     var slot: Int32
     var key: MemberKey
+    /// The loop that has the room.
+    var loop: UInt8 = 0
 }
 
 /// An ordered, numbered log of messages and its members: who may speak, what is accepted, who gets what next.
@@ -68,6 +70,7 @@ struct Room: Sendable {
 
     var name: RoomName
     var index: Int32
+    var loop: UInt8
     var isLoading = true
     var isTouched = false
     /// Whether it was touched since it was last asked whether it may rest.
@@ -119,12 +122,17 @@ struct Room: Sendable {
         var read: UInt64 = 0
     }
 
-    init(name: RoomName, index: Int32) {
+    init(name: RoomName, index: Int32, loop: UInt8 = 0) {
         self.name = name
         self.index = index
+        self.loop = loop
     }
 
     var isIdle: Bool { memberCount == 0 && waiting.isEmpty && unconfirmed.isEmpty && !isLoading }
+
+    func handle(_ slot: Int) -> MemberHandle {
+        MemberHandle(room: index, slot: Int32(slot), key: members[slot].key, loop: loop)
+    }
 
     func slot(_ handle: MemberHandle) -> Int? {
         let slot = Int(handle.slot)
@@ -152,8 +160,7 @@ struct Room: Sendable {
         let slot = members.insert(member)
         memberCount += 1
         slotsOfAccount[join.who.account, default: []].append(slot)
-        let handle = MemberHandle(room: index, slot: Int32(slot), key: join.member)
-        effects.append(.opened(join.member, handle: handle, state))
+        effects.append(.opened(join.member, handle: handle(slot), state))
         sendProgress(to: slot, into: &effects)
         announceChange(of: join.who.account, from: before, except: slot, into: &effects)
         pump(slot, into: &effects)

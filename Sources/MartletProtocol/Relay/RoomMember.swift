@@ -18,6 +18,8 @@ public struct MemberKey: Hashable, Sendable {
 public struct LinkKey: Hashable, Sendable {
     var slot: Int32
     var generation: UInt32
+    /// The loop that has the table.
+    var loop: UInt8 = 0
 }
 
 /// One session's place in a room: who it is, how far it has read, and how much more it may be sent.

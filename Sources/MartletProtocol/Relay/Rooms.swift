@@ -2,12 +2,12 @@ public import MartletWire
 
 /// The rooms of one loop: routes each event to its room and collects what rooms want done.
 ///
-/// Nothing here knows links or connections; a session is a `MemberKey`. A relay with several loops gives each room to
-/// the loop that its name hashes to, and events and effects cross between loops in batches.
+/// Nothing here knows links or connections; a session is a `MemberKey`, and its link may live on another loop.
 public struct Rooms: ~Copyable, Sendable {
     /// Rooms in memory at the most; a room without members is let go.
     public static let maxRooms = 65_536
 
+    private let loop: UInt8
     private(set) var rooms = RestTable<Room>()
     private var indexOfName = SlotIndex()
     private var touched = Deque<Int>()
@@ -17,7 +17,11 @@ public struct Rooms: ~Copyable, Sendable {
     private var draft = RoomDraft()
 
     /// No rooms yet.
-    public init() {}
+    ///
+    /// - Parameter loop: the loop's number.
+    public init(loop: UInt8 = 0) {
+        self.loop = loop
+    }
 
     /// Rooms in memory.
     public var count: Int { indexOfName.count }
@@ -43,7 +47,7 @@ public struct Rooms: ~Copyable, Sendable {
             return touch(index)
         }
         guard count < Rooms.maxRooms else { return effects.append(.reset(join.member, .serverBusy)) }
-        var room = Room(name: join.open.room, index: Int32(rooms.nextSlot))
+        var room = Room(name: join.open.room, index: Int32(rooms.nextSlot), loop: loop)
         room.join(join, into: &effects)
         let index = rooms.insert(room)
         indexOfName.insert(join.open.room, index)

@@ -16,6 +16,8 @@ enum ServeCommand {
     private static let drain = Option.duration(
         "drain", "S", in: .seconds, fallback: .seconds(5), help: "how long clients are given to leave at the end")
     private static let multipath = Option.flag("multipath", help: "take multipath TCP where this machine has it")
+    private static let loops = Option.count(
+        "loops", in: 1...64, fallback: 1, help: "how many threads to spread accounts and rooms over")
     private static let quiet = Option.flag("quiet", short: "q", help: "no log")
     private static let json = Option.flag("json", help: "log JSON objects, one a line, on standard output")
 
@@ -24,7 +26,7 @@ enum ServeCommand {
         summary: "A relay: keeps rooms and passes messages on.",
         options: [
             listen.spec, tokens.spec, allowAll.spec, history.spec, historyBytes.spec, drain.spec, multipath.spec,
-            quiet.spec, json.spec,
+            loops.spec, quiet.spec, json.spec,
         ],
         notes: [
             """
@@ -86,6 +88,7 @@ enum ServeCommand {
         bounds.maxMessagesPerRoom = arguments[history] ?? bounds.maxMessagesPerRoom
         bounds.maxByteCountPerRoom = arguments[historyBytes] ?? 64 << 20
         var configuration = Relay.Configuration(addresses: arguments[listen].map { [$0] } ?? [])
+        configuration.loopCount = arguments[loops] ?? configuration.loopCount
         configuration.connection.usesMultipath = arguments.has(multipath)
         return Relay(
             configuration: configuration, store: InMemoryStore(bounds: bounds), authenticator: authenticator,

@@ -150,6 +150,20 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // all state
         complete(.local)
     }
 
+    /// The same connection on another loop; see `Transport`.
+    public func move(to other: EventLoop) -> (any Transport)? {
+        loop.preconditionOnLoop()
+        guard phase == .open, let descriptor else { return nil }
+        let moved = TCPConnection(descriptor, remote: remoteAddress, on: other, options: settings)
+        moved.trouble = trouble
+        moved.needsWrite = needsWrite || trouble != nil
+        trouble = nil
+        handler = nil
+        needsWrite = false
+        complete(.local)
+        return moved
+    }
+
     // MARK: the turn's end
 
     private func scheduleTurnEnd() {

@@ -1,0 +1,38 @@
+public import MartletWire
+
+/// Which of a relay's loops an engine is on, and what lives where: a room, and all links of an account, belong to the
+/// loop that the name hashes to. So a device that comes back finds its link, and a room has one order, without a lock.
+public struct LoopPlace: Equatable, Sendable {
+    /// Loops of a relay at the most.
+    public static let maxCount = 64
+    /// A relay with one loop.
+    public static let only = LoopPlace(index: 0, count: 1)
+
+    /// The loop's number, from 0.
+    public let index: Int
+    /// How many loops the relay has.
+    public let count: Int
+
+    /// - Precondition: `count` is 1 to ``maxCount``, and `index` below it.
+    public init(index: Int, count: Int) {
+        precondition((1...Self.maxCount).contains(count) && (0..<count).contains(index), "no such loop")
+        self.index = index
+        self.count = count
+    }
+
+    var number: UInt8 { UInt8(index) }
+
+    /// Where a room lives.
+    public func loop(of room: RoomName) -> Int { loop(of: room.text) }
+
+    /// Where an account's links live.
+    public func loop(of account: AccountName) -> Int { loop(of: account.text) }
+
+    /// FNV-1a of 64 bits: the same on every machine, and good for names that differ in their last byte.
+    private func loop(of name: String) -> Int {
+        guard count > 1 else { return 0 }
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        return Int((hash >> 32) % UInt64(count))
+    }
+}
