@@ -3,8 +3,12 @@ public import MartletWire
 
 /// A relay engine in a virtual world, with a store in memory that can be slow and can be made to fail.
 public final class VirtualRelay {
-    /// The engine; call its events through `VirtualWorld.act`.
-    public internal(set) var engine: RelayEngine
+    /// The engine, of several loops the first; call its events through `VirtualWorld.act`.
+    public internal(set) var engine: RelayEngine {
+        _read { yield loops.first }
+        _modify { yield &loops.first }
+    }
+    let loops: VirtualLoops
     /// Every message of every room that the store has ever made durable.
     public internal(set) var log: [RoomName: [LogEntry]] = [:]
     /// How long the store takes for anything; what is on its way to it when the relay dies is lost.
@@ -33,22 +37,26 @@ public final class VirtualRelay {
     private var firstKept: [RoomName: UInt64] = [:]
     private var random: VirtualRandom
 
+    /// How long what one loop tells another takes; always the same, so that it keeps its order.
+    private static let tellDelay = Duration.microseconds(100)
+
     /// Work that takes the relay's shell a while.
     enum Work {
         case authenticate(ConnectionKey, AuthenticationRequest)
         case load(RoomName)
         case append(RoomName, [LogEntry])
         case read(RoomName, MemberHandle, ReadRange)
+        case tell(Int, [LoopMessage])
     }
 
-    init(_ configuration: RelayConfiguration, seed: UInt64) {
-        engine = RelayEngine(configuration: configuration, seed: seed)
+    init(_ configuration: RelayConfiguration, loopCount: Int, seed: UInt64) {
+        loops = VirtualLoops(configuration, count: loopCount, seed: seed)
         random = VirtualRandom(seed: seed)
     }
 
     /// A relay in another's place: it has the store and the operator's wishes, and nothing of what was in memory.
-    init(_ configuration: RelayConfiguration, after other: VirtualRelay, seed: UInt64) {
-        engine = RelayEngine(configuration: configuration, seed: seed)
+    init(_ configuration: RelayConfiguration, loopCount: Int, after other: VirtualRelay, seed: UInt64) {
+        loops = VirtualLoops(configuration, count: loopCount, seed: seed)
         random = VirtualRandom(seed: seed)
         log = other.log
         watermarks = other.watermarks
@@ -75,7 +83,7 @@ public final class VirtualRelay {
     func drain(now: Instant) -> (network: [RelayOutput], work: [(Work, Duration)]) {
         var network: [RelayOutput] = []
         var work: [(Work, Duration)] = []
-        while let output = engine.nextOutput(now: now) {
+        while let output = loops.nextOutput(now: now) {
             switch output {
             case .authenticate(let key, let request):
                 later(.authenticate(key, request), authenticationDelay, &work, now: now)
@@ -85,12 +93,13 @@ public final class VirtualRelay {
             case .request(_, let handle, let request):
                 requests.append((handle, request))
                 guard answersRequests else { break }
-                engine.respond(to: handle, Response(correlation: request.correlation, status: .unknownMethod))
+                loops.respond(to: handle, Response(correlation: request.correlation, status: .unknownMethod))
             case .note(let note):
                 notes.append(note)
                 onNote?(note)
             case .transmit, .close, .pauseReading, .resumeReading: network.append(output)
-            case .tell, .handOver: preconditionFailure("this relay has one loop")
+            case .tell(let loop, let messages): work.append((.tell(loop, messages), VirtualRelay.tellDelay))
+            case .handOver: preconditionFailure("that is between the loops")
             }
         }
         return (network, work)
@@ -100,16 +109,17 @@ public final class VirtualRelay {
     func perform(_ work: Work, now: Instant) {
         switch work {
         case .authenticate(let key, let request):
-            engine.authenticated(key, answer(request), now: now)
+            loops.authenticated(key, answer(request), now: now)
         case .load(let room):
             let head = heads[room] ?? 0
             let snapshot = RoomSnapshot(head: head, first: first(room), watermarks: watermarks[room] ?? [:])
-            engine.loaded(room, refusesLoads ? nil : snapshot)
+            loops.loaded(room, refusesLoads ? nil : snapshot)
         case .append(let room, let entries):
             if !refusesAppends { store(entries, in: room) }
-            engine.stored(room, upTo: refusesAppends ? nil : entries.last?.offset, messageCount: entries.count)
+            loops.stored(room, upTo: refusesAppends ? nil : entries.last?.offset, messageCount: entries.count)
+        case .tell(let loop, let messages): loops.receive(messages, at: loop, now: now)
         case .read(let room, let handle, let range):
-            engine.read(handle, refusesReads ? nil : entries(of: room, in: range), first: first(room))
+            loops.read(handle, refusesReads ? nil : entries(of: room, in: range), first: first(room))
         }
     }
 

@@ -202,9 +202,9 @@ extension VirtualWorld {
         }
         while isReading(index, atRelay: true), !connections[index].relaySide.unread.isEmpty {
             let bytes = connections[index].relaySide.unread.removeFirst()
-            relay.engine.wallClock = UInt64(Int64(now.nanoseconds / 1_000_000) + wallClockOffset)
-            let resumes = relay.engine.statistics.resumes
-            relay.engine.receive(bytes.rawBytes, on: connections[index].key, now: now)
+            relay.loops.setWallClock(UInt64(Int64(now.nanoseconds / 1_000_000) + wallClockOffset))
+            let resumes = relay.loops.statistics.resumes
+            relay.loops.receive(bytes.rawBytes, on: connections[index].key, now: now)
             noteRead(bytes.count, index, atRelay: true)
             settleRelay()
             noteHello(bytes, index, resumes: resumes)
@@ -213,7 +213,7 @@ extension VirtualWorld {
 
     /// Keeps the hello of a link that was resumed; its early frames are not part of it.
     private func noteHello(_ bytes: [UInt8], _ index: Int, resumes: UInt64) {
-        guard relay.engine.statistics.resumes != resumes, isHandshake(bytes), let hello = frames(bytes).first else {
+        guard relay.loops.statistics.resumes != resumes, isHandshake(bytes), let hello = frames(bytes).first else {
             return
         }
         usedHellos[connections[index].client] = hello
@@ -240,10 +240,10 @@ extension VirtualWorld {
             return settle(clients[connection.client])
         }
         if ending == .finished {
-            relay.engine.endOfStream(connection.key, now: now)
+            relay.loops.endOfStream(connection.key, now: now)
         } else {
             connections[index].relaySide.isOpen = false
-            relay.engine.closed(connection.key, now: now)
+            relay.loops.closed(connection.key, now: now)
         }
         settleRelay()
     }
@@ -269,7 +269,7 @@ extension VirtualWorld {
             at: max(sent, now) + client.conditions.delay + client.conditions.jitter)
         if atRelay {
             guard connection.era == era else { return }
-            relay.engine.closed(connection.key, now: now)
+            relay.loops.closed(connection.key, now: now)
             settleRelay()
         } else {
             client.engine.closed(connection.id, byPeer: false, now: now)

@@ -21,6 +21,7 @@ public final class VirtualWorld {
     public internal(set) var trouble = PathTrouble()
 
     let relayConfiguration: RelayConfiguration
+    private let loopCount: Int
     let seed: UInt64
     var random: VirtualRandom
     var events = TimerQueue<Int>()
@@ -39,10 +40,15 @@ public final class VirtualWorld {
     var usedHellos: [Int: [UInt8]] = [:]
 
     /// A world with a relay and no clients.
-    public init(relay configuration: RelayConfiguration = RelayConfiguration(), seed: UInt64 = 1) {
+    ///
+    /// - Parameter loopCount: over how many loops the relay spreads accounts and rooms, 1 to 64.
+    public init(
+        relay configuration: RelayConfiguration = RelayConfiguration(), loopCount: Int = 1, seed: UInt64 = 1
+    ) {
+        self.loopCount = loopCount
         random = VirtualRandom(seed: seed)
         relayConfiguration = configuration
-        relay = VirtualRelay(configuration, seed: seed)
+        relay = VirtualRelay(configuration, loopCount: loopCount, seed: seed)
         self.seed = seed
     }
 
@@ -120,7 +126,7 @@ public final class VirtualWorld {
             guard case .work(.append(let room, let entries), era) = eventOfNumber[number] else { continue }
             if !relay.refusesAppends, random.happens(perMille: 500) { relay.store(entries, in: room) }
         }
-        relay = VirtualRelay(relayConfiguration, after: relay, seed: random.next())
+        relay = VirtualRelay(relayConfiguration, loopCount: loopCount, after: relay, seed: random.next())
         era += 1
         relayIsDownUntil = now + time
     }
@@ -211,11 +217,11 @@ public final class VirtualWorld {
         guard let number = index(of: client), let hello = usedHellos[number], relayIsUp,
             let key = relay.engine.accepted(client.carrier, now: now)
         else { return false }
-        let before = relay.engine.statistics.resumes
-        relay.engine.receive(hello.rawBytes, on: key, now: now)
+        let before = relay.loops.statistics.resumes
+        relay.loops.receive(hello.rawBytes, on: key, now: now)
         settleRelay()
-        let isResumed = relay.engine.statistics.resumes != before
-        relay.engine.closed(key, now: now)
+        let isResumed = relay.loops.statistics.resumes != before
+        relay.loops.closed(key, now: now)
         settleRelay()
         return isResumed
     }
@@ -258,7 +264,7 @@ public final class VirtualWorld {
 
     private var nextEventTime: Instant? {
         var earliest = events.earliest
-        for candidate in [relay.engine.deadline] + clients.map({ $0.engine.deadline }) {
+        for candidate in [relay.loops.deadline] + clients.map({ $0.engine.deadline }) {
             if let candidate { earliest = min(earliest ?? candidate, candidate) }
         }
         return earliest
@@ -271,8 +277,8 @@ public final class VirtualWorld {
         if let number = events.popExpired(now: now), let event = eventOfNumber.removeValue(forKey: number) {
             return handle(event)
         }
-        if let deadline = relay.engine.deadline, deadline <= now {
-            relay.engine.deadlinePassed(now: now)
+        if let deadline = relay.loops.deadline, deadline <= now {
+            relay.loops.deadlinePassed(now: now)
             settleRelay()
         }
         for client in clients {

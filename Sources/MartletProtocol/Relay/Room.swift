@@ -47,7 +47,7 @@ public struct MemberHandle: Hashable, Sendable {
     var slot: Int32
     var key: MemberKey
     /// The loop that has the room.
-    var loop: UInt8 = 0
+    package var loop: UInt8 = 0
 }
 
 /// An ordered, numbered log of messages and its members: who may speak, what is accepted, who gets what next.

@@ -60,7 +60,7 @@ public final class Simulation {
         configuration.resumeLifetime = .seconds(60)
         configuration.firstSequence = story.firstSequence
         configuration.deflatesPackets = story.relayDeflates
-        world = VirtualWorld(relay: configuration, seed: story.seed)
+        world = VirtualWorld(relay: configuration, loopCount: story.loopCount, seed: story.seed)
         world.relay.storeDelay = story.storeDelay
         rooms = (0..<story.roomCount).map { RoomName("room\($0)")! }
         for (number, device) in story.devices.enumerated() {

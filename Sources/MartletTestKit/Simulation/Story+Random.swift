@@ -11,10 +11,13 @@ extension Story {
 
     /// Draws the story of a seed.
     ///
-    /// - Parameter duration: how long it lasts at the least; one that has to last is told at a slower pace.
-    public init(seed: UInt64, lasting duration: Duration = .zero) {
+    /// - Parameters:
+    ///   - duration: how long it lasts at the least; one that has to last is told at a slower pace.
+    ///   - loopCount: the loops that the relay has; what happens is the same.
+    public init(seed: UInt64, lasting duration: Duration = .zero, loopCount: Int = 1) {
         var draw = Draw(seed: seed)
         self.seed = seed
+        self.loopCount = loopCount
         isReliable = seed.isMultiple(of: 2)
         devices = []
         roomCount = 1 + draw.below(3)

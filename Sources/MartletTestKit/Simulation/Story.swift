@@ -74,6 +74,8 @@ public struct Story: Sendable {
     public var devices: [Device]
     /// How many rooms there are; every device is in all of them.
     public var roomCount: Int
+    /// Over how many loops the relay spreads accounts and rooms.
+    public var loopCount: Int
     /// How long the relay's store takes.
     public var storeDelay: Duration
     /// The sequence of each session's first frame: 1, or shortly before 32 bits end.

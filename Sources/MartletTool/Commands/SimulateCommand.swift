@@ -15,6 +15,8 @@ enum SimulateCommand {
     private static let hours = Option.count(
         "hours", in: 1...10_000, help: "let each story last so long, in virtual time, at a tenth of the pace")
     private static let first = Option.flag("first", help: "stop at the first seed that fails, and do not shrink it")
+    private static let loops = Option.count(
+        "loops", in: 1...64, fallback: 1, help: "over how many loops the relay spreads accounts and rooms")
     private static let jobs = Option.count(
         "jobs", in: 1...256, help: "how many seeds are played at a time [one for each processor]")
     private static let json = Option.flag("json", help: "print the result as a JSON object")
@@ -22,7 +24,9 @@ enum SimulateCommand {
     static let spec = CommandSpec(
         name: "simulate",
         summary: "Client and relay in virtual bad weather: nothing lost, nothing twice, whatever the seed.",
-        options: [seeds.spec, replay.spec, trace.spec, hours.spec, twice.spec, first.spec, jobs.spec, json.spec],
+        options: [
+            seeds.spec, replay.spec, trace.spec, hours.spec, loops.spec, twice.spec, first.spec, jobs.spec, json.spec,
+        ],
         notes: [
             """
             A seed draws a story: two to five devices in one to three rooms, at least 200 messages and 10 faults \
@@ -48,7 +52,9 @@ enum SimulateCommand {
         guard let range = arguments[seeds] else { return .success }
         let clock = ContinuousClock()
         let began = clock.now
-        let play = Play(range, duration(arguments), isTwice: arguments.has(twice), endsAtFailure: arguments.has(first))
+        let play = Play(
+            range, isTwice: arguments.has(twice), endsAtFailure: arguments.has(first)
+        ) { story($0, arguments) }
         let jobCount = arguments[jobs] ?? ProcessInfo.processInfo.activeProcessorCount
         let tally = await withTaskGroup(of: Void.self) { group in
             for _ in 0..<jobCount { group.addTask { play.work() } }
@@ -72,7 +78,7 @@ enum SimulateCommand {
         let clock = ContinuousClock()
         let began = clock.now
         let result = Simulation.play(
-            Story(seed: seed, lasting: duration(arguments)), keepsTrace: arguments.has(trace))
+            story(seed, arguments), keepsTrace: arguments.has(trace))
         for line in result.trace { try Output.print(line) }
         var tally = SimulationTally()
         tally.add(result)
@@ -88,21 +94,22 @@ enum SimulateCommand {
         return .failure
     }
 
-    private static func duration(_ arguments: ParsedArguments) -> Duration {
-        .seconds(3600 * (arguments[hours] ?? 0))
+    private static func story(_ seed: UInt64, _ arguments: ParsedArguments) -> Story {
+        Story(seed: seed, lasting: .seconds(3600 * (arguments[hours] ?? 0)), loopCount: arguments[loops] ?? 1)
     }
 
     private static func report(_ result: Simulation.Result, _ arguments: ParsedArguments) {
-        let words = arguments[hours].map { " --hours \($0)" } ?? ""
+        let hours = arguments[hours].map { " --hours \($0)" } ?? ""
+        let loops = arguments[loops].map { $0 > 1 ? " --loops \($0)" : "" } ?? ""
         Output.report(
-            "seed \(result.seed) failed; see it with: martlet simulate --replay \(result.seed)\(words) --trace")
+            "seed \(result.seed) failed; see it with: martlet simulate --replay \(result.seed)\(hours)\(loops) --trace")
         for violation in result.violations { Output.report("  \(violation)") }
     }
 
     private static func shrink(_ result: Simulation.Result, _ arguments: ParsedArguments) {
         let promise = result.violations[0].promise
         var shrinker = Shrinker { Simulation.play($0).violations.first?.promise == promise }
-        let story = shrinker.shrink(Story(seed: result.seed, lasting: duration(arguments)))
+        let story = shrinker.shrink(story(result.seed, arguments))
         Output.report("the shortest story that was found in \(shrinker.runCount) runs, \(story.steps.count) steps:")
         for step in story.steps { Output.report("  \(Quantity.text(step.at)): \(step.deed)") }
         for violation in Simulation.play(story).violations { Output.report("  \(violation)") }
@@ -119,14 +126,16 @@ enum SimulateCommand {
         }
 
         private let range: SeedRange
-        private let duration: Duration
+        private let story: @Sendable (UInt64) -> Story
         private let isTwice: Bool
         private let endsAtFailure: Bool
         private let state: Guarded<State>
 
-        init(_ range: SeedRange, _ duration: Duration, isTwice: Bool, endsAtFailure: Bool) {
+        init(
+            _ range: SeedRange, isTwice: Bool, endsAtFailure: Bool, _ story: @escaping @Sendable (UInt64) -> Story
+        ) {
             self.range = range
-            self.duration = duration
+            self.story = story
             self.isTwice = isTwice
             self.endsAtFailure = endsAtFailure
             state = Guarded(State(next: range.seeds.lowerBound))
@@ -138,7 +147,7 @@ enum SimulateCommand {
 
         func work() {
             while !Task.isCancelled, let seed = take() {
-                let story = Story(seed: seed, lasting: duration)
+                let story = story(seed)
                 let result = Simulation.play(story)
                 let isEqual = !isTwice || Simulation.play(story).traceHash == result.traceHash
                 state.withLock { state in

@@ -13,6 +13,15 @@ import Testing
         if seed <= 10 { #expect(Simulation.play(Story(seed: seed), keepsTrace: true).traceHash == result.traceHash) }
     }
 
+    // W-62, R-44
+    @Test(arguments: UInt64(1)...20)
+    func `every promise is kept by a relay of several loops, too`(seed: UInt64) {
+        let story = Story(seed: seed, loopCount: 2 + Int(seed % 3))
+        let result = Simulation.play(story)
+        #expect(result.violations.isEmpty)
+        if seed <= 5 { #expect(Simulation.play(story).traceHash == result.traceHash) }
+    }
+
     @Test(arguments: UInt64(1)...100) func `a story has 200 messages and 10 faults at the least`(seed: UInt64) {
         let story = Story(seed: seed)
         #expect(story.messageCount >= 200)

@@ -108,6 +108,7 @@ final class VirtualHall: @unchecked Sendable {
             case .request(_, let member, let request):
                 engine.respond(to: member, Response(correlation: request.correlation, status: .unknownMethod))
             case .note(let note): notes.append(note)
+            case .tell, .handOver: preconditionFailure("this relay has one loop")
             }
         }
         for peer in peers.values { fill(peer) }
