@@ -49,7 +49,7 @@ public final class VirtualRelay {
         case tell(Int, [LoopMessage])
     }
 
-    init(_ configuration: RelayConfiguration, loopCount: Int, seed: UInt64) {
+    init(_ configuration: RelayConfiguration, loopCount: Int = 1, seed: UInt64) {
         loops = VirtualLoops(configuration, count: loopCount, seed: seed)
         random = VirtualRandom(seed: seed)
     }

@@ -28,11 +28,13 @@ public struct LoopPlace: Equatable, Sendable {
     /// Where an account's links live.
     public func loop(of account: AccountName) -> Int { loop(of: account.text) }
 
-    /// FNV-1a of 64 bits: the same on every machine, and good for names that differ in their last byte.
+    /// FNV-1a of 64 bits, mixed as MurmurHash3 does it at the end, so that names which differ in their last byte alone
+    /// are spread, too; the same in every process.
     private func loop(of name: String) -> Int {
         guard count > 1 else { return 0 }
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        return Int((hash >> 32) % UInt64(count))
+        hash = (hash ^ hash >> 33) &* 0xFF51_AFD7_ED55_8CCD
+        return Int((hash ^ hash >> 33) % UInt64(count))
     }
 }

@@ -17,7 +17,7 @@ extension RelayConfiguration {
 
 /// Runs a relay on a port of its own for as long as `body` takes.
 func withRelay(
-    _ engine: RelayConfiguration = .patient, connection: TCPOptions = TCPOptions(),
+    _ engine: RelayConfiguration = .patient, loopCount: Int = 1, connection: TCPOptions = TCPOptions(),
     store: any RoomStore = InMemoryStore(),
     authenticator: any Authenticator = .allowAll, requestHandler: (any RequestHandler)? = nil,
     onEvent: @escaping @Sendable (RelayEvent) -> Void = { _ in },
@@ -25,6 +25,7 @@ func withRelay(
 ) async throws {
     var configuration = try Relay.Configuration(port: 0)
     configuration.engine = engine
+    configuration.loopCount = loopCount
     configuration.connection = connection
     let relay = Relay(
         configuration: configuration, store: store, authenticator: authenticator, requestHandler: requestHandler,

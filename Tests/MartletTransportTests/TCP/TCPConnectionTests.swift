@@ -163,6 +163,45 @@ struct TCPConnectionTests {
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
+    func `a connection goes on on another loop, with what it had not sent yet`(
+        _ backend: EventLoop.Backend
+    ) async throws {
+        let other = EventLoop(backend: backend, name: "other")
+        try await withLoop(backend) { loop in
+            let pair = try await Pair.connect(on: loop, server: Peer(.count), options: .smallBuffers)
+            let byteCount = 1 << 20
+            let peer = Peer()
+            await loop.run { pair.client.sendPattern(byteCount: byteCount) }
+            let (moved, filled) = await loop.run {
+                (pair.client.transport?.move(to: other), pair.client.filledByteCount)
+            }
+            let transport = try #require(moved)
+            await other.run { transport.start(peer) }
+            await other.run { peer.send([1, 2, 3]) }
+            await pair.server.receive(byteCount: filled + 3)
+            await loop.run { pair.server.send([9]) }
+            await peer.receive(byteCount: 1)
+            #expect(await loop.run { pair.client.transport == nil ? 0 : pair.client.receivedByteCount } == 0)
+            await other.run { transport.close(afterFlush: false) }
+        }
+        await other.shutdown()
+    }
+
+    @Test(arguments: EventLoop.Backend.allCases)
+    func `what is about to end stays where it is`(_ backend: EventLoop.Backend) async throws {
+        let other = EventLoop(backend: backend, name: "other")
+        try await withLoop(backend) { loop in
+            let pair = try await Pair.connect(on: loop)
+            let isMoved = await loop.run {
+                pair.client.transport?.close(afterFlush: true)
+                return pair.client.transport?.move(to: other) != nil
+            }
+            #expect(!isMoved)
+        }
+        await other.shutdown()
+    }
+
+    @Test(arguments: EventLoop.Backend.allCases)
     func `who says that there is no more is not asked again`(_ backend: EventLoop.Backend) async throws {
         try await withLoop(backend) { loop in
             let pair = try await Pair.connect(on: loop)
