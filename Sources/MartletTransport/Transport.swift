@@ -41,6 +41,7 @@ public protocol Transport: AnyObject, Sendable {
 }
 
 extension Transport {
+    /// Nil: it stays where it is.
     public func move(to loop: EventLoop) -> (any Transport)? { nil }
 }
 
