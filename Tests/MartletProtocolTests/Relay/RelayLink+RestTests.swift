@@ -26,6 +26,18 @@ import Testing
         #expect(back.token == link.token && byteCount < 220)
     }
 
+    @Test func `a link remembers on which loop it is, and what its rooms on others are called`() throws {
+        var link = try link()
+        link.key.loop = 3
+        for place in link.sessions.values.indices {
+            link.sessions.values[place].room = .hall
+            link.sessions.values[place].handle?.loop = 2
+        }
+        let (back, _) = Packer.copy(&link)
+        #expect(back.key.loop == 3)
+        #expect(back.sessions.values.allSatisfy { $0.room == .hall && $0.handle?.loop == 2 })
+    }
+
     /// Whoever adds a member decides what becomes of it at rest: `pass`, or a condition of `mayRest`.
     @Test func `every member is passed or keeps a link from rest`() throws {
         let link = try link()
