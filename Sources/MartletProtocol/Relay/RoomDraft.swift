@@ -8,9 +8,9 @@ import MartletWire
 /// row, and but for its ends whole drafts. A large message has a storage of its own.
 struct RoomDraft: Sendable {
     /// Bytes of bodies that share a storage at the most.
-    static let maxByteCount = 4 * 1024
+    static let maxByteCount = 16 * 1024
     /// A body that is longer, before it is stamped, has a storage of its own.
-    static let maxSharingByteCount = 1024
+    static let maxSharingByteCount = 2048
 
     private struct Post: Sendable {
         var counter: UInt64
