@@ -191,7 +191,11 @@ def numbers_of(tag, value):
     if len(value) != sum(sizes):
         return None
     cursor = Cursor(value)
-    return [cursor.integer(size) for size in sizes]
+    numbers = [cursor.integer(size) for size in sizes]
+    # Longer as varints than as they are.
+    if tag == SESSION_ACK and max(numbers) >= 1 << 56:
+        return None
+    return numbers
 
 
 def shown(tag, numbers):

@@ -54,9 +54,12 @@ enum CompactBody {
         out.append(bytes: field.value)
     }
 
+    /// Whether it is one that does not get longer: a number of 2⁵⁶ or more would take more than its 8 bytes (W-90).
     private static func isSessionAck(_ value: RawSpan) -> Bool {
-        value.byteCount >= 18 && (value.byteCount - 18) % 16 == 0
-            && (value.byteCount - 18) / 16 <= SessionAck.maxRangeCount
+        guard value.byteCount >= 18, (value.byteCount - 18) % 16 == 0,
+            (value.byteCount - 18) / 16 <= SessionAck.maxRangeCount
+        else { return false }
+        return stride(from: 2, to: value.byteCount, by: 8).allSatisfy { value.loadUInt8(at: $0) == 0 }
     }
 
     private static func appendIntegers(_ value: RawSpan, _ widths: [Int], to out: inout [UInt8]) {

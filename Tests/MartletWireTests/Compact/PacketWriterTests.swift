@@ -80,6 +80,18 @@ import Testing
                 == packet([0x27, 0x10, 0xAC, 0x02, 0x05]))
     }
 
+    // W-90
+    @Test(arguments: [(1 << 56) - 1, 1 << 56, UInt64.max - 64] as [UInt64])
+    func `an acknowledgement of large numbers gets no longer`(_ number: UInt64) {
+        let ranges = (0..<32 as Range<UInt64>).map { number - 64 + 2 * $0...number - 64 + 2 * $0 }
+        let part = SessionAck(session: Self.session, cumulative: 1, creditLimit: 1, ranges: ranges)
+        let frame = FrameHeader(type: .ack).frame(body: Ack(linkCredit: 1, sessions: [part]).encode().rawBytes)
+        let packets = PacketStream()
+        let packed = packets.write([frame])
+        #expect(packed.count <= frame.count)
+        #expect(packets.read(packed) == [frame])
+    }
+
     @Test func `an author is defined once`() {
         let packets = PacketStream()
         let known = Self.frame(Self.delivery("hi", 5, at: 1000), 1)
