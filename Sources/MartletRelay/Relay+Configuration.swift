@@ -23,7 +23,7 @@ extension Relay {
         /// How long a client that is told `serverBusy` is asked to stay away.
         public var busyRetryAfter: Duration = .seconds(5)
         /// Loops, each on a thread of its own, 1 to 64. Accounts and rooms are spread over them by their names; each
-        /// loop keeps the bounds of `engine` for itself.
+        /// loop keeps the bounds of `engine`, `maxAuthentications` and `maxRequests` for itself.
         public var loopCount = 1
         /// While messages come closer on each other than this, the relay's loop looks for the next one so long before
         /// it sleeps, so that none waits until it is awake; zero spares the processor. On Linux only, at most a second.

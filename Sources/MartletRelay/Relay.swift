@@ -20,6 +20,7 @@ public final class Relay: Sendable {
     }
 
     private struct Running: Sendable {
+        var loops: EventLoopGroup
         /// One on each loop; the first has the listeners.
         var drivers: [RelayDriver]
         var listeners: [TCPListener]
@@ -39,16 +40,14 @@ public final class Relay: Sendable {
         /// Waits until no loop has anything left: connections go from one to the other, so what was found idle is asked
         /// once more.
         func untilIdle(atMost limit: Duration?) async -> Bool {
-            let end = limit.map { EventLoop.clock + UInt64(max($0, .zero) / .nanoseconds(1)) }
-            var isIdle = true
+            let end = limit.map { drivers[0].loop.deadline(after: $0) }
             for driver in drivers.count > 1 ? drivers + drivers : drivers {
-                let left = end.map { Duration.nanoseconds(Int64($0 - min(EventLoop.clock, $0))) }
-                isIdle = await withCheckedContinuation { continuation in
-                    driver.loop.execute { driver.waitUntilIdle(atMost: left, continuation) }
+                let isIdle = await withCheckedContinuation { continuation in
+                    driver.loop.execute { driver.waitUntilIdle(until: end, continuation) }
                 }
-                if !isIdle { break }
+                guard isIdle else { return false }
             }
-            return isIdle
+            return true
         }
     }
 
@@ -103,16 +102,15 @@ public final class Relay: Sendable {
         // What hashes tokens is loaded before anybody waits for it.
         _ = TokenGrant.fresh()
         let count = min(max(parts.configuration.loopCount, 1), LoopPlace.maxCount)
-        let drivers = (0..<count).map { index in
-            let loop = EventLoop(
-                name: count == 1 ? "martlet-relay" : "martlet-relay-\(index)",
-                busyPollLimit: parts.configuration.busyPollLimit)
-            return RelayDriver(parts, on: loop, place: LoopPlace(index: index, count: count))
+        let group = EventLoopGroup(
+            count: count, name: "martlet-relay", busyPollLimit: parts.configuration.busyPollLimit)
+        let drivers = group.loops.enumerated().map { index, loop in
+            RelayDriver(parts, on: loop, place: LoopPlace(index: index, count: count))
         }
         for driver in drivers { driver.loop.execute { driver.join(drivers) } }
         let first = drivers[0]
         return Running(
-            drivers: drivers,
+            loops: group, drivers: drivers,
             listeners: sockets.map { TCPListener($0, on: first.loop, options: options) { first.accept($0) } })
     }
 
@@ -173,7 +171,7 @@ public final class Relay: Sendable {
         _ = await ending.onLoops { $0.closeAll() }
         _ = await ending.untilIdle(atMost: nil)
         _ = await ending.onLoops { $0.join([]) }
-        for driver in ending.drivers { await driver.loop.shutdown() }
+        await ending.loops.shutdown()
         stopped.continuation.finish()
     }
 

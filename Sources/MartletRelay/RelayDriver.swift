@@ -154,17 +154,18 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
     /// Whether nobody is connected and nothing is with the store.
     var isIdle: Bool { peers.isEmpty && storeCalls == 0 }
 
-    /// Resumes with true when there is nothing left to wait for, with false when the limit comes first.
-    func waitUntilIdle(atMost limit: Duration?, _ continuation: CheckedContinuation<Bool, Never>) {
+    /// Resumes with true when there is nothing left to wait for, with false when the end, on the loop's clock, comes
+    /// first.
+    func waitUntilIdle(until end: UInt64?, _ continuation: CheckedContinuation<Bool, Never>) {
         enter()
         let waiter = IdleWaiter(continuation)
         whenIdle.append(waiter)
-        guard let limit else { return }
+        guard let end else { return }
         waiter.timer = LoopTimer(on: loop) { [weak self] in
             self?.whenIdle.removeAll { $0 === waiter }
             waiter.finish(false)
         }
-        waiter.timer?.set(deadline: loop.deadline(after: limit))
+        waiter.timer?.set(deadline: end)
     }
 
     private func settleIdleWaiters() {

@@ -32,13 +32,14 @@ extension RelayEngine {
         var connection = departing.connection
         connection.move(generation: generation)
         let slot = connections.insert(connection)
+        let key = key(slot)
         counted.connections += 1
         if let drainNotice {
             say(.reject, drainNotice, on: slot, now: now)
         } else {
             finishHandshake(slot, entry, admission, now: now)
         }
-        return key(slot)
+        return key
     }
 
     // MARK: Rooms, wherever they live

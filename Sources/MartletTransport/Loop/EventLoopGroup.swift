@@ -6,10 +6,15 @@ public final class EventLoopGroup: Sendable {
     public let loops: [EventLoop]
     private let nextIndex = Atomic<UInt>(0)
 
-    /// `count` running loops, named `name` and their index.
-    public init(count: Int, backend: EventLoop.Backend = .platformDefault, name: String = "martlet") {
+    /// `count` running loops, named `name` and their index, which poll busily as `EventLoop` says.
+    public init(
+        count: Int, backend: EventLoop.Backend = .platformDefault, name: String = "martlet",
+        busyPollLimit: Duration = .zero
+    ) {
         precondition(count > 0)
-        loops = (0..<count).map { EventLoop(backend: backend, name: "\(name)-\($0)") }
+        loops = (0..<count).map {
+            EventLoop(backend: backend, name: "\(name)-\($0)", busyPollLimit: busyPollLimit)
+        }
     }
 
     /// The loops in turn.

@@ -3,7 +3,7 @@ import Testing
 @testable import MartletTransport
 
 @Suite struct BusyPollTests {
-    @Test func `a loop that knows nothing yet, or may not, goes to sleep`() {
+    @Test func `a loop that knows nothing yet, or may not, looks for nothing`() {
         #expect(!BusyPoll(limit: 50_000).isWorthwhile)
         var never = BusyPoll(limit: 0)
         for _ in 0..<100 { never.waited(0) }
