@@ -36,13 +36,22 @@ public struct Instant: Hashable, Comparable, Sendable {
     }
 }
 
+extension Instant? {
+    /// The earlier of both, where nil is never.
+    func orEarlier(_ other: Instant?) -> Instant? {
+        guard let self, let other else { return self ?? other }
+        return Swift.min(self, other)
+    }
+}
+
 extension Duration {
     /// The whole duration in nanoseconds, clamped to 64 bits (±292 years).
     @inlinable
     public var nanoseconds: Int64 {
         let attoseconds = attoseconds
-        // Up to nine seconds: a division of 128 bits costs as much as the rest of what is done for a frame.
-        if let few = Int64(exactly: attoseconds) { return few / 1_000_000_000 }
+        // Up to two hours, by 2^9 and then 5^9: a division of 128 bits costs as much as the rest that is done for a
+        // frame.
+        if attoseconds >= 0, let few = UInt64(exactly: attoseconds >> 9) { return Int64(few / 1_953_125) }
         return Int64(clamping: attoseconds / 1_000_000_000)
     }
 

@@ -3,14 +3,14 @@ import MartletTransport
 import MartletWire
 
 /// What a relay is given by whoever embeds it.
-struct RelayParts: Sendable {
-    var configuration: Relay.Configuration
-    var store: any RoomStore
+final class RelayParts: Sendable {
+    let configuration: Relay.Configuration
+    let store: any RoomStore
     /// The store once more, if it answers at once.
-    var immediateStore: (any ImmediateRoomStore)?
-    var authenticator: any Authenticator
-    var requestHandler: (any RequestHandler)?
-    var onEvent: @Sendable (RelayEvent) -> Void
+    let immediateStore: (any ImmediateRoomStore)?
+    let authenticator: any Authenticator
+    let requestHandler: (any RequestHandler)?
+    let onEvent: @Sendable (RelayEvent) -> Void
 
     init(
         _ configuration: Relay.Configuration, _ store: any RoomStore, _ authenticator: any Authenticator,

@@ -178,14 +178,10 @@ public struct ClientEngine: ~Copyable {
 
     /// When `deadlinePassed` wants to be called.
     public var deadline: Instant? {
-        var earliest = timers.earliest
+        let earliest = timers.earliest.orEarlier(machine.deadline).orEarlier(policy.deadline)
         // Before the welcome the machine's deadline is the only one: the server may take its time to let us in (S-33).
-        let beat = isEstablished ? heartbeat.deadline : nil
-        let linkDeadline = isEstablished ? link.deadline : nil
-        for candidate in [machine.deadline, policy.deadline, beat, linkDeadline] {
-            if let candidate { earliest = min(earliest ?? candidate, candidate) }
-        }
-        return earliest
+        guard isEstablished else { return earliest }
+        return earliest.orEarlier(heartbeat.deadline).orEarlier(link.deadline)
     }
 
     /// Acts on the deadlines that have passed.

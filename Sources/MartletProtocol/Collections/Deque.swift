@@ -36,6 +36,14 @@ public struct Deque<Element> {
         ringWithRoom().append(element)
     }
 
+    /// Adds so many elements behind the last, each made from its number among them.
+    @inlinable @inline(__always)
+    mutating func append(count added: Int, _ element: (Int) -> Element) {
+        while slotCount - count < added { _ = grow() }
+        guard let ring = ownRing() else { return }
+        for number in 0..<added { ring.append(element(number)) }
+    }
+
     /// Adds `element` before the first, as position 0.
     @inlinable
     public mutating func prepend(_ element: consuming Element) {

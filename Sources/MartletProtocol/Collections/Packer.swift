@@ -1,3 +1,5 @@
+import MartletWire
+
 /// Carries a value's parts into few bytes and out of them again.
 ///
 /// One list of parts serves both ways, so that none is forgotten in one of them: packing reads each part and leaves it,
@@ -7,19 +9,30 @@ struct Packer {
     /// Bytes that a value may take when it is packed; one that takes more is not packed.
     static let maxByteCount = Int(UInt16.max)
 
-    private var words: [UInt64] = []
+    /// While packing, the words alone; while unpacking, all that was packed.
+    private var bytes: [UInt8] = []
     private var raw: [UInt8] = []
+    /// Where the next word lies while unpacking, and where its group's mask lies while packing.
     private var wordPosition = 0
     private var rawPosition = 0
+    /// While unpacking, a bit for each of the group's words that are still to come, set when it is not zero, and a set
+    /// one behind them.
+    private var mask: UInt = 1
+    /// Words of the group so far, while packing.
+    private var groupCount = Packer.groupSize
     private var lastInstant = Instant.zero
     private(set) var isUnpacking = false
+
+    /// Words that one mask speaks of.
+    private static let groupSize = 8
 
     // MARK: Parts
 
     mutating func pass(_ word: inout UInt64) {
-        guard isUnpacking else { return words.append(word) }
-        word = words[wordPosition]
-        wordPosition += 1
+        guard isUnpacking else { return append(word) }
+        if mask == 1 { mask = 1 << Self.groupSize | UInt(nextByte()) }
+        word = mask & 1 == 0 ? 0 : nextNumber()
+        mask >>= 1
     }
 
     mutating func pass<Number: FixedWidthInteger>(_ number: inout Number) {
@@ -110,11 +123,10 @@ struct Packer {
     /// A number that has no reason to be small: 8 bytes.
     mutating func passRaw(_ word: inout UInt64) {
         if isUnpacking {
-            word = 0
-            for position in rawPosition..<rawPosition + 8 { word = word << 8 | UInt64(raw[position]) }
+            word = bytes.rawBytes.loadUInt64(at: rawPosition)
             rawPosition += 8
         } else {
-            for shift in stride(from: 56, through: 0, by: -8) { raw.append(UInt8(truncatingIfNeeded: word >> shift)) }
+            raw.append(bigEndian: word)
         }
     }
 
@@ -122,7 +134,7 @@ struct Packer {
         var count = text.utf8.count
         pass(&count)
         guard isUnpacking else { return raw.append(contentsOf: text.utf8) }
-        text = String(decoding: raw[rawPosition..<rawPosition + count], as: UTF8.self)
+        text = String(decoding: bytes[rawPosition..<rawPosition + count], as: UTF8.self)
         rawPosition += count
     }
 
@@ -130,7 +142,7 @@ struct Packer {
         var count = bytes.count
         pass(&count)
         guard isUnpacking else { return raw.append(contentsOf: bytes) }
-        bytes = Array(raw[rawPosition..<rawPosition + count])
+        bytes = Array(self.bytes[rawPosition..<rawPosition + count])
         rawPosition += count
     }
 
@@ -138,47 +150,48 @@ struct Packer {
 
     /// Makes ready to be passed a value's parts.
     mutating func beginPacking() {
-        words.removeAll(keepingCapacity: true)
+        bytes.removeAll(keepingCapacity: true)
         raw.removeAll(keepingCapacity: true)
+        groupCount = Self.groupSize
         lastInstant = .zero
         isUnpacking = false
     }
 
-    /// What was passed: the number of words, then for each eight a byte that says which are not zero, and these, seven
-    /// bits a byte; then what is raw.
-    mutating func finishPacking(into bytes: inout [UInt8]) {
-        bytes.removeAll(keepingCapacity: true)
-        append(UInt64(words.count), to: &bytes)
-        for start in stride(from: 0, to: words.count, by: 8) {
-            let end = min(start + 8, words.count)
-            var mask: UInt8 = 0
-            for index in start..<end where words[index] != 0 { mask |= 1 << UInt8(index - start) }
-            bytes.append(mask)
-            for index in start..<end where words[index] != 0 { append(words[index], to: &bytes) }
-        }
-        bytes.append(contentsOf: raw)
+    /// What was passed: how many bytes the words take, then for each eight a byte that says which are not zero, and
+    /// these, seven bits a byte; then what is raw.
+    mutating func finishPacking(into packed: inout [UInt8]) {
+        packed.removeAll(keepingCapacity: true)
+        Self.append(UInt64(bytes.count), to: &packed)
+        packed += bytes
+        packed += raw
     }
 
     /// Makes ready to pass out what `finishPacking` wrote.
-    mutating func beginUnpacking(_ bytes: RawSpan) {
-        beginPacking()
-        wordPosition = 0
-        rawPosition = 0
+    mutating func beginUnpacking(_ packed: RawSpan) {
+        bytes.removeAll(keepingCapacity: true)
+        bytes.append(bytes: packed)
+        mask = 1
+        lastInstant = .zero
         isUnpacking = true
-        var position = 0
-        let count = Int(truncatingIfNeeded: Packer.word(bytes, &position))
-        while words.count < count {
-            var mask = bytes[byte: position]
-            position += 1
-            for _ in 0..<min(8, count - words.count) {
-                words.append(mask & 1 == 0 ? 0 : Packer.word(bytes, &position))
-                mask >>= 1
-            }
-        }
-        for index in position..<bytes.byteCount { raw.append(bytes[byte: index]) }
+        wordPosition = 0
+        let byteCount = Int(truncatingIfNeeded: nextNumber())
+        rawPosition = wordPosition + byteCount
     }
 
-    private func append(_ word: UInt64, to bytes: inout [UInt8]) {
+    private mutating func append(_ word: UInt64) {
+        if groupCount == Self.groupSize {
+            groupCount = 0
+            wordPosition = bytes.count
+            bytes.append(0)
+        }
+        if word != 0 {
+            bytes[wordPosition] |= 1 << UInt8(truncatingIfNeeded: groupCount)
+            Self.append(word, to: &bytes)
+        }
+        groupCount += 1
+    }
+
+    private static func append(_ word: UInt64, to bytes: inout [UInt8]) {
         var rest = word
         while rest >= 0x80 {
             bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
@@ -187,21 +200,22 @@ struct Packer {
         bytes.append(UInt8(rest))
     }
 
-    private static func word(_ bytes: RawSpan, _ position: inout Int) -> UInt64 {
-        var word: UInt64 = 0
-        var shift: UInt64 = 0
+    private mutating func nextNumber() -> UInt64 {
+        var word = UInt64(nextByte())
+        guard word >= 0x80 else { return word }
+        word &= 0x7F
+        var shift: UInt64 = 7
         while true {
-            let byte = bytes[byte: position]
-            position += 1
+            let byte = nextByte()
             word |= UInt64(byte & 0x7F) << shift
             guard byte & 0x80 != 0 else { return word }
             shift += 7
         }
     }
-}
 
-extension RawSpan {
-    fileprivate subscript(byte position: Int) -> UInt8 {
-        unsafe unsafeLoad(fromByteOffset: position, as: UInt8.self)
+    @inline(__always)
+    private mutating func nextByte() -> UInt8 {
+        defer { wordPosition += 1 }
+        return bytes[wordPosition]
     }
 }

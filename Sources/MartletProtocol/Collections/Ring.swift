@@ -31,6 +31,19 @@ final class Ring<Element>: ManagedBuffer<RingHeader, Element> {
         unsafe withUnsafeMutablePointers { header, slots in unsafe slots + header.pointee.slot(position) }
     }
 
+    /// The element at a position below `count`; it can be changed in place.
+    @inlinable @inline(__always)
+    subscript(position: Int) -> Element {
+        unsafeAddress {
+            precondition(position >= 0 && position < count, "position outside the queue")
+            return unsafe UnsafePointer(address(position))
+        }
+        unsafeMutableAddress {
+            precondition(position >= 0 && position < count, "position outside the queue")
+            return unsafe address(position)
+        }
+    }
+
     @inlinable @inline(__always)
     func append(_ element: consuming Element) {
         unsafe address(count).initialize(to: element)
@@ -77,7 +90,12 @@ final class Ring<Element>: ManagedBuffer<RingHeader, Element> {
     @inlinable
     func grown() -> Ring {
         let result = Ring.make(slotCount: 2 * slotCount)
-        for _ in 0..<count { result.append(takeFirst()) }
+        let moved = count
+        let untilEnd = unsafe min(moved, slotCount - withUnsafeMutablePointerToHeader { unsafe $0.pointee.head })
+        unsafe result.address(0).moveInitialize(from: address(0), count: untilEnd)
+        unsafe result.address(untilEnd).moveInitialize(from: address(untilEnd), count: moved - untilEnd)
+        unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee.drop(moved) }
+        unsafe result.withUnsafeMutablePointerToHeader { unsafe $0.pointee.count = moved }
         return result
     }
 }

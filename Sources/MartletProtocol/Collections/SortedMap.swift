@@ -34,6 +34,11 @@ struct SortedMap<Key: Comparable, Value> {
         }
     }
 
+    mutating func reserveCapacity(_ count: Int) {
+        keys.reserveCapacity(count)
+        values.reserveCapacity(count)
+    }
+
     @discardableResult
     mutating func removeValue(forKey key: Key) -> Value? {
         guard let index = index(of: key) else { return nil }

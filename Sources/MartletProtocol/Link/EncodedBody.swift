@@ -106,8 +106,7 @@ public struct EncodedBody: Sendable {
 
     /// Appends the one plain fragment that it is, behind its frame's header.
     func appendWhole(_ header: FrameHeader, to out: inout OutputRawSpan) {
-        header.encode(sealedFor: checksum, into: &out)
-        out.append(bytes: rawBytes)
+        header.encode(before: rawBytes, checksum: checksum, into: &out)
     }
 
     /// The size of the body before it was compressed, in bytes: what credit counts.

@@ -15,16 +15,12 @@ extension Link {
     }
 
     /// When `deadlinePassed` wants to be called.
+    @inline(__always)
     public var deadline: Instant? {
         guard carrier != nil else { return nil }
-        var earliest = ackDeadline
         let overdue = hasUnacknowledged ? lastAckProgress + Link.ackTimeout : nil
-        for candidate in [
-            ackTimer.deadline, creditProbe.deadline, overdue, pacingDeadline, overdueDeadline, streamDeadline,
-        ] {
-            if let candidate { earliest = min(earliest ?? candidate, candidate) }
-        }
-        return earliest
+        return ackDeadline.orEarlier(ackTimer.deadline).orEarlier(creditProbe.deadline).orEarlier(overdue)
+            .orEarlier(pacingDeadline).orEarlier(overdueDeadline).orEarlier(streamDeadline)
     }
 
     /// Attaches a connection: everything unacknowledged will be sent on it, from the first (Specs/hostile.md row 31).
@@ -174,8 +170,10 @@ extension Link {
 
     /// Three times what the path needs at its best. The smoothed round trip would not do: where packets are lost, it is
     /// the losses that it measures.
+    @inline(__always)
     var overdueInterval: Duration { max(rtt.minimum.map { $0 * 3 } ?? .seconds(1), Link.leastOverdue) }
 
+    @inline(__always)
     var ackTimeoutInterval: Duration {
         // On a stream the timer asks whether the peer lives, it repairs nothing; a second is soon enough (S-27).
         carrier == .reliable ? max(rtt.baseTimeout, .seconds(1)) : rtt.baseTimeout

@@ -12,9 +12,11 @@ extension Link {
     private static let briefByteCount = 1024
 
     /// Whether the peer may send packets: nothing is lost or overtaken on the way.
+    @inline(__always)
     var readsPackets: Bool { features.contains(.compact) && carrier == .reliable }
 
     /// Whether packets may be sent: the peer has answered the hello, too.
+    @inline(__always)
     var usesPackets: Bool { readsPackets && earlyBudget == nil }
 
     mutating func writePackets(into out: inout OutputRawSpan, now: Instant) {

@@ -5,6 +5,7 @@ import MartletWire
 /// A member that is added to `Link` belongs either here or among the conditions of `isAtRest`.
 extension Link {
     /// Whether nothing waits to be sent, to be acknowledged, to be taken, or for a deadline.
+    @inline(__always)
     var isAtRest: Bool {
         // In the order in which they are likely to forbid it.
         guard outstandingCount == 0, !isAckDue, ackDeadline == nil, control.isEmpty, arrivals.isEmpty,
@@ -73,6 +74,7 @@ extension Link {
         packer.pass(&count)
         if packer.isUnpacking {
             sessions.reserveCapacity(count)
+            slots.reserveCapacity(count)
             for slot in 0..<count {
                 sessions.append(Session(unpacking: &packer, limits))
                 if sessions[slot].isLive { slots[sessions[slot].id] = slot }

@@ -111,12 +111,14 @@ extension Link {
     }
 
     /// The link credit of the next acknowledgement. In a compact one it costs bytes when it has changed.
+    @inline(__always)
     var linkCreditToSay: UInt64 {
         let credit = linkCreditToAnnounce
         let isWorthSaying = credit - announcedLinkCredit > UInt64(limits.linkWindow / 16)
         return usesPackets && !isWorthSaying ? announcedLinkCredit : credit
     }
 
+    @inline(__always)
     func announcesLinkCredit() -> Bool {  // S-39
         let gained = linkCreditToAnnounce - announcedLinkCredit
         if gained >= UInt64(limits.linkWindow / 2) { return true }

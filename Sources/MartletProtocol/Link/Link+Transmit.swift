@@ -2,6 +2,7 @@ import MartletWire
 
 extension Link {
     /// Whether `transmit` has something to write now.
+    @inline(__always)
     public func hasOutput(now: Instant) -> Bool {
         guard carrier != nil else { return false }
         if isAckDue || endsStream || !control.isEmpty { return true }
@@ -63,6 +64,7 @@ extension Link {
 
     // MARK: Frames of sessions
 
+    @inline(__always)
     func hasFrames(now: Instant) -> Bool {
         earlyBudget != 0 && scheduler.hasWork(allowsBulk: flight.allows(at: now))
     }

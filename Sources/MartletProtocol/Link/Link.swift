@@ -302,6 +302,7 @@ public struct Link: Sendable {
     }
 
     /// Bytes of bodies that wait on all sessions to be sent or acknowledged, and `overhead` for each frame.
+    @inline(__always)
     func queued(perFrame overhead: Int) -> LinkBacklog {
         var backlog = LinkBacklog()
         for slot in sessions.indices where sessions[slot].isLive {

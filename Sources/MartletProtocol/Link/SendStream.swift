@@ -23,6 +23,7 @@ struct SendStream: Sendable {
         /// Taken for lost and waiting in `again`.
         var isLost = false
 
+        @inline(__always)
         var byteCount: Int { body.byteCount(ofFragment: Int(fragment)) }
         /// What the frame costs in credit, in bytes before compression.
         var cost: UInt64 { type.isCredited ? UInt64(body.plainByteCount(ofFragment: Int(fragment))) : 0 }
@@ -110,9 +111,22 @@ struct SendStream: Sendable {
     mutating func append(_ messages: ArraySlice<LogEntry>) -> Bool {
         // By index: to hold a message is to count references that nobody needs.
         var frameCount = 0
-        for index in messages.indices { frameCount += messages[index].body.fragmentCount }
+        var size = 0
+        for index in messages.indices {
+            frameCount += messages[index].body.fragmentCount
+            size += messages[index].body.byteCount
+        }
         guard entries.count + frameCount <= SendStream.maxEntries else { return false }
-        for index in messages.indices { append(.data, messages[index].body) }
+        guard frameCount == messages.count else {
+            for index in messages.indices { append(.data, messages[index].body) }
+            return true
+        }
+        entries.append(count: frameCount) {
+            Entry(body: messages[messages.startIndex + $0].body, sentAt: 0, transmission: 0, fragment: 0, type: .data)
+        }
+        byteCount += size
+        messageFrameCount += frameCount
+        messageByteCount += size
         return true
     }
 
@@ -191,22 +205,24 @@ struct SendStream: Sendable {
         _ header: FrameHeader, credit: UInt64, limit: Int, into out: inout OutputRawSpan, now: Instant
     ) -> Run {
         var run = Run()
-        guard next == neverSent, again.isEmpty, !isReserved, !losesOvertaken else { return run }
+        guard next == neverSent, again.isEmpty, !isReserved, !losesOvertaken, let ring = entries.ownRing() else {
+            return run
+        }
         var header = header
         let credit = min(credit, creditLimit - min(creditUsed, creditLimit))
         var position = Int(next - base)
         var bodyByteCount = 0
-        while run.byteCount < limit, position < entries.count, entries[position].body.isWhole {
-            let size = entries[position].body.byteCount
-            let cost = entries[position].type.isCredited ? UInt64(size) : 0
+        while run.byteCount < limit, position < ring.count, ring[position].body.isWhole {
+            let size = ring[position].body.byteCount
+            let type = ring[position].type
+            let cost = type.isCredited ? UInt64(size) : 0
             guard cost <= credit - run.cost, FrameHeader.byteCount + size <= out.freeCapacity else { break }
             lastTransmission += 1
-            entries[position].sentAt = now.nanoseconds
-            entries[position].transmission = lastTransmission
-            header.type = entries[position].type
+            ring[position].sentAt = now.nanoseconds
+            ring[position].transmission = lastTransmission
+            header.type = type
             header.sequence = UInt32(truncatingIfNeeded: base + UInt64(position))
-            header.bodyByteCount = UInt32(size)
-            entries[position].body.appendWhole(header, to: &out)
+            ring[position].body.appendWhole(header, to: &out)
             run.frameCount += 1
             run.byteCount += FrameHeader.byteCount + size
             run.cost += cost
@@ -258,17 +274,24 @@ struct SendStream: Sendable {
     mutating func acknowledge(cumulative: UInt64) -> Acknowledged? {
         guard cumulative < neverSent else { return nil }
         var result = Acknowledged()
-        while base <= cumulative, let entry = entries.popFirst() {
-            if !entry.isAcknowledged { note(entry, base, in: &result) }
-            let size = entry.byteCount
-            base += 1
-            byteCount -= size
-            if entry.type == .data {
-                messageFrameCount -= 1
-                messageByteCount -= size
-            }
+        guard cumulative >= base else { return result }
+        let count = Int(cumulative - base) + 1
+        var messages = 0
+        var messageBytes = 0
+        // By position: to take each out would be to count its references.
+        for position in 0..<count {
+            let size = entries[position].byteCount
+            if !entries[position].isAcknowledged { note(position, size, in: &result) }
             result.releasedByteCount += size
+            guard entries[position].type == .data else { continue }
+            messages += 1
+            messageBytes += size
         }
+        entries.removeFirst(count)
+        base += UInt64(count)
+        byteCount -= result.releasedByteCount
+        messageFrameCount -= messages
+        messageByteCount -= messageBytes
         next = max(next, base)
         skipAcknowledged()
         dropStale()
@@ -283,7 +306,7 @@ struct SendStream: Sendable {
         while sequence <= range.upperBound {
             let position = Int(sequence - base)
             if !entries[position].isAcknowledged {
-                note(entries[position], sequence, in: &result)
+                note(position, entries[position].byteCount, in: &result)
                 entries[position].isAcknowledged = true
                 entries[position].isLost = false
             }
@@ -294,14 +317,14 @@ struct SendStream: Sendable {
         return result
     }
 
-    private mutating func note(_ entry: Entry, _ sequence: UInt64, in result: inout Acknowledged) {
+    private mutating func note(_ position: Int, _ size: Int, in result: inout Acknowledged) {
         result.frameCount += 1
-        guard sequence < next else { return }
-        result.largestSentAt = max(result.largestSentAt, entry.sentAt)
-        highestAcknowledged = max(highestAcknowledged, entry.transmission)
-        guard !entry.isLost else { return }
-        result.byteCount += entry.byteCount
-        inFlightByteCount -= entry.byteCount
+        guard base + UInt64(position) < next else { return }
+        result.largestSentAt = max(result.largestSentAt, entries[position].sentAt)
+        highestAcknowledged = max(highestAcknowledged, entries[position].transmission)
+        guard !entries[position].isLost else { return }
+        result.byteCount += size
+        inFlightByteCount -= size
     }
 
     // MARK: Loss

@@ -75,6 +75,7 @@ struct Session: Sendable {
     }
 
     /// Whether anything of it waits to be sent, be there credit for it or not.
+    @inline(__always)
     var hasUnsent: Bool { !transients.isEmpty || send.hasUnsent }
 
     // MARK: Rest

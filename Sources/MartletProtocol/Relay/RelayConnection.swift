@@ -25,6 +25,7 @@ struct RelayConnection {
     private(set) var generation: UInt32
     let carrier: Carrier
     private var stage = Stage.awaitingHello
+    private var isWaiting = false
     /// The link's slot while the stage is `attached`.
     private var attachedSlot: Int32 = 0
     /// How long a body may be, in bytes.
@@ -37,7 +38,8 @@ struct RelayConnection {
     /// Handshake frames and a goaway that wait to be written.
     var outbox = HandshakeQueue()
     var lastReceived: Instant
-    private var transmitAsked = Instant.distantFuture
+    /// When the latest wait began that the engine has in its queue, be it over or not.
+    private var waitBegan = Instant.distantFuture
     private var partial = Instant.distantFuture
     private var armed = Instant.distantFuture
 
@@ -74,12 +76,26 @@ struct RelayConnection {
         }
     }
 
+    @inline(__always)
     var linkSlot: Int? { stage == .attached ? Int(attachedSlot) : nil }
 
     /// Since when `transmit` has been asked for and not called.
-    var transmitAskedAt: Instant? {
-        get { transmitAsked == .distantFuture ? nil : transmitAsked }
-        set { transmitAsked = newValue ?? .distantFuture }
+    var transmitAskedAt: Instant? { isWaiting ? waitBegan : nil }
+
+    /// From now on it waits for `transmit`. False when another wait began at the same instant: that one goes on.
+    mutating func beginWait(_ now: Instant) -> Bool {
+        defer { (isWaiting, waitBegan) = (true, now) }
+        return waitBegan != now
+    }
+
+    mutating func endWait() {
+        isWaiting = false
+    }
+
+    /// The engine has a wait no longer in its queue.
+    mutating func forgetWait(since: Instant) {
+        guard waitBegan == since else { return }
+        (isWaiting, waitBegan) = (false, .distantFuture)
     }
 
     /// Since when a frame has been incomplete.
@@ -103,12 +119,15 @@ struct RelayConnection {
     /// Begins anew on another loop.
     mutating func move(generation: UInt32) {
         self.generation = generation
-        transmitAskedAt = nil
+        isWaiting = false
+        waitBegan = .distantFuture
         armedAt = nil
     }
 
     /// When something is due, and what it is called when it is (C-10, C-60).
-    func deadline(_ configuration: RelayConfiguration) -> (at: Instant, code: ErrorCode)? {
+    ///
+    /// Mutating although it changes nothing: a connection that is only read is copied out of the table first.
+    mutating func deadline(_ configuration: RelayConfiguration) -> (at: Instant, code: ErrorCode)? {
         var due: (at: Instant, code: ErrorCode)
         switch stage {
         case .closing: return nil
@@ -122,9 +141,6 @@ struct RelayConnection {
         case .attached:
             due = (lastReceived + configuration.idleTimeout, .idleTimeout)
             if let partialSince { due = earlier(due, (partialSince + configuration.frameTimeout, .frameTimeout)) }
-            if let transmitAskedAt {
-                due = earlier(due, (transmitAskedAt + configuration.slowConsumerTimeout, .slowConsumer))
-            }
         }
         return due
     }

@@ -53,6 +53,8 @@ extension RelayEngine {
         outputs.append(.resumeReading(key(slot)))
         let held = entry.held
         entry.held = []
+        // The handshake's time is over: nobody is woken for it.
+        connections[slot].armedAt = nil
         armConnection(slot)
         postsLeft = .max
         if !held.isEmpty { _ = parse(held.rawBytes, on: slot, now: now) }
@@ -102,6 +104,7 @@ extension RelayEngine {
         return connections.isLive(slot) && connections[slot].generation == key.generation ? slot : nil
     }
 
+    @inline(__always)
     private func phase(_ slot: Int) -> RelayConnection.Phase? {
         connections.isLive(slot) ? connections[slot].phase : nil
     }
@@ -123,7 +126,7 @@ extension RelayEngine {
     /// connections between frames.
     private mutating func framer(for slot: Int) -> FramerBox {
         if let own = connections[slot].framer { return own }
-        if let link = connections[slot].linkSlot, links[link].link.readsPackets { return links[link].packetFramer() }
+        if let link = connections[slot].linkSlot, let own = links[link].packetFramer() { return own }
         let box = spareFramer ?? FramerBox(Framer(maxBodyByteCount: 0))
         spareFramer = nil
         box.framer.maxBodyByteCount = Int(connections[slot].maxBodyByteCount)

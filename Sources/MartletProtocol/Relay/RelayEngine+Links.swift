@@ -430,8 +430,13 @@ extension RelayEngine {
     }
 
     mutating func flushTouched(now: Instant) {
-        let slots = touched
-        touched = []
+        var slots = touched
+        touched = spareTouched
+        spareTouched = []
+        defer {
+            slots.removeAll(keepingCapacity: true)
+            spareTouched = slots
+        }
         // Whoever was sent something goes before whoever sent it and waits for an acknowledgement only.
         for slot in slots.reversed() where links.isLive(slot) {
             links[slot].isTouched = false

@@ -37,7 +37,10 @@ public struct RelayEngine: ~Copyable {
     /// What other loops are to be told at the end of the turn, by their numbers.
     var departing: [[LoopMessage]]
     var timers = SlotTimers()
+    var waits = Deque<TransmitWait>()
     var touched: [Int] = []
+    /// Memory for the next of them.
+    var spareTouched: [Int] = []
     var outputs = Deque<RelayOutput>()
     var inflater = Inflater()
     /// Messages that may still be taken in one go.
@@ -91,45 +94,17 @@ public struct RelayEngine: ~Copyable {
         end(slot, afterFlush: true, now: now)
     }
 
-    /// Writes what there is to send on a connection, as whole frames, as far as `out` has room.
-    ///
-    /// - Returns: whether there may be more.
-    @discardableResult
-    public mutating func transmit(on key: ConnectionKey, into out: inout OutputRawSpan, now: Instant) -> Bool {
-        guard let slot = slot(key) else { return false }
-        // The peer took what it was given before; for what is left now its time begins again (C-61).
-        connections[slot].transmitAskedAt = now
-        guard connections[slot].outbox.write(into: &out) else {
-            armConnection(slot)
-            return true
-        }
-        guard let link = connections[slot].linkSlot else {
-            connections[slot].transmitAskedAt = nil
-            return false
-        }
-        links[link].link.transmit(into: &out, now: now)
-        let outlook = links[link].outlook(now: now)
-        if !outlook.hasOutput { connections[slot].transmitAskedAt = nil }
-        armConnection(slot)
-        armLink(link, outlook.deadline)
-        return outlook.hasOutput
-    }
-
     // MARK: Time
 
     /// When `deadlinePassed` wants to be called.
     public var deadline: Instant? {
-        var earliest = timers.earliest
-        for candidate in [rooms.deadline, rest.deadline] {
-            if let candidate { earliest = min(earliest ?? candidate, candidate) }
-        }
-        return earliest
+        timers.earliest.orEarlier(waitDeadline).orEarlier(rooms.deadline).orEarlier(rest.deadline)
     }
 
     /// Acts on the deadlines that have passed.
     public mutating func deadlinePassed(now: Instant) {
         rooms.deadlinePassed(now: now)
-        sweep(now: now)
+        endLongWaits(now: now)
         while let key = timers.popExpired(now: now) {
             if key % 2 == 0 { connectionDeadline(key / 2, now: now) } else { linkDeadline(key / 2, now: now) }
         }
@@ -205,7 +180,7 @@ public struct RelayEngine: ~Copyable {
             if let output = outputs.popFirst() { return output }
             guard !touched.isEmpty else {
                 if let output = nextDeparture() { return output }
-                rest.update(wakefulCount: links.wakefulCount + rooms.wakefulCount, now: now)
+                sweep(now: now)
                 return nil
             }
             flushTouched(now: now)
@@ -234,13 +209,6 @@ public struct RelayEngine: ~Copyable {
         let byteCount = connections[slot].outbox.append(type, body)
         connections[slot].entry?.sentByteCount += byteCount
         askToTransmit(slot, now: now)
-    }
-
-    mutating func askToTransmit(_ slot: Int, now: Instant) {
-        guard connections[slot].transmitAskedAt == nil else { return }
-        connections[slot].transmitAskedAt = now
-        if connections[slot].linkSlot != nil { armConnection(slot) }
-        outputs.append(.transmit(key(slot)))
     }
 }
 

@@ -52,6 +52,7 @@ extension RelayLink: Packable {
     private mutating func passMemberships(_ packer: inout Packer) {
         var count = sessions.count
         packer.pass(&count)
+        if packer.isUnpacking { sessions.reserveCapacity(count) }
         for index in 0..<count {
             var session = packer.isUnpacking ? SessionID.control : sessions.keys[index]
             packer.pass(&session)

@@ -74,8 +74,9 @@ struct RelayLink: Sendable {
     /// What a framer keeps from one incomplete frame to the next, while its link is awake.
     static let ringByteCount = 2048
 
-    /// The framer of a connection that packets may come on.
-    mutating func packetFramer() -> FramerBox {
+    /// The framer of a connection that packets may come on; nil where none may.
+    mutating func packetFramer() -> FramerBox? {
+        guard link.readsPackets else { return nil }
         if let framer { return framer }
         let made = framer(packedContext: [])
         framer = made

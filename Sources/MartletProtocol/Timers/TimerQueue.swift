@@ -89,7 +89,7 @@ public struct TimerQueue<Key: Hashable & Sendable>: Sendable {
     /// Takes the deadline of `key` away, if it has one.
     @inlinable
     public mutating func cancel(_ key: Key) {
-        guard let slot = slotOfKey.removeValue(forKey: key) else { return }
+        guard !isEmpty, let slot = slotOfKey.removeValue(forKey: key) else { return }
         let place = slots[slot].place
         slots[slot].key = nil
         freeSlots.append(slot)

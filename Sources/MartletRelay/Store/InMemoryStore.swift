@@ -66,7 +66,7 @@ public final class InMemoryStore: ImmediateRoomStore {
     /// Keeps messages. Throws `Failure`.
     public func append(_ entries: [LogEntry], to room: RoomName) throws {
         try logs.withLock { logs in
-            guard logs[room] != nil || logs.count < bounds.maxRooms else { throw Failure.tooManyRooms }
+            guard logs.count < bounds.maxRooms || logs[room] != nil else { throw Failure.tooManyRooms }
             try logs[room, default: MemoryLog()].append(entries, bounds)
         }
     }
@@ -96,17 +96,21 @@ private struct MemoryLog {
         while start < new.count {
             // A device's messages come in rows, and each row is one look into the table.
             let device = DeviceKey(account: new[start].sender, device: new[start].device)
-            var highest = watermarks[device] ?? 0
+            var highest: UInt64 = 0
             repeat {
                 highest = max(highest, new[start].counter)
                 start += 1
             } while start < new.count && new[start].device == device.device && new[start].sender == device.account
-            watermarks[device] = highest
+            Self.raise(&watermarks[device, default: 0], to: highest)
         }
         rows.append(new[...])
         rows.trim(
             to: LogRows.Bounds(
                 minCount: 1, maxCount: bounds.maxMessagesPerRoom, maxByteCount: bounds.maxByteCountPerRoom))
+    }
+
+    private static func raise(_ watermark: inout UInt64, to counter: UInt64) {
+        watermark = max(watermark, counter)
     }
 
     func read(_ range: ReadRange) -> [LogEntry] {

@@ -124,7 +124,8 @@ extension FrameHeader {
     public func encode(into output: inout OutputRawSpan) {
         precondition(output.freeCapacity >= Self.byteCount, "the header does not fit")
         unsafe output.withUnsafeMutableBytes { buffer, initializedCount in
-            unsafe store(into: UnsafeMutableRawBufferPointer(rebasing: buffer[initializedCount...]))
+            let free = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[initializedCount...])
+            unsafe Self.store(words, checksum, into: free)
             initializedCount += Self.byteCount
         }
     }
@@ -135,6 +136,27 @@ extension FrameHeader {
         var sealed = self
         sealed.seal(bodyChecksum: bodyChecksum)
         sealed.encode(into: &output)
+    }
+
+    /// Appends a frame: the 28 bytes, with the length of `body` put in and sealed with its checksum, and `body`. Traps
+    /// when they do not fit.
+    @_lifetime(output: copy output)
+    public func encode(before body: RawSpan, checksum bodyChecksum: UInt32, into output: inout OutputRawSpan) {
+        let byteCount = Self.byteCount + body.byteCount
+        precondition(output.freeCapacity >= byteCount, "the frame does not fit")
+        var sealed = self
+        sealed.bodyByteCount = UInt32(truncatingIfNeeded: body.byteCount)
+        sealed.flags.insert(.checksummed)
+        let words = sealed.words
+        let checksum = CRC32.checksum(words, continuing: bodyChecksum)
+        unsafe output.withUnsafeMutableBytes { buffer, initializedCount in
+            let frame = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[initializedCount...])
+            unsafe Self.store(words, checksum, into: frame)
+            unsafe body.withUnsafeBytes {
+                unsafe UnsafeMutableRawBufferPointer(rebasing: frame[Self.byteCount...]).copyMemory(from: $0)
+            }
+            initializedCount += byteCount
+        }
     }
 
     /// One whole frame: this header, with the length and the checksum of `body` put in, and `body`.
@@ -149,7 +171,7 @@ extension FrameHeader {
         let byteCount = Self.byteCount + body.byteCount
         return unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, initializedCount in
             let bytes = UnsafeMutableRawBufferPointer(buffer)
-            unsafe header.store(into: bytes)
+            unsafe Self.store(header.words, header.checksum, into: bytes)
             unsafe body.withUnsafeBytes {
                 unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[Self.byteCount...]).copyMemory(from: $0)
             }
@@ -158,8 +180,10 @@ extension FrameHeader {
     }
 
     /// Writes the 28 bytes to the start of `bytes`, which must have room for them.
-    private func store(into bytes: UnsafeMutableRawBufferPointer) {
-        let words = self.words
+    @inline(__always)
+    private static func store(
+        _ words: (UInt64, UInt64, UInt64), _ checksum: UInt32, into bytes: UnsafeMutableRawBufferPointer
+    ) {
         unsafe bytes.storeBytes(of: words.0.bigEndian, as: UInt64.self)
         unsafe bytes.storeBytes(of: words.1.bigEndian, toByteOffset: 8, as: UInt64.self)
         unsafe bytes.storeBytes(of: words.2.bigEndian, toByteOffset: 16, as: UInt64.self)

@@ -1,0 +1,95 @@
+import MartletWire
+import Testing
+
+@testable import MartletProtocol
+@testable import MartletTestKit
+
+@Suite struct RelayEngineTransmitTests {
+    private func wait(on stage: RelayStage) -> Instant? { stage.relay.engine.waitDeadline }
+
+    /// Reads at most one frame of what the relay has.
+    private func readOne(_ peer: RawPeer, on stage: RelayStage) {
+        let room = FrameHeader.byteCount + 64
+        _ = unsafe [UInt8](unsafeUninitializedCapacity: room) { buffer, count in
+            var out = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
+            stage.relay.engine.transmit(on: peer.key, into: &out, now: stage.now)
+            count = unsafe out.finalize(for: UnsafeMutableRawBufferPointer(buffer))
+        }
+        stage.settle()
+    }
+
+    // C-61
+    @Test func `who reads at once is waited for no longer, and wakes nobody`() {
+        let stage = RelayStage()
+        let peer = stage.member("alice")
+        #expect(wait(on: stage) == nil)
+        for nonce in UInt64(1)...3 {
+            peer.say(Ping(nonce: nonce))
+            #expect(peer.log.last(Pong.self)?.nonce == nonce && wait(on: stage) == nil)
+        }
+    }
+
+    // C-61
+    @Test func `each part that is taken begins the time anew, and none taken ends it`() {
+        let stage = RelayStage()
+        let peer = stage.member("alice")
+        peer.isReading = false
+        for nonce in UInt64(1)...3 { peer.say(Ping(nonce: nonce)) }
+        let began = stage.now
+        #expect(wait(on: stage) == began + .seconds(10))
+        stage.run(for: .seconds(6))
+        readOne(peer, on: stage)
+        #expect(wait(on: stage) == began + .seconds(16))
+        stage.run(for: .seconds(9))
+        #expect(peer.closedAt == nil)
+        stage.run(for: .seconds(2))
+        #expect(peer.closedAt == began + .seconds(16))
+    }
+
+    // C-61
+    @Test func `a wait that begins when another just ended counts`() {
+        let stage = RelayStage()
+        let peer = stage.member("alice")
+        // Both at the same instant: one pong is read, the next is not.
+        peer.say(Ping(nonce: 1))
+        peer.isReading = false
+        peer.say(Ping(nonce: 2))
+        #expect(wait(on: stage) == stage.now + .seconds(10))
+        stage.run(for: .seconds(11))
+        #expect(peer.closedAt != nil)
+    }
+
+    @Test func `waits of others behind one that is stuck do not heap up`() {
+        let stage = RelayStage()
+        let stuck = stage.member("mallory")
+        let others = ["alice", "bob"].map { stage.member($0) }
+        stuck.isReading = false
+        stuck.say(Ping(nonce: 1))
+        let began = stage.now
+        for nonce in UInt64(1)...80 {
+            stage.run(for: .milliseconds(100))
+            for other in others { other.say(Ping(nonce: nonce)) }
+            #expect(stage.relay.engine.waits.count <= 2 * 3 + 17)
+        }
+        others[0].isReading = false
+        others[0].say(Ping(nonce: 81))
+        let later = stage.now
+        stage.run(for: .seconds(30))
+        #expect(stuck.closedAt == began + .seconds(10) && others[0].closedAt == later + .seconds(10))
+        #expect(others[1].closedAt == nil && wait(on: stage) == nil)
+    }
+
+    // C-60, C-61
+    @Test func `who is not let in yet has the handshake's time`() throws {
+        let stage = RelayStage { $0.authTimeout = .seconds(25) }
+        let peer = try #require(stage.connect())
+        peer.isReading = false
+        peer.greet(
+            "mallory", resume: ResumePoint(link: LinkID(rawValue: 1), token: ResumeToken(1, 2, 3, 4), positions: []))
+        let began = stage.now
+        stage.run(for: .seconds(24))
+        #expect(peer.closedAt == nil)
+        stage.run(for: .seconds(2))
+        #expect(peer.closedAt.map { $0 - began } == .seconds(25))
+    }
+}
