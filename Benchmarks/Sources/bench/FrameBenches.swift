@@ -144,12 +144,10 @@ private final class FrameWriter {
         let bytes = body.rawBytes
         while output.freeCapacity >= FrameHeader.byteCount + bytes.byteCount {
             sequence &+= 1
-            var header = FrameHeader(
+            let header = FrameHeader(
                 type: .data, sequence: sequence, timestamp: 1234, flags: FrameFlags(.reliable, priority: .high),
-                session: SessionID(rawValue: 1), bodyByteCount: UInt32(bytes.byteCount))
-            header.seal(bodyChecksum: CRC32.checksum(bytes))
-            header.encode(into: &output)
-            output.append(bytes: bytes)
+                session: SessionID(rawValue: 1))
+            header.encode(before: bytes, checksum: CRC32.checksum(bytes), into: &output)
         }
         measure_keep(UInt64(unsafe output.finalize(for: buffer)))
     }

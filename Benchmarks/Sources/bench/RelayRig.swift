@@ -27,6 +27,8 @@ final class RelayRig {
         var linkBytes: UInt64 = 0
         var acknowledged: UInt64 = 0
         var frames = 0
+        /// Sessions that something came on since the last acknowledgement.
+        var news: [Int] = []
         var framer = Framer(maxBodyByteCount: 64 << 10)
 
         init(_ key: ConnectionKey, _ rooms: [RoomName]) {
@@ -118,11 +120,12 @@ final class RelayRig {
     }
 
     private func acknowledgement(of peer: Peer) -> [UInt8] {
-        let sessions = peer.rooms.indices.map { index in
+        let sessions = peer.news.map { index in
             SessionAck(
                 session: SessionID(rawValue: UInt16(2 * index + 1)), cumulative: peer.received[index],
                 creditLimit: peer.receivedBytes[index] + 256 << 10)
         }
+        peer.news.removeAll(keepingCapacity: true)
         let ack = Ack(linkCredit: peer.linkBytes + 1 << 20, sessions: sessions)
         return FrameHeader(type: .ack).frame(body: ack.encode().rawBytes)
     }
@@ -175,6 +178,7 @@ final class RelayRig {
                     let index = Int(header.session.rawValue / 2)
                     peer.received[index] += 1
                     peer.frames += 1
+                    if peer.news.last != index, !peer.news.contains(index) { peer.news.append(index) }
                     if header.type == .data {
                         peer.receivedBytes[index] += UInt64(body.byteCount)
                         peer.linkBytes += UInt64(body.byteCount)

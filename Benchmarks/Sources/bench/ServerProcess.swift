@@ -4,11 +4,14 @@ import Foundation
 final class ServerProcess {
     enum Kind: String {
         case martlet, bare, mosquitto, nats, redis
+        /// A relay that looks for the next message for longer than the loads pause.
+        case sleepless
 
         /// A port that nothing else is likely to have, below those that the system gives to clients.
         var port: Int {
             switch self {
             case .martlet: 27227
+            case .sleepless: 27228
             case .bare: 27327
             case .mosquitto: 21883
             case .nats: 24222
@@ -47,8 +50,9 @@ final class ServerProcess {
 
     private func command(_ options: Options) throws -> [String] {
         switch kind {
-        case .martlet:
+        case .martlet, .sleepless:
             return [options.tool, "serve", "--allow-all", "--quiet", "--drain", "0", "--listen", "127.0.0.1:\(port)"]
+                + (kind == .sleepless ? ["--busy-poll", "20ms"] : [])
         case .bare: return [options.baselines + "/relay", "\(port)"]
         case .mosquitto:
             let file = folder.appending(path: "mosquitto.conf")
@@ -83,13 +87,12 @@ final class ServerProcess {
 
     // MARK: What it takes
 
-    /// Processor time of all its threads, in nanoseconds.
+    /// Processor time of all its threads, of those that have ended, too, in nanoseconds.
     var processorNanoseconds: UInt64 {
-        let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task")) ?? []
-        return threads.reduce(0) { sum, thread in
-            let text = try? String(contentsOfFile: "/proc/\(pid)/task/\(thread)/schedstat", encoding: .utf8)
-            return sum + (text?.split(separator: " ").first.flatMap { UInt64($0) } ?? 0)
-        }
+        var clock = clockid_t()
+        var time = timespec()
+        guard unsafe clock_getcpuclockid(pid, &clock) == 0, unsafe clock_gettime(clock, &time) == 0 else { return 0 }
+        return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 
     /// Memory that is really taken, in bytes.

@@ -10,7 +10,7 @@ public struct Deque<Element> {
 
     /// Slots that an empty ring keeps; a larger ring is released when its last element leaves.
     @inlinable
-    public static var retainedSlotCount: Int { 64 }
+    public static var retainedSlotCount: Int { 256 }
 
     /// Slots that the first element makes room for: fewer where elements are large.
     @inlinable

@@ -57,11 +57,11 @@ import Testing
         var queue = Deque<Int>()
         #expect(queue.slotCount == 0)
         for number in 0..<Deque<Int>.retainedSlotCount { queue.append(number) }
-        #expect(queue.slotCount == 64)
-        queue.removeFirst(64)
-        #expect(queue.slotCount == 64)
-        for number in 0..<65 { queue.append(number) }
-        #expect(queue.slotCount == 128)
+        #expect(queue.slotCount == Deque<Int>.retainedSlotCount)
+        queue.removeFirst(Deque<Int>.retainedSlotCount)
+        #expect(queue.slotCount == Deque<Int>.retainedSlotCount)
+        for number in 0...Deque<Int>.retainedSlotCount { queue.append(number) }
+        #expect(queue.slotCount == 2 * Deque<Int>.retainedSlotCount)
         while queue.popLast() != nil {}
         #expect(queue.slotCount == 0)
         queue.append(1)
