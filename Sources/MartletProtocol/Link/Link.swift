@@ -22,6 +22,8 @@ public enum Carrier: UInt8, Sendable {
 /// bytes (`transmit`) and wakes it at `deadline`; between connections it keeps what is unacknowledged. Both sides run
 /// the same code.
 ///
+/// Getters that are asked in every turn are inlined by attribute: a call would copy the whole link to pass it.
+///
 /// The contract: after `receive` or `deadlinePassed`, call `nextArrival` until it answers nil; after anything,
 /// `hasOutput` says whether `transmit` has something to write, and `deadline` when to come back.
 public struct Link: Sendable {

@@ -102,6 +102,18 @@ import Testing
         }
     }
 
+    @Test(arguments: [0, 1, 5, 8, 100]) func `Many are appended at once, wherever the ring starts`(count: Int) {
+        for turned in 0..<9 {
+            var queue = Deque(repeatElement("old", count: turned))
+            queue.removeFirst(turned)
+            queue.append("first")
+            let copy = queue
+            queue.append(count: count) { "\($0)" }
+            #expect(Array(queue) == ["first"] + (0..<count).map { "\($0)" })
+            #expect(Array(copy) == ["first"])
+        }
+    }
+
     @Test func `Equality and hash do not see where the ring starts`() {
         var turned: Deque = [0, 1]
         turned.append(2)

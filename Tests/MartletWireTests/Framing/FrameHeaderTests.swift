@@ -32,6 +32,19 @@ import Testing
         #expect(try Self.parse(bytes) == Self.sample)
     }
 
+    // W-4, W-9
+    @Test(arguments: [0, 1, 64, 1000]) func `a header and its body in one piece are the whole frame`(count: Int) {
+        let body = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
+        let room = FrameHeader.byteCount + count
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: room + 2) { buffer, count in
+            var output = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
+            output.append(bigEndian: 7 as UInt8)
+            Self.sample.encode(before: body.rawBytes, checksum: CRC32.checksum(body.rawBytes), into: &output)
+            count = unsafe output.finalize(for: UnsafeMutableRawBufferPointer(buffer))
+        }
+        #expect(bytes == [7] + Self.sample.frame(body: body.rawBytes))
+    }
+
     // W-39
     @Test func `an unknown minor version is accepted and kept`() throws {
         #expect(try Self.parse(Self.sample([5: 9])).version == WireVersion(major: 1, minor: 9))
