@@ -39,8 +39,9 @@ public struct Deque<Element> {
     /// Adds so many elements behind the last, each made from its number among them.
     @inlinable @inline(__always)
     mutating func append(count added: Int, _ element: (Int) -> Element) {
-        while slotCount - count < added { _ = grow() }
-        guard let ring = ownRing() else { return }
+        guard added > 0 else { return }
+        var ring = ringWithRoom()
+        while ring.slotCount - ring.count < added { ring = grow() }
         for number in 0..<added { ring.append(element(number)) }
     }
 
@@ -97,6 +98,7 @@ public struct Deque<Element> {
         return grow()
     }
 
+    /// A ring twice as large, to which the elements move: no other queue may know of the one there is.
     @inlinable @inline(never)
     mutating func grow() -> Ring<Element> {
         let grown = ring?.grown() ?? Ring.make(slotCount: Self.firstSlotCount)

@@ -1,5 +1,6 @@
-import MartletProtocol
 import Testing
+
+@testable import MartletProtocol
 
 @Suite struct DequeTests {
     @Test func `What is appended comes out in its order`() {
