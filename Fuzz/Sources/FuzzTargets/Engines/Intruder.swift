@@ -14,6 +14,8 @@ final class Intruder {
     private(set) var ticket: (link: LinkID, token: ResumeToken)?
     /// The highest sequence that the relay has sent on each session of the link.
     private(set) var received: [SessionID: UInt64] = [:]
+    /// What the last welcome agreed to, until it has been heeded.
+    private var agreed: Features = []
     /// Whether it reads what the relay has for it.
     var isReading = true
     private var framer = Framer(maxBodyByteCount: FrameHeader.largestBodyByteCount)
@@ -86,9 +88,18 @@ final class Intruder {
             if bytes.isEmpty { return }
             answeredByteCount += bytes.count
             do throws(WireError) {
-                _ = try framer.consume(bytes.rawBytes) { header, body throws(WireError) in
-                    note(header, body)
-                    return .proceed
+                var taken = 0
+                while taken < bytes.count {
+                    taken += try framer.consume(bytes.rawBytes.extracting(droppingFirst: taken)) {
+                        header, body throws(WireError) in
+                        note(header, body)
+                        return header.type == .welcome ? .stop : .proceed
+                    }
+                    // Whoever says that it takes packets gets some (W-84).
+                    if agreed.contains(.compact) {
+                        framer.allowPackets(deflated: agreed.contains(.sharedDeflate))
+                        agreed = []
+                    }
                 }
             } catch {
                 hold(false, "the relay sends what is no frame: \(error)")
@@ -108,6 +119,7 @@ final class Intruder {
                 received = [:]
             }
             ticket = (welcome.link, welcome.resumeToken)
+            agreed = welcome.features
         }
         hold(isWelcome || [.reject, .goaway].contains(header.type), "\(header.type) before anybody was let in")
         if header.flags.contains(.reliable) {
