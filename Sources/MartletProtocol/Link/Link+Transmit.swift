@@ -227,9 +227,7 @@ extension Link {
         if body.isSecret, usesPackets { secrets.append(out.byteCount) }
         var header = header
         header.compression = fragment.compression
-        header.bodyByteCount = UInt32(fragment.range.count)
-        header.encode(sealedFor: fragment.checksum, into: &out)
-        out.append(bytes: body.rawBytes.extracting(fragment.range))
+        header.encode(before: body.rawBytes.extracting(fragment.range), checksum: fragment.checksum, into: &out)
         counters.framesSent += 1
         return byteCount
     }

@@ -81,7 +81,7 @@ extension RelayEngine {
         while suspendedCount > configuration.maxSuspendedLinks, let first = suspended.popFirst() {
             if isCurrent(first), let slot = slot(first.link) { remove(slot, now: now) }
         }
-        guard suspended.count > 2 * suspendedCount + 16 else { return }
+        guard suspended.count > RelayEngine.maxQueued(current: suspendedCount) else { return }
         for _ in suspended.indices {
             if let first = suspended.popFirst(), isCurrent(first) { suspended.append(first) }
         }

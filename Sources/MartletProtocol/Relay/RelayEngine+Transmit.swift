@@ -63,7 +63,7 @@ extension RelayEngine {
     private mutating func beginWait(_ slot: Int, now: Instant) {
         guard connections[slot].beginWait(now) else { return }
         waits.append(TransmitWait(connection: key(slot), since: now))
-        guard waits.count > 2 * counted.connections + 16 else { return }
+        guard waits.count > RelayEngine.maxQueued(current: counted.connections) else { return }
         for _ in waits.indices {
             guard let first = waits.first else { break }
             if isCurrent(first) { waits.append(first) } else { forget(first) }

@@ -18,6 +18,9 @@ public struct RelayEngine: ~Copyable {
         static func link(_ slot: Int) -> Int { 2 * slot + 1 }
     }
 
+    /// Entries of a queue, of which at most `current` are not outdated, beyond which the others are let go.
+    static func maxQueued(current: Int) -> Int { 2 * current + 16 }
+
     /// A link that lost its connection, and when; one that has had another since is passed over.
     struct Suspension: Sendable {
         var link: LinkKey

@@ -130,14 +130,6 @@ extension FrameHeader {
         }
     }
 
-    /// Appends the 28 bytes, sealed with the checksum of the body that follows. Traps when they do not fit.
-    @_lifetime(output: copy output)
-    public func encode(sealedFor bodyChecksum: UInt32, into output: inout OutputRawSpan) {
-        var sealed = self
-        sealed.seal(bodyChecksum: bodyChecksum)
-        sealed.encode(into: &output)
-    }
-
     /// Appends a frame: the 28 bytes, with the length of `body` put in and sealed with its checksum, and `body`. Traps
     /// when they do not fit.
     @_lifetime(output: copy output)

@@ -58,11 +58,11 @@ import Testing
         var queue = Deque<Int>()
         #expect(queue.slotCount == 0)
         for number in 0..<Deque<Int>.retainedSlotCount { queue.append(number) }
-        #expect(queue.slotCount == Deque<Int>.retainedSlotCount)
+        #expect(queue.slotCount == 256)
         queue.removeFirst(Deque<Int>.retainedSlotCount)
-        #expect(queue.slotCount == Deque<Int>.retainedSlotCount)
+        #expect(queue.slotCount == 256)
         for number in 0...Deque<Int>.retainedSlotCount { queue.append(number) }
-        #expect(queue.slotCount == 2 * Deque<Int>.retainedSlotCount)
+        #expect(queue.slotCount == 512)
         while queue.popLast() != nil {}
         #expect(queue.slotCount == 0)
         queue.append(1)
