@@ -10,7 +10,8 @@ final class PeerConnection: TransportHandler {
     /// Whether the engine reads no more for now, and whether another loop has to catch up first.
     var isPaused = false { didSet { updateReading() } }
     var isHeldUp = false { didSet { updateReading() } }
-    private unowned let driver: RelayDriver
+    /// Which has it until it is closed.
+    private let driver: RelayDriver
 
     init(_ key: ConnectionKey, on transport: any Transport, of driver: RelayDriver) {
         self.key = key

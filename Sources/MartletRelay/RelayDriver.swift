@@ -64,8 +64,8 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
     }
 
     func loopTurnWillEnd() {
-        isTurnEndPending = false
         performOutputs()
+        isTurnEndPending = false
         timer.set(deadline: engine.deadline?.nanoseconds)
         settleIdleWaiters()
     }
@@ -106,12 +106,11 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
         {
             offset += count
             performOutputs()
-            loop.flushNow()
         }
         if traffic.contains(where: \.isFull) { holdUp(key) }
     }
 
-    /// The bytes change what the engine waits for, so the turn's end comes once more and sets the timer.
+    /// The bytes change what the engine waits for, so where they are asked for later the turn's end comes once more.
     func fill(_ buffer: inout OutputRawSpan, on key: ConnectionKey) -> Bool {
         engine.transmit(on: key, into: &buffer, now: enter())
     }

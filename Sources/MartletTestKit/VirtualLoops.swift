@@ -125,7 +125,7 @@ final class VirtualLoops {
         case .handOver(let key, let other):
             return move(key, called: name(key), from: loop, to: other, now: now)
         case .authenticate(let key, let request): return .authenticate(name(key), request)
-        case .transmit(let key): return .transmit(name(key))
+        case .transmit(let keys): return .transmit(keys.map(name))
         case .close(let key, let afterFlush): return .close(name(key), afterFlush: afterFlush)
         case .pauseReading(let key): return .pauseReading(name(key))
         case .resumeReading(let key): return .resumeReading(name(key))

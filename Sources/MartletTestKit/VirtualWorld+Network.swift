@@ -108,8 +108,8 @@ extension VirtualWorld {
         for (work, delay) in work { schedule(.work(work, era: era), after: delay) }
         for output in network {
             switch output {
-            case .transmit(let key):
-                if let index = connection(key) { fill(index, atRelay: true) }
+            case .transmit(let keys):
+                for key in keys { if let index = connection(key) { fill(index, atRelay: true) } }
             case .close(let key, let afterFlush):
                 if let index = connection(key) { close(index, atRelay: true, isGraceful: afterFlush) }
             case .pauseReading(let key):

@@ -22,6 +22,10 @@ public protocol Transport: AnyObject, Sendable {
     /// There is something to send: ask the handler for it at the end of this turn.
     func setNeedsWrite()
 
+    /// Asks the handler for bytes now, from inside this call, and sends what it gives; where the stream takes nothing
+    /// now, the handler is asked when it does.
+    func flush()
+
     /// Nothing is received until `resumeReading()`, so that the peer has to wait, too. Idempotent, both.
     /// While it is paused the end of the stream is not noticed; a reset may be, and then drops what was not received.
     func pauseReading()
@@ -41,12 +45,17 @@ public protocol Transport: AnyObject, Sendable {
 }
 
 extension Transport {
+    /// At the end of this turn.
+    public func flush() {
+        setNeedsWrite()
+    }
+
     /// Nil: it stays where it is.
     public func move(to loop: EventLoop) -> (any Transport)? { nil }
 }
 
 /// Who uses a transport. Every method is called on the transport's loop, none from inside a call of the transport by
-/// the handler. The transport keeps the handler until `didClose`.
+/// the handler but `flush()`. The transport keeps the handler until `didClose`.
 public protocol TransportHandler: AnyObject {
     func transportDidConnect(_ transport: any Transport)
 

@@ -57,6 +57,6 @@ struct AckTimer: Equatable, Sendable {
     }
 
     private func backedOff(_ timeout: Duration) -> Duration {
-        timeout * (1 << min(expiries, 6))
+        .nanoseconds(timeout.nanoseconds << min(expiries, 6))
     }
 }

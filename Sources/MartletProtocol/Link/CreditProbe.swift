@@ -10,6 +10,8 @@ struct CreditProbe: Equatable, Sendable {
     private(set) var deadline: Instant?
     private var count = 0
 
+    var isAsking: Bool { deadline != nil }
+
     /// Frames wait for credit and nothing is outstanding, or no longer.
     mutating func update(isStuck: Bool, now: Instant, timeout: Duration) {
         if !isStuck {

@@ -206,7 +206,8 @@ extension Link {
         ackCount += 1
         var total = SendStream.Acknowledged()
         var bulk = SendStream.Acknowledged()
-        for entry in ack.sessions {
+        for index in 0..<ack.sessionCount {
+            let entry = ack.session(index)
             guard let slot = slots[entry.session] else { continue }
             guard sessions[slot].lastAck != ackCount else { throw .peer(.protocolViolation) }  // S-21
             sessions[slot].lastAck = ackCount
@@ -259,15 +260,16 @@ extension Link {
     @discardableResult
     private mutating func sampleRTT(_ echo: Echo, sentAt: UInt64?, now: Instant) -> Duration? {
         let elapsed = timestamp(now) &- echo.timestamp
-        var sample = Duration.milliseconds(Int64(elapsed))
-        guard sample <= RTTEstimator.maximumSample else { return nil }
-        if let sentAt, sentAt > 0 {
-            let fine = now - Instant(nanoseconds: sentAt)
-            if fine >= .zero, abs((fine - sample).nanoseconds) <= 2_000_000 { sample = fine }
+        var sample = Int64(elapsed) * 1_000_000
+        guard sample <= RTTEstimator.maximumSample.nanoseconds else { return nil }
+        if let sentAt, sentAt > 0, sentAt <= now.nanoseconds {
+            let fine = Int64(clamping: now.nanoseconds - sentAt)
+            if abs(fine - sample) <= 2_000_000 { sample = fine }
         }
+        let delay = Int64(echo.delayMicroseconds) * 1_000
         counters.roundTripSamples += 1
-        rtt.sample(sample, ackDelay: min(echo.delay, Link.maxAckDelay))
-        return max(sample - echo.delay, .zero)
+        rtt.sample(nanoseconds: sample, ackDelay: delay)
+        return .nanoseconds(max(sample - delay, 0))
     }
 
     mutating func handleLifecycle(_ type: FrameType, _ body: RawSpan, slot: Int) throws(LinkError) {

@@ -17,7 +17,9 @@ extension Link {
         guard carrier != nil else { return }
         let start = out.byteCount
         if usesPackets { writePackets(into: &out, now: now) } else { write(into: &out, now: now) }
-        creditProbe.update(isStuck: isStuck, now: now, timeout: ackTimeoutInterval)
+        if isStuck || creditProbe.isAsking {
+            creditProbe.update(isStuck: isStuck, now: now, timeout: ackTimeoutInterval)
+        }
         guard out.byteCount > start else { return }
         counters.bytesSent += UInt64(out.byteCount - start)
         if wasWaitingForRoom {
@@ -26,8 +28,10 @@ extension Link {
             ackTimer.heard()
         }
         guard hasUnacknowledged else { return }
-        if ackTimer.deadline == nil { lastAckProgress = now }
-        ackTimer.sent(now: now, timeout: ackTimeoutInterval)
+        if ackTimer.deadline == nil {
+            lastAckProgress = now
+            ackTimer.sent(now: now, timeout: ackTimeoutInterval)
+        }
         if overdueDeadline == nil { armOverdue(now: now) }
     }
 

@@ -280,8 +280,7 @@ struct SendStream: Sendable {
         var messageBytes = 0
         // By position: to take each out would be to count its references.
         for position in 0..<count {
-            let size = entries[position].byteCount
-            if !entries[position].isAcknowledged { note(position, size, in: &result) }
+            let size = note(position, in: &result)
             result.releasedByteCount += size
             guard entries[position].type == .data else { continue }
             messages += 1
@@ -306,7 +305,7 @@ struct SendStream: Sendable {
         while sequence <= range.upperBound {
             let position = Int(sequence - base)
             if !entries[position].isAcknowledged {
-                note(position, entries[position].byteCount, in: &result)
+                _ = note(position, in: &result)
                 entries[position].isAcknowledged = true
                 entries[position].isLost = false
             }
@@ -317,14 +316,18 @@ struct SendStream: Sendable {
         return result
     }
 
-    private mutating func note(_ position: Int, _ size: Int, in result: inout Acknowledged) {
+    /// Counts an entry that is acknowledged now, unless it was before; returns the bytes of its body.
+    private mutating func note(_ position: Int, in result: inout Acknowledged) -> Int {
+        let size = entries[position].byteCount
+        guard !entries[position].isAcknowledged else { return size }
         result.frameCount += 1
-        guard base + UInt64(position) < next else { return }
+        guard base + UInt64(position) < next else { return size }
         result.largestSentAt = max(result.largestSentAt, entries[position].sentAt)
         highestAcknowledged = max(highestAcknowledged, entries[position].transmission)
-        guard !entries[position].isLost else { return }
+        guard !entries[position].isLost else { return size }
         result.byteCount += size
         inFlightByteCount -= size
+        return size
     }
 
     // MARK: Loss

@@ -17,6 +17,15 @@ public struct RTTEstimator: Hashable, Sendable {
     /// The longest sample that is believed; a longer one timed a suspended process, not the network.
     public static let maximumSample = Duration.seconds(60)
 
+    /// The same in nanoseconds, by which every acknowledgement is reckoned: to take a duration apart is a division.
+    private enum Bounds {
+        static let maxAckDelay = RTTEstimator.maxAckDelay.nanoseconds
+        static let granularity = RTTEstimator.granularity.nanoseconds
+        static let maximumSample = RTTEstimator.maximumSample.nanoseconds
+        static let minimumTimeout = RTTEstimator.minimumTimeout.nanoseconds
+        static let maximumTimeout = RTTEstimator.maximumTimeout.nanoseconds
+    }
+
     private var smoothedNanoseconds: Int64 = 0
     private var variationNanoseconds: Int64 = 0
     private var latestNanoseconds: Int64 = 0
@@ -50,9 +59,14 @@ public struct RTTEstimator: Hashable, Sendable {
     /// - Returns: whether the sample was believed; one that is not positive or above ``maximumSample`` changes nothing.
     @discardableResult
     public mutating func sample(_ roundTrip: Duration, ackDelay: Duration = .zero) -> Bool {
-        guard roundTrip > .zero, roundTrip <= Self.maximumSample else { return false }
+        sample(nanoseconds: roundTrip.nanoseconds, ackDelay: ackDelay.nanoseconds)
+    }
+
+    @discardableResult
+    mutating func sample(nanoseconds: Int64, ackDelay: Int64) -> Bool {
+        guard nanoseconds > 0, nanoseconds <= Bounds.maximumSample else { return false }
         let isFirst = !hasSample
-        latestNanoseconds = roundTrip.nanoseconds
+        latestNanoseconds = nanoseconds
         minimumNanoseconds = min(minimumNanoseconds, latestNanoseconds)
         backoffCount = 0
         guard !isFirst else {
@@ -60,7 +74,7 @@ public struct RTTEstimator: Hashable, Sendable {
             variationNanoseconds = latestNanoseconds / 2
             return true
         }
-        let delay = ackDelay.clamped(to: .zero...Self.maxAckDelay).nanoseconds
+        let delay = max(0, min(ackDelay, Bounds.maxAckDelay))
         let adjusted = latestNanoseconds - delay >= minimumNanoseconds ? latestNanoseconds - delay : latestNanoseconds
         variationNanoseconds = (3 * variationNanoseconds + abs(smoothedNanoseconds - adjusted)) / 4
         smoothedNanoseconds = (7 * smoothedNanoseconds + adjusted) / 8
@@ -71,9 +85,9 @@ public struct RTTEstimator: Hashable, Sendable {
     /// ``minimumTimeout`` and ``maximumTimeout`` (S-27).
     public var baseTimeout: Duration {
         guard hasSample else { return Self.initialTimeout }
-        let margin = max(4 * variationNanoseconds, Self.granularity.nanoseconds)
-        let timeout = Duration.nanoseconds(smoothedNanoseconds + margin) + Self.maxAckDelay
-        return timeout.clamped(to: Self.minimumTimeout...Self.maximumTimeout)
+        let margin = max(4 * variationNanoseconds, Bounds.granularity)
+        let timeout = smoothedNanoseconds + margin + Bounds.maxAckDelay
+        return .nanoseconds(max(Bounds.minimumTimeout, min(timeout, Bounds.maximumTimeout)))
     }
 
     /// The retransmission timeout: ``baseTimeout``, doubled for each expiry since the last sample, at most

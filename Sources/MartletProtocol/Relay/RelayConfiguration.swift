@@ -119,8 +119,9 @@ public enum AuthenticationAnswer: Sendable {
 public enum RelayOutput: Sendable {
     /// Check who this is, and answer with `authenticated`.
     case authenticate(ConnectionKey, AuthenticationRequest)
-    /// Ask `transmit` for bytes when the connection can take some.
-    case transmit(ConnectionKey)
+    /// Ask `transmit` for bytes of each of these as soon as it can take some, best of all before the next output is
+    /// taken: what they have to send is at hand now.
+    case transmit([ConnectionKey])
     /// End the connection; with `afterFlush` what `transmit` still gives goes out first. `closed` follows as
     /// ever.
     case close(ConnectionKey, afterFlush: Bool)

@@ -25,7 +25,8 @@ struct RelayConnection {
     private(set) var generation: UInt32
     let carrier: Carrier
     private var stage = Stage.awaitingHello
-    private var isWaiting = false
+    /// Whether the engine has it among those that it asked for bytes.
+    var isAmongAsked = false
     /// The link's slot while the stage is `attached`.
     private var attachedSlot: Int32 = 0
     /// How long a body may be, in bytes.
@@ -38,8 +39,7 @@ struct RelayConnection {
     /// Handshake frames and a goaway that wait to be written.
     var outbox = HandshakeQueue()
     var lastReceived: Instant
-    /// When the latest wait began that the engine has in its queue, be it over or not.
-    private var waitBegan = Instant.distantFuture
+    private var asked = Instant.distantFuture
     private var partial = Instant.distantFuture
     private var armed = Instant.distantFuture
 
@@ -80,22 +80,10 @@ struct RelayConnection {
     var linkSlot: Int? { stage == .attached ? Int(attachedSlot) : nil }
 
     /// Since when `transmit` has been asked for and not called.
-    var transmitAskedAt: Instant? { isWaiting ? waitBegan : nil }
-
-    /// From now on it waits for `transmit`. False when another wait began at the same instant: that one goes on.
-    mutating func beginWait(_ now: Instant) -> Bool {
-        defer { (isWaiting, waitBegan) = (true, now) }
-        return waitBegan != now
-    }
-
-    mutating func endWait() {
-        isWaiting = false
-    }
-
-    /// The engine has a wait no longer in its queue.
-    mutating func forgetWait(since: Instant) {
-        guard waitBegan == since else { return }
-        (isWaiting, waitBegan) = (false, .distantFuture)
+    @inline(__always)
+    var transmitAskedAt: Instant? {
+        get { asked == .distantFuture ? nil : asked }
+        set { asked = newValue ?? .distantFuture }
     }
 
     /// Since when a frame has been incomplete.
@@ -110,6 +98,22 @@ struct RelayConnection {
         set { armed = newValue ?? .distantFuture }
     }
 
+    /// What a connection was when it was asked for bytes.
+    enum OnAsk {
+        /// It was asked before and has not given any.
+        case isWaiting
+        /// It has, and is among those that were asked in this turn.
+        case isAmongAsked
+        case isNew
+    }
+
+    mutating func ask(_ now: Instant) -> OnAsk {
+        guard asked == .distantFuture else { return .isWaiting }
+        asked = now
+        defer { isAmongAsked = true }
+        return isAmongAsked ? .isAmongAsked : .isNew
+    }
+
     /// From now on bodies may have so many bytes.
     mutating func limitBodies(to byteCount: Int) {
         maxBodyByteCount = UInt32(byteCount)
@@ -119,8 +123,8 @@ struct RelayConnection {
     /// Begins anew on another loop.
     mutating func move(generation: UInt32) {
         self.generation = generation
-        isWaiting = false
-        waitBegan = .distantFuture
+        isAmongAsked = false
+        transmitAskedAt = nil
         armedAt = nil
     }
 

@@ -141,7 +141,7 @@ extension RelayEngine {
         if box.framer.bufferedByteCount > 0 {
             connections[slot].framer = box
         } else {
-            connections[slot].framer = nil
+            if connections[slot].framer != nil { connections[slot].framer = nil }
             spareFramer = box
         }
     }

@@ -34,6 +34,7 @@ extension RelayEngine {
     mutating func attach(_ link: Int, to connection: Int, now: Instant) {
         if links[link].suspendedAt != nil { suspendedCount -= 1 }
         links[link].suspendedAt = nil
+        dropEndedSuspensions()
         links[link].connection = connection
         links[link].link.attach(connections[connection].carrier, isEarly: false, now: now)
         connections[connection].phase = .attached(link: link)
@@ -50,10 +51,7 @@ extension RelayEngine {
         links[slot].connection = nil
         links[slot].framer = nil
         links[slot].link.detach()
-        links[slot].suspendedAt = now
-        suspendedCount += 1
-        suspended.append(Suspension(link: links[slot].key, since: now))
-        armLink(slot, now + configuration.resumeLifetime)
+        noteSuspended(slot, now: now)
         outputs.append(.note(.suspended(links[slot].who, links[slot].id)))
         for handle in links[slot].handles { call(.setAway(handle, true)) }
         boundSuspended(now: now)
@@ -73,23 +71,6 @@ extension RelayEngine {
         links.remove(slot)
         counted.links -= 1
         outputs.append(.note(.ended(link.who, link.id)))
-    }
-
-    /// The link that has been without a connection for longest goes first; what the queue has too much of is let go
-    /// (C-62).
-    private mutating func boundSuspended(now: Instant) {
-        while suspendedCount > configuration.maxSuspendedLinks, let first = suspended.popFirst() {
-            if isCurrent(first), let slot = slot(first.link) { remove(slot, now: now) }
-        }
-        guard suspended.count > RelayEngine.maxQueued(current: suspendedCount) else { return }
-        for _ in suspended.indices {
-            if let first = suspended.popFirst(), isCurrent(first) { suspended.append(first) }
-        }
-    }
-
-    private mutating func isCurrent(_ suspension: Suspension) -> Bool {
-        guard let link = links.find(Int(suspension.link.slot)) else { return false }
-        return link.key == suspension.link && link.suspendedAt == suspension.since
     }
 
     mutating func slot(_ key: LinkKey) -> Int? {
@@ -114,7 +95,7 @@ extension RelayEngine {
 
     private mutating func drainArrivals(_ slot: Int, now: Instant) throws(LinkError) {
         while links.isLive(slot), let arrival = try links[slot].link.nextArrival(now: now) {
-            switch arrival {
+            switch consume arrival {
             case .event(let event):
                 handle(event, of: slot, now: now)
             case .frame(let session, let frame):
@@ -334,7 +315,7 @@ extension RelayEngine {
     }
 
     /// Lets one session's messages flow again when there is room; the next follows when it is known what that took.
-    private mutating func releaseHeldBack(_ slot: Int) {
+    mutating func releaseHeldBack(_ slot: Int) {
         if links[slot].queued.byteCount > RelayLink.holdingByteCount / 2 { countQueued(slot) }
         while let session = links[slot].popHeldBack() {
             guard let membership = links[slot].sessions[session], let handle = membership.handle else { continue }
@@ -347,9 +328,9 @@ extension RelayEngine {
 
     // MARK: Effects of rooms
 
-    mutating func apply(_ effect: RoomEffect, now: Instant) {
+    mutating func apply(_ effect: consuming RoomEffect, now: Instant) {
         if departs(effect) { return }
-        switch effect {
+        switch consume effect {
         case .send(let key, let type, let body):
             guard let slot = slot(key.link) else { return }
             touch(slot)
@@ -417,58 +398,6 @@ extension RelayEngine {
                 if let connection = links[slot].connection { fail(connection, error, now: now) }
                 return
             }
-        }
-    }
-
-    // MARK: Turns and time
-
-    mutating func touch(_ slot: Int) {
-        guard links.isLive(slot), !links[slot].isTouched else { return }
-        links[slot].isTouched = true
-        links[slot].wasTouched = true
-        touched.append(slot)
-    }
-
-    mutating func flushTouched(now: Instant) {
-        var slots = touched
-        touched = spareTouched
-        spareTouched = []
-        defer {
-            slots.removeAll(keepingCapacity: true)
-            spareTouched = slots
-        }
-        // Whoever was sent something goes before whoever sent it and waits for an acknowledgement only.
-        for slot in slots.reversed() where links.isLive(slot) {
-            links[slot].isTouched = false
-            releaseHeldBack(slot)
-            guard let connection = links[slot].connection else { continue }
-            let outlook = links[slot].outlook(now: now)
-            armLink(slot, outlook.deadline)
-            if outlook.hasOutput { askToTransmit(connection, now: now) }
-        }
-    }
-
-    /// A suspended link's timer ends its life; any other's is the link's own, and mostly set already.
-    mutating func armLink(_ slot: Int, _ deadline: Instant?) {
-        guard links[slot].armedAt != deadline else { return }
-        links[slot].armedAt = deadline
-        timers.set(TimerKey.link(slot), at: deadline)
-    }
-
-    mutating func linkDeadline(_ slot: Int, now: Instant) {
-        guard links.isLive(slot) else { return }
-        links[slot].armedAt = nil
-        if let since = links[slot].suspendedAt {
-            guard since + configuration.resumeLifetime <= now else {
-                return armLink(slot, since + configuration.resumeLifetime)
-            }
-            return remove(slot, now: now)
-        }
-        guard let connection = links[slot].connection else { return }
-        switch links[slot].link.deadlinePassed(now: now) {
-        case .proceed, .overdue: touch(slot)
-        case .replaceConnection: end(connection, afterFlush: false, now: now)
-        case .ackTimeout: fail(connection, .peer(.ackTimeout), now: now)
         }
     }
 }

@@ -3,10 +3,7 @@ import MartletWire
 /// Bytes out: a connection is asked for once, the shell calls `transmit` when it has room, and who has none for too
 /// long is cut off (C-61).
 extension RelayEngine {
-    /// A connection that has something to send, and since when.
-    ///
-    /// Mostly the shell calls at once, so waits are kept in a queue, the oldest first: timers would each fire for
-    /// nothing. A wait that is over is passed over, and none is there twice.
+    /// A connection that has had something to send since an earlier turn.
     struct TransmitWait: Sendable {
         var connection: ConnectionKey
         var since: Instant
@@ -20,9 +17,8 @@ extension RelayEngine {
         guard let slot = slot(key) else { return false }
         let mayHaveMore = write(from: slot, into: &out, now: now)
         // The peer took what it was given before; for what is left now its time begins again.
-        connections[slot].endWait()
-        if mayHaveMore { beginWait(slot, now: now) }
-        dropEndedWaits()
+        connections[slot].transmitAskedAt = nil
+        if mayHaveMore { noteAsked(slot, now: now) }
         return mayHaveMore
     }
 
@@ -30,57 +26,64 @@ extension RelayEngine {
         guard connections[slot].outbox.write(into: &out) else { return true }
         guard let link = connections[slot].linkSlot else { return false }
         links[link].link.transmit(into: &out, now: now)
-        let outlook = links[link].outlook(now: now)
-        armLink(link, outlook.deadline)
-        return outlook.hasOutput
+        armLink(link, links[link].deadline())
+        return links[link].hasOutput(now: now)
     }
 
     mutating func askToTransmit(_ slot: Int, now: Instant) {
-        guard connections[slot].transmitAskedAt == nil else { return }
-        beginWait(slot, now: now)
-        outputs.append(.transmit(key(slot)))
+        switch connections[slot].ask(now) {
+        case .isWaiting: return
+        case .isAmongAsked: break
+        case .isNew: asked.append(slot)
+        }
+        unasked.append(key(slot))
+    }
+
+    private mutating func noteAsked(_ slot: Int, now: Instant) {
+        if connections[slot].ask(now) == .isNew { asked.append(slot) }
     }
 
     /// When the one that has waited for longest has waited for too long.
     var waitDeadline: Instant? {
-        waits.first.map { $0.since + configuration.slowConsumerTimeout }
+        let since = waits.first?.since ?? asked.first.flatMap { connections[$0].transmitAskedAt }
+        return since.map { $0 + configuration.slowConsumerTimeout }
+    }
+
+    /// Queues the connections that were asked for bytes in an earlier turn and have given none: mostly the shell calls
+    /// at once, and there are none.
+    mutating func queueWaits(now: Instant) {
+        while let wait = waits.first, !isCurrent(wait) { _ = waits.popFirst() }
+        guard !asked.isEmpty else { return }
+        var kept = 0
+        for slot in asked where connections.isLive(slot) && connections[slot].isAmongAsked {
+            let since = connections[slot].transmitAskedAt
+            if since == now {
+                asked[kept] = slot
+                kept += 1
+            } else {
+                connections[slot].isAmongAsked = false
+                if let since { waits.append(TransmitWait(connection: key(slot), since: since)) }
+            }
+        }
+        asked.removeSubrange(kept...)
+        guard waits.count > RelayEngine.maxQueued(current: counted.connections) else { return }
+        for _ in waits.indices {
+            if let first = waits.popFirst(), isCurrent(first) { waits.append(first) }
+        }
     }
 
     mutating func endLongWaits(now: Instant) {
+        queueWaits(now: now)
         while let wait = waits.first, wait.since + configuration.slowConsumerTimeout <= now {
-            let isCurrent = isCurrent(wait)
-            dropFirstWait()
-            guard isCurrent, let slot = slot(wait.connection) else { continue }
+            _ = waits.popFirst()
+            guard isCurrent(wait), let slot = slot(wait.connection) else { continue }
             switch connections[slot].phase {
             case .attached: fail(slot, .peer(.slowConsumer), now: now)
             // The handshake has times of its own.
-            case .awaitingHello, .authenticating: beginWait(slot, now: now)
+            case .awaitingHello, .authenticating: noteAsked(slot, now: now)
             case .closing: break
             }
         }
-    }
-
-    private mutating func beginWait(_ slot: Int, now: Instant) {
-        guard connections[slot].beginWait(now) else { return }
-        waits.append(TransmitWait(connection: key(slot), since: now))
-        guard waits.count > RelayEngine.maxQueued(current: counted.connections) else { return }
-        for _ in waits.indices {
-            guard let first = waits.first else { break }
-            if isCurrent(first) { waits.append(first) } else { forget(first) }
-            _ = waits.popFirst()
-        }
-    }
-
-    private mutating func dropEndedWaits() {
-        while let wait = waits.first, !isCurrent(wait) { dropFirstWait() }
-    }
-
-    private mutating func dropFirstWait() {
-        if let first = waits.popFirst() { forget(first) }
-    }
-
-    private mutating func forget(_ wait: TransmitWait) {
-        if let slot = slot(wait.connection) { connections[slot].forgetWait(since: wait.since) }
     }
 
     private func isCurrent(_ wait: TransmitWait) -> Bool {

@@ -21,12 +21,6 @@ public struct RelayEngine: ~Copyable {
     /// Entries of a queue, of which at most `current` are not outdated, beyond which the others are let go.
     static func maxQueued(current: Int) -> Int { 2 * current + 16 }
 
-    /// A link that lost its connection, and when; one that has had another since is passed over.
-    struct Suspension: Sendable {
-        var link: LinkKey
-        var since: Instant
-    }
-
     var connections = SlotTable<RelayConnection>()
     var links = RestTable<RelayLink>()
     var generation: UInt32 = 0
@@ -40,11 +34,15 @@ public struct RelayEngine: ~Copyable {
     /// What other loops are to be told at the end of the turn, by their numbers.
     var departing: [[LoopMessage]]
     var timers = SlotTimers()
+    /// Connections that are to be asked for bytes, those that were in this turn, and those that have given none since
+    /// an earlier one.
+    var unasked: [ConnectionKey] = []
+    var asked: [Int] = []
     var waits = Deque<TransmitWait>()
-    var touched: [Int] = []
-    /// Memory for the next of them.
-    var spareTouched: [Int] = []
+    var touched = TouchedLinks()
     var outputs = Deque<RelayOutput>()
+    /// Whether a group of links has been seen to, and what they want goes before further effects.
+    private var isHandingOut = false
     var inflater = Inflater()
     /// Messages that may still be taken in one go.
     var postsLeft = Int.max
@@ -101,13 +99,15 @@ public struct RelayEngine: ~Copyable {
 
     /// When `deadlinePassed` wants to be called.
     public var deadline: Instant? {
-        timers.earliest.orEarlier(waitDeadline).orEarlier(rooms.deadline).orEarlier(rest.deadline)
+        timers.earliest.orEarlier(waitDeadline).orEarlier(suspensionDeadline).orEarlier(rooms.deadline)
+            .orEarlier(rest.deadline)
     }
 
     /// Acts on the deadlines that have passed.
     public mutating func deadlinePassed(now: Instant) {
         rooms.deadlinePassed(now: now)
         endLongWaits(now: now)
+        endLongSuspensions(now: now)
         while let key = timers.popExpired(now: now) {
             if key % 2 == 0 { connectionDeadline(key / 2, now: now) } else { linkDeadline(key / 2, now: now) }
         }
@@ -176,17 +176,30 @@ public struct RelayEngine: ~Copyable {
     public mutating func nextOutput(now: Instant) -> RelayOutput? {
         while true {
             // Effects first: a shell that answers an output at once would heap up those of many rooms.
-            if let effect = rooms.nextEffect() {
-                apply(effect, now: now)
+            if !isHandingOut, let effect = rooms.nextEffect() {
+                apply(consume effect, now: now)
+                if touched.isGroupFull {
+                    flushTouched(isGroup: true, now: now)
+                    isHandingOut = true
+                }
                 continue
             }
+            if !unasked.isEmpty {
+                defer { unasked = [] }
+                return .transmit(unasked)
+            }
             if let output = outputs.popFirst() { return output }
+            if isHandingOut {
+                isHandingOut = false
+                continue
+            }
             guard !touched.isEmpty else {
                 if let output = nextDeparture() { return output }
+                queueWaits(now: now)
                 sweep(now: now)
                 return nil
             }
-            flushTouched(now: now)
+            flushTouched(isGroup: false, now: now)
         }
     }
 

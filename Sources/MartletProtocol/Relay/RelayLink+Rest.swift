@@ -6,12 +6,14 @@ extension RelayLink: Packable {
         let wasTouched = wasTouched
         self.wasTouched = false
         guard !wasTouched, !isTouched, link.isAtRest, connection == nil || link.deadline == nil else { return false }
-        guard heldBackBulk.isEmpty, heldBackTalk.isEmpty, heldByteCount == 0,
+        guard !isHoldingBack, heldByteCount == 0,
             sessions.values.allSatisfy({ $0.held.isEmpty && $0.handle != nil }), framer?.framer.isAtRest != false
         else { return false }
         // Nothing waits, so this is exact.
         queued = LinkBacklog()
         link.scheduler.beginAnew()
+        // What is still set rings for nothing.
+        armedAt = nil
         return true
     }
 
@@ -31,7 +33,6 @@ extension RelayLink: Packable {
         packer.pass(&suspendedAt)
         passMemberships(&packer)
         transients.pass(&packer)
-        packer.pass(&armedAt)
     }
 
     init(unpacking packer: inout Packer) {

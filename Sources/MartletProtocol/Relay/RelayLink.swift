@@ -41,7 +41,7 @@ struct RelayLink: Sendable {
     var isTouched = false
     /// Whether it was touched since it was last asked whether it may rest.
     var wasTouched = true
-    /// What the engine's timer is set to.
+    /// What the engine's timer is set to, at the latest.
     var armedAt: Instant?
 
     /// A session's place in its room.
@@ -66,10 +66,9 @@ struct RelayLink: Sendable {
 
     /// When the link wants to be called, and whether it has something to send now.
     ///
-    /// Mutating although it changes nothing: a link that is only read is copied out of the table first.
-    mutating func outlook(now: Instant) -> (deadline: Instant?, hasOutput: Bool) {
-        (link.deadline, link.hasOutput(now: now))
-    }
+    /// Mutating although they change nothing: a link that is only read is copied out of the table first.
+    mutating func deadline() -> Instant? { link.deadline }
+    mutating func hasOutput(now: Instant) -> Bool { link.hasOutput(now: now) }
 
     /// What a framer keeps from one incomplete frame to the next, while its link is awake.
     static let ringByteCount = 2048
@@ -110,6 +109,10 @@ struct RelayLink: Sendable {
         }
         if isBulk { queued.bulk += byteCount } else { queued.talk += byteCount }
     }
+
+    /// Whether rooms hold messages back.
+    @inline(__always)
+    var isHoldingBack: Bool { !heldBackTalk.isEmpty || !heldBackBulk.isEmpty }
 
     mutating func noteHeldBack(_ session: SessionID) {
         guard let place = sessions.index(of: session) else { return }

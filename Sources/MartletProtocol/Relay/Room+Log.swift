@@ -168,19 +168,19 @@ extension Room {
 
     /// Hands a member what it lacks, as far as its credit goes.
     mutating func pump(_ slot: Int, into effects: inout Deque<RoomEffect>) {
-        guard members.isLive(slot), !members[slot].isUnfinished else { return }
+        guard members.isLive(slot) else { return }
         var room = Room.pumpByteCount
-        while members[slot].mayReceive, members[slot].cursor < durable {
+        while let wanted = members[slot].wanted(upTo: durable) {
             guard room > 0 else {
                 members[slot].isUnfinished = true
                 return unfinished.append(slot)
             }
-            let wanted = members[slot].cursor + 1
-            if let first = news.first, first.offset <= wanted {
+            if !news.isEmpty, news[news.startIndex].offset <= wanted {
                 // Members that are up to date share the batch as it went to the store.
-                deliver(news.dropFirst(Int(wanted - first.offset)), to: slot, &room, into: &effects)
+                let start = news.startIndex + Int(wanted - news[news.startIndex].offset)
+                deliver(news, from: start, to: slot, &room, into: &effects)
             } else if case let row = tail.row(from: wanted), !row.isEmpty {
-                deliver(row, to: slot, &room, into: &effects)
+                deliver(row, from: row.startIndex, to: slot, &room, into: &effects)
             } else if wanted < first {
                 skipGap(slot, to: first, into: &effects)
             } else {
@@ -191,23 +191,13 @@ extension Room {
         }
     }
 
-    /// Hands a member the first of these messages, up to its credit and to `room`: those that it is not spared of.
+    /// Hands a member the first of these messages, up to its credit and to `room`.
     private mutating func deliver(
-        _ entries: ArraySlice<LogEntry>, to slot: Int, _ room: inout Int, into effects: inout Deque<RoomEffect>
+        _ entries: ArraySlice<LogEntry>, from start: Int, to slot: Int, _ room: inout Int,
+        into effects: inout Deque<RoomEffect>
     ) {
-        var start = entries.startIndex
-        while start < entries.endIndex, members[slot].isSparedOf(entries[start]) { start += 1 }
-        var end = start
-        var credit = members[slot].credit
-        while end < entries.endIndex, credit > 0, room > 0, !members[slot].isSparedOf(entries[end]) {
-            credit -= entries[end].body.byteCount
-            room -= entries[end].body.byteCount
-            end += 1
-        }
-        members[slot].credit = credit
-        guard end > entries.startIndex else { return }
-        members[slot].cursor = entries[end - 1].offset
-        if end > start { effects.append(.deliver(members[slot].key, entries[start..<end])) }
+        let taken = members[slot].take(entries, from: start, &room)
+        if !taken.isEmpty { effects.append(.deliver(members[slot].key, entries[taken])) }
     }
 
     private mutating func skipGap(_ slot: Int, to offset: UInt64, into effects: inout Deque<RoomEffect>) {

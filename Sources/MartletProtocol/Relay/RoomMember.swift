@@ -60,7 +60,27 @@ struct RoomMember: Sendable {
         noLocal && entry.device == who.device && entry.sender == who.account
     }
 
-    var mayReceive: Bool { !isSuspended && !isHeldBack && !isReading && credit > 0 }
+    /// The offset that comes next, if it may be handed more now and there is more up to `durable`.
+    @inline(__always)
+    func wanted(upTo durable: UInt64) -> UInt64? {
+        guard cursor < durable, !isSuspended, !isHeldBack, !isReading, !isUnfinished, credit > 0 else { return nil }
+        return cursor + 1
+    }
+
+    /// Takes the first of these messages, up to its credit and to `room` bytes: those that it is not spared of.
+    @inline(__always)
+    mutating func take(_ entries: ArraySlice<LogEntry>, from first: Int, _ room: inout Int) -> Range<Int> {
+        var start = first
+        while start < entries.endIndex, isSparedOf(entries[start]) { start += 1 }
+        var end = start
+        while end < entries.endIndex, credit > 0, room > 0, !isSparedOf(entries[end]) {
+            credit -= entries[end].body.byteCount
+            room -= entries[end].body.byteCount
+            end += 1
+        }
+        if end > first { cursor = entries[end - 1].offset }
+        return start..<end
+    }
 
     mutating func noteAccepted(_ counter: UInt64, at offset: UInt64) {
         if let longer = accepted.last?.extended(by: counter, at: offset) {

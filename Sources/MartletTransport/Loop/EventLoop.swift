@@ -173,13 +173,6 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // all but 
         onTurnEnd(TurnEndClosure(work))
     }
 
-    /// Asks every connection that was written to in this turn for its bytes now: for a handler that has much to do
-    /// before the turn ends. On the loop only; not while a connection is asked for bytes.
-    public func flushNow() {
-        preconditionOnLoop()
-        flushes.forEach { $0.flushEarly() }
-    }
-
     func flushAtTurnEnd(_ connection: TCPConnection) {
         flushes.append(connection)
     }

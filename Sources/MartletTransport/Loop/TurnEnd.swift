@@ -27,14 +27,6 @@ final class TurnEndList<Element> {
         waiting.append(element)
     }
 
-    func forEach(_ body: (Element) -> Void) {
-        var index = 0
-        while index < waiting.count {
-            body(waiting[index])
-            index += 1
-        }
-    }
-
     func drain(_ body: (Element) -> Void) {
         swap(&waiting, &draining)
         for index in draining.indices { body(draining[index]) }

@@ -107,6 +107,13 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // all state
         if !interest.contains(.writable) { scheduleTurnEnd() }
     }
 
+    /// Asks the handler for bytes at once; see `Transport`.
+    public func flush() {
+        loop.assertOnLoop()
+        guard phase == .open, !isConnectPending, !interest.contains(.writable) else { return setNeedsWrite() }
+        writeOut()
+    }
+
     /// Leaves what comes in the kernel, whose window then closes; see `Transport`.
     public func pauseReading() {
         loop.preconditionOnLoop()
@@ -172,18 +179,13 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // all state
         loop.flushAtTurnEnd(self)
     }
 
-    /// What is left, and the last words, are the turn's end.
-    func flushEarly() {
-        if needsWrite, phase == .open, !isConnectPending { flush() }
-    }
-
     func turnEnded() {
         isTurnEndPending = false
         if isConnectPending, phase != .closed {
             isConnectPending = false
             handler?.transportDidConnect(self)
         }
-        if needsWrite { flush() }
+        if needsWrite { writeOut() }
         if phase == .closed, let handler {
             self.handler = nil
             handler.transport(self, didClose: trouble?.closeReason ?? .local)
@@ -222,7 +224,7 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // all state
 
     // MARK: writing
 
-    private func flush() {
+    private func writeOut() {
         guard phase == .open || phase == .finishing, let descriptor else { return }
         if let trouble {
             guard trouble.writeFailure == nil else { return }
@@ -337,7 +339,7 @@ extension TCPConnection: PollSource {
         if !readiness.isDisjoint(with: [.readable, .hungUp]), interest.contains(.readable) {
             readAvailable(descriptor.number)
         }
-        if readiness.contains(.writable), interest.contains(.writable) { flush() }
+        if readiness.contains(.writable), interest.contains(.writable) { writeOut() }
         // Nobody reads, so nobody would see it, and the poller would tell of it for ever.
         if readiness.contains(.hungUp), phase != .closed, !interest.contains(.readable) {
             let pending = -martlet_socket_error(descriptor.number)

@@ -13,7 +13,13 @@ public struct Ack: FrameBody {
     /// The sum of bytes that the peer may have sent on the link since it began.
     public let linkCredit: UInt64
     /// The sessions of which there is something to say.
-    public let sessions: [SessionAck]
+    public var sessions: [SessionAck] { (0..<sessionCount).map { session($0) } }
+    /// How many they are.
+    public var sessionCount: Int { first == nil ? 0 : 1 + others.count }
+
+    /// Mostly one session is named, and no array needed.
+    private let first: SessionAck?
+    private let others: [SessionAck]
 
     /// An acknowledgement.
     ///
@@ -22,28 +28,45 @@ public struct Ack: FrameBody {
         precondition(sessions.count <= Self.maxSessionCount, "more sessions than an acknowledgement may name")
         self.echo = echo
         self.linkCredit = linkCredit
-        self.sessions = sessions
+        first = sessions.first
+        others = Array(sessions.dropFirst())
+    }
+
+    /// One of ``sessions``.
+    @inline(__always)
+    package func session(_ index: Int) -> SessionAck {
+        if index == 0, let first { first } else { others[index - 1] }
     }
 
     /// Bytes of the body.
     public var byteCount: Int {
         let fields = (echo == nil ? 1 : 2) * (TLVLimits.headByteCount + 8)
-        return sessions.reduce(fields) { $0 + $1.byteCount }
+        return others.reduce(fields + (first?.byteCount ?? 0)) { $0 + $1.byteCount }
     }
 
-    /// Parses a whole body; see ``FrameBody`` for the errors. Allocates once, and once for each session with ranges.
+    /// Parses a whole body; see ``FrameBody`` for the errors. Allocates once for more sessions than one, and once
+    /// for each with ranges.
     public init(parsing body: RawSpan) throws(WireError) {
         var echo: Echo?
         var linkCredit: UInt64?
-        var sessions: [SessionAck] = []
+        var first: SessionAck?
+        var others: [SessionAck] = []
         var reader = try TLVReader(wholeBody: body)
         while let field = try reader.next() {
             switch field.tag {
             case .sessionAck:
-                if sessions.isEmpty {
-                    sessions.reserveCapacity(min(body.byteCount / SessionAck.leastByteCount, Self.maxSessionCount))
+                let session = try SessionAck(parsing: field)
+                if first == nil {
+                    first = session
+                } else {
+                    if others.isEmpty {
+                        others.reserveCapacity(min(body.byteCount / SessionAck.leastByteCount, Self.maxSessionCount))
+                    }
+                    guard others.count + 1 < Self.maxSessionCount else {
+                        throw .tooManyTLVs(limit: Self.maxSessionCount)
+                    }
+                    others.append(session)
                 }
-                try sessions.append(SessionAck(parsing: field), limit: Self.maxSessionCount)
             case .linkCredit: try linkCredit.fill(.linkCredit, field.uint64())
             case .echo: try echo.fill(.echo, field.echo())
             default: try field.skip()
@@ -51,14 +74,16 @@ public struct Ack: FrameBody {
         }
         self.echo = echo
         self.linkCredit = try linkCredit.required(.linkCredit)
-        self.sessions = sessions
+        self.first = first
+        self.others = others
     }
 
     /// Appends the body's fields.
     public func encode(into writer: inout TLVWriter) {
         if let echo { writer.append(.echo, echo: echo) }
         writer.append(.linkCredit, uint64: linkCredit)
-        for session in sessions { session.encode(into: &writer) }
+        first?.encode(into: &writer)
+        for session in others { session.encode(into: &writer) }
     }
 
     /// The body as bytes, in one allocation.

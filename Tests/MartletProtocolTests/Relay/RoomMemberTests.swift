@@ -17,15 +17,42 @@ import Testing
                 == [[1, 2, 5], [4, 1, 7], [9, 1, 0], [10, 1, 0], [11, 1, 8]])
     }
 
-    @Test func `a member receives when nothing holds it back and it has credit`() {
-        let member = RoomMember(key: key, who: RoomScript.who("alice"), cursor: 0, noLocal: false)
-        #expect(member.mayReceive)
-        for hinder in [{ $0.isSuspended = true }, { $0.isHeldBack = true }, { $0.isReading = true }, { $0.credit = 0 }]
-            as [(inout RoomMember) -> Void]
+    @Test func `a member wants what comes next when nothing holds it back, it has credit, and there is more`() {
+        let member = RoomMember(key: key, who: RoomScript.who("alice"), cursor: 4, noLocal: false)
+        #expect(member.wanted(upTo: 5) == 5 && member.wanted(upTo: 4) == nil)
+        for hinder
+            in [
+                { $0.isSuspended = true }, { $0.isHeldBack = true }, { $0.isReading = true },
+                { $0.isUnfinished = true },
+                { $0.credit = 0 },
+            ] as [(inout RoomMember) -> Void]
         {
             var other = member
             hinder(&other)
-            #expect(!other.mayReceive)
+            #expect(other.wanted(upTo: 5) == nil)
         }
+    }
+
+    @Test func `a member takes a row up to what it is spared of, its credit and the room there is`() {
+        var alice = RoomMember(key: key, who: RoomScript.who("alice"), cursor: 0, noLocal: true)
+        var entries: [LogEntry] = []
+        for (offset, who) in [(1, "alice"), (2, "alice"), (3, "bob"), (4, "bob"), (5, "alice"), (6, "bob")] {
+            entries.append(
+                LogEntry(
+                    offset: UInt64(offset), sender: RoomScript.who(who).account, device: RoomScript.who(who).device,
+                    counter: UInt64(offset), acceptedAt: 0, body: EncodedBody([UInt8](repeating: 0, count: 10))))
+        }
+        var room = 100
+        // What she is spared of goes by, up to the next that she is not, and so on.
+        #expect(alice.take(entries[...], from: 0, &room) == 2..<4)
+        #expect(alice.cursor == 4 && room == 80 && alice.credit == RoomMember.creditByteCount - 20)
+        #expect(alice.take(entries[4...4], from: 4, &room) == 5..<5 && alice.cursor == 5)
+        var bob = RoomMember(key: key, who: RoomScript.who("bob"), cursor: 0, noLocal: false)
+        bob.credit = 15
+        #expect(bob.take(entries[...], from: 0, &room) == 0..<2 && bob.cursor == 2 && bob.credit == -5)
+        bob.credit = 1000
+        room = 10
+        #expect(bob.take(entries[...], from: 2, &room) == 2..<3 && bob.cursor == 3 && room == 0)
+        #expect(bob.take(entries[...], from: 3, &room) == 3..<3 && bob.cursor == 3)
     }
 }

@@ -23,9 +23,12 @@ extension VirtualClient {
 }
 
 extension VirtualRelay {
-    /// The same for the engine, but for the messages of the rooms.
+    /// The same for the engine, but for the messages of the rooms, and for whoever was asked for bytes in the last
+    /// turn, which the next one looks through.
     var heldCount: Int {
-        var parts: [Any] = [engine.suspended, engine.timers, engine.touched, engine.outputs]
+        var parts: [Any] = [
+            engine.suspended, engine.timers, engine.touched, engine.outputs, engine.unasked, engine.waits,
+        ]
         var counts = [engine.connections.count, engine.links.count, engine.linkOfDevice.count, engine.linkOfID.count]
         for slot in engine.rooms.rooms.slots {
             guard let room = engine.rooms.rooms.find(slot) else { continue }

@@ -70,7 +70,7 @@ final class RelayStage {
         work += drained.work.map { (now + $0.1, $0.0) }
         for output in drained.network {
             switch output {
-            case .transmit(let key): peer(key)?.read()
+            case .transmit(let keys): for key in keys { peer(key)?.read() }
             case .close(let key, let afterFlush):
                 guard let peer = peer(key) else { continue }
                 if afterFlush { peer.read() }

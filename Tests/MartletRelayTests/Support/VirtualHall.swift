@@ -95,7 +95,7 @@ final class VirtualHall: @unchecked Sendable {
         while let output = engine.nextOutput(now: now) {
             switch output {
             case .authenticate(let key, let request): if authenticates { admit(key, request) }
-            case .transmit(let key): peers[key]?.isAsked = true
+            case .transmit(let keys): for key in keys { peers[key]?.isAsked = true }
             case .close(let key, let afterFlush): close(key, afterFlush: afterFlush)
             case .pauseReading, .resumeReading: break
             case .load(let room): engine.loaded(room, try? store.load(room))

@@ -1,0 +1,55 @@
+import MartletWire
+import Testing
+
+@testable import MartletProtocol
+@testable import MartletTestKit
+
+@Suite struct RelayEngineSuspendedTests {
+    private static let lifetime = RelayConfiguration().resumeLifetime
+
+    //
+    @Test func `each suspended link ends when its own time is over, and sets no timer`() {
+        let stage = RelayStage()
+        let alice = stage.member("alice", of: .lobby)
+        let bob = stage.member("bob", of: .lobby)
+        for peer in [alice, bob] { peer.acknowledgeAll() }
+        stage.run(for: .seconds(5))
+        let began = stage.now
+        alice.cut()
+        #expect(stage.relay.engine.suspensionDeadline == began + Self.lifetime)
+        stage.run(for: .seconds(10))
+        bob.cut()
+        #expect(stage.relay.engine.suspensionDeadline == began + Self.lifetime)
+        stage.run(for: Self.lifetime + .seconds(-11))
+        #expect(stage.relay.engine.statistics.suspendedLinks == 2)
+        stage.run(for: .seconds(2))
+        #expect(stage.relay.engine.statistics.links == 1)
+        #expect(stage.relay.engine.suspensionDeadline == began + .seconds(10) + Self.lifetime)
+        stage.run(for: .seconds(10))
+        #expect(stage.relay.engine.statistics.links == 0 && stage.relay.engine.suspensionDeadline == nil)
+    }
+
+    //
+    @Test func `who is back in time wakes nobody, and its next absence counts from its beginning`() throws {
+        let stage = RelayStage()
+        let peer = stage.member("alice", of: .lobby)
+        peer.acknowledgeAll()
+        let welcome = try #require(peer.log.last(Welcome.self))
+        peer.cut()
+        stage.run(for: Self.lifetime + .seconds(-1))
+        let again = try #require(stage.connect())
+        let positions = [
+            SessionPosition(session: .control, received: 0), SessionPosition(session: .first, received: 1),
+        ]
+        let resumed = again.greet(
+            "alice",
+            resume: ResumePoint(
+                link: welcome.link, token: welcome.resumeToken, positions: positions))
+        #expect(resumed?.resumed != nil && stage.relay.engine.suspended.isEmpty)
+        stage.run(for: .seconds(30))
+        #expect(stage.relay.engine.statistics.links == 1)
+        let began = stage.now
+        again.cut()
+        #expect(stage.relay.engine.suspensionDeadline == began + Self.lifetime)
+    }
+}
