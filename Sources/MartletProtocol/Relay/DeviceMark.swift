@@ -40,8 +40,9 @@ struct DeviceMark: Equatable, Sendable {
     /// Records a message that has its offset but is not durable yet.
     mutating func append(_ counter: UInt64, at offset: UInt64) {
         appended.insert(counter)
-        if let longer = runs.last?.extended(by: counter, at: offset) {
-            runs[runs.count - 1] = longer
+        let last = runs.count - 1
+        if last >= 0, let longer = runs[last].extended(by: counter, at: offset) {
+            runs[last] = longer
             return
         }
         runs.append(AcceptedRun(firstCounter: counter, count: 1, firstOffset: offset))
@@ -119,15 +120,5 @@ struct CounterWindow: Equatable, Sendable {
         var missing = ~seen
         packer.pass(&missing)
         seen = ~missing
-    }
-}
-
-extension AcceptedRun {
-    /// The run with one more message at its end, if that is where it belongs.
-    func extended(by counter: UInt64, at offset: UInt64) -> AcceptedRun? {
-        guard firstOffset > 0, count < .max, counter > firstCounter, counter - firstCounter == UInt64(count),
-            offset > firstOffset, offset - firstOffset == UInt64(count)
-        else { return nil }
-        return AcceptedRun(firstCounter: firstCounter, count: count + 1, firstOffset: firstOffset)
     }
 }

@@ -21,7 +21,9 @@ extension Room {
         switch marks[mark].look(up: counter) {
         case .duplicate(let offset):
             effects.append(.release(handle.key, byteCount: credit))
-            if marks[mark].isDurable(counter) { return noteAccepted(slot, counter, at: offset ?? 0) }
+            if marks[mark].isDurable(counter) {
+                return noteAccepted(slot, AcceptedRun(firstCounter: counter, count: 1, firstOffset: offset ?? 0))
+            }
             // A copy of what is still on its way to the store: who sent it last is told when it is there.
             guard let index = unconfirmed.lastIndex(where: { $0.counter == counter && $0.mark == mark }) else { return }
             unconfirmed[index].confirmTo = handle
@@ -46,7 +48,7 @@ extension Room {
     mutating func take(_ draft: inout RoomDraft) {
         // Mostly there is no other in this turn, and the row is kept as long as its messages are.
         if unstored.isEmpty { unstored.reserveCapacity(draft.count) }
-        draft.close { unstored.append($0) }
+        draft.close(into: &unstored)
     }
 
     /// A message cannot be taken now: its sender begins again from a new session, so that its order is kept.
@@ -209,26 +211,62 @@ extension Room {
 
     /// Entries are durable: those who sent them are told, and get their credit back.
     private mutating func confirm(_ entries: ArraySlice<LogEntry>, into effects: inout Deque<RoomEffect>) {
-        var credit = 0
-        var poster: MemberHandle?
-        for index in entries.indices {
-            guard let message = unconfirmed.popFirst() else { return }
-            pendingByteCount -= entries[index].body.byteCount
+        var confirmed: Confirmed?
+        let count = min(entries.count, unconfirmed.count)
+        for position in 0..<count {
+            let message = unconfirmed[position]
+            let entry = entries.startIndex + position
+            pendingByteCount -= entries[entry].body.byteCount
             marks[message.mark].confirm(message.counter)
-            if let poster, poster != message.poster {
-                effects.append(.release(poster.key, byteCount: credit))
-                credit = 0
+            if confirmed?.add(message) != true {
+                if let confirmed { say(confirmed, into: &effects) }
+                confirmed = Confirmed(message, at: entries[entry].offset)
             }
-            poster = message.poster
-            credit += message.credit
-            if let slot = slot(message.confirmTo) { noteAccepted(slot, message.counter, at: entries[index].offset) }
         }
-        if let poster { effects.append(.release(poster.key, byteCount: credit)) }
+        unconfirmed.removeFirst(count)
+        if let confirmed { say(confirmed, into: &effects) }
     }
 
-    private mutating func noteAccepted(_ slot: Int, _ counter: UInt64, at offset: UInt64) {
+    /// Messages at neighbouring offsets, mostly all that a device sent at once, that are durable.
+    private struct Confirmed {
+        let poster: MemberHandle
+        let confirmTo: MemberHandle
+        let firstCounter: UInt64
+        let firstOffset: UInt64
+        var count: UInt32 = 1
+        var credit: Int
+
+        init(_ message: Unconfirmed, at offset: UInt64) {
+            poster = message.poster
+            confirmTo = message.confirmTo
+            firstCounter = message.counter
+            firstOffset = offset
+            credit = message.credit
+        }
+
+        /// False when the message does not go on where these end.
+        @inline(__always)
+        mutating func add(_ message: Unconfirmed) -> Bool {
+            guard message.counter == firstCounter &+ UInt64(count), message.poster == poster,
+                message.confirmTo == confirmTo
+            else { return false }
+            count += 1
+            credit += message.credit
+            return true
+        }
+    }
+
+    private mutating func say(_ confirmed: Confirmed, into effects: inout Deque<RoomEffect>) {
+        effects.append(.release(confirmed.poster.key, byteCount: confirmed.credit))
+        guard let slot = slot(confirmed.confirmTo) else { return }
+        let run = AcceptedRun(
+            firstCounter: confirmed.firstCounter, count: confirmed.count, firstOffset: confirmed.firstOffset)
+        noteAccepted(slot, run)
+    }
+
+    private mutating func noteAccepted(_ slot: Int, _ run: AcceptedRun) {
         guard members.isLive(slot) else { return }
         if members[slot].accepted.isEmpty { posters.append(slot) }
-        members[slot].noteAccepted(counter, at: offset)
+        members[slot].noteAccepted(run)
     }
 }

@@ -6,7 +6,7 @@ import MartletWire
 /// Who keeps one of them keeps the storage: at most `maxByteCount` more than its own bytes. Since they are one device's
 /// only, no member gets one and is spared the next; what a member, a log or a queue holds of a draft's messages is a
 /// row, and but for its ends whole drafts. A large message has a storage of its own.
-struct RoomDraft: Sendable {
+struct RoomDraft: ~Copyable, Sendable {
     /// Bytes of bodies that share a storage at the most.
     static let maxByteCount = 16 * 1024
     /// A body that is longer, before it is stamped, has a storage of its own.
@@ -32,7 +32,7 @@ struct RoomDraft: Sendable {
     func takes(_ body: RawSpan, from mark: Int, at acceptedAt: UInt64) -> Bool {
         room != nil && self.mark == mark && self.acceptedAt == acceptedAt
             && body.byteCount <= RoomDraft.maxSharingByteCount
-            && bodies.bytes.count + bodies.stampByteCount + body.byteCount <= RoomDraft.maxByteCount
+            && bodies.byteCount + bodies.stampByteCount + body.byteCount <= RoomDraft.maxByteCount
     }
 
     /// Begins anew with a device, given with its place among the room's marks.
@@ -48,25 +48,25 @@ struct RoomDraft: Sendable {
     /// Writes a message behind those that are there; returns how long it is with its stamp.
     mutating func append(_ body: RawSpan, counter: UInt64) -> Int {
         bodies.append(offset: firstOffset + UInt64(posts.count), clientBody: body)
-        posts.append(Post(counter: counter, end: bodies.bytes.count))
+        posts.append(Post(counter: counter, end: bodies.byteCount))
         return bodies.stampByteCount + body.byteCount
     }
 
-    /// Hands out the entries, and is empty.
-    mutating func close(_ take: (LogEntry) -> Void) {
+    /// Appends the messages' entries, and is empty.
+    mutating func close(into entries: inout [LogEntry]) {
         guard let sender else { return }
         // A copy of the right size; the draft's own memory serves the next.
-        let storage = [UInt8](copying: bodies.bytes.rawBytes)
+        let storage = bodies.bytes
         var start = 0
         for index in posts.indices {
             let post = posts[index]
             // What is longer than a fragment is alone.
             let body =
                 posts.count == 1 ? EncodedBody(storage) : EncodedBody(storage, range: start..<post.end)
-            take(
+            entries.append(
                 LogEntry(
                     offset: firstOffset + UInt64(index), sender: sender.account, device: sender.device,
-                    counter: post.counter, acceptedAt: acceptedAt, body: body))
+                    counter: post.counter, acceptedAt: acceptedAt, body: body, mark: Int32(mark)))
             start = post.end
         }
         room = nil

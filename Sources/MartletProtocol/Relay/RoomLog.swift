@@ -14,10 +14,23 @@ public struct LogEntry: Sendable {
     public var acceptedAt: UInt64
     /// The body as it goes to members, with the relay's fields in front.
     public var body: EncodedBody
+    /// Its device's place among the marks of the room that it was posted to, which holds as long as that room is in
+    /// memory; negative when it is not known.
+    @usableFromInline package let mark: Int32
 
     /// A log entry.
     public init(
         offset: UInt64, sender: AccountName, device: DeviceID, counter: UInt64, acceptedAt: UInt64, body: EncodedBody
+    ) {
+        self.init(
+            offset: offset, sender: sender, device: device, counter: counter, acceptedAt: acceptedAt, body: body,
+            mark: -1)
+    }
+
+    @inline(__always)
+    init(
+        offset: UInt64, sender: AccountName, device: DeviceID, counter: UInt64, acceptedAt: UInt64, body: EncodedBody,
+        mark: Int32
     ) {
         self.offset = offset
         self.sender = sender
@@ -25,6 +38,14 @@ public struct LogEntry: Sendable {
         self.counter = counter
         self.acceptedAt = acceptedAt
         self.body = body
+        self.mark = mark
+    }
+
+    /// Whether another that was posted to the same room since it is in memory is of the same device.
+    @inlinable @inline(__always)
+    package func hasSameDevice(as other: LogEntry) -> Bool {
+        if mark >= 0, other.mark >= 0 { return mark == other.mark }
+        return device == other.device && sender == other.sender
     }
 }
 

@@ -55,6 +55,15 @@ struct RoomMember: Sendable {
     var asked: [UInt64] = []
     var answeringCount = 0
 
+    /// Whether a message that was posted since the room is in memory is the member's own, and it does not want these
+    /// back.
+    @inline(__always)
+    private func isSparedOf(recent entry: LogEntry) -> Bool {
+        guard noLocal else { return false }
+        if let mark, entry.mark >= 0 { return Int32(mark) == entry.mark }
+        return isSparedOf(entry)
+    }
+
     /// Whether a message is the member's own and it does not want these back.
     func isSparedOf(_ entry: LogEntry) -> Bool {
         noLocal && entry.device == who.device && entry.sender == who.account
@@ -67,13 +76,14 @@ struct RoomMember: Sendable {
         return cursor + 1
     }
 
-    /// Takes the first of these messages, up to its credit and to `room` bytes: those that it is not spared of.
+    /// Takes the first of these messages, which the room has in memory, up to its credit and to `room` bytes: those
+    /// that it is not spared of.
     @inline(__always)
     mutating func take(_ entries: ArraySlice<LogEntry>, from first: Int, _ room: inout Int) -> Range<Int> {
         var start = first
-        while start < entries.endIndex, isSparedOf(entries[start]) { start += 1 }
+        while start < entries.endIndex, isSparedOf(recent: entries[start]) { start += 1 }
         var end = start
-        while end < entries.endIndex, credit > 0, room > 0, !isSparedOf(entries[end]) {
+        while end < entries.endIndex, credit > 0, room > 0, !isSparedOf(recent: entries[end]) {
             credit -= entries[end].body.byteCount
             room -= entries[end].body.byteCount
             end += 1
@@ -82,11 +92,11 @@ struct RoomMember: Sendable {
         return start..<end
     }
 
-    mutating func noteAccepted(_ counter: UInt64, at offset: UInt64) {
-        if let longer = accepted.last?.extended(by: counter, at: offset) {
+    mutating func noteAccepted(_ run: AcceptedRun) {
+        if let longer = accepted.last?.extended(by: run) {
             accepted[accepted.count - 1] = longer
         } else {
-            accepted.append(AcceptedRun(firstCounter: counter, count: 1, firstOffset: offset))
+            accepted.append(run)
         }
     }
 }

@@ -100,7 +100,7 @@ private struct MemoryLog {
             repeat {
                 highest = max(highest, new[start].counter)
                 start += 1
-            } while start < new.count && new[start].device == device.device && new[start].sender == device.account
+            } while start < new.count && new[start].hasSameDevice(as: new[start - 1])
             Self.raise(&watermarks[device, default: 0], to: highest)
         }
         rows.append(new[...])

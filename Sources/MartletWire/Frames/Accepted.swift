@@ -29,6 +29,32 @@ public struct AcceptedRun: Hashable, Sendable {
         counters.contains(counter) && firstOffset > 0 ? firstOffset + (counter - firstCounter) : nil
     }
 
+    /// The run with one more message at its end, if that is where it belongs.
+    package func extended(by counter: UInt64, at offset: UInt64) -> AcceptedRun? {
+        isFollowed(by: counter, at: offset) && count < .max ? AcceptedRun(self, longerBy: 1) : nil
+    }
+
+    /// The run with those of another at its end, if that is where they belong.
+    package func extended(by other: AcceptedRun) -> AcceptedRun? {
+        guard other.firstOffset > 0, isFollowed(by: other.firstCounter, at: other.firstOffset),
+            other.count <= .max - count
+        else { return nil }
+        return AcceptedRun(self, longerBy: other.count)
+    }
+
+    @inline(__always)
+    private func isFollowed(by counter: UInt64, at offset: UInt64) -> Bool {
+        firstOffset > 0 && counter > firstCounter && counter - firstCounter == UInt64(count) && offset > firstOffset
+            && offset - firstOffset == UInt64(count)
+    }
+
+    /// What follows has been found to follow, so its numbers are in order.
+    private init(_ run: AcceptedRun, longerBy more: UInt32) {
+        firstCounter = run.firstCounter
+        count = run.count + more
+        firstOffset = run.firstOffset
+    }
+
     private var isValid: Bool {
         guard firstCounter >= 1, count >= 1, firstOffset >= 1 || count == 1 else { return false }
         let distance = UInt64(count - 1)

@@ -1,10 +1,13 @@
 /// Bodies of messages of one device on their way from the relay, written one behind the other.
 ///
-/// Their stamps differ in the offset alone, so the stamp is encoded once and its offset put in for each. The memory
-/// stays when another device begins.
-public struct RelayBodies: Sendable {
-    /// What was written since `begin`.
-    public private(set) var bytes: [UInt8] = []
+/// Their stamps differ in the offset alone, which is the first field; the others are encoded once. The memory stays
+/// when another device begins.
+public struct RelayBodies: ~Copyable, Sendable {
+    /// The memory that `begin` keeps at the most, in bytes.
+    static let maxKeptByteCount = 32 * 1024
+
+    private var writer = TLVWriter()
+    /// A stamp's fields behind the offset.
     private var stamp: [UInt8] = []
 
     /// Nothing yet.
@@ -12,15 +15,23 @@ public struct RelayBodies: Sendable {
 
     /// Lets go of what was written, and goes on with messages of this device that are accepted at this time.
     public mutating func begin(acceptedAt: UInt64, sender: AccountName, device: DeviceID) {
-        bytes.removeAll(keepingCapacity: true)
-        var writer = TLVWriter(reserving: RelayStamp.maxByteCount)
-        RelayStamp(offset: 1, acceptedAt: acceptedAt, sender: sender, device: device).encode(into: &writer)
+        writer.removeAll(keeping: Self.maxKeptByteCount)
+        var whole = TLVWriter(reserving: RelayStamp.maxByteCount)
+        RelayStamp(offset: 1, acceptedAt: acceptedAt, sender: sender, device: device).encode(into: &whole)
         stamp.removeAll(keepingCapacity: true)
-        stamp.append(bytes: writer.rawBytes)
+        stamp.append(bytes: whole.rawBytes.extracting(droppingFirst: Self.offsetByteCount))
     }
 
     /// How many bytes the stamp puts in front of each client's body.
-    public var stampByteCount: Int { stamp.count }
+    public var stampByteCount: Int { Self.offsetByteCount + stamp.count }
+
+    /// How many bytes were written since `begin`.
+    public var byteCount: Int { writer.byteCount }
+
+    /// A copy of them.
+    public var bytes: [UInt8] { writer.bytes }
+
+    private static var offsetByteCount: Int { TLVLimits.headByteCount + 8 }
 
     /// Writes one body: the stamp, then the client's own bytes unchanged, which ``MessageView`` has parsed and found
     /// without the relay's fields (W-61, R-2).
@@ -28,11 +39,12 @@ public struct RelayBodies: Sendable {
     /// - Precondition: offsets start at 1, and `begin` was called.
     public mutating func append(offset: UInt64, clientBody: RawSpan) {
         precondition(offset >= 1 && !stamp.isEmpty, "offsets start at 1, and bodies with a stamp")
-        unsafe stamp.withUnsafeMutableBytes {
-            // The offset is the stamp's first field.
-            unsafe $0.storeBytes(of: offset.bigEndian, toByteOffset: TLVLimits.headByteCount, as: UInt64.self)
-        }
-        bytes.append(contentsOf: stamp)
-        bytes.append(bytes: clientBody)
+        Self.write(offset, stamp, clientBody, into: &writer)
+    }
+
+    private static func write(_ offset: UInt64, _ stamp: [UInt8], _ body: RawSpan, into writer: inout TLVWriter) {
+        writer.append(.offset, uint64: offset)
+        writer.append(encoded: stamp.rawBytes)
+        writer.append(encoded: body)
     }
 }

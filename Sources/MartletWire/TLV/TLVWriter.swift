@@ -45,8 +45,13 @@ public struct TLVWriter: ~Copyable {
 
     /// Lets go of what was written. Memory of up to ``maxKeptByteCount`` bytes stays.
     public mutating func removeAll() {
+        removeAll(keeping: Self.maxKeptByteCount)
+    }
+
+    /// The same with another bound.
+    mutating func removeAll(keeping maxByteCount: Int) {
         byteCount = 0
-        guard capacity > Self.maxKeptByteCount else { return }
+        guard capacity > maxByteCount else { return }
         unsafe memory?.deallocate()
         unsafe memory = nil
         capacity = 0

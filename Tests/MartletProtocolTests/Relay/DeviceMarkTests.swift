@@ -85,6 +85,12 @@ import Testing
         #expect(run.extended(by: 8, at: 11) == nil)
         #expect(run.extended(by: 7, at: 12) == nil)
         #expect(run.extended(by: 1, at: 1) == nil)
+        let others = [(7, 11), (8, 11), (7, 12), (7, 0)].map { counter, offset in
+            AcceptedRun(firstCounter: counter, count: offset == 0 ? 1 : 4, firstOffset: offset)
+        }
+        #expect(
+            others.map { run.extended(by: $0) }
+                == [AcceptedRun(firstCounter: 5, count: 6, firstOffset: 9), nil, nil, nil])
         let last = AcceptedRun(firstCounter: .max, count: 1, firstOffset: 9)
         #expect(last.extended(by: 5, at: 10) == nil)
         #expect(AcceptedRun(firstCounter: 1, count: 1, firstOffset: 0).extended(by: 2, at: 1) == nil)

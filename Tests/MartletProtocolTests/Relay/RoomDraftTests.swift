@@ -11,13 +11,14 @@ import Testing
         return Message.encodeClient(counter: counter, kind: .text, content: content)
     }
 
-    private func takes(_ draft: RoomDraft, _ body: [UInt8], from mark: Int = 0, at acceptedAt: UInt64) -> Bool {
+    private func takes(_ draft: borrowing RoomDraft, _ body: [UInt8], from mark: Int = 0, at acceptedAt: UInt64) -> Bool
+    {
         draft.takes(body.rawBytes, from: mark, at: acceptedAt)
     }
 
     private func entries(of draft: inout RoomDraft) -> [LogEntry] {
         var result: [LogEntry] = []
-        draft.close { result.append($0) }
+        draft.close(into: &result)
         return result
     }
 
@@ -27,12 +28,15 @@ import Testing
         draft.begin(room: 3, mark: 0, sender: alice, acceptedAt: 77, firstOffset: 5)
         for counter in [8, 9, 12] as [UInt64] {
             let body = client(counter)
-            #expect(takes(draft, body, at: 77))
+            let isTaken = takes(draft, body, at: 77)
+            #expect(isTaken)
             _ = draft.append(body.rawBytes, counter: counter)
         }
-        #expect(draft.room == 3)
+        let room = draft.room
+        #expect(room == 3)
         let entries = entries(of: &draft)
-        #expect(draft.room == nil)
+        let closed = draft.room
+        #expect(closed == nil)
         #expect(entries.map(\.offset) == [5, 6, 7] && entries.map(\.counter) == [8, 9, 12])
         for entry in entries {
             let whole = Message.encodeRelay(
@@ -42,17 +46,19 @@ import Testing
             let checksum = CRC32.checksum(whole.rawBytes)
             #expect(entry.body.fragment(0).checksum == checksum)
         }
-        #expect(self.entries(of: &draft).isEmpty)
+        let more = self.entries(of: &draft)
+        #expect(more.isEmpty)
     }
 
     @Test func `another device, another time and a closed draft begin anew`() {
         var draft = RoomDraft()
         let body = client(1)
-        #expect(!takes(draft, body, at: 0))
+        var taken = [takes(draft, body, at: 0)]
         draft.begin(room: 0, mark: 0, sender: alice, acceptedAt: 1, firstOffset: 1)
-        #expect(!takes(draft, body, from: 1, at: 1))
-        #expect(!takes(draft, body, at: 2))
-        #expect(takes(draft, body, at: 1))
+        taken.append(takes(draft, body, from: 1, at: 1))
+        taken.append(takes(draft, body, at: 2))
+        taken.append(takes(draft, body, at: 1))
+        #expect(taken == [false, false, false, true])
     }
 
     //
@@ -66,9 +72,10 @@ import Testing
         _ = entries(of: &draft)
         draft.begin(room: 0, mark: 0, sender: alice, acceptedAt: 1, firstOffset: 9)
         let long = client(1, byteCount: 40_000)
-        #expect(!takes(draft, long, at: 1))
+        let isLongTaken = takes(draft, long, at: 1)
         _ = draft.append(long.rawBytes, counter: 1)
-        #expect(!takes(draft, small, at: 1))
+        let isSmallTaken = takes(draft, small, at: 1)
+        #expect(!isLongTaken && !isSmallTaken)
         let alone = entries(of: &draft)
         #expect(alone.count == 1 && alone[0].body.fragmentCount == 3)
     }

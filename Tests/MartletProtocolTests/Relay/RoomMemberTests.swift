@@ -10,7 +10,7 @@ import Testing
     @Test func `acceptances of neighbours are one run`() {
         var member = RoomMember(key: key, who: RoomScript.who("alice"), cursor: 0, noLocal: false)
         for (counter, offset) in [(1, 5), (2, 6), (4, 7), (9, 0), (10, 0), (11, 8)] as [(UInt64, UInt64)] {
-            member.noteAccepted(counter, at: offset)
+            member.noteAccepted(AcceptedRun(firstCounter: counter, count: 1, firstOffset: offset))
         }
         #expect(
             member.accepted.map { [$0.firstCounter, UInt64($0.count), $0.firstOffset] }
