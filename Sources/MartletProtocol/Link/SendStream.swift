@@ -274,15 +274,15 @@ struct SendStream: Sendable {
     mutating func acknowledge(cumulative: UInt64) -> Acknowledged? {
         guard cumulative < neverSent else { return nil }
         var result = Acknowledged()
-        guard cumulative >= base else { return result }
+        guard cumulative >= base, let ring = entries.ownRing() else { return result }
         let count = Int(cumulative - base) + 1
         var messages = 0
         var messageBytes = 0
         // By position: to take each out would be to count its references.
         for position in 0..<count {
-            let size = note(position, in: &result)
+            let size = note(ring, position, in: &result)
             result.releasedByteCount += size
-            guard entries[position].type == .data else { continue }
+            guard ring[position].type == .data else { continue }
             messages += 1
             messageBytes += size
         }
@@ -301,13 +301,14 @@ struct SendStream: Sendable {
     mutating func acknowledge(range: ClosedRange<UInt64>) -> Acknowledged? {
         guard range.upperBound < neverSent else { return nil }
         var result = Acknowledged()
+        guard let ring = entries.ownRing() else { return result }
         var sequence = max(range.lowerBound, base)
         while sequence <= range.upperBound {
             let position = Int(sequence - base)
-            if !entries[position].isAcknowledged {
-                _ = note(position, in: &result)
-                entries[position].isAcknowledged = true
-                entries[position].isLost = false
+            if !ring[position].isAcknowledged {
+                _ = note(ring, position, in: &result)
+                ring[position].isAcknowledged = true
+                ring[position].isLost = false
             }
             sequence += 1
         }
@@ -317,14 +318,15 @@ struct SendStream: Sendable {
     }
 
     /// Counts an entry that is acknowledged now, unless it was before; returns the bytes of its body.
-    private mutating func note(_ position: Int, in result: inout Acknowledged) -> Int {
-        let size = entries[position].byteCount
-        guard !entries[position].isAcknowledged else { return size }
+    @inline(__always)
+    private mutating func note(_ ring: Ring<Entry>, _ position: Int, in result: inout Acknowledged) -> Int {
+        let size = ring[position].byteCount
+        guard !ring[position].isAcknowledged else { return size }
         result.frameCount += 1
         guard base + UInt64(position) < next else { return size }
-        result.largestSentAt = max(result.largestSentAt, entries[position].sentAt)
-        highestAcknowledged = max(highestAcknowledged, entries[position].transmission)
-        guard !entries[position].isLost else { return size }
+        result.largestSentAt = max(result.largestSentAt, ring[position].sentAt)
+        highestAcknowledged = max(highestAcknowledged, ring[position].transmission)
+        guard !ring[position].isLost else { return size }
         result.byteCount += size
         inFlightByteCount -= size
         return size
