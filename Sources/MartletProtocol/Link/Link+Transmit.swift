@@ -102,7 +102,7 @@ extension Link {
         if earlyBudget == nil, !priority.isBulk, sessions[slot].transients.isEmpty {
             let common = header(.data, FrameFlags(.reliable, priority: priority), id, 0, now)
             let run = sessions[slot].send.writeRun(
-                common, credit: linkCredit.available, limit: limit, into: &out, now: now)
+                common, credit: linkCredit.available, limit: limit, asksForAck: asksForAck, into: &out, now: now)
             if run.frameCount > 0 {
                 linkCreditUsed += run.cost
                 counters.framesSent += UInt64(run.frameCount)
@@ -124,6 +124,7 @@ extension Link {
         let entry = sessions[slot].send[sequence]
         var flags = FrameFlags(.reliable, priority: priority)  // S-45
         if !entry.isLast { flags.insert(.moreFragments) }
+        if asksForAck, sequence + 1 == sessions[slot].send.end { flags.insert(.ackNow) }
         let header = header(entry.type, flags, id, UInt32(truncatingIfNeeded: sequence), now)
         guard let written = writeEarly(header, entry.body, fragment: Int(entry.fragment), into: &out) else {
             return .noRoom

@@ -105,6 +105,9 @@ public struct Link: Sendable {
     var endsStream = false
     /// Where frames that must not be deflated begin, of those that are being written.
     var secrets: [Int] = []
+    /// Whoever feeds the link waits for acknowledgements: the last frame of a queue asks for one, which its receiver
+    /// would otherwise hold back (S-20).
+    var asksForAck = false
     var ackTimer = AckTimer()
     var creditProbe = CreditProbe()
     /// When to ask whether another connection would be faster.

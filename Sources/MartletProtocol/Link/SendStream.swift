@@ -202,7 +202,8 @@ struct SendStream: Sendable {
     ///   - credit: the link's, in bytes.
     ///   - limit: the last frame begins within so many bytes.
     mutating func writeRun(
-        _ header: FrameHeader, credit: UInt64, limit: Int, into out: inout OutputRawSpan, now: Instant
+        _ header: FrameHeader, credit: UInt64, limit: Int, asksForAck: Bool = false, into out: inout OutputRawSpan,
+        now: Instant
     ) -> Run {
         var run = Run()
         guard next == neverSent, again.isEmpty, !isReserved, !losesOvertaken, let ring = entries.ownRing() else {
@@ -221,6 +222,7 @@ struct SendStream: Sendable {
             ring[position].sentAt = now.nanoseconds
             ring[position].transmission = lastTransmission
             header.type = type
+            if asksForAck, position + 1 == ring.count { header.flags.insert(.ackNow) }
             header.sequence = UInt32(truncatingIfNeeded: base + UInt64(position))
             ring[position].body.appendWhole(header, to: &out)
             run.frameCount += 1

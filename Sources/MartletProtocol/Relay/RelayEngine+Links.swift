@@ -316,7 +316,7 @@ extension RelayEngine {
 
     /// Lets one session's messages flow again when there is room; the next follows when it is known what that took.
     mutating func releaseHeldBack(_ slot: Int) {
-        if links[slot].queued.byteCount > RelayLink.holdingByteCount / 2 { countQueued(slot) }
+        if links[slot].isMuchQueued { countQueued(slot) }
         while let session = links[slot].popHeldBack() {
             guard let membership = links[slot].sessions[session], let handle = membership.handle else { continue }
             links[slot].sessions[session]?.isHeldBack = false

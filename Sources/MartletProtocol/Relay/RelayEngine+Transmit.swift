@@ -30,13 +30,16 @@ extension RelayEngine {
         return links[link].hasOutput(now: now)
     }
 
-    mutating func askToTransmit(_ slot: Int, now: Instant) {
+    /// False when it was asked to before and has not come to it.
+    @discardableResult
+    mutating func askToTransmit(_ slot: Int, now: Instant) -> Bool {
         switch connections[slot].ask(now) {
-        case .isWaiting: return
+        case .isWaiting: return false
         case .isAmongAsked: break
         case .isNew: asked.append(slot)
         }
         unasked.append(key(slot))
+        return true
     }
 
     private mutating func noteAsked(_ slot: Int, now: Instant) {
@@ -45,8 +48,9 @@ extension RelayEngine {
 
     /// When the one that has waited for longest has waited for too long.
     var waitDeadline: Instant? {
-        let since = waits.first?.since ?? asked.first.flatMap { connections[$0].transmitAskedAt }
-        return since.map { $0 + configuration.slowConsumerTimeout }
+        if let first = waits.first { return first.since + configuration.slowConsumerTimeout }
+        guard let slot = asked.first, connections.isLive(slot) else { return nil }
+        return connections[slot].transmitAskedAt.map { $0 + configuration.slowConsumerTimeout }
     }
 
     /// Queues the connections that were asked for bytes in an earlier turn and have given none: mostly the shell calls
@@ -80,7 +84,9 @@ extension RelayEngine {
             switch connections[slot].phase {
             case .attached: fail(slot, .peer(.slowConsumer), now: now)
             // The handshake has times of its own.
-            case .awaitingHello, .authenticating: noteAsked(slot, now: now)
+            case .awaitingHello, .authenticating:
+                connections[slot].transmitAskedAt = nil
+                noteAsked(slot, now: now)
             case .closing: break
             }
         }

@@ -110,6 +110,10 @@ struct RelayLink: Sendable {
         if isBulk { queued.bulk += byteCount } else { queued.talk += byteCount }
     }
 
+    /// Whether so much waits, or is thought to, that it is to be counted.
+    @inline(__always)
+    var isMuchQueued: Bool { queued.byteCount > RelayLink.holdingByteCount / 2 }
+
     /// Whether rooms hold messages back.
     @inline(__always)
     var isHoldingBack: Bool { !heldBackTalk.isEmpty || !heldBackBulk.isEmpty }

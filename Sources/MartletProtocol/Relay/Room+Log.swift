@@ -141,12 +141,12 @@ extension Room {
         self.first = max(self.first, first)
         // What comes while the member holds back is read again when it goes on.
         guard !members[slot].isSuspended else { return }
-        for index in entries.indices where entries[index].offset > members[slot].cursor {
-            skipGap(slot, to: entries[index].offset, into: &effects)
-            members[slot].cursor = entries[index].offset
-            guard !members[slot].isSparedOf(entries[index]) else { continue }
-            members[slot].credit -= entries[index].body.byteCount
-            effects.append(.deliver(members[slot].key, entries[index...index]))
+        var start = entries.firstIndex { $0.offset > members[slot].cursor } ?? entries.endIndex
+        while start < entries.endIndex {
+            skipGap(slot, to: entries[start].offset, into: &effects)
+            let row = members[slot].takeRow(of: entries, from: start)
+            if !row.isSpared { effects.append(.deliver(members[slot].key, entries[start..<row.end])) }
+            start = row.end
         }
         let cursor = members[slot].cursor
         if entries.isEmpty, cursor < durable, cursor + 1 < tail.first {

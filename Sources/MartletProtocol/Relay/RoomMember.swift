@@ -92,6 +92,19 @@ struct RoomMember: Sendable {
         return start..<end
     }
 
+    /// Takes messages at neighbouring offsets that were read from the store: all that it is spared of, or that it is
+    /// not.
+    mutating func takeRow(of entries: [LogEntry], from start: Int) -> (end: Int, isSpared: Bool) {
+        let isSpared = isSparedOf(entries[start])
+        var end = start
+        repeat {
+            if !isSpared { credit -= entries[end].body.byteCount }
+            cursor = entries[end].offset
+            end += 1
+        } while end < entries.endIndex && entries[end].offset == cursor + 1 && isSparedOf(entries[end]) == isSpared
+        return (end, isSpared)
+    }
+
     mutating func noteAccepted(_ run: AcceptedRun) {
         if let longer = accepted.last?.extended(by: run) {
             accepted[accepted.count - 1] = longer

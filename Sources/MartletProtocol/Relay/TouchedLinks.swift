@@ -62,19 +62,17 @@ extension RelayEngine {
         // Whoever was sent something goes before whoever sent it and waits for an acknowledgement only.
         for slot in slots.reversed() where links.isLive(slot) {
             let isHoldingBack = links[slot].isHoldingBack
+            links[slot].link.asksForAck = isHoldingBack
             if isGroup, isHoldingBack {
                 touched.keep(slot)
                 continue
             }
             links[slot].isTouched = false
-            if isHoldingBack { releaseHeldBack(slot) }
+            if isHoldingBack || links[slot].isMuchQueued { releaseHeldBack(slot) }
             guard let connection = links[slot].connection else { continue }
-            if links[slot].hasOutput(now: now) {
-                // What it waits for is known when it has sent.
-                askToTransmit(connection, now: now)
-            } else {
-                armLink(slot, links[slot].deadline())
-            }
+            // When it wants to be looked at again is known when it has sent, unless that takes a while.
+            if links[slot].hasOutput(now: now), askToTransmit(connection, now: now) { continue }
+            armLink(slot, links[slot].deadline())
         }
         touched.giveBack(slots)
     }

@@ -243,13 +243,15 @@ import Testing
     // MARK: Runs
 
     private func writeRun(
-        _ stream: inout SendStream, credit: UInt64 = 1 << 40, limit: Int = .max, room: Int = 1 << 16
+        _ stream: inout SendStream, credit: UInt64 = 1 << 40, limit: Int = .max, asksForAck: Bool = false,
+        room: Int = 1 << 16
     ) -> (run: SendStream.Run, headers: [FrameHeader]) {
         let header = FrameHeader(type: .ping, flags: .reliable, session: .first)
         var run = SendStream.Run()
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: room) { buffer, count in
             var out = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
-            run = stream.writeRun(header, credit: credit, limit: limit, into: &out, now: .zero + .milliseconds(1))
+            run = stream.writeRun(
+                header, credit: credit, limit: limit, asksForAck: asksForAck, into: &out, now: .zero + .milliseconds(1))
             count = unsafe out.finalize(for: UnsafeMutableRawBufferPointer(buffer))
         }
         var headers: [FrameHeader] = []
@@ -280,6 +282,15 @@ import Testing
         let acknowledged = fast.acknowledge(cumulative: fast.highestSent)
         #expect(acknowledged == slow.acknowledge(cumulative: slow.highestSent))
         #expect(fast.byteCount == slow.byteCount)
+    }
+
+    // S-20
+    @Test func `the last frame of all asks for an acknowledgement where one is waited for`() {
+        var stream = stream(5)
+        let first = writeRun(&stream, limit: 1, asksForAck: true).headers
+        let others = writeRun(&stream, asksForAck: true).headers
+        #expect(first.count == 1 && others.count == 4)
+        #expect((first + others).map { $0.flags.contains(.ackNow) } == [false, false, false, false, true])
     }
 
     @Test func `a run ends at its limit, at the end of the room, and before a fragment`() {

@@ -92,4 +92,20 @@ import Testing
         stage.run(for: .seconds(2))
         #expect(peer.closedAt.map { $0 - began } == .seconds(25))
     }
+
+    // C-61
+    @Test func `who was waited for during the handshake is waited for after it`() throws {
+        let stage = RelayStage { $0.authTimeout = .seconds(25) }
+        let peer = try #require(stage.connect())
+        peer.isReading = false
+        peer.greet(
+            "mallory", resume: ResumePoint(link: LinkID(rawValue: 1), token: ResumeToken(1, 2, 3, 4), positions: []))
+        let began = stage.now
+        stage.run(for: .seconds(12))
+        #expect(wait(on: stage) == began + .seconds(20))
+        peer.greet("mallory")
+        #expect(stage.relay.engine.statistics.links == 1)
+        stage.run(for: .seconds(20))
+        #expect(peer.closedAt.map { $0 - began } == .seconds(20))
+    }
 }

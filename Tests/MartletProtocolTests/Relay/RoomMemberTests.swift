@@ -55,4 +55,22 @@ import Testing
         #expect(bob.take(entries[...], from: 2, &room) == 2..<3 && bob.cursor == 3 && room == 0)
         #expect(bob.take(entries[...], from: 3, &room) == 3..<3 && bob.cursor == 3)
     }
+
+    @Test func `what was read is taken in rows, up to a gap and to what the member is spared of`() {
+        var alice = RoomMember(key: key, who: RoomScript.who("alice"), cursor: 0, noLocal: true)
+        let entries = [(2, "bob"), (3, "bob"), (5, "bob"), (6, "alice"), (7, "alice"), (8, "bob")].map { offset, who in
+            LogEntry(
+                offset: UInt64(offset), sender: RoomScript.who(who).account, device: RoomScript.who(who).device,
+                counter: UInt64(offset), acceptedAt: 0, body: EncodedBody([UInt8](repeating: 0, count: 10)))
+        }
+        var rows: [[Int]] = []
+        var start = 0
+        while start < entries.count {
+            let row = alice.takeRow(of: entries, from: start)
+            rows.append([start, row.end, row.isSpared ? 1 : 0, Int(alice.cursor)])
+            start = row.end
+        }
+        #expect(rows == [[0, 2, 0, 3], [2, 3, 0, 5], [3, 5, 1, 7], [5, 6, 0, 8]])
+        #expect(alice.credit == RoomMember.creditByteCount - 40)
+    }
 }

@@ -70,4 +70,42 @@ import Testing
             #expect(peer.closedAt == nil)
         }
     }
+
+    // S-20, R-45
+    @Test
+    func `a link that is held back asks for an acknowledgement, so that short messages do not wait for its delay`() {
+        let stage = RelayStage()
+        let alice = stage.member("alice", of: .lobby)
+        let bob = stage.member("bob", of: .lobby)
+        for peer in [alice, bob] { peer.acknowledgeAll() }
+        bob.isReading = false
+        var counter: UInt64 = 0
+        for _ in 0..<40 {
+            let bytes = (0..<100).flatMap { _ in
+                counter += 1
+                let body = Message.encodeClient(counter: counter, kind: .text, content: Message.textContent("short"))
+                return alice.maker.frame(.data, body, on: .first)
+            }
+            alice.send(bytes)
+            alice.acknowledgeAll()
+        }
+        bob.isReading = true
+        bob.read()
+        // He acknowledges at once what asks for it, and anything else at half his window only.
+        let halfWindow = 128 * 1024
+        var acknowledged = 0
+        while true {
+            let frames = bob.log.frames.filter { $0.header.session == .first && $0.header.flags.contains(.reliable) }
+            let news = frames[acknowledged...]
+            let isAsked = news.contains { $0.header.flags.contains(.ackNow) }
+            guard isAsked || news.reduce(0, { $0 + $1.body.count }) >= halfWindow else { break }
+            acknowledged = frames.count
+            bob.acknowledge(UInt64(acknowledged))
+        }
+        #expect(bob.log.frames.count { $0.header.type == .data } == 4_000)
+        bob.acknowledgeAll()
+        alice.text("who keeps up is not asked", counter: counter + 1)
+        #expect(bob.log.frames.last?.header.type == .data)
+        #expect(bob.log.frames.last?.header.flags.contains(.ackNow) == false)
+    }
 }
