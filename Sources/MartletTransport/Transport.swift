@@ -23,7 +23,7 @@ public protocol Transport: AnyObject, Sendable {
     func setNeedsWrite()
 
     /// Asks the handler for bytes now, from inside this call, and sends what it gives; where the stream takes nothing
-    /// now, the handler is asked when it does.
+    /// now, the handler is asked when it does. Not while the handler is being asked.
     func flush()
 
     /// Nothing is received until `resumeReading()`, so that the peer has to wait, too. Idempotent, both.

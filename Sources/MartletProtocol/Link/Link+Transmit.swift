@@ -17,6 +17,7 @@ extension Link {
         guard carrier != nil else { return }
         let start = out.byteCount
         if usesPackets { writePackets(into: &out, now: now) } else { write(into: &out, now: now) }
+        // The timeout is reckoned for nobody but who needs it.
         if isStuck || creditProbe.isAsking {
             creditProbe.update(isStuck: isStuck, now: now, timeout: ackTimeoutInterval)
         }

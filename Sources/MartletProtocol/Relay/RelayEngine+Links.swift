@@ -400,4 +400,28 @@ extension RelayEngine {
             }
         }
     }
+
+    // MARK: Time
+
+    /// Sets the timer of a link that has a connection, unless it rings early enough: setting it for every
+    /// acknowledgement costs more than to look once for nothing.
+    mutating func armLink(_ slot: Int, _ deadline: Instant?) {
+        guard let deadline else { return }
+        if let armed = links[slot].armedAt, armed <= deadline { return }
+        links[slot].armedAt = deadline
+        timers.set(TimerKey.link(slot), at: deadline)
+    }
+
+    mutating func linkDeadline(_ slot: Int, now: Instant) {
+        // A link at rest waits for nothing.
+        guard links.isLive(slot), !links.isPacked(slot) else { return }
+        links[slot].armedAt = nil
+        guard let connection = links[slot].connection, let deadline = links[slot].deadline() else { return }
+        guard deadline <= now else { return armLink(slot, deadline) }
+        switch links[slot].link.deadlinePassed(now: now) {
+        case .proceed, .overdue: touch(slot)
+        case .replaceConnection: end(connection, afterFlush: false, now: now)
+        case .ackTimeout: fail(connection, .peer(.ackTimeout), now: now)
+        }
+    }
 }

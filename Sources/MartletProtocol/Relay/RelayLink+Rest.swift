@@ -11,7 +11,6 @@ extension RelayLink: Packable {
         else { return false }
         // Nothing waits, so this is exact.
         queued = LinkBacklog()
-        link.asksForAck = false
         link.scheduler.beginAnew()
         // What is still set rings for nothing.
         armedAt = nil

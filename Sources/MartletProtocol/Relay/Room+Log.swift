@@ -218,9 +218,10 @@ extension Room {
             let entry = entries.startIndex + position
             pendingByteCount -= entries[entry].body.byteCount
             marks[message.mark].confirm(message.counter)
-            if confirmed?.add(message) != true {
+            let offset = entries[entry].offset
+            if confirmed?.add(message, at: offset) != true {
                 if let confirmed { say(confirmed, into: &effects) }
-                confirmed = Confirmed(message, at: entries[entry].offset)
+                confirmed = Confirmed(message, at: offset)
             }
         }
         unconfirmed.removeFirst(count)
@@ -231,26 +232,23 @@ extension Room {
     private struct Confirmed {
         let poster: MemberHandle
         let confirmTo: MemberHandle
-        let firstCounter: UInt64
-        let firstOffset: UInt64
-        var count: UInt32 = 1
+        var run: AcceptedRun
         var credit: Int
 
         init(_ message: Unconfirmed, at offset: UInt64) {
             poster = message.poster
             confirmTo = message.confirmTo
-            firstCounter = message.counter
-            firstOffset = offset
+            run = AcceptedRun(firstCounter: message.counter, count: 1, firstOffset: offset)
             credit = message.credit
         }
 
         /// False when the message does not go on where these end.
         @inline(__always)
-        mutating func add(_ message: Unconfirmed) -> Bool {
-            guard message.counter == firstCounter &+ UInt64(count), message.poster == poster,
+        mutating func add(_ message: Unconfirmed, at offset: UInt64) -> Bool {
+            guard let longer = run.extended(by: message.counter, at: offset), message.poster == poster,
                 message.confirmTo == confirmTo
             else { return false }
-            count += 1
+            run = longer
             credit += message.credit
             return true
         }
@@ -258,10 +256,7 @@ extension Room {
 
     private mutating func say(_ confirmed: Confirmed, into effects: inout Deque<RoomEffect>) {
         effects.append(.release(confirmed.poster.key, byteCount: confirmed.credit))
-        guard let slot = slot(confirmed.confirmTo) else { return }
-        let run = AcceptedRun(
-            firstCounter: confirmed.firstCounter, count: confirmed.count, firstOffset: confirmed.firstOffset)
-        noteAccepted(slot, run)
+        if let slot = slot(confirmed.confirmTo) { noteAccepted(slot, confirmed.run) }
     }
 
     private mutating func noteAccepted(_ slot: Int, _ run: AcceptedRun) {

@@ -1,5 +1,3 @@
-import MartletWire
-
 /// The numbers of links that something was done for, which are still to be asked what they want to send.
 ///
 /// A group of them is asked at a time: so many lie in a processor's cache while they are, and the first members of a
@@ -61,41 +59,18 @@ extension RelayEngine {
         let slots = touched.takeAll()
         // Whoever was sent something goes before whoever sent it and waits for an acknowledgement only.
         for slot in slots.reversed() where links.isLive(slot) {
-            let isHoldingBack = links[slot].isHoldingBack
-            links[slot].link.asksForAck = isHoldingBack
-            if isGroup, isHoldingBack {
+            if isGroup, links[slot].isHoldingBack {
                 touched.keep(slot)
                 continue
             }
             links[slot].isTouched = false
-            if isHoldingBack || links[slot].isMuchQueued { releaseHeldBack(slot) }
+            if links[slot].isHoldingBack || links[slot].isMuchQueued { releaseHeldBack(slot) }
+            links[slot].link.asksForAck = links[slot].isHoldingBack
             guard let connection = links[slot].connection else { continue }
             // When it wants to be looked at again is known when it has sent, unless that takes a while.
             if links[slot].hasOutput(now: now), askToTransmit(connection, now: now) { continue }
             armLink(slot, links[slot].deadline())
         }
         touched.giveBack(slots)
-    }
-
-    /// Sets the timer of a link that has a connection, unless it rings early enough: setting it for every
-    /// acknowledgement costs more than to look once for nothing.
-    mutating func armLink(_ slot: Int, _ deadline: Instant?) {
-        guard let deadline else { return }
-        if let armed = links[slot].armedAt, armed <= deadline { return }
-        links[slot].armedAt = deadline
-        timers.set(TimerKey.link(slot), at: deadline)
-    }
-
-    mutating func linkDeadline(_ slot: Int, now: Instant) {
-        // A link at rest waits for nothing.
-        guard links.isLive(slot), !links.isPacked(slot) else { return }
-        links[slot].armedAt = nil
-        guard let connection = links[slot].connection, let deadline = links[slot].deadline() else { return }
-        guard deadline <= now else { return armLink(slot, deadline) }
-        switch links[slot].link.deadlinePassed(now: now) {
-        case .proceed, .overdue: touch(slot)
-        case .replaceConnection: end(connection, afterFlush: false, now: now)
-        case .ackTimeout: fail(connection, .peer(.ackTimeout), now: now)
-        }
     }
 }

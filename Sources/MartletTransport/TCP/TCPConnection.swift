@@ -109,7 +109,7 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // all state
 
     /// Asks the handler for bytes at once; see `Transport`.
     public func flush() {
-        loop.assertOnLoop()
+        loop.preconditionOnLoop()
         guard phase == .open, !isConnectPending, !interest.contains(.writable) else { return setNeedsWrite() }
         writeOut()
     }

@@ -42,6 +42,7 @@ public struct RelayBodies: ~Copyable, Sendable {
         Self.write(offset, stamp, clientBody, into: &writer)
     }
 
+    /// Not a method: to borrow the stamp is to borrow the whole, which cannot be changed meanwhile.
     private static func write(_ offset: UInt64, _ stamp: [UInt8], _ body: RawSpan, into writer: inout TLVWriter) {
         writer.append(.offset, uint64: offset)
         writer.append(encoded: stamp.rawBytes)

@@ -38,13 +38,7 @@ import Testing
         peer.cut()
         stage.run(for: Self.lifetime + .seconds(-1))
         let again = try #require(stage.connect())
-        let positions = [
-            SessionPosition(session: .control, received: 0), SessionPosition(session: .first, received: 1),
-        ]
-        let resumed = again.greet(
-            "alice",
-            resume: ResumePoint(
-                link: welcome.link, token: welcome.resumeToken, positions: positions))
+        let resumed = again.resume("alice", from: welcome)
         #expect(resumed?.resumed != nil && stage.relay.engine.suspended.isEmpty)
         stage.run(for: .seconds(30))
         #expect(stage.relay.engine.statistics.links == 1)

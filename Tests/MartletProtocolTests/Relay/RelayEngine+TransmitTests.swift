@@ -79,13 +79,19 @@ import Testing
         #expect(others[1].closedAt == nil && wait(on: stage) == nil)
     }
 
-    // C-60, C-61
-    @Test func `who is not let in yet has the handshake's time`() throws {
-        let stage = RelayStage { $0.authTimeout = .seconds(25) }
+    /// Who was refused a resume, does not read that, and has not said another hello.
+    private func refused(on stage: RelayStage) throws -> RawPeer {
         let peer = try #require(stage.connect())
         peer.isReading = false
         peer.greet(
             "mallory", resume: ResumePoint(link: LinkID(rawValue: 1), token: ResumeToken(1, 2, 3, 4), positions: []))
+        return peer
+    }
+
+    // C-60, C-61
+    @Test func `who is not let in yet has the handshake's time`() throws {
+        let stage = RelayStage { $0.authTimeout = .seconds(25) }
+        let peer = try refused(on: stage)
         let began = stage.now
         stage.run(for: .seconds(24))
         #expect(peer.closedAt == nil)
@@ -96,10 +102,7 @@ import Testing
     // C-61
     @Test func `who was waited for during the handshake is waited for after it`() throws {
         let stage = RelayStage { $0.authTimeout = .seconds(25) }
-        let peer = try #require(stage.connect())
-        peer.isReading = false
-        peer.greet(
-            "mallory", resume: ResumePoint(link: LinkID(rawValue: 1), token: ResumeToken(1, 2, 3, 4), positions: []))
+        let peer = try refused(on: stage)
         let began = stage.now
         stage.run(for: .seconds(12))
         #expect(wait(on: stage) == began + .seconds(20))

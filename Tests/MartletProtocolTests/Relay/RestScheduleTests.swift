@@ -215,13 +215,7 @@ import Testing
         stage.run(for: .seconds(1))
         #expect(isPacked(on: stage) && stage.relay.engine.statistics.suspendedLinks == 1)
         let again = try #require(stage.connect())
-        let positions = [
-            SessionPosition(session: .control, received: 0), SessionPosition(session: .first, received: 1),
-        ]
-        let resumed = again.greet(
-            "alice",
-            resume: ResumePoint(
-                link: welcome.link, token: welcome.resumeToken, positions: positions))
+        let resumed = again.resume("alice", from: welcome)
         #expect(resumed?.resumed != nil && stage.relay.engine.statistics.resumes == 1)
         stage.run(for: .seconds(1))
         #expect(isPacked(on: stage))

@@ -140,6 +140,16 @@ final class RawPeer {
         return log.last(Welcome.self)
     }
 
+    /// Greets on a new connection and goes on with the link that a welcome gave, on which one room is open.
+    func resume(_ account: String, from welcome: Welcome) -> Welcome? {
+        let positions = [
+            SessionPosition(session: .control, received: 0), SessionPosition(session: .first, received: 1),
+        ]
+        return greet(
+            account,
+            resume: ResumePoint(link: welcome.link, token: welcome.resumeToken, positions: positions))
+    }
+
     static func hello(
         _ account: String = "mallory", device: UInt64 = 1, limits: Limits = Limits(), features: Features = .supported,
         credential: Credential? = nil, resume: ResumePoint? = nil
