@@ -1,10 +1,9 @@
 #include "CMartletCodec.h"
+
 #include <string.h>
 #include <zlib.h>
 
-#if __has_include(<libdeflate.h>)
-#include <libdeflate.h>
-#endif
+#include "fast_codec.h"
 
 uint32_t martlet_crc32_zlib(uint32_t crc, const void *bytes, size_t count) {
     // A null pointer asks zlib for its starting value instead of continuing.
@@ -13,7 +12,7 @@ uint32_t martlet_crc32_zlib(uint32_t crc, const void *bytes, size_t count) {
 }
 
 uint32_t martlet_crc32(uint32_t crc, const void *bytes, size_t count) {
-#if __has_include(<libdeflate.h>)
+#if MARTLET_HAS_LIBDEFLATE
     if (count == 0) return crc;
     return libdeflate_crc32(crc, bytes, count);
 #else

@@ -5,11 +5,7 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-#if __has_include(<libdeflate.h>)
-#include <libdeflate.h>
-#else
-struct libdeflate_compressor;
-#endif
+#include "fast_codec.h"
 
 struct martlet_deflater {
     struct libdeflate_compressor *fast;
@@ -28,7 +24,7 @@ static martlet_deflater *create(int level, bool zlib_only) {
     atomic_fetch_add_explicit(&deflater_count, 1, memory_order_relaxed);
     deflater->level = level;
     deflater->zlib_only = zlib_only;
-#if __has_include(<libdeflate.h>)
+#if MARTLET_HAS_LIBDEFLATE
     if (!zlib_only) {
         deflater->fast = libdeflate_alloc_compressor(level);
         if (deflater->fast == NULL) abort();
@@ -41,7 +37,7 @@ static martlet_deflater *create(int level, bool zlib_only) {
 
 static void destroy(martlet_deflater *deflater) {
     atomic_fetch_sub_explicit(&deflater_count, 1, memory_order_relaxed);
-#if __has_include(<libdeflate.h>)
+#if MARTLET_HAS_LIBDEFLATE
     libdeflate_free_compressor(deflater->fast);
 #endif
     if (deflater->fast == NULL) deflateEnd(&deflater->stream);
@@ -72,7 +68,7 @@ size_t martlet_deflater_count(void) {
 
 size_t martlet_deflater_run(
     martlet_deflater *deflater, const void *input, size_t count, void *output, size_t capacity) {
-#if __has_include(<libdeflate.h>)
+#if MARTLET_HAS_LIBDEFLATE
     if (deflater->fast != NULL) return libdeflate_zlib_compress(deflater->fast, input, count, output, capacity);
 #endif
     z_stream *stream = &deflater->stream;

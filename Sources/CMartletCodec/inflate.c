@@ -4,11 +4,7 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-#if __has_include(<libdeflate.h>)
-#include <libdeflate.h>
-#else
-struct libdeflate_decompressor;
-#endif
+#include "fast_codec.h"
 
 struct martlet_inflater {
     struct libdeflate_decompressor *fast;
@@ -18,7 +14,7 @@ struct martlet_inflater {
 martlet_inflater *martlet_inflater_create(bool zlib_only) {
     martlet_inflater *inflater = calloc(1, sizeof *inflater);
     if (inflater == NULL) abort();
-#if __has_include(<libdeflate.h>)
+#if MARTLET_HAS_LIBDEFLATE
     if (!zlib_only) {
         inflater->fast = libdeflate_alloc_decompressor();
         if (inflater->fast == NULL) abort();
@@ -32,14 +28,14 @@ martlet_inflater *martlet_inflater_create(bool zlib_only) {
 }
 
 void martlet_inflater_destroy(martlet_inflater *inflater) {
-#if __has_include(<libdeflate.h>)
+#if MARTLET_HAS_LIBDEFLATE
     libdeflate_free_decompressor(inflater->fast);
 #endif
     if (inflater->fast == NULL) inflateEnd(&inflater->stream);
     free(inflater);
 }
 
-#if __has_include(<libdeflate.h>)
+#if MARTLET_HAS_LIBDEFLATE
 static martlet_inflate_outcome run_libdeflate(
     martlet_inflater *inflater, const void *input, size_t count, void *output, size_t capacity, size_t *written) {
     size_t consumed = 0, produced = 0;
@@ -81,7 +77,7 @@ static martlet_inflate_outcome run_zlib(
 martlet_inflate_outcome martlet_inflater_run(
     martlet_inflater *inflater, const void *input, size_t count, void *output, size_t capacity, size_t *written) {
     *written = 0;
-#if __has_include(<libdeflate.h>)
+#if MARTLET_HAS_LIBDEFLATE
     if (inflater->fast != NULL) return run_libdeflate(inflater, input, count, output, capacity, written);
 #endif
     return run_zlib(inflater, input, count, output, capacity, written);

@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// libdeflate does the work where its header is there at build time, else zlib. Everything below zlib can do alone,
-// so that a test can hold the two against each other.
+// libdeflate does the work on Linux, elsewhere zlib. Everything below zlib can do alone, so that a test can hold the
+// two against each other.
 
 /// CRC-32 (IEEE 802.3, reflected) of `count` bytes, continuing `crc`; 0 starts anew.
 uint32_t martlet_crc32(uint32_t crc, const void *_Nullable bytes, size_t count);
