@@ -48,8 +48,12 @@ final class RelayRig {
     private var asked: [ConnectionKey] = []
     private var delivered = 0
     private var place = 0
-    private let content = Message.textContent(String(repeating: "m", count: 64))
+    private let content = MessageContent(text: String(repeating: "m", count: 64))
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
+    /// What clients write, in memory that serves them all: the figures are the relay's.
+    private let written = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
+    private var writtenByteCount = 0
+    private var writer = TLVWriter()
 
     init(_ shape: Shape) {
         engine.wallClock = 1_789_000_000_000
@@ -64,6 +68,7 @@ final class RelayRig {
 
     deinit {
         unsafe buffer.deallocate()
+        unsafe written.deallocate()
     }
 
     /// Messages that come in one turn, all for one room: how many share a turn is not to change with the rooms.
@@ -76,9 +81,8 @@ final class RelayRig {
             let peer = publishers[place % publishers.count]
             let session = place / publishers.count % peer.rooms.count
             place += 1
-            var bytes: [UInt8] = []
-            for _ in 0..<Self.turnMessages { bytes += message(of: peer, session) }
-            engine.receive(bytes.rawBytes, on: peer.key, now: now)
+            for _ in 0..<Self.turnMessages { writeMessage(peer, session) }
+            tell(peer)
             turn()
         }
         precondition(delivered >= target, "\(target - delivered) messages were not delivered")
@@ -93,41 +97,57 @@ final class RelayRig {
         let hello = Hello(
             features: [], limits: Limits(maxSessions: 256), device: DeviceID(rawValue: UInt64(peers.count)),
             account: AccountName("client\(peers.count)")!)
-        tell(peer, FrameHeader(type: .hello).frame(body: hello.encode().rawBytes))
+        hello.encode(into: &writer)
+        write(FrameHeader(type: .hello))
+        tell(peer)
+        turn()
         for (index, room) in rooms.enumerated() {
-            tell(peer, reliable(peer, index, .open, Open(room: room, cursor: 0, noLocal: noLocal).encode()))
+            Open(room: room, cursor: 0, noLocal: noLocal).encode(into: &writer)
+            writeReliable(peer, index, .open)
+            tell(peer)
+            turn()
         }
         return peer
     }
 
-    private func tell(_ peer: Peer, _ bytes: [UInt8]) {
-        engine.receive(bytes.rawBytes, on: peer.key, now: now)
-        turn()
-    }
-
-    private func message(of peer: Peer, _ session: Int) -> [UInt8] {
+    private func writeMessage(_ peer: Peer, _ session: Int) {
         peer.counter += 1
-        return reliable(
-            peer, session, .data, Message.encodeClient(counter: peer.counter, kind: .text, content: content))
+        Message(counter: peer.counter, content: content).encode(into: &writer)
+        writeReliable(peer, session, .data)
     }
 
-    private func reliable(_ peer: Peer, _ index: Int, _ type: FrameType, _ body: [UInt8]) -> [UInt8] {
+    private func writeReliable(_ peer: Peer, _ index: Int, _ type: FrameType) {
         peer.sent[index] += 1
-        return FrameHeader(
-            type: type, sequence: peer.sent[index], flags: FrameFlags(.reliable, priority: .high),
-            session: SessionID(rawValue: UInt16(2 * index + 1))
-        ).frame(body: body.rawBytes)
+        write(
+            FrameHeader(
+                type: type, sequence: peer.sent[index], flags: FrameFlags(.reliable, priority: .high),
+                session: SessionID(rawValue: UInt16(2 * index + 1))))
     }
 
-    private func acknowledgement(of peer: Peer) -> [UInt8] {
+    private func writeAcknowledgement(_ peer: Peer) {
         let sessions = peer.news.map { index in
             SessionAck(
                 session: SessionID(rawValue: UInt16(2 * index + 1)), cumulative: peer.received[index],
                 creditLimit: peer.receivedBytes[index] + 256 << 10)
         }
         peer.news.removeAll(keepingCapacity: true)
-        let ack = Ack(linkCredit: peer.linkBytes + 1 << 20, sessions: sessions)
-        return FrameHeader(type: .ack).frame(body: ack.encode().rawBytes)
+        Ack(linkCredit: peer.linkBytes + 1 << 20, sessions: sessions).encode(into: &writer)
+        write(FrameHeader(type: .ack))
+    }
+
+    /// Appends a frame with the body that the writer holds.
+    private func write(_ header: FrameHeader) {
+        var output = unsafe OutputRawSpan(buffer: written, initializedCount: writtenByteCount)
+        header.encode(before: writer.rawBytes, checksum: CRC32.checksum(writer.rawBytes), into: &output)
+        writtenByteCount = unsafe output.finalize(for: written)
+        writer.removeAll()
+    }
+
+    /// Lets the relay have what was written.
+    private func tell(_ peer: Peer) {
+        let bytes = unsafe RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: written[..<writtenByteCount]))
+        writtenByteCount = 0
+        engine.receive(bytes, on: peer.key, now: now)
     }
 
     // MARK: What the relay does
@@ -193,6 +213,7 @@ final class RelayRig {
         guard peer.frames >= 64 || peer.linkBytes - peer.acknowledged >= 64 << 10 else { return }
         peer.frames = 0
         peer.acknowledged = peer.linkBytes
-        engine.receive(acknowledgement(of: peer).rawBytes, on: peer.key, now: now)
+        writeAcknowledgement(peer)
+        tell(peer)
     }
 }

@@ -40,8 +40,7 @@ public struct Deque<Element> {
     @inlinable @inline(__always)
     mutating func append(count added: Int, _ element: (Int) -> Element) {
         guard added > 0 else { return }
-        var ring = ringWithRoom()
-        while ring.slotCount - ring.count < added { ring = grow() }
+        let ring = ringWithRoom(for: added)
         for number in 0..<added { ring.append(element(number)) }
     }
 
@@ -91,17 +90,19 @@ public struct Deque<Element> {
         return ring
     }
 
-    /// The ring, of which no other queue knows, with a free slot.
+    /// The ring, of which no other queue knows, with free slots.
     @inlinable
-    mutating func ringWithRoom() -> Ring<Element> {
-        if let own = ownRing(), !own.isFull { return own }
-        return grow()
+    mutating func ringWithRoom(for added: Int = 1) -> Ring<Element> {
+        if let own = ownRing(), own.slotCount - own.count >= added { return own }
+        return grow(by: added)
     }
 
-    /// A ring twice as large, to which the elements move: no other queue may know of the one there is.
+    /// A larger ring, to which the elements move: no other queue may know of the one there is.
     @inlinable @inline(never)
-    mutating func grow() -> Ring<Element> {
-        let grown = ring?.grown() ?? Ring.make(slotCount: Self.firstSlotCount)
+    mutating func grow(by added: Int) -> Ring<Element> {
+        var slots = Swift.max(2 * slotCount, Self.firstSlotCount)
+        while slots - count < added { slots *= 2 }
+        let grown = ring?.moved(slotCount: slots) ?? Ring.make(slotCount: slots)
         ring = grown
         return grown
     }

@@ -24,9 +24,6 @@ final class Ring<Element>: ManagedBuffer<RingHeader, Element> {
     var slotCount: Int { unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee.mask &+ 1 } }
 
     @inlinable @inline(__always)
-    var isFull: Bool { unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee.count > $0.pointee.mask } }
-
-    @inlinable @inline(__always)
     func address(_ position: Int) -> UnsafeMutablePointer<Element> {
         unsafe withUnsafeMutablePointers { header, slots in unsafe slots + header.pointee.slot(position) }
     }
@@ -86,10 +83,10 @@ final class Ring<Element>: ManagedBuffer<RingHeader, Element> {
         return result
     }
 
-    /// A ring twice as large to which the elements move; this one is empty afterwards.
+    /// A larger ring to which the elements move; this one is empty afterwards.
     @inlinable
-    func grown() -> Ring {
-        let result = Ring.make(slotCount: 2 * slotCount)
+    func moved(slotCount larger: Int) -> Ring {
+        let result = Ring.make(slotCount: larger)
         let moved = count
         let untilEnd = unsafe min(moved, slotCount - withUnsafeMutablePointerToHeader { unsafe $0.pointee.head })
         unsafe result.address(0).moveInitialize(from: address(0), count: untilEnd)

@@ -288,7 +288,9 @@ struct SendStream: Sendable {
             messages += 1
             messageBytes += size
         }
-        entries.removeFirst(count)
+        // Not of the queue, which would copy a ring that is held here as well.
+        ring.removeFirst(count)
+        if ring.count == 0 { entries.releaseIfLarge() }
         base += UInt64(count)
         byteCount -= result.releasedByteCount
         messageFrameCount -= messages

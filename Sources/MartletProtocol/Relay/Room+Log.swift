@@ -62,13 +62,7 @@ extension Room {
 
     /// Ends a turn: what is durable goes to the members, what was posted to the store, what was accepted is said.
     mutating func flush(into effects: inout Deque<RoomEffect>) {
-        let slots = unfinished
-        unfinished.removeAll(keepingCapacity: true)
-        for slot in slots {
-            guard members.isLive(slot) else { continue }
-            members[slot].isUnfinished = false
-            pump(slot, into: &effects)
-        }
+        if !unfinished.isEmpty { pumpUnfinished(into: &effects) }
         if !news.isEmpty {
             for slot in members.slots where members.isLive(slot) { pump(slot, into: &effects) }
             news = []
@@ -80,15 +74,23 @@ extension Room {
             unstored = []
         }
         for slot in posters where members.isLive(slot) {
-            var runs = members[slot].accepted[...]
-            while !runs.isEmpty {
-                let accepted = Accepted(runs: Array(runs.prefix(Accepted.maxRunCount)))
-                send(.accepted, EncodedBody(accepted.encode()), to: slot, into: &effects)
-                runs = runs.dropFirst(Accepted.maxRunCount)
+            let count = members[slot].accepted.count
+            for start in stride(from: 0, to: count, by: Accepted.maxRunCount) {
+                let runs = members[slot].accepted[start..<min(start + Accepted.maxRunCount, count)]
+                send(.accepted, EncodedBody(Accepted(runs: Array(runs)).encode()), to: slot, into: &effects)
             }
             members[slot].accepted.removeAll(keepingCapacity: true)
         }
         posters.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func pumpUnfinished(into effects: inout Deque<RoomEffect>) {
+        let slots = unfinished
+        unfinished = []
+        for slot in slots where members.isLive(slot) {
+            members[slot].isUnfinished = false
+            pump(slot, into: &effects)
+        }
     }
 
     /// The store has made everything up to `offset` durable: it is published and confirmed. What of the batch lies

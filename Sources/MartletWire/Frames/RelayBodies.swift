@@ -16,10 +16,14 @@ public struct RelayBodies: ~Copyable, Sendable {
     /// Lets go of what was written, and goes on with messages of this device that are accepted at this time.
     public mutating func begin(acceptedAt: UInt64, sender: AccountName, device: DeviceID) {
         writer.removeAll(keeping: Self.maxKeptByteCount)
-        var whole = TLVWriter(reserving: RelayStamp.maxByteCount)
-        RelayStamp(offset: 1, acceptedAt: acceptedAt, sender: sender, device: device).encode(into: &whole)
-        stamp.removeAll(keepingCapacity: true)
-        stamp.append(bytes: whole.rawBytes.extracting(droppingFirst: Self.offsetByteCount))
+        RelayStamp(offset: 1, acceptedAt: acceptedAt, sender: sender, device: device).encode(into: &writer)
+        // Taken out: to borrow what was written is to borrow the whole, which cannot be changed meanwhile.
+        var fields = stamp
+        stamp = []
+        fields.removeAll(keepingCapacity: true)
+        fields.append(bytes: writer.rawBytes.extracting(droppingFirst: Self.offsetByteCount))
+        stamp = fields
+        writer.removeAll(keeping: Self.maxKeptByteCount)
     }
 
     /// How many bytes the stamp puts in front of each client's body.
