@@ -112,9 +112,10 @@ struct RingHeader {
     @inlinable @inline(__always)
     func slot(_ position: Int) -> Int { (head &+ position) & mask }
 
+    /// A ring that ran empty begins at its first slot again, which was touched lately.
     @inlinable @inline(__always)
     mutating func drop(_ dropCount: Int) {
-        head = slot(dropCount)
         count &-= dropCount
+        head = count == 0 ? 0 : slot(dropCount)
     }
 }
