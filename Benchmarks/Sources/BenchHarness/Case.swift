@@ -12,15 +12,16 @@ public struct Subject {
     /// Does the work once, for a counter of instructions; nil where that makes no sense. Answers how many operations
     /// that were.
     public let once: (() -> Int)?
-    /// Whether it is tried once before it counts; a trial in processes of its own warms up there.
-    let warmsUp: Bool
+    /// Whether a trial takes milliseconds and is tried once before it counts; one in processes of its own takes seconds
+    /// and warms up there.
+    let isShort: Bool
 
     /// A subject whose trial measures itself.
     public init(_ name: String, trial: @escaping () throws -> Sample) {
         self.name = name
         self.trial = trial
         once = nil
-        warmsUp = false
+        isShort = false
     }
 
     /// A subject that is called until it has taken a while; `body` does `operations` operations.
@@ -30,7 +31,7 @@ public struct Subject {
         self.name = name
         let loop = TimedLoop(operations: operations, body)
         trial = { loop.trial() }
-        warmsUp = true
+        isShort = true
         once = {
             body()
             return operations
@@ -46,6 +47,8 @@ public struct Case {
     public let per: String
     /// Who does it.
     public let subjects: [Subject]
+
+    var hasShortTrials: Bool { subjects.allSatisfy(\.isShort) }
 
     /// A case of at least one subject.
     public init(_ name: String, per: String, _ subjects: [Subject]) {

@@ -2,7 +2,11 @@ import Foundation
 
 /// Runs cases: a warm-up of each subject that has none of its own, then rounds in which every subject has its turn.
 public struct Runner {
-    /// Rounds that count.
+    /// How many rounds a case in this process has for each of the others': they take milliseconds, and what else the
+    /// machine does meanwhile weighs the more.
+    public static let roundsOfShortTrials = 5
+
+    /// Rounds that count, of a case that runs processes.
     public var rounds: Int
     /// Whether each sample is told on standard error.
     public var isVerbose: Bool
@@ -17,10 +21,10 @@ public struct Runner {
     public func run(_ item: Case) -> CaseResult {
         var result = CaseResult(name: item.name, per: item.per, series: [])
         var failed: Set<String> = []
-        for round in 0...rounds {
+        for round in 0...(item.hasShortTrials ? rounds * Self.roundsOfShortTrials : rounds) {
             // Who goes first changes from round to round, so that nobody always follows the same.
             let order = round % 2 == 0 ? item.subjects : item.subjects.reversed()
-            for subject in order where !failed.contains(subject.name) && (round > 0 || subject.warmsUp) {
+            for subject in order where !failed.contains(subject.name) && (round > 0 || subject.isShort) {
                 do {
                     let sample = try subject.trial()
                     if isVerbose { tell(item, subject, round, sample) }

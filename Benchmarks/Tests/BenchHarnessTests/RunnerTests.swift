@@ -18,6 +18,14 @@ struct RunnerTests {
         #expect(result.subjects == ["a", "b"])
     }
 
+    @Test func `what takes milliseconds has more rounds`() {
+        var calls = 0
+        let item = Case("case", per: "call", [Subject("martlet", operations: 1) { calls += 1 }])
+        let result = Runner(rounds: 2, isVerbose: false).run(item)
+        #expect(result.samples(of: "martlet", "ns").count == 2 * Runner.roundsOfShortTrials)
+        #expect(calls > 2 * Runner.roundsOfShortTrials)
+    }
+
     private final class Box {
         let number: Int
 

@@ -127,7 +127,7 @@ extension Link {
         if !entry.isLast { flags.insert(.moreFragments) }
         if asksForAck, sequence + 1 == sessions[slot].send.end { flags.insert(.ackNow) }
         let header = header(entry.type, flags, id, UInt32(truncatingIfNeeded: sequence), now)
-        guard let written = writeEarly(header, entry.body, fragment: Int(entry.fragment), into: &out) else {
+        guard let written = writeEarly(header, entry.body, fragment: entry.fragment, into: &out) else {
             return .noRoom
         }
         let reserved = sessions[slot].send.reservedCredit

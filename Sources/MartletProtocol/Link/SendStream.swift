@@ -3,47 +3,62 @@ import MartletWire
 /// One direction of a session, outgoing: what is queued, what is unacknowledged, and where in it the connection stands.
 ///
 /// There is one queue. Its front part has been sent and waits for acknowledgement, the rest has not been sent on this
-/// connection; sequences follow from positions, so an entry is a reference and a few bytes. A new connection moves the
-/// mark back to the front (resume), an acknowledgement drops entries from the front, ranges tick entries off behind it
-/// (S-16, S-26).
+/// connection; sequences follow from positions, so a frame is a few numbers. A new connection moves the mark back to
+/// the front (resume), an acknowledgement drops frames from the front, ranges tick frames off behind it (S-16, S-26).
+/// The bodies lie beside (``SendRows``).
 ///
 /// On a carrier without order each transmission has a number of its own, also when it repeats a frame: a transmission
 /// is lost when one three numbers later was acknowledged (RFC 9002 §6.1.1), so a repetition can be lost and found
 /// again (S-32).
 struct SendStream: Sendable {
+    /// A frame as whoever writes it sees it.
     struct Entry: Sendable {
         var body: EncodedBody
-        /// When it was last sent, in nanoseconds of the caller's clock.
-        var sentAt: UInt64
-        /// The number of the transmission that carried it last.
-        var transmission: UInt64
-        var fragment: UInt32
+        var fragment: Int
         var type: FrameType
+
+        /// Of the body, as it is sent.
+        var byteCount: Int { body.byteCount(ofFragment: fragment) }
+        /// What the frame costs in credit, in bytes before compression.
+        var cost: UInt64 { type.isCredited ? UInt64(body.plainByteCount(ofFragment: fragment)) : 0 }
+        /// What the rest of the message costs, this fragment included.
+        var costToEnd: UInt64 {
+            guard type.isCredited else { return 0 }
+            let before = fragment == 0 ? 0 : fragment * body.plainByteCount(ofFragment: 0)
+            return UInt64(body.plainByteCount - before)
+        }
+        var isLast: Bool { fragment + 1 == body.fragmentCount }
+    }
+
+    /// What is to be remembered of a frame.
+    fileprivate struct Frame: Sendable {
+        /// When it was last sent, in nanoseconds of the caller's clock.
+        var sentAt: UInt64 = 0
+        /// The number of the transmission that carried it last.
+        var transmission: UInt64 = 0
+        /// Of its body, as it is sent.
+        var byteCount: UInt32
+        var type: FrameType
+        /// Whether it is all of a body that can be written as it is.
+        var isWhole: Bool
         var isAcknowledged = false
         /// Taken for lost and waiting in `again`.
         var isLost = false
 
+        /// What it costs in credit if it is whole: nothing of that is compressed.
         @inline(__always)
-        var byteCount: Int { body.byteCount(ofFragment: Int(fragment)) }
-        /// What the frame costs in credit, in bytes before compression.
-        var cost: UInt64 { type.isCredited ? UInt64(body.plainByteCount(ofFragment: Int(fragment))) : 0 }
-        /// What the rest of the message costs, this fragment included.
-        var costToEnd: UInt64 {
-            guard type.isCredited else { return 0 }
-            let before = fragment == 0 ? 0 : Int(fragment) * body.plainByteCount(ofFragment: 0)
-            return UInt64(body.plainByteCount - before)
-        }
-        var isLast: Bool { Int(fragment) + 1 == body.fragmentCount }
+        var wholeCost: UInt64 { type.isCredited ? UInt64(byteCount) : 0 }
     }
 
-    /// Entries that one session may hold, sent or not. Frames without a body cost no credit, so they need a bound of
+    /// Frames that one session may hold, sent or not. Frames without a body cost no credit, so they need a bound of
     /// their own (S-31).
     static let maxEntries = 8192
     /// Later transmissions that must have arrived before an earlier one counts as lost (RFC 9002's kPacketThreshold).
     static let reorderThreshold: UInt64 = 3
 
-    private var entries = Deque<Entry>()
-    /// The sequence of the first entry; sequences start at 1 (Specs/wire.md §3.5; W-11).
+    private var frames = Deque<Frame>()
+    private var rows = SendRows()
+    /// The sequence of the first frame; sequences start at 1 (Specs/wire.md §3.5; W-11).
     private(set) var base: UInt64
     /// The sequence to send next on this connection.
     private(set) var next: UInt64
@@ -80,9 +95,9 @@ struct SendStream: Sendable {
         neverSent = first
     }
 
-    var end: UInt64 { base + UInt64(entries.count) }
-    var isEmpty: Bool { entries.isEmpty }
-    var count: Int { entries.count }
+    var end: UInt64 { base + UInt64(frames.count) }
+    var isEmpty: Bool { frames.isEmpty }
+    var count: Int { frames.count }
     var hasUnacknowledged: Bool { next > base }
     /// Whether anything waits to be sent, be there credit for it or not.
     var hasUnsent: Bool { next < end || !again.isEmpty }
@@ -90,16 +105,23 @@ struct SendStream: Sendable {
     var highestSent: UInt64 { neverSent - 1 }
 
     subscript(sequence: UInt64) -> Entry {
-        entries[Int(sequence - base)]
+        let (body, fragment) = rows.body(of: sequence)
+        return Entry(body: body, fragment: fragment, type: frame(sequence).type)
+    }
+
+    private func frame(_ sequence: UInt64) -> Frame {
+        frames[Int(sequence - base)]
     }
 
     func hasRoom(for body: EncodedBody) -> Bool {
-        entries.count + body.fragmentCount <= SendStream.maxEntries
+        frames.count + body.fragmentCount <= SendStream.maxEntries
     }
 
     mutating func append(_ type: FrameType, _ body: EncodedBody) {
-        for fragment in 0..<UInt32(body.fragmentCount) {
-            entries.append(Entry(body: body, sentAt: 0, transmission: 0, fragment: fragment, type: type))
+        rows.append(.fragments(body), first: end)
+        let isWhole = body.isWhole
+        frames.append(count: body.fragmentCount) {
+            Frame(byteCount: UInt32(body.byteCount(ofFragment: $0)), type: type, isWhole: isWhole)
         }
         byteCount += body.byteCount
         guard type == .data else { return }
@@ -116,13 +138,17 @@ struct SendStream: Sendable {
             frameCount += messages[index].body.fragmentCount
             size += messages[index].body.byteCount
         }
-        guard entries.count + frameCount <= SendStream.maxEntries else { return false }
+        guard frames.count + frameCount <= SendStream.maxEntries else { return false }
         guard frameCount == messages.count else {
             for index in messages.indices { append(.data, messages[index].body) }
             return true
         }
-        entries.append(count: frameCount) {
-            Entry(body: messages[messages.startIndex + $0].body, sentAt: 0, transmission: 0, fragment: 0, type: .data)
+        guard frameCount > 0 else { return true }
+        rows.append(.messages(messages), first: end)
+        frames.append(count: frameCount) {
+            let index = messages.startIndex + $0
+            return Frame(
+                byteCount: UInt32(messages[index].body.byteCount), type: .data, isWhole: messages[index].body.isWhole)
         }
         byteCount += size
         messageFrameCount += frameCount
@@ -172,14 +198,14 @@ struct SendStream: Sendable {
         }
         lastTransmission += 1
         if losesOvertaken { transmissions.append(sequence) }
-        entries[position].sentAt = now.nanoseconds
-        entries[position].transmission = lastTransmission
-        entries[position].isLost = false
-        inFlightByteCount += entries[position].byteCount
+        frames[position].sentAt = now.nanoseconds
+        frames[position].transmission = lastTransmission
+        frames[position].isLost = false
+        inFlightByteCount += Int(frames[position].byteCount)
         dropStale()
         guard sequence >= neverSent else { return nil }
         neverSent = sequence + 1
-        let entry = entries[position]
+        let entry = self[sequence]
         creditUsed += entry.cost
         isReserved = !entry.isLast && (isReserved || entry.costToEnd <= available)
         return Sent(cost: entry.cost, isUnreserved: entry.type.isCredited && !entry.isLast && !isReserved)
@@ -192,6 +218,19 @@ struct SendStream: Sendable {
         var byteCount = 0
         /// Credit used.
         var cost: UInt64 = 0
+
+        @inline(__always)
+        fileprivate func takes(_ frame: Frame, _ credit: UInt64, _ limit: Int, _ room: Int) -> Bool {
+            byteCount < limit && frame.isWhole && frame.wholeCost <= credit - cost
+                && FrameHeader.byteCount + Int(frame.byteCount) <= room
+        }
+
+        @inline(__always)
+        fileprivate mutating func add(_ frame: Frame) {
+            frameCount += 1
+            byteCount += FrameHeader.byteCount + Int(frame.byteCount)
+            cost += frame.wholeCost
+        }
     }
 
     /// Writes frames that are one fragment each and go out for the first time, one behind the other: what `nextToSend`
@@ -206,36 +245,51 @@ struct SendStream: Sendable {
         now: Instant
     ) -> Run {
         var run = Run()
-        guard next == neverSent, again.isEmpty, !isReserved, !losesOvertaken, let ring = entries.ownRing() else {
-            return run
-        }
-        var header = header
+        guard next == neverSent, next < end, again.isEmpty, !isReserved, !losesOvertaken, let ring = frames.ownRing()
+        else { return run }
         let credit = min(credit, creditLimit - min(creditUsed, creditLimit))
         var position = Int(next - base)
-        var bodyByteCount = 0
-        while run.byteCount < limit, position < ring.count, ring[position].body.isWhole {
-            let size = ring[position].body.byteCount
-            let type = ring[position].type
-            let cost = type.isCredited ? UInt64(size) : 0
-            guard cost <= credit - run.cost, FrameHeader.byteCount + size <= out.freeCapacity else { break }
-            lastTransmission += 1
-            ring[position].sentAt = now.nanoseconds
-            ring[position].transmission = lastTransmission
-            header.type = type
-            if asksForAck, position + 1 == ring.count { header.flags.insert(.ackNow) }
-            header.sequence = UInt32(truncatingIfNeeded: base + UInt64(position))
-            ring[position].body.appendWhole(header, to: &out)
-            run.frameCount += 1
-            run.byteCount += FrameHeader.byteCount + size
-            run.cost += cost
-            bodyByteCount += size
-            position += 1
+        var row = rows.index(of: next)
+        rows: while position < ring.count {
+            switch rows[row].bodies {
+            case .fragments(let body):
+                guard run.takes(ring[position], credit, limit, out.freeCapacity) else { break rows }
+                body.appendWhole(note(ring, position, header, asksForAck, now, in: &run), to: &out)
+                position += 1
+            case .messages(let messages):
+                var index = messages.startIndex + Int(base + UInt64(position) - rows[row].first)
+                while index < messages.endIndex {
+                    guard run.takes(ring[position], credit, limit, out.freeCapacity) else { break rows }
+                    messages[index].body.appendWhole(
+                        note(ring, position, header, asksForAck, now, in: &run), to: &out)
+                    index += 1
+                    position += 1
+                }
+            }
+            row += 1
         }
         next = base + UInt64(position)
         neverSent = next
-        inFlightByteCount += bodyByteCount
+        inFlightByteCount += run.byteCount - run.frameCount * FrameHeader.byteCount
         creditUsed += run.cost
         return run
+    }
+
+    /// The frame goes out now, with the header that comes back.
+    @inline(__always)
+    private mutating func note(
+        _ ring: Ring<Frame>, _ position: Int, _ common: FrameHeader, _ asksForAck: Bool, _ now: Instant,
+        in run: inout Run
+    ) -> FrameHeader {
+        lastTransmission += 1
+        ring[position].sentAt = now.nanoseconds
+        ring[position].transmission = lastTransmission
+        run.add(ring[position])
+        var header = common
+        header.type = ring[position].type
+        if asksForAck, position + 1 == ring.count { header.flags.insert(.ackNow) }
+        header.sequence = UInt32(truncatingIfNeeded: base + UInt64(position))
+        return header
     }
 
     /// Credit that the link keeps for the rest of the message that is partly sent.
@@ -246,7 +300,7 @@ struct SendStream: Sendable {
 
     /// Whether frames that cost credit may not have arrived.
     var hasUnacknowledgedCredit: Bool {
-        (base..<neverSent).contains { !self[$0].isAcknowledged && self[$0].type.isCredited }
+        (base..<neverSent).contains { !frame($0).isAcknowledged && frame($0).type.isCredited }
     }
 
     mutating func raiseCreditLimit(to limit: UInt64) {
@@ -276,11 +330,10 @@ struct SendStream: Sendable {
     mutating func acknowledge(cumulative: UInt64) -> Acknowledged? {
         guard cumulative < neverSent else { return nil }
         var result = Acknowledged()
-        guard cumulative >= base, let ring = entries.ownRing() else { return result }
+        guard cumulative >= base, let ring = frames.ownRing() else { return result }
         let count = Int(cumulative - base) + 1
         var messages = 0
         var messageBytes = 0
-        // By position: to take each out would be to count its references.
         for position in 0..<count {
             let size = note(ring, position, in: &result)
             result.releasedByteCount += size
@@ -290,8 +343,9 @@ struct SendStream: Sendable {
         }
         // Not of the queue, which would copy a ring that is held here as well.
         ring.removeFirst(count)
-        if ring.count == 0 { entries.releaseIfLarge() }
+        if ring.count == 0 { frames.releaseIfLarge() }
         base += UInt64(count)
+        rows.drop(before: base, end: end)
         byteCount -= result.releasedByteCount
         messageFrameCount -= messages
         messageByteCount -= messageBytes
@@ -305,7 +359,7 @@ struct SendStream: Sendable {
     mutating func acknowledge(range: ClosedRange<UInt64>) -> Acknowledged? {
         guard range.upperBound < neverSent else { return nil }
         var result = Acknowledged()
-        guard let ring = entries.ownRing() else { return result }
+        guard let ring = frames.ownRing() else { return result }
         var sequence = max(range.lowerBound, base)
         while sequence <= range.upperBound {
             let position = Int(sequence - base)
@@ -321,10 +375,10 @@ struct SendStream: Sendable {
         return result
     }
 
-    /// Counts an entry that is acknowledged now, unless it was before; returns the bytes of its body.
+    /// Counts a frame that is acknowledged now, unless it was before; returns the bytes of its body.
     @inline(__always)
-    private mutating func note(_ ring: Ring<Entry>, _ position: Int, in result: inout Acknowledged) -> Int {
-        let size = ring[position].byteCount
+    private mutating func note(_ ring: Ring<Frame>, _ position: Int, in result: inout Acknowledged) -> Int {
+        let size = Int(ring[position].byteCount)
         guard !ring[position].isAcknowledged else { return size }
         result.frameCount += 1
         guard base + UInt64(position) < next else { return size }
@@ -349,8 +403,8 @@ struct SendStream: Sendable {
         var lost = Lost()
         var sequence = base
         while sequence < next, lost.frameCount < limit {
-            let entry = self[sequence]
-            if !entry.isAcknowledged, !entry.isLost, entry.sentAt < time.nanoseconds { lose(sequence, in: &lost) }
+            let frame = frame(sequence)
+            if !frame.isAcknowledged, !frame.isLost, frame.sentAt < time.nanoseconds { lose(sequence, in: &lost) }
             sequence += 1
         }
         return lost
@@ -360,8 +414,8 @@ struct SendStream: Sendable {
     mutating func loseOvertaken() -> Lost {
         var lost = Lost()
         while let sequence = transmissions.first {
-            let isCurrent = sequence >= base && self[sequence].transmission == firstTransmission
-            let isWaiting = isCurrent && !self[sequence].isAcknowledged && !self[sequence].isLost
+            let isCurrent = sequence >= base && frame(sequence).transmission == firstTransmission
+            let isWaiting = isCurrent && !frame(sequence).isAcknowledged && !frame(sequence).isLost
             if isWaiting {
                 guard firstTransmission + SendStream.reorderThreshold <= highestAcknowledged else { break }
                 lose(sequence, in: &lost)
@@ -374,18 +428,18 @@ struct SendStream: Sendable {
 
     private mutating func lose(_ sequence: UInt64, in lost: inout Lost) {
         let position = Int(sequence - base)
-        entries[position].isLost = true
-        inFlightByteCount -= entries[position].byteCount
+        frames[position].isLost = true
+        inFlightByteCount -= Int(frames[position].byteCount)
         again.append(sequence)
         lost.frameCount += 1
-        lost.byteCount += entries[position].byteCount
+        lost.byteCount += Int(frames[position].byteCount)
     }
 
     /// Everything unacknowledged is to be sent again on the connection that begins.
     ///
     /// - Parameter losesOvertaken: the carrier may reorder frames, so what is overtaken may be lost.
     mutating func rewind(losesOvertaken: Bool) {
-        for sequence in again where sequence >= base { entries[Int(sequence - base)].isLost = false }
+        for sequence in again where sequence >= base { frames[Int(sequence - base)].isLost = false }
         again.removeAll()
         transmissions.removeAll()
         firstTransmission = lastTransmission + 1
@@ -398,17 +452,17 @@ struct SendStream: Sendable {
 
     /// What the peer holds out of order, from this connection or one before, is not sent again (S-22).
     private mutating func skipAcknowledged() {
-        while next < neverSent, self[next].isAcknowledged { next += 1 }
+        while next < neverSent, frame(next).isAcknowledged { next += 1 }
     }
 
     private mutating func dropStale() {
-        while let first = again.first, first < base || !self[first].isLost { _ = again.popFirst() }
+        while let first = again.first, first < base || !frame(first).isLost { _ = again.popFirst() }
     }
 
     // MARK: Rest
 
     /// Whether nothing is queued and nothing waits to be acknowledged.
-    var isAtRest: Bool { entries.isEmpty && again.isEmpty && transmissions.isEmpty }
+    var isAtRest: Bool { frames.isEmpty && again.isEmpty && transmissions.isEmpty }
 
     /// What is left of a stream at rest.
     ///

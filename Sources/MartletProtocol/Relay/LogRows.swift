@@ -71,6 +71,8 @@ package struct LogRows: Sendable {
         guard offset >= first, offset < end else { return [] }
         var low = 0
         var high = rows.count
+        // Mostly the last is asked for.
+        if firstOffset(ofRow: high - 1) <= offset { low = high - 1 }
         while high - low > 1 {
             let middle = (low + high) / 2
             if firstOffset(ofRow: middle) <= offset { low = middle } else { high = middle }

@@ -4,6 +4,8 @@ extension Room {
     /// Bodies read from the store for a lagging member in one go, in bytes and in messages.
     static let readByteCount = 64 * 1024
     static let readCount = 256
+    /// Bodies of messages that lie in one array, which whoever gets any of them holds, in bytes.
+    static let rowByteCount = 64 * 1024
     /// What a room keeps in memory of what is durable.
     static let tailBounds = LogRows.Bounds(maxCount: 1024, maxByteCount: 1024 * 1024)
     /// Bytes of bodies handed to a member in one go; then its link has a say, and it goes on with the room's next turn.
@@ -63,9 +65,9 @@ extension Room {
     /// Ends a turn: what is durable goes to the members, what was posted to the store, what was accepted is said.
     mutating func flush(into effects: inout Deque<RoomEffect>) {
         if !unfinished.isEmpty { pumpUnfinished(into: &effects) }
-        if !news.isEmpty {
+        if hasNews {
             for slot in members.slots where members.isLive(slot) { pump(slot, into: &effects) }
-            news = []
+            hasNews = false
             tail.trim(to: Room.tailBounds)
         }
         if storing == nil, !unstored.isEmpty {
@@ -101,11 +103,32 @@ extension Room {
         if let newest = published.last {
             durable = newest.offset
             confirm(published, into: &effects)
-            tail.append(published)
-            // Without what an earlier batch of this turn left, members read on from the tail.
-            news = published
+            keep(published)
+            hasNews = true
         }
         if durable < last.offset { storeFailed(into: &effects) } else { storing = nil }
+    }
+
+    /// Messages come into memory: in the array in which they went to the store, unless that is large.
+    private mutating func keep(_ entries: ArraySlice<LogEntry>) {
+        var start = entries.startIndex
+        while start < entries.endIndex {
+            var end = start
+            var byteCount = 0
+            repeat {
+                byteCount += entries[end].body.byteCount
+                end += 1
+            } while end < entries.endIndex && byteCount + entries[end].body.byteCount <= Room.rowByteCount
+            let row = entries[start..<end]
+            tail.append(row.count == entries.count ? row : ArraySlice(Array(row)))
+            start = end
+        }
+    }
+
+    /// Messages of a row for somebody who holds them, and with them the row: of one that is mostly somebody else's, a
+    /// copy.
+    private static func shared(_ row: ArraySlice<LogEntry>, _ range: Range<Int>) -> ArraySlice<LogEntry> {
+        2 * range.count >= row.count ? row[range] : ArraySlice(Array(row[range]))
     }
 
     /// The store did not take the batch: nothing of it happened, and its senders begin again from a new session (R-26,
@@ -147,7 +170,9 @@ extension Room {
         while start < entries.endIndex {
             skipGap(slot, to: entries[start].offset, into: &effects)
             let row = members[slot].takeRow(of: entries, from: start)
-            if !row.isSpared { effects.append(.deliver(members[slot].key, entries[start..<row.end])) }
+            if !row.isSpared {
+                effects.append(.deliver(members[slot].key, Room.shared(entries[...], start..<row.end)))
+            }
             start = row.end
         }
         let cursor = members[slot].cursor
@@ -179,12 +204,8 @@ extension Room {
                 members[slot].isUnfinished = true
                 return unfinished.append(slot)
             }
-            if !news.isEmpty, news[news.startIndex].offset <= wanted {
-                // Members that are up to date share the batch as it went to the store.
-                let start = news.startIndex + Int(wanted - news[news.startIndex].offset)
-                deliver(news, from: start, to: slot, &room, into: &effects)
-            } else if case let row = tail.row(from: wanted), !row.isEmpty {
-                deliver(row, from: row.startIndex, to: slot, &room, into: &effects)
+            if case let row = tail.row(from: wanted), !row.isEmpty {
+                deliver(row, to: slot, &room, into: &effects)
             } else if wanted < first {
                 skipGap(slot, to: first, into: &effects)
             } else {
@@ -197,11 +218,10 @@ extension Room {
 
     /// Hands a member the first of these messages, up to its credit and to `room`.
     private mutating func deliver(
-        _ entries: ArraySlice<LogEntry>, from start: Int, to slot: Int, _ room: inout Int,
-        into effects: inout Deque<RoomEffect>
+        _ entries: ArraySlice<LogEntry>, to slot: Int, _ room: inout Int, into effects: inout Deque<RoomEffect>
     ) {
-        let taken = members[slot].take(entries, from: start, &room)
-        if !taken.isEmpty { effects.append(.deliver(members[slot].key, entries[taken])) }
+        let taken = members[slot].take(entries, &room)
+        if !taken.isEmpty { effects.append(.deliver(members[slot].key, Room.shared(entries, taken))) }
     }
 
     private mutating func skipGap(_ slot: Int, to offset: UInt64, into effects: inout Deque<RoomEffect>) {

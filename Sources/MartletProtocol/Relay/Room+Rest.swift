@@ -9,7 +9,7 @@ extension Room: Packable {
     mutating func mayRest() -> Bool {
         let wasTouched = wasTouched
         self.wasTouched = false
-        guard !wasTouched, !isTouched, !isLoading, waiting.isEmpty, news.isEmpty, tail.isEmpty, storing == nil,
+        guard !wasTouched, !isTouched, !isLoading, waiting.isEmpty, !hasNews, tail.isEmpty, storing == nil,
             unstored.isEmpty, unconfirmed.isEmpty, unfinished.isEmpty, posters.isEmpty, requests.isEmpty,
             members.slots.count <= Room.maxRestingCount, marks.count <= Room.maxRestingCount,
             progress.count <= Room.maxRestingCount

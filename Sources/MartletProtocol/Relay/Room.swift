@@ -75,8 +75,8 @@ struct Room: Sendable {
     var isTouched = false
     /// Whether it was touched since it was last asked whether it may rest.
     var wasTouched = true
-    /// What has become durable and members have not been offered.
-    var news: ArraySlice<LogEntry> = []
+    /// Whether anything has become durable that members have not been offered.
+    var hasNews = false
     var waiting: [JoinRequest] = []
 
     var tail = LogRows(next: 1)

@@ -79,8 +79,8 @@ struct RoomMember: Sendable {
     /// Takes the first of these messages, which the room has in memory, up to its credit and to `room` bytes: those
     /// that it is not spared of.
     @inline(__always)
-    mutating func take(_ entries: ArraySlice<LogEntry>, from first: Int, _ room: inout Int) -> Range<Int> {
-        var start = first
+    mutating func take(_ entries: ArraySlice<LogEntry>, _ room: inout Int) -> Range<Int> {
+        var start = entries.startIndex
         while start < entries.endIndex, isSparedOf(recent: entries[start]) { start += 1 }
         var end = start
         while end < entries.endIndex, credit > 0, room > 0, !isSparedOf(recent: entries[end]) {
@@ -88,7 +88,7 @@ struct RoomMember: Sendable {
             room -= entries[end].body.byteCount
             end += 1
         }
-        if end > first { cursor = entries[end - 1].offset }
+        if end > entries.startIndex { cursor = entries[end - 1].offset }
         return start..<end
     }
 

@@ -359,4 +359,36 @@ import Testing
         script.with("bob") { $0.setHeldBack(false, $1) }
         #expect(script.drain().offsets(to: "bob") == Array(10...30))
     }
+
+    //
+    @Test func `members share an array of messages, but who gets little of it has a copy`() {
+        var script = RoomScript("alice")
+        for name in ["bob", "carol"] { script.join(name, noLocal: true) }
+        _ = script.drain()
+        script.post("bob", 1)
+        for counter in 1...3 as ClosedRange<UInt64> { script.post("carol", counter) }
+        _ = script.drain()
+        script.store()
+        var delivered: [Int: UInt] = [:]
+        while let effect = script.rooms.nextEffect() {
+            guard case .deliver(_, let entries) = effect else { continue }
+            delivered[entries.count] = unsafe entries.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
+        }
+        let stride = UInt(MemoryLayout<LogEntry>.stride)
+        #expect(delivered.count == 3)
+        #expect(delivered[4].map { $0 + stride } == delivered[3])
+        #expect(delivered[1] != delivered[4])
+    }
+
+    //
+    @Test func `what became durable at once lies in memory in arrays of a bounded size`() throws {
+        var script = RoomScript("alice")
+        script.fill("alice", 1...30, byteCount: 8000)
+        script.fill("alice", 31...31, byteCount: Room.rowByteCount + 1)
+        let room = script.rooms.rooms.find(0)
+        let tail = try #require(room).tail
+        var counts: [Int] = []
+        while case let row = tail.row(from: UInt64(1 + counts.reduce(0, +))), !row.isEmpty { counts.append(row.count) }
+        #expect(counts == [8, 8, 8, 6, 1])
+    }
 }

@@ -44,16 +44,16 @@ import Testing
         }
         var room = 100
         // What she is spared of goes by, up to the next that she is not, and so on.
-        #expect(alice.take(entries[...], from: 0, &room) == 2..<4)
+        #expect(alice.take(entries[...], &room) == 2..<4)
         #expect(alice.cursor == 4 && room == 80 && alice.credit == RoomMember.creditByteCount - 20)
-        #expect(alice.take(entries[4...4], from: 4, &room) == 5..<5 && alice.cursor == 5)
+        #expect(alice.take(entries[4...4], &room) == 5..<5 && alice.cursor == 5)
         var bob = RoomMember(key: key, who: RoomScript.who("bob"), cursor: 0, noLocal: false)
         bob.credit = 15
-        #expect(bob.take(entries[...], from: 0, &room) == 0..<2 && bob.cursor == 2 && bob.credit == -5)
+        #expect(bob.take(entries[...], &room) == 0..<2 && bob.cursor == 2 && bob.credit == -5)
         bob.credit = 1000
         room = 10
-        #expect(bob.take(entries[...], from: 2, &room) == 2..<3 && bob.cursor == 3 && room == 0)
-        #expect(bob.take(entries[...], from: 3, &room) == 3..<3 && bob.cursor == 3)
+        #expect(bob.take(entries[2...], &room) == 2..<3 && bob.cursor == 3 && room == 0)
+        #expect(bob.take(entries[3...], &room) == 3..<3 && bob.cursor == 3)
     }
 
     @Test func `what was read is taken in rows, up to a gap and to what the member is spared of`() {
