@@ -254,14 +254,14 @@ struct SendStream: Sendable {
             switch rows[row].bodies {
             case .fragments(let body):
                 guard run.takes(ring[position], credit, limit, out.freeCapacity) else { break rows }
-                body.appendWhole(note(ring, position, header, asksForAck, now, in: &run), to: &out)
+                body.appendWhole(markSent(ring, position, header, asksForAck, now, in: &run), to: &out)
                 position += 1
             case .messages(let messages):
                 var index = messages.startIndex + Int(base + UInt64(position) - rows[row].first)
                 while index < messages.endIndex {
                     guard run.takes(ring[position], credit, limit, out.freeCapacity) else { break rows }
                     messages[index].body.appendWhole(
-                        note(ring, position, header, asksForAck, now, in: &run), to: &out)
+                        markSent(ring, position, header, asksForAck, now, in: &run), to: &out)
                     index += 1
                     position += 1
                 }
@@ -277,7 +277,7 @@ struct SendStream: Sendable {
 
     /// The frame goes out now, with the header that comes back.
     @inline(__always)
-    private mutating func note(
+    private mutating func markSent(
         _ ring: Ring<Frame>, _ position: Int, _ common: FrameHeader, _ asksForAck: Bool, _ now: Instant,
         in run: inout Run
     ) -> FrameHeader {
