@@ -125,10 +125,10 @@ extension Room {
         }
     }
 
-    /// Messages of a row for somebody who holds them, and with them the row: of one that is mostly somebody else's, a
-    /// copy.
-    private static func shared(_ row: ArraySlice<LogEntry>, _ range: Range<Int>) -> ArraySlice<LogEntry> {
-        2 * range.count >= row.count ? row[range] : ArraySlice(Array(row[range]))
+    /// Messages for somebody who holds them, and with them the whole array: of one that is mostly others', a copy
+    /// . `row` may have lost its beginning, but not its end, so that is where the array ends.
+    private static func part(_ range: Range<Int>, of row: ArraySlice<LogEntry>) -> ArraySlice<LogEntry> {
+        2 * range.count >= row.endIndex ? row[range] : ArraySlice(Array(row[range]))
     }
 
     /// The store did not take the batch: nothing of it happened, and its senders begin again from a new session (R-26,
@@ -171,7 +171,7 @@ extension Room {
             skipGap(slot, to: entries[start].offset, into: &effects)
             let row = members[slot].takeRow(of: entries, from: start)
             if !row.isSpared {
-                effects.append(.deliver(members[slot].key, Room.shared(entries[...], start..<row.end)))
+                effects.append(.deliver(members[slot].key, Room.part(start..<row.end, of: entries[...])))
             }
             start = row.end
         }
@@ -221,7 +221,7 @@ extension Room {
         _ entries: ArraySlice<LogEntry>, to slot: Int, _ room: inout Int, into effects: inout Deque<RoomEffect>
     ) {
         let taken = members[slot].take(entries, &room)
-        if !taken.isEmpty { effects.append(.deliver(members[slot].key, Room.shared(entries, taken))) }
+        if !taken.isEmpty { effects.append(.deliver(members[slot].key, Room.part(taken, of: entries))) }
     }
 
     private mutating func skipGap(_ slot: Int, to offset: UInt64, into effects: inout Deque<RoomEffect>) {

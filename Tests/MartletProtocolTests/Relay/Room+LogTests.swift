@@ -381,6 +381,30 @@ import Testing
     }
 
     //
+    @Test func `who has been given most of an array, or passed it over, has a copy of its end, too`() {
+        var script = RoomScript("alice")
+        script.join("bob", noLocal: true)
+        _ = script.drain()
+        // What he has left is credit for one message.
+        script.fill("alice", 1...1, byteCount: RoomMember.creditByteCount - 150)
+        for counter in 1...9 as ClosedRange<UInt64> { script.post("bob", counter) }
+        for counter in 2...3 as ClosedRange<UInt64> { script.post("alice", counter) }
+        _ = script.drain()
+        script.store()
+        let bob = script.keys["bob"]
+        var held: [ArraySlice<LogEntry>] = []
+        for _ in 1...2 {
+            while let effect = script.rooms.nextEffect() {
+                if case .deliver(let key, let entries) = effect, key == bob { held.append(entries) }
+            }
+            script.with("bob") { $0.credit($1, byteCount: 1000) }
+        }
+        #expect(held.map { $0.first?.offset } == [11, 12])
+        // Arrays of their own, not the last places of eleven.
+        #expect(held.map(\.startIndex) == [0, 0])
+    }
+
+    //
     @Test func `what became durable at once lies in memory in arrays of a bounded size`() throws {
         var script = RoomScript("alice")
         script.fill("alice", 1...30, byteCount: 8000)

@@ -24,7 +24,7 @@ struct RoomScript: ~Copyable {
     var rooms = Rooms()
     private(set) var handles: [String: MemberHandle] = [:]
     private(set) var log: [LogEntry] = []
-    private var keys: [String: MemberKey] = [:]
+    private(set) var keys: [String: MemberKey] = [:]
     private var names: [MemberKey: String] = [:]
     private var appending: [LogEntry] = []
     let room = RoomName.lobby
