@@ -26,8 +26,30 @@ enum GrowthBenches {
         ]
     }
 
-    /// The rig is set up when it is used first.
     private static func subject(_ name: String, _ shape: RelayRig.Shape) -> Subject {
+        .rig(name, shape, publishing: messages)
+    }
+}
+
+/// The engine's work for a message and for a delivery when many come together, as they do where a relay is busy.
+///
+/// What clients say and read is counted with it, some 1,200 instructions a message and 300 a delivery.
+enum EngineBenches {
+    static func cases() -> [Case] {
+        [
+            Case(
+                "engine/1 to 1", per: "message",
+                [.rig("rows of 200", .init(turnMessages: 200), publishing: 20_000)]),
+            Case(
+                "engine/to 100", per: "message",
+                [.rig("rows of 32", .init(members: 100, turnMessages: 32), publishing: 3200)]),
+        ]
+    }
+}
+
+extension Subject {
+    /// The rig is set up when it is used first.
+    fileprivate static func rig(_ name: String, _ shape: RelayRig.Shape, publishing messages: Int) -> Subject {
         var rig: RelayRig?
         return Subject(name, operations: messages) {
             let ready = rig ?? RelayRig(shape)

@@ -4,7 +4,7 @@ import MartletWire
 
 /// A relay's engine without sockets, and clients that are just as many bytes as they must be.
 ///
-/// The first client publishes to the rooms in turn, and another client, whose sessions are those rooms, receives; the
+/// The first client publishes to the rooms in turn, and other clients, whose sessions are those rooms, receive; the
 /// others are there and say nothing.
 @safe
 final class RelayRig {
@@ -14,6 +14,10 @@ final class RelayRig {
         /// Rooms that are written to in turn, one session each; the links carry at most 64 sessions.
         var rooms = 1
         var sessionsPerLink = 1
+        /// Who receives what is written to a room.
+        var members = 1
+        /// Messages that come in one turn, all for one room: how many share a turn is not to change with the rooms.
+        var turnMessages = 8
     }
 
     private final class Peer {
@@ -40,10 +44,10 @@ final class RelayRig {
         }
     }
 
+    private let shape: Shape
     private var engine = RelayEngine(seed: 1)
     private var now = Instant(nanoseconds: 1_000_000_000)
     private var publishers: [Peer] = []
-    private var readers: [Peer] = []
     private var peers: [ConnectionKey: Peer] = [:]
     private var asked: [ConnectionKey] = []
     private var delivered = 0
@@ -56,12 +60,13 @@ final class RelayRig {
     private var writer = TLVWriter()
 
     init(_ shape: Shape) {
+        self.shape = shape
         engine.wallClock = 1_789_000_000_000
         let rooms = (0..<shape.rooms).map { RoomName("room\($0)")! }
         for start in stride(from: 0, to: rooms.count, by: shape.sessionsPerLink) {
             let some = Array(rooms[start..<min(start + shape.sessionsPerLink, rooms.count)])
             publishers.append(join(some, noLocal: true))
-            readers.append(join(some, noLocal: false))
+            for _ in 0..<shape.members { _ = join(some, noLocal: false) }
         }
         for _ in 0..<shape.idleLinks { _ = join([RoomName("idle\(peers.count)")!], noLocal: false) }
     }
@@ -71,17 +76,14 @@ final class RelayRig {
         unsafe written.deallocate()
     }
 
-    /// Messages that come in one turn, all for one room: how many share a turn is not to change with the rooms.
-    private static let turnMessages = 8
-
     /// Publishes so many messages, a few to each room in turn, and has them delivered.
     func publish(_ count: Int) {
-        let target = delivered + count
-        for _ in stride(from: 0, to: count, by: Self.turnMessages) {
+        let target = delivered + count * shape.members
+        for _ in stride(from: 0, to: count, by: shape.turnMessages) {
             let peer = publishers[place % publishers.count]
             let session = place / publishers.count % peer.rooms.count
             place += 1
-            for _ in 0..<Self.turnMessages { writeMessage(peer, session) }
+            for _ in 0..<shape.turnMessages { writeMessage(peer, session) }
             tell(peer)
             turn()
         }

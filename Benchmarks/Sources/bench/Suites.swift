@@ -2,7 +2,7 @@ import BenchHarness
 
 /// All cases there are, by suite.
 enum Suites {
-    private static let own = ["frames", "message", "deflate", "timers", "growth", "client", "relay", "bytes"]
+    private static let own = ["frames", "message", "deflate", "timers", "engine", "growth", "client", "relay", "bytes"]
 
     static func cases(_ options: Options) throws -> [Case] {
         let suites = options.suites.isEmpty ? own : options.suites
@@ -17,6 +17,7 @@ enum Suites {
         case "message": MessageBenches.cases(Protobuf(path: options.baselines + "/libchat.so"))
         case "deflate": DeflateBenches.cases(Fortunes.latin(2000))
         case "timers": TimerBenches.cases()
+        case "engine": EngineBenches.cases()
         case "growth": GrowthBenches.cases()
         case "client": ClientBenches.cases(options)
         case "relay": RelayBenches.cases(options)

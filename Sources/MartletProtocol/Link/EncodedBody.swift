@@ -25,14 +25,44 @@ public struct EncodedBody: Sendable {
         }
     }
 
+    /// Bytes in a body's storage. To ask the storage for them is to count references to it, for each frame that is
+    /// written; who asks for the place keeps the body while it uses that.
+    @safe
+    struct Place: BitwiseCopyable {
+        private let start: UnsafeRawPointer
+        private let count: UInt32
+        /// Of the whole body, if it is one plain fragment.
+        let checksum: UInt32
+
+        @inline(__always)
+        fileprivate init(_ storage: [UInt8], _ range: Range<Int>, checksum: UInt32) {
+            precondition(range.upperBound <= storage.count, "the range ends behind the storage")
+            unsafe start = storage.withUnsafeBytes { unsafe $0.baseAddress.unsafelyUnwrapped } + range.lowerBound
+            count = UInt32(range.count)
+            self.checksum = checksum
+        }
+
+        var byteCount: Int { Int(count) }
+
+        @unsafe var rawBytes: RawSpan {
+            @_lifetime(immortal)
+            get { unsafe _overrideLifetime(RawSpan(_unsafeStart: start, byteCount: byteCount), copying: ()) }
+        }
+
+        /// Appends the one plain fragment that it is, behind its frame's header.
+        @inline(__always)
+        func appendWhole(_ header: FrameHeader, to out: inout OutputRawSpan) {
+            unsafe header.encode(before: rawBytes, checksum: checksum, into: &out)
+        }
+    }
+
     /// The default size of a fragment before compression, in bytes (S-43).
     public static let defaultFragmentByteCount = 16 * 1024
 
+    /// Keeps the bytes where they are: it is never changed, and neither is memory that an array shares.
     private let storage: [UInt8]
-    private let start: UInt32
-    private let end: UInt32
-    /// Of the whole body, if it is one plain fragment.
-    private let checksum: UInt32
+    /// Where they are.
+    let place: Place
     private let cut: Cut?
     /// Whether the link's deflate stream must not see it (W-96).
     var isSecret = false
@@ -51,10 +81,13 @@ public struct EncodedBody: Sendable {
         self.init(plain, fragmentByteCount) { deflater.compress($0) }
     }
 
-    /// One plain fragment, which lies at `range` of a storage that it may share with others.
-    init(_ storage: [UInt8], range: Range<Int>) {
+    /// One plain fragment, which lies at `range` of a storage that it may share with others, and has this checksum.
+    @inline(__always)
+    init(_ storage: [UInt8], range: Range<Int>, checksum: UInt32) {
         precondition(range.count <= EncodedBody.defaultFragmentByteCount, "that is more than one fragment")
-        self.init(storage, range.lowerBound, range.upperBound, nil)
+        self.storage = storage
+        place = Place(storage, range, checksum: checksum)
+        cut = nil
     }
 
     private init(_ plain: [UInt8], _ fragmentByteCount: Int, _ compress: (RawSpan) -> [UInt8]?) {
@@ -65,7 +98,7 @@ public struct EncodedBody: Sendable {
             let piece = plain.rawBytes.extracting(start..<min(start + fragmentByteCount, plain.count))
             let packed = compress(piece)
             if packed == nil, piece.byteCount == plain.count {
-                self.init(plain, 0, plain.count, nil)
+                self.init(plain, nil)
                 return
             }
             if wire.isEmpty { wire.reserveCapacity(plain.count) }
@@ -75,39 +108,31 @@ public struct EncodedBody: Sendable {
             let compression = packed == nil ? Compression.none : .zlib
             fragments.append(Cut.Fragment(end: wire.count, checksum: checksum, compression: compression))
         }
-        self.init(
-            wire, 0, wire.count, Cut(fragments, plainByteCount: plain.count, fragmentByteCount: fragmentByteCount))
+        self.init(wire, Cut(fragments, plainByteCount: plain.count, fragmentByteCount: fragmentByteCount))
     }
 
-    private init(_ storage: [UInt8], _ start: Int, _ end: Int, _ cut: Cut?) {
+    private init(_ storage: [UInt8], _ cut: Cut?) {
         self.storage = storage
-        self.start = UInt32(start)
-        self.end = UInt32(end)
         self.cut = cut
-        checksum = cut == nil ? CRC32.checksum(storage.rawBytes.extracting(start..<end)) : 0
+        place = Place(storage, 0..<storage.count, checksum: cut == nil ? CRC32.checksum(storage.rawBytes) : 0)
     }
 
     /// The size of all fragments together, in bytes.
-    public var byteCount: Int { Int(end &- start) }
+    public var byteCount: Int { place.byteCount }
 
     /// All fragments' bytes, one after the other, in an array of their own.
     public var bytes: [UInt8] {
-        byteCount == storage.count ? storage : Array(storage[Int(start)..<Int(end)])
+        byteCount == storage.count ? storage : [UInt8](copying: rawBytes)
     }
 
     /// All fragments' bytes, one after the other, where they lie.
     public var rawBytes: RawSpan {
         @_lifetime(borrow self)
-        get { storage.rawBytes.extracting(Int(start)..<Int(end)) }
+        get { unsafe _overrideLifetime(place.rawBytes, borrowing: self) }
     }
 
     /// Whether it is one plain fragment, and nothing else is to be said of it.
     var isWhole: Bool { cut == nil && !isSecret }
-
-    /// Appends the one plain fragment that it is, behind its frame's header.
-    func appendWhole(_ header: FrameHeader, to out: inout OutputRawSpan) {
-        header.encode(before: rawBytes, checksum: checksum, into: &out)
-    }
 
     /// The size of the body before it was compressed, in bytes: what credit counts.
     public var plainByteCount: Int { cut?.plainByteCount ?? byteCount }
@@ -117,7 +142,7 @@ public struct EncodedBody: Sendable {
 
     /// One frame's share of the body; its place counts from the body's start.
     func fragment(_ index: Int) -> (range: Range<Int>, checksum: UInt32, compression: Compression) {
-        guard let cut else { return (0..<byteCount, checksum, .none) }
+        guard let cut else { return (0..<byteCount, place.checksum, .none) }
         let start = index == 0 ? 0 : cut.fragments[index - 1].end
         let fragment = cut.fragments[index]
         return (start..<fragment.end, fragment.checksum, fragment.compression)
@@ -132,3 +157,6 @@ public struct EncodedBody: Sendable {
         return min(cut.fragmentByteCount, cut.plainByteCount - index * cut.fragmentByteCount)
     }
 }
+
+// What the address points to is never changed.
+extension EncodedBody.Place: @unchecked Sendable {}

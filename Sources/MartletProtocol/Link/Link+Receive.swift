@@ -25,6 +25,9 @@ extension Link {
     ) throws(LinkError) -> Reception {
         counters.framesReceived += 1
         ackTimer.heard()
+        if takeNext(header, body.byteCount, now) {
+            return .deliver(header.session, creditByteCount: body.byteCount)
+        }
         let rule = header.type.rule
         if header.compression != .none, !features.contains(.zlib) || rule?.isHandshake == true {  // W-8, W-18
             throw .peer(.compressionNotAllowed)
@@ -37,6 +40,32 @@ extension Link {
         return try take(header, rule, plain.rawBytes, isInPlace: false, now)
     }
 
+    /// What nearly all frames are, with their session looked at once: a message in one plain frame that comes next,
+    /// and is within the credit. False, and nothing has changed, when it is anything else, which `takeReliable` knows
+    /// what to do with.
+    @inline(__always)
+    private mutating func takeNext(_ header: FrameHeader, _ byteCount: Int, _ now: Instant) -> Bool {
+        guard header.type == .data, header.compression == .none, header.session != .control,
+            FrameFlags(header.flags, priority: .urgent) == [.reliable, .checksummed],
+            UInt64(byteCount) <= announcedLinkCredit - linkCreditReceived, let slot = slots[header.session],
+            sessions[slot].takeNext(low: header.sequence, byteCount: byteCount)
+        else { return false }
+        linkCreditReceived += UInt64(byteCount)
+        noteTimestamp(header, now: now)
+        if !sessions[slot].needsAck || ackDeadline == nil {
+            wantAck(of: slot, at: ackDeadline ?? now + Link.maxAckDelay)
+        }
+        return true
+    }
+
+    /// A timestamp that is not the last one again is to be echoed (W-83).
+    @inline(__always)
+    private mutating func noteTimestamp(_ header: FrameHeader, now: Instant) {
+        guard header.timestamp != newestTimestamp else { return }
+        newestTimestamp = header.timestamp
+        echo = PendingEcho(timestamp: header.timestamp, arrived: now)
+    }
+
     private mutating func take(
         _ header: FrameHeader, _ rule: FrameRule, _ plain: RawSpan, isInPlace: Bool, _ now: Instant
     ) throws(LinkError) -> Reception {
@@ -47,10 +76,7 @@ extension Link {
     private mutating func takeReliable(
         _ header: FrameHeader, _ plain: RawSpan, isInPlace: Bool, _ now: Instant
     ) throws(LinkError) -> Reception {
-        if header.timestamp != newestTimestamp {  // W-83
-            newestTimestamp = header.timestamp
-            echo = PendingEcho(timestamp: header.timestamp, arrived: now)
-        }
+        noteTimestamp(header, now: now)
         guard let slot = try slot(for: header, plain, now: now) else { return .handled }
         guard let sequence = sessions[slot].receive.sequence(low: header.sequence) else { throw .peer(.outOfWindow) }
         guard let arrival = try accept(sequence, header, plain, slot: slot, isInPlace: isInPlace) else {
@@ -177,10 +203,7 @@ extension Link {
 
     private mutating func takePing(_ ping: Ping, _ header: FrameHeader, now: Instant) throws(LinkError) {  // W-70
         guard pings.take(now: now) else { throw .peer(.controlFlood) }
-        if header.timestamp != newestTimestamp {  // W-83
-            newestTimestamp = header.timestamp
-            echo = PendingEcho(timestamp: header.timestamp, arrived: now)
-        }
+        noteTimestamp(header, now: now)
         if header.flags.contains(.ackNow) {  // S-28
             for slot in sessions.indices where sessions[slot].isLive { wantAck(of: slot, at: nil) }
         }

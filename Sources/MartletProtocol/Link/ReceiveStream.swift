@@ -95,6 +95,19 @@ struct ReceiveStream: Sendable {
         return overflow ? nil : sequence
     }
 
+    /// Takes a message in one frame, if it is the next one and nothing else has to be thought of: what `accept` answers
+    /// with `.deliver`. False, and nothing has changed, otherwise.
+    @inline(__always)
+    mutating func takeNext(low: UInt32, byteCount: Int) -> Bool {
+        guard low == UInt32(truncatingIfNeeded: expected), held.isEmpty, ready.isEmpty, assembling == nil,
+            byteCount <= maxMessageByteCount, UInt64(byteCount) <= creditLimit - creditReceived
+        else { return false }
+        expected += 1
+        creditReceived += UInt64(byteCount)
+        creditDelivered += UInt64(byteCount)
+        return true
+    }
+
     /// What to do with a frame whose body is `plain`, inflated.
     ///
     /// - Parameter heldRoom: bytes that may still be held out of order on the whole link.

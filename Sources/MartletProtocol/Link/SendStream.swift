@@ -237,31 +237,37 @@ struct SendStream: Sendable {
     /// and `markSent` say of each, with the stream looked at once. It ends before whatever is not as usual.
     ///
     /// - Parameters:
-    ///   - header: what the frames have in common.
+    ///   - common: what the frames' headers have in common.
     ///   - credit: the link's, in bytes.
     ///   - limit: the last frame begins within so many bytes.
     mutating func writeRun(
-        _ header: FrameHeader, credit: UInt64, limit: Int, asksForAck: Bool = false, into out: inout OutputRawSpan,
+        _ common: FrameHeader, credit: UInt64, limit: Int, asksForAck: Bool = false, into out: inout OutputRawSpan,
         now: Instant
     ) -> Run {
         var run = Run()
         guard next == neverSent, next < end, again.isEmpty, !isReserved, !losesOvertaken, let ring = frames.ownRing()
         else { return run }
         let credit = min(credit, creditLimit - min(creditUsed, creditLimit))
+        var header = common
         var position = Int(next - base)
         var row = rows.index(of: next)
         rows: while position < ring.count {
             switch rows[row].bodies {
             case .fragments(let body):
                 guard run.takes(ring[position], credit, limit, out.freeCapacity) else { break rows }
-                body.appendWhole(markSent(ring, position, header, asksForAck, now, in: &run), to: &out)
+                header.sequence = UInt32(truncatingIfNeeded: base + UInt64(position))
+                markSent(&ring[position], &header, asksForAck && position + 1 == ring.count, now, in: &run)
+                body.place.appendWhole(header, to: &out)
                 position += 1
             case .messages(let messages):
-                var index = messages.startIndex + Int(base + UInt64(position) - rows[row].first)
-                while index < messages.endIndex {
+                // Borrowed: to take each out is to count its references.
+                let entries = messages.span
+                var index = Int(base + UInt64(position) - rows[row].first)
+                while index < entries.count {
                     guard run.takes(ring[position], credit, limit, out.freeCapacity) else { break rows }
-                    messages[index].body.appendWhole(
-                        markSent(ring, position, header, asksForAck, now, in: &run), to: &out)
+                    header.sequence = UInt32(truncatingIfNeeded: base + UInt64(position))
+                    markSent(&ring[position], &header, asksForAck && position + 1 == ring.count, now, in: &run)
+                    entries[index].body.place.appendWhole(header, to: &out)
                     index += 1
                     position += 1
                 }
@@ -275,21 +281,17 @@ struct SendStream: Sendable {
         return run
     }
 
-    /// The frame goes out now, with the header that comes back.
+    /// The frame goes out now, with this header.
     @inline(__always)
     private mutating func markSent(
-        _ ring: Ring<Frame>, _ position: Int, _ common: FrameHeader, _ asksForAck: Bool, _ now: Instant,
-        in run: inout Run
-    ) -> FrameHeader {
+        _ frame: inout Frame, _ header: inout FrameHeader, _ asksForAck: Bool, _ now: Instant, in run: inout Run
+    ) {
         lastTransmission += 1
-        ring[position].sentAt = now.nanoseconds
-        ring[position].transmission = lastTransmission
-        run.add(ring[position])
-        var header = common
-        header.type = ring[position].type
-        if asksForAck, position + 1 == ring.count { header.flags.insert(.ackNow) }
-        header.sequence = UInt32(truncatingIfNeeded: base + UInt64(position))
-        return header
+        frame.sentAt = now.nanoseconds
+        frame.transmission = lastTransmission
+        run.add(frame)
+        header.type = frame.type
+        if asksForAck { header.flags.insert(.ackNow) }
     }
 
     /// Credit that the link keeps for the rest of the message that is partly sent.

@@ -78,6 +78,12 @@ struct Session: Sendable {
     @inline(__always)
     var hasUnsent: Bool { !transients.isEmpty || send.hasUnsent }
 
+    /// Takes a message in one frame that is the next one; false, and nothing has changed, when it is not.
+    @inline(__always)
+    mutating func takeNext(low: UInt32, byteCount: Int) -> Bool {
+        !peerClosed && receive.takeNext(low: low, byteCount: byteCount)
+    }
+
     // MARK: Rest
 
     /// Whether nothing of it waits for anything.

@@ -37,21 +37,24 @@ struct DeviceMark: Equatable, Sendable {
         durable.contains(counter)
     }
 
-    /// Records a message that has its offset but is not durable yet.
-    mutating func append(_ counter: UInt64, at offset: UInt64) {
-        appended.insert(counter)
+    /// The highest counter that has an offset, be it durable or not.
+    var lastAppended: UInt64 { appended.watermark }
+
+    /// Records messages that have their offsets but are not durable yet.
+    mutating func append(_ run: AcceptedRun) {
+        appended.insert(run.counters)
         let last = runs.count - 1
-        if last >= 0, let longer = runs[last].extended(by: counter, at: offset) {
+        if last >= 0, let longer = runs[last].extended(by: run) {
             runs[last] = longer
             return
         }
-        runs.append(AcceptedRun(firstCounter: counter, count: 1, firstOffset: offset))
+        runs.append(run)
         if runs.count > DeviceMark.maxRuns { _ = runs.popFirst() }
     }
 
-    /// The message is durable.
-    mutating func confirm(_ counter: UInt64) {
-        durable.insert(counter)
+    /// The messages are durable.
+    mutating func confirm(_ run: AcceptedRun) {
+        durable.insert(run.counters)
     }
 
     /// Forgets what was appended beyond `offset`, because the store did not take it.
@@ -104,13 +107,15 @@ struct CounterWindow: Equatable, Sendable {
         return distance >= CounterWindow.count || seen & (1 << distance) != 0
     }
 
-    mutating func insert(_ counter: UInt64) {
-        if counter > watermark {
-            let distance = counter - watermark
-            seen = distance < CounterWindow.count ? seen << distance | 1 : 1
-            watermark = counter
-        } else if watermark - counter < CounterWindow.count {
-            seen |= 1 << (watermark - counter)
+    /// Counters that follow one another.
+    mutating func insert(_ counters: ClosedRange<UInt64>) {
+        // One bit for each, shifted out where they are too many.
+        let bits = ~((UInt64.max << (counters.upperBound - counters.lowerBound)) << 1)
+        if counters.upperBound > watermark {
+            seen = seen << (counters.upperBound - watermark) | bits
+            watermark = counters.upperBound
+        } else {
+            seen |= bits << (watermark - counters.upperBound)
         }
     }
 

@@ -22,7 +22,15 @@ package struct LogRows: Sendable {
         }
     }
 
-    private var rows = Deque<ArraySlice<LogEntry>>()
+    private struct Row: Sendable {
+        var entries: ArraySlice<LogEntry>
+        /// Bytes of their bodies.
+        var byteCount: Int
+        /// Bytes of the last one's.
+        let lastByteCount: Int
+    }
+
+    private var rows = Deque<Row>()
     /// Messages held.
     package private(set) var count = 0
     /// Bytes of their bodies.
@@ -41,28 +49,46 @@ package struct LogRows: Sendable {
 
     /// Adds messages, whose offsets go on where the last ended.
     package mutating func append(_ row: ArraySlice<LogEntry>) {
-        guard !row.isEmpty else { return }
+        guard let last = row.last?.body.byteCount else { return }
+        var rowByteCount = 0
+        for index in row.indices { rowByteCount += row[index].body.byteCount }
         count += row.count
-        for index in row.indices { byteCount += row[index].body.byteCount }
-        rows.append(row)
+        byteCount += rowByteCount
+        rows.append(Row(entries: row, byteCount: rowByteCount, lastByteCount: last))
     }
 
     /// Lets go of the oldest messages that are over the bounds.
     package mutating func trim(to bounds: Bounds) {
-        while isOver(bounds), var row = rows.popFirst() {
-            var index = row.startIndex
-            while index < row.endIndex, isOver(bounds) {
-                byteCount -= row[index].body.byteCount
-                count -= 1
-                first += 1
-                index += 1
+        while Self.isOver(bounds, count, byteCount), !rows.isEmpty {
+            let rowCount = rows[0].entries.count
+            let others = byteCount - rows[0].byteCount
+            // Mostly the whole row goes, whose messages nobody has looked at lately.
+            if Self.isOver(bounds, count - rowCount + 1, others + rows[0].lastByteCount) {
+                byteCount = others
+                count -= rowCount
+                first += UInt64(rowCount)
+                rows.removeFirst(1)
+            } else {
+                trimFirstRow(to: bounds)
             }
-            row = row[index...]
-            if !row.isEmpty { rows.prepend(row) }
         }
     }
 
-    private func isOver(_ bounds: Bounds) -> Bool {
+    private mutating func trimFirstRow(to bounds: Bounds) {
+        let before = byteCount
+        let entries = rows[0].entries
+        var index = entries.startIndex
+        while Self.isOver(bounds, count, byteCount) {
+            byteCount -= entries[index].body.byteCount
+            count -= 1
+            first += 1
+            index += 1
+        }
+        rows[0].entries = entries[index...]
+        rows[0].byteCount -= before - byteCount
+    }
+
+    private static func isOver(_ bounds: Bounds, _ count: Int, _ byteCount: Int) -> Bool {
         count > bounds.maxCount || byteCount > bounds.maxByteCount && count > bounds.minCount
     }
 
@@ -77,14 +103,14 @@ package struct LogRows: Sendable {
             let middle = (low + high) / 2
             if firstOffset(ofRow: middle) <= offset { low = middle } else { high = middle }
         }
-        return rows[low].dropFirst(Int(offset - firstOffset(ofRow: low)))
+        return rows[low].entries.dropFirst(Int(offset - firstOffset(ofRow: low)))
     }
 
     package subscript(offset: UInt64) -> LogEntry? { row(from: offset).first }
 
     private func firstOffset(ofRow index: Int) -> UInt64 {
-        let row = rows[index]
-        return row[row.startIndex].offset
+        let entries = rows[index].entries
+        return entries[entries.startIndex].offset
     }
 
     /// What is left when none is held.

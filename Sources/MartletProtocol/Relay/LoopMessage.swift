@@ -28,7 +28,7 @@ public enum RoomCall: Sendable {
     /// A member's link lost its connection, or has one again.
     case setAway(MemberHandle, Bool)
     /// A member's message, checked.
-    case post(MemberHandle, counter: UInt64, body: [UInt8], credit: Int, acceptedAt: UInt64)
+    case post(MemberHandle, counter: UInt64, body: [UInt8], acceptedAt: UInt64)
     /// A member's session has room for so many more bytes.
     case credit(MemberHandle, byteCount: Int)
     /// A member has taken or read messages.
@@ -53,8 +53,8 @@ extension Rooms {
         case .setHeldBack(let handle, let isHeldBack): setHeldBack(isHeldBack, handle)
         case .setFeatures(let handle, let features): setFeatures(features, handle)
         case .setAway(let handle, let isAway): setAway(isAway, handle)
-        case .post(let handle, let counter, let body, let credit, let acceptedAt):
-            post(handle, counter: counter, body.rawBytes, credit: credit, acceptedAt: acceptedAt)
+        case .post(let handle, let counter, let body, let acceptedAt):
+            post(handle, counter: counter, body.rawBytes, acceptedAt: acceptedAt)
         case .credit(let handle, let byteCount): credit(handle, byteCount: byteCount)
         case .progressed(let handle, let progress): progressed(handle, progress)
         case .whisper(let handle, let transient): whisper(handle, transient)

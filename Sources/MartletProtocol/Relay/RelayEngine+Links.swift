@@ -84,7 +84,7 @@ extension RelayEngine {
         _ header: FrameHeader, _ body: RawSpan, onLink slot: Int, now: Instant
     ) throws(LinkError) {
         let reception = try links[slot].link.receive(header, body, inflater: &inflater, now: now)
-        touch(slot)
+        if !links[slot].isTouched { touch(slot) }
         switch reception {
         case .deliver(let session, let credit):
             try deliver(header.type, body, on: session, credit, of: slot, now: now)
@@ -214,7 +214,7 @@ extension RelayEngine {
                 refusal = .messageTooLarge
             } else {
                 postsLeft -= 1
-                return post(handle, counter: view.counter, body, credit: credit)
+                return post(handle, counter: view.counter, body)
             }
         } catch {
             guard error.scope == .frame else { throw LinkError(error) }

@@ -49,12 +49,12 @@ extension RelayEngine {
         if loop == place.index { rooms.take(call, now: now) } else { departing[loop].append(.call(call)) }
     }
 
-    mutating func post(_ handle: MemberHandle, counter: UInt64, _ body: RawSpan, credit: Int) {
+    mutating func post(_ handle: MemberHandle, counter: UInt64, _ body: RawSpan) {
         guard handle.loop != place.number else {
-            return rooms.post(handle, counter: counter, body, credit: credit, acceptedAt: wallClock)
+            return rooms.post(handle, counter: counter, body, acceptedAt: wallClock)
         }
         let copy = [UInt8](copying: body)
-        call(.post(handle, counter: counter, body: copy, credit: credit, acceptedAt: wallClock))
+        call(.post(handle, counter: counter, body: copy, acceptedAt: wallClock))
     }
 
     mutating func credit(_ handle: MemberHandle, byteCount: Int) {
@@ -67,7 +67,7 @@ extension RelayEngine {
         case .join(let request): place.loop(of: request.open.room)
         case .withdraw(_, let room): place.loop(of: room)
         case .leave(let handle), .setSuspended(let handle, _, _), .setHeldBack(let handle, _),
-            .setFeatures(let handle, _), .setAway(let handle, _), .post(let handle, _, _, _, _),
+            .setFeatures(let handle, _), .setAway(let handle, _), .post(let handle, _, _, _),
             .credit(let handle, _), .progressed(let handle, _), .whisper(let handle, _), .request(let handle, _),
             .respond(let handle, _), .cancel(let handle, _):
             Int(handle.loop)

@@ -15,42 +15,93 @@ extension Room {
     ///
     /// - Parameter draft: what this room's members posted last, or nothing.
     mutating func post(
-        _ handle: MemberHandle, counter: UInt64, _ body: RawSpan, credit: Int, acceptedAt: UInt64,
-        draft: inout RoomDraft, into effects: inout Deque<RoomEffect>
+        _ handle: MemberHandle, counter: UInt64, _ body: RawSpan, acceptedAt: UInt64, draft: inout RoomDraft,
+        into effects: inout Deque<RoomEffect>
     ) {
         guard let slot = slot(handle) else { return }
-        guard let mark = mark(ofMember: slot) else { return turnAway(handle, credit, .roomFull, into: &effects) }
-        switch marks[mark].look(up: counter) {
-        case .duplicate(let offset):
-            effects.append(.release(handle.key, byteCount: credit))
-            if marks[mark].isDurable(counter) {
-                return noteAccepted(slot, AcceptedRun(firstCounter: counter, count: 1, firstOffset: offset ?? 0))
-            }
-            // A copy of what is still on its way to the store: who sent it last is told when it is there.
-            guard let index = unconfirmed.lastIndex(where: { $0.counter == counter && $0.mark == mark }) else { return }
-            unconfirmed[index].confirmTo = handle
-        case .new:
-            guard pendingByteCount < Room.maxPendingByteCount else {
-                return turnAway(handle, credit, .serverBusy, into: &effects)
-            }
-            head += 1
-            marks[mark].append(counter, at: head)
-            if !draft.takes(body, from: mark, at: acceptedAt) {
-                take(&draft)
-                draft.begin(
-                    room: index, mark: mark, sender: members[slot].who, acceptedAt: acceptedAt, firstOffset: head)
-            }
-            pendingByteCount += draft.append(body, counter: counter)
-            unconfirmed.append(
-                Unconfirmed(poster: handle, confirmTo: handle, mark: mark, counter: counter, credit: credit))
+        guard draft.takes(body, counter: counter, from: handle, at: acceptedAt) else {
+            take(&draft)
+            return postFirst(slot, handle, counter, body, acceptedAt, &draft, into: &effects)
         }
+        write(body, counter, handle, to: &draft, into: &effects)
     }
 
-    /// The draft's messages become entries of the log.
+    /// The same for one that does not go on where the draft is, which has been taken.
+    private mutating func postFirst(
+        _ slot: Int, _ handle: MemberHandle, _ counter: UInt64, _ body: RawSpan, _ acceptedAt: UInt64,
+        _ draft: inout RoomDraft, into effects: inout Deque<RoomEffect>
+    ) {
+        guard let mark = mark(ofMember: slot) else {
+            return turnAway(handle, body.byteCount, .roomFull, into: &effects)
+        }
+        guard case .duplicate(let offset) = marks[mark].look(up: counter) else {
+            draft.begin(
+                poster: handle, mark: mark, sender: members[slot].who, watermark: marks[mark].lastAppended,
+                acceptedAt: acceptedAt, firstOffset: head + 1)
+            return write(body, counter, handle, to: &draft, into: &effects)
+        }
+        effects.append(.release(handle.key, byteCount: body.byteCount))
+        if marks[mark].isDurable(counter) {
+            return noteAccepted(slot, AcceptedRun(firstCounter: counter, count: 1, firstOffset: offset ?? 0))
+        }
+        // A copy of what is still on its way to the store: who sent it last is told when it is there.
+        guard let index = separateUnconfirmed(counter, of: mark) else { return }
+        unconfirmed[index].confirmTo = handle
+    }
+
+    private mutating func write(
+        _ body: RawSpan, _ counter: UInt64, _ handle: MemberHandle, to draft: inout RoomDraft,
+        into effects: inout Deque<RoomEffect>
+    ) {
+        guard pendingByteCount < Room.maxPendingByteCount else {
+            return turnAway(handle, body.byteCount, .serverBusy, into: &effects)
+        }
+        pendingByteCount += draft.append(body, counter: counter)
+    }
+
+    /// The draft's messages become entries of the log; only then are they known to be there.
     mutating func take(_ draft: inout RoomDraft) {
+        guard let poster = draft.poster, draft.count > 0 else { return }
         // Mostly there is no other in this turn, and the row is kept as long as its messages are.
         if unstored.isEmpty { unstored.reserveCapacity(draft.count) }
+        let first = unstored.count
+        unconfirmed.append(
+            Unconfirmed(
+                count: draft.count, poster: poster, confirmTo: poster, mark: draft.mark,
+                stampByteCount: draft.stampByteCount))
         draft.close(into: &unstored)
+        head += UInt64(unstored.count - first)
+        var rest = unstored[first...]
+        while let run = AcceptedRun(takenFrom: &rest) { marks[draft.mark].append(run) }
+    }
+
+    /// What is not durable, in the order of offsets: neither the store nor the log has told of it.
+    private var unconfirmedEntries: [LogEntry] {
+        Array((storing ?? []).drop { $0.offset <= durable }) + unstored
+    }
+
+    /// Makes an element of `unconfirmed` of one message, and returns its place; nil when the message is not there.
+    private mutating func separateUnconfirmed(_ counter: UInt64, of mark: Int) -> Int? {
+        let entries = unconfirmedEntries
+        guard let place = entries.lastIndex(where: { $0.counter == counter && Int($0.mark) == mark }) else {
+            return nil
+        }
+        var separated = Deque<Unconfirmed>()
+        var start = 0
+        var result: Int?
+        for part in unconfirmed {
+            let end = start + part.count
+            let cuts = (start..<end).contains(place) ? [place - start, 1, end - place - 1] : [part.count]
+            for count in cuts where count > 0 {
+                if start == place { result = separated.count }
+                var cut = part
+                cut.count = count
+                separated.append(cut)
+                start += count
+            }
+        }
+        unconfirmed = separated
+        return result
     }
 
     /// A message cannot be taken now: its sender begins again from a new session, so that its order is kept.
@@ -137,16 +188,17 @@ extension Room {
     /// Resetting the sessions keeps each sender's order; refusing single messages would let later ones overtake.
     mutating func storeFailed(into effects: inout Deque<RoomEffect>) {
         guard storing != nil else { return }
+        var entries = unconfirmedEntries[...]
         storing = nil
         unstored = []
         head = durable
         pendingByteCount = 0
         var failed: Set<MemberHandle> = []
-        while let message = unconfirmed.popFirst() {
-            marks[message.mark].rollBack(to: durable)
-            effects.append(.release(message.poster.key, byteCount: message.credit))
-            for handle in [message.poster, message.confirmTo]
-            where failed.insert(handle).inserted && slot(handle) != nil {
+        while let part = unconfirmed.popFirst() {
+            marks[part.mark].rollBack(to: durable)
+            effects.append(.release(part.poster.key, byteCount: part.credit(of: entries.prefix(part.count))))
+            entries = entries.dropFirst(part.count)
+            for handle in [part.poster, part.confirmTo] where failed.insert(handle).inserted && slot(handle) != nil {
                 effects.append(.reset(handle.key, .storeUnavailable))
                 leave(handle, into: &effects)
             }
@@ -233,57 +285,56 @@ extension Room {
 
     /// Entries are durable: those who sent them are told, and get their credit back.
     private mutating func confirm(_ entries: ArraySlice<LogEntry>, into effects: inout Deque<RoomEffect>) {
-        var confirmed: Confirmed?
-        let count = min(entries.count, unconfirmed.count)
-        for position in 0..<count {
-            let message = unconfirmed[position]
-            let entry = entries.startIndex + position
-            pendingByteCount -= entries[entry].body.byteCount
-            marks[message.mark].confirm(message.counter)
-            let offset = entries[entry].offset
-            if confirmed?.add(message, at: offset) != true {
-                if let confirmed { say(confirmed, into: &effects) }
-                confirmed = Confirmed(message, at: offset)
+        var rest = entries
+        var owed: (poster: MemberHandle, credit: Int)?
+        while !rest.isEmpty, let part = unconfirmed.first {
+            var own = rest.prefix(part.count)
+            rest = rest.dropFirst(part.count)
+            let credit = part.credit(of: own)
+            pendingByteCount -= credit + own.count * part.stampByteCount
+            // Mostly all are one poster's.
+            if let before = owed, before.poster == part.poster {
+                owed = (part.poster, before.credit + credit)
+            } else {
+                if let owed { effects.append(.release(owed.poster.key, byteCount: owed.credit)) }
+                owed = (part.poster, credit)
+            }
+            unconfirmed[0].count -= own.count
+            if unconfirmed[0].count == 0 { _ = unconfirmed.popFirst() }
+            let slot = slot(part.confirmTo)
+            while let run = AcceptedRun(takenFrom: &own) {
+                marks[part.mark].confirm(run)
+                if let slot { noteAccepted(slot, run) }
             }
         }
-        unconfirmed.removeFirst(count)
-        if let confirmed { say(confirmed, into: &effects) }
-    }
-
-    /// Messages at neighbouring offsets, mostly all that a device sent at once, that are durable.
-    private struct Confirmed {
-        let poster: MemberHandle
-        let confirmTo: MemberHandle
-        var run: AcceptedRun
-        var credit: Int
-
-        init(_ message: Unconfirmed, at offset: UInt64) {
-            poster = message.poster
-            confirmTo = message.confirmTo
-            run = AcceptedRun(firstCounter: message.counter, count: 1, firstOffset: offset)
-            credit = message.credit
-        }
-
-        /// False when the message does not go on where these end.
-        @inline(__always)
-        mutating func add(_ message: Unconfirmed, at offset: UInt64) -> Bool {
-            guard let longer = run.extended(by: message.counter, at: offset), message.poster == poster,
-                message.confirmTo == confirmTo
-            else { return false }
-            run = longer
-            credit += message.credit
-            return true
-        }
-    }
-
-    private mutating func say(_ confirmed: Confirmed, into effects: inout Deque<RoomEffect>) {
-        effects.append(.release(confirmed.poster.key, byteCount: confirmed.credit))
-        if let slot = slot(confirmed.confirmTo) { noteAccepted(slot, confirmed.run) }
+        if let owed { effects.append(.release(owed.poster.key, byteCount: owed.credit)) }
     }
 
     private mutating func noteAccepted(_ slot: Int, _ run: AcceptedRun) {
         guard members.isLive(slot) else { return }
         if members[slot].accepted.isEmpty { posters.append(slot) }
         members[slot].noteAccepted(run)
+    }
+}
+
+extension Room.Unconfirmed {
+    /// What was paid for messages, all of which are of these.
+    fileprivate func credit(of entries: ArraySlice<LogEntry>) -> Int {
+        var byteCount = 0
+        for index in entries.indices { byteCount += entries[index].body.byteCount - stampByteCount }
+        return byteCount
+    }
+}
+
+extension AcceptedRun {
+    /// The first messages of one device, as far as their counters follow one another, which are taken away; nil when
+    /// there are none.
+    fileprivate init?(takenFrom entries: inout ArraySlice<LogEntry>) {
+        guard let first = entries.indices.first else { return nil }
+        let (counter, offset) = (entries[first].counter, entries[first].offset)
+        var end = first + 1
+        while end < entries.endIndex, entries[end].counter == counter &+ UInt64(end - first) { end += 1 }
+        self.init(firstCounter: counter, count: UInt32(end - first), firstOffset: offset)
+        entries = entries[end...]
     }
 }

@@ -10,7 +10,8 @@ extension Room: Packable {
         let wasTouched = wasTouched
         self.wasTouched = false
         guard !wasTouched, !isTouched, !isLoading, waiting.isEmpty, !hasNews, tail.isEmpty, storing == nil,
-            unstored.isEmpty, unconfirmed.isEmpty, unfinished.isEmpty, posters.isEmpty, requests.isEmpty,
+            pendingByteCount == 0, unstored.isEmpty, unconfirmed.isEmpty, unfinished.isEmpty, posters.isEmpty,
+            requests.isEmpty,
             members.slots.count <= Room.maxRestingCount, marks.count <= Room.maxRestingCount,
             progress.count <= Room.maxRestingCount
         else { return false }

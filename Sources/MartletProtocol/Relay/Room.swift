@@ -87,7 +87,7 @@ struct Room: Sendable {
     /// What is with the store, and what goes there next; the latest messages may still be in a draft.
     var storing: [LogEntry]?
     var unstored: [LogEntry] = []
-    /// Who posted each entry that is not durable yet, in the order of offsets.
+    /// Who posted the entries that are not durable yet, in the order of offsets.
     var unconfirmed = Deque<Unconfirmed>()
     var pendingByteCount = 0
 
@@ -106,14 +106,15 @@ struct Room: Sendable {
     var requestTimers = TimerQueue<UInt64>()
     var nextCorrelation: UInt64 = 1
 
-    /// A message that is not durable yet: whose it is and what credit it holds.
+    /// Neighbouring messages that are not durable yet: whose they are.
     struct Unconfirmed: Sendable {
+        var count: Int
         var poster: MemberHandle
-        /// Who sent it last: that is who waits for the confirmation.
+        /// Who sent them last: that is who waits for the confirmation.
         var confirmTo: MemberHandle
         var mark: Int
-        var counter: UInt64
-        var credit: Int
+        /// How much longer each is than what its poster paid credit for, in bytes.
+        var stampByteCount: Int
     }
 
     /// How far an account has come in this room.

@@ -17,31 +17,49 @@ struct RoomDraft: ~Copyable, Sendable {
         var end: Int
     }
 
-    private(set) var room: Int32?
-    private var mark = 0
+    /// Whose messages they are; nil when there are none.
+    private(set) var poster: MemberHandle?
+    /// The poster's device, by its place among the room's marks.
+    private(set) var mark = 0
     private var acceptedAt: UInt64 = 0
     private var sender: DeviceKey?
     private var firstOffset: UInt64 = 0
+    private var lastCounter: UInt64 = 0
     private var bodies = RelayBodies()
     private var posts: [Post] = []
 
     /// Messages written so far.
     var count: Int { posts.count }
 
-    /// Whether a message may be written behind those that are there.
-    func takes(_ body: RawSpan, from mark: Int, at acceptedAt: UInt64) -> Bool {
-        room != nil && self.mark == mark && self.acceptedAt == acceptedAt
+    /// The room they are for; nil when there are none.
+    var room: Int32? { poster?.room }
+
+    /// What the relay puts in front of each message, in bytes.
+    var stampByteCount: Int { bodies.stampByteCount }
+
+    /// Whether a message may be written behind those that are there. Nothing more is to be asked of its counter then:
+    /// those that are higher than one that is new are new.
+    @inline(__always)
+    func takes(_ body: RawSpan, counter: UInt64, from poster: MemberHandle, at acceptedAt: UInt64) -> Bool {
+        counter > lastCounter && self.poster == poster && self.acceptedAt == acceptedAt
             && body.byteCount <= RoomDraft.maxSharingByteCount
             && bodies.byteCount + bodies.stampByteCount + body.byteCount <= RoomDraft.maxByteCount
     }
 
-    /// Begins anew with a device, given with its place among the room's marks.
-    mutating func begin(room: Int32, mark: Int, sender: DeviceKey, acceptedAt: UInt64, firstOffset: UInt64) {
-        self.room = room
+    /// Begins anew with somebody.
+    ///
+    /// - Parameters:
+    ///   - mark: the device's place among the room's marks.
+    ///   - watermark: the device's highest counter.
+    mutating func begin(
+        poster: MemberHandle, mark: Int, sender: DeviceKey, watermark: UInt64, acceptedAt: UInt64, firstOffset: UInt64
+    ) {
+        self.poster = poster
         self.mark = mark
         self.acceptedAt = acceptedAt
         self.sender = sender
         self.firstOffset = firstOffset
+        lastCounter = watermark
         bodies.begin(acceptedAt: acceptedAt, sender: sender.account, device: sender.device)
     }
 
@@ -49,6 +67,7 @@ struct RoomDraft: ~Copyable, Sendable {
     mutating func append(_ body: RawSpan, counter: UInt64) -> Int {
         bodies.append(offset: firstOffset + UInt64(posts.count), clientBody: body)
         posts.append(Post(counter: counter, end: bodies.byteCount))
+        lastCounter = max(lastCounter, counter)
         return bodies.stampByteCount + body.byteCount
     }
 
@@ -57,22 +76,30 @@ struct RoomDraft: ~Copyable, Sendable {
         guard let sender else { return }
         // A copy of the right size; the draft's own memory serves the next.
         let storage = bodies.bytes
-        var start = 0
-        for index in posts.indices {
-            let post = posts[index]
-            // What is longer than a fragment is alone.
-            let body =
-                posts.count == 1 ? EncodedBody(storage) : EncodedBody(storage, range: start..<post.end)
-            entries.append(
-                LogEntry(
-                    offset: firstOffset + UInt64(index), sender: sender.account, device: sender.device,
-                    counter: post.counter, acceptedAt: acceptedAt, body: body, mark: Int32(mark)))
-            start = post.end
+        if posts.count == 1 {
+            // It may be longer than a fragment.
+            entries.append(entry(0, EncodedBody(storage), of: sender))
+        } else {
+            let bytes = storage.rawBytes
+            var start = 0
+            for index in posts.indices {
+                let range = start..<posts[index].end
+                let checksum = CRC32.checksum(bytes.extracting(range))
+                entries.append(entry(index, EncodedBody(storage, range: range, checksum: checksum), of: sender))
+                start = range.upperBound
+            }
         }
-        room = nil
+        poster = nil
         self.sender = nil
         posts.removeAll(keepingCapacity: true)
         // A long message's memory is not kept for short ones.
         if storage.count > RoomDraft.maxByteCount { bodies = RelayBodies() }
+    }
+
+    @inline(__always)
+    private func entry(_ index: Int, _ body: consuming EncodedBody, of sender: DeviceKey) -> LogEntry {
+        LogEntry(
+            offset: firstOffset + UInt64(index), sender: sender.account, device: sender.device,
+            counter: posts[index].counter, acceptedAt: acceptedAt, body: body, mark: Int32(mark))
     }
 }

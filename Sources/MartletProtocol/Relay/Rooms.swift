@@ -132,13 +132,11 @@ public struct Rooms: ~Copyable, Sendable {
     }
 
     /// A member's message, checked; the body is borrowed.
-    public mutating func post(_ handle: MemberHandle, counter: UInt64, _ body: RawSpan, credit: Int, acceptedAt: UInt64)
-    {
+    public mutating func post(_ handle: MemberHandle, counter: UInt64, _ body: RawSpan, acceptedAt: UInt64) {
         let index = Int(handle.room)
         guard rooms.isLive(index) else { return }
         if draft.room != handle.room { closeDraft() }
-        rooms[index].post(
-            handle, counter: counter, body, credit: credit, acceptedAt: acceptedAt, draft: &draft, into: &effects)
+        rooms[index].post(handle, counter: counter, body, acceptedAt: acceptedAt, draft: &draft, into: &effects)
         touch(index)
     }
 

@@ -29,12 +29,7 @@ public struct AcceptedRun: Hashable, Sendable {
         counters.contains(counter) && firstOffset > 0 ? firstOffset + (counter - firstCounter) : nil
     }
 
-    /// The run with one more message at its end, if that is where it belongs.
-    package func extended(by counter: UInt64, at offset: UInt64) -> AcceptedRun? {
-        isFollowed(by: counter, at: offset) && count < .max ? AcceptedRun(self, longerBy: 1) : nil
-    }
-
-    /// The run with those of another at its end, if that is where they belong.
+    /// The run with those of another at its end, if that is where they belong.
     package func extended(by other: AcceptedRun) -> AcceptedRun? {
         guard other.firstOffset > 0, isFollowed(by: other.firstCounter, at: other.firstOffset),
             other.count <= .max - count

@@ -124,9 +124,8 @@ extension FrameHeader {
     public func encode(into output: inout OutputRawSpan) {
         precondition(output.freeCapacity >= Self.byteCount, "the header does not fit")
         unsafe output.withUnsafeMutableBytes { buffer, initializedCount in
-            let free = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[initializedCount...])
-            unsafe Self.store(words, checksum, into: free)
-            initializedCount += Self.byteCount
+            unsafe Self.store(words, checksum, into: buffer.baseAddress.unsafelyUnwrapped + initializedCount)
+            initializedCount &+= Self.byteCount
         }
     }
 
@@ -142,12 +141,13 @@ extension FrameHeader {
         let words = sealed.words
         let checksum = CRC32.checksum(words, continuing: bodyChecksum)
         unsafe output.withUnsafeMutableBytes { buffer, initializedCount in
-            let frame = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[initializedCount...])
+            let frame = unsafe buffer.baseAddress.unsafelyUnwrapped + initializedCount
             unsafe Self.store(words, checksum, into: frame)
             unsafe body.withUnsafeBytes {
-                unsafe UnsafeMutableRawBufferPointer(rebasing: frame[Self.byteCount...]).copyMemory(from: $0)
+                guard let start = $0.baseAddress else { return }
+                unsafe (frame + Self.byteCount).copyMemory(from: start, byteCount: $0.count)
             }
-            initializedCount += byteCount
+            initializedCount &+= byteCount
         }
     }
 
@@ -163,7 +163,7 @@ extension FrameHeader {
         let byteCount = Self.byteCount + body.byteCount
         return unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, initializedCount in
             let bytes = UnsafeMutableRawBufferPointer(buffer)
-            unsafe Self.store(header.words, header.checksum, into: bytes)
+            unsafe Self.store(header.words, header.checksum, into: bytes.baseAddress.unsafelyUnwrapped)
             unsafe body.withUnsafeBytes {
                 unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[Self.byteCount...]).copyMemory(from: $0)
             }
@@ -174,7 +174,7 @@ extension FrameHeader {
     /// Writes the 28 bytes to the start of `bytes`, which must have room for them.
     @inline(__always)
     private static func store(
-        _ words: (UInt64, UInt64, UInt64), _ checksum: UInt32, into bytes: UnsafeMutableRawBufferPointer
+        _ words: (UInt64, UInt64, UInt64), _ checksum: UInt32, into bytes: UnsafeMutableRawPointer
     ) {
         unsafe bytes.storeBytes(of: words.0.bigEndian, as: UInt64.self)
         unsafe bytes.storeBytes(of: words.1.bigEndian, toByteOffset: 8, as: UInt64.self)

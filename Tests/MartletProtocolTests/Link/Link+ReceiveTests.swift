@@ -33,6 +33,34 @@ import Testing
         }
     }
 
+    /// A frame that asks for an acknowledgement goes the long way, through every rule; others are to come to the same.
+    @Test func `a message is taken like one that asks for an acknowledgement, but for that`() throws {
+        let pair = LinkPair(.reliable)
+        let session = try pair.open()
+        var (short, long) = (pair.relay.link, pair.relay.link)
+        var inflater = Inflater()
+        func take(_ link: inout Link, _ header: FrameHeader, isUrgent: Bool) throws -> Link.Reception {
+            var header = header
+            if isUrgent { header.flags.insert(.ackNow) }
+            let body = [UInt8](repeating: 7, count: 20)
+            return try link.receive(header, body.rawBytes, inflater: &inflater, now: pair.now + .milliseconds(5))
+        }
+        func state(_ link: Link) -> [String] {
+            Mirror(reflecting: link).children.filter { !["ackDeadline", "isAckDue"].contains($0.label) }.map {
+                "\($0.label ?? ""): \(parts(of: $0.value))"
+            }
+        }
+        for sequence in 2...4 as ClosedRange<UInt32> {
+            let header = FrameHeader(
+                type: .data, sequence: sequence, timestamp: 100 + sequence / 2,
+                flags: FrameFlags([.reliable, .checksummed], priority: .high), session: session)
+            #expect(try take(&short, header, isUrgent: false) == .deliver(session, creditByteCount: 20))
+            #expect(try take(&long, header, isUrgent: true) == .deliver(session, creditByteCount: 20))
+            #expect(state(short) == state(long))
+        }
+        #expect(!short.isAckDue && short.ackDeadline == pair.now + .milliseconds(5) + Link.maxAckDelay && long.isAckDue)
+    }
+
     @Test func `a list of members longer than a frame arrives whole`() throws {
         let pair = LinkPair(.unreliable, path: LinkTests.rough)
         pair.relay.accepts = false

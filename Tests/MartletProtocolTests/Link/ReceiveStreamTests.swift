@@ -31,6 +31,35 @@ import Testing
         #expect(stream.cumulative == 1 && stream.creditReceived == 1 && stream.creditDelivered == 1)
     }
 
+    @Test(arguments: 1...40 as ClosedRange<UInt64>)
+    func `the short way takes what the long one would deliver at once, and leaves the same behind`(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        func begun(first: UInt64) -> ReceiveStream {
+            ReceiveStream(windowByteCount: 300, maxMessageByteCount: 30, first: first)
+        }
+        var stream = begun(first: .max >> 32 - 50)
+        var taken = 0
+        for _ in 0..<200 {
+            // Now and then one that is too long, a repetition, or one from beyond a gap.
+            let body = [UInt8](repeating: 1, count: Int(random.next() % 50 == 0 ? 31 : random.next() % 31))
+            let sequence = random.next() % 8 > 0 ? stream.expected : stream.expected + 1 - random.next() % 3
+            var short = stream
+            let isNext = short.takeNext(low: UInt32(truncatingIfNeeded: sequence), byteCount: body.count)
+            let arrival = try? accept(&stream, sequence, body)
+            #expect(isNext == (arrival == .deliver))
+            if isNext { #expect(parts(of: short) == parts(of: stream)) }
+            taken += isNext ? 1 : 0
+            // A fault ends the session.
+            if arrival == nil { stream = begun(first: stream.expected) }
+            while stream.popReady() != nil {}
+            if random.next() % 4 == 0 {
+                _ = stream.release(Int(random.next() % 400))
+                stream.refreshCredit()
+            }
+        }
+        #expect(taken > 50)
+    }
+
     // S-18
     @Test func `frames behind a gap wait for it and come out in order`() throws {
         var stream = stream()

@@ -19,6 +19,10 @@ import Testing
         }
     }
 
+    private func run(_ counter: UInt64, _ count: UInt32 = 1, at offset: UInt64) -> AcceptedRun {
+        AcceptedRun(firstCounter: counter, count: count, firstOffset: offset)
+    }
+
     //
     @Test(arguments: 1...60 as ClosedRange<UInt64>)
     func `a window answers as a set of all counters would`(seed: UInt64) {
@@ -29,10 +33,14 @@ import Testing
             let jump: UInt64 = [1, 3, 70, 200][Int(random.next() % 4)]
             let counter = max(1, model.highest + 1 + random.next() % jump - min(model.highest, random.next() % 80))
             #expect(window.contains(counter) == model.contains(counter))
-            if !window.contains(counter) {
-                window.insert(counter)
-                model.insert(counter)
-                #expect(window.contains(counter))
+            // As many as are new, up to a few or to more than the window holds.
+            var end = counter
+            let longest: UInt64 = [1, 3, 80][Int(random.next() % 3)]
+            while end - counter < longest, !model.contains(end) { end += 1 }
+            if end > counter {
+                window.insert(counter...end - 1)
+                for each in counter..<end { model.insert(each) }
+                #expect((counter..<end).allSatisfy { window.contains($0) })
             }
             #expect(window.watermark == model.highest)
             for other in model.highest - min(model.highest, 70)...model.highest + 2 {
@@ -45,55 +53,50 @@ import Testing
         var mark = DeviceMark(watermark: .max - 2)
         #expect(mark.look(up: .max - 2) == .duplicate(offset: nil))
         #expect(mark.look(up: .max) == .new)
-        mark.append(.max, at: 1)
+        mark.append(run(.max, at: 1))
         #expect(mark.look(up: .max) == .duplicate(offset: 1))
         #expect(mark.look(up: .max - 1) == .new)
-        mark.append(.max - 1, at: 2)
+        mark.append(run(.max - 1, at: 2))
         #expect(mark.look(up: .max - 1) == .duplicate(offset: 2))
         #expect(mark.look(up: 1) == .duplicate(offset: nil))
     }
 
     @Test func `repetitions are answered with the offset, for as many runs as are remembered`() {
         var mark = DeviceMark()
-        for counter in 1...10 as ClosedRange<UInt64> { mark.append(counter, at: 100 + counter) }
+        for counter in 1...7 as ClosedRange<UInt64> { mark.append(run(counter, at: 100 + counter)) }
+        mark.append(run(8, 3, at: 108))
         #expect(mark.look(up: 4) == .duplicate(offset: 104))
         // Every message beginning a run of its own pushes the oldest out.
-        for number in 0..<UInt64(DeviceMark.maxRuns) { mark.append(20 + number, at: 200 + 2 * number) }
+        for number in 0..<UInt64(DeviceMark.maxRuns) { mark.append(run(20 + number, at: 200 + 2 * number)) }
         #expect(mark.look(up: 4) == .duplicate(offset: nil))
         #expect(mark.look(up: 20) == .duplicate(offset: 200))
     }
 
     @Test func `what is appended is durable when it is confirmed, and new again when it is taken back`() {
         var mark = DeviceMark()
-        for counter in 1...5 as ClosedRange<UInt64> { mark.append(counter, at: counter) }
-        mark.confirm(1)
-        mark.confirm(2)
+        mark.append(run(1, 5, at: 1))
+        mark.confirm(run(1, 2, at: 1))
         #expect(mark.isDurable(2) && !mark.isDurable(3) && mark.watermark == 2)
-        mark.append(9, at: 9)
+        mark.append(run(9, at: 9))
         mark.rollBack(to: 2)
         #expect(mark.look(up: 2) == .duplicate(offset: 2))
         for counter in [3, 5, 9] as [UInt64] { #expect(mark.look(up: counter) == .new) }
-        mark.append(3, at: 3)
+        mark.append(run(3, at: 3))
         #expect(mark.look(up: 3) == .duplicate(offset: 3))
         mark.rollBack(to: 0)
         #expect(mark.look(up: 3) == .new)
     }
 
-    @Test func `a run grows by its next message only`() {
+    @Test func `a run grows by its next messages only`() {
         let run = AcceptedRun(firstCounter: 5, count: 2, firstOffset: 9)
-        #expect(run.extended(by: 7, at: 11) == AcceptedRun(firstCounter: 5, count: 3, firstOffset: 9))
-        #expect(run.extended(by: 8, at: 11) == nil)
-        #expect(run.extended(by: 7, at: 12) == nil)
-        #expect(run.extended(by: 1, at: 1) == nil)
         let others = [(7, 11), (8, 11), (7, 12), (7, 0)].map { counter, offset in
             AcceptedRun(firstCounter: counter, count: offset == 0 ? 1 : 4, firstOffset: offset)
         }
         #expect(
             others.map { run.extended(by: $0) }
                 == [AcceptedRun(firstCounter: 5, count: 6, firstOffset: 9), nil, nil, nil])
-        let last = AcceptedRun(firstCounter: .max, count: 1, firstOffset: 9)
-        #expect(last.extended(by: 5, at: 10) == nil)
-        #expect(AcceptedRun(firstCounter: 1, count: 1, firstOffset: 0).extended(by: 2, at: 1) == nil)
-        #expect(AcceptedRun(firstCounter: 1, count: .max, firstOffset: 1).extended(by: 1 << 32, at: 1 << 32) == nil)
+        #expect(self.run(.max, at: 9).extended(by: self.run(5, at: 10)) == nil)
+        #expect(self.run(1, at: 0).extended(by: self.run(2, at: 1)) == nil)
+        #expect(self.run(1, .max, at: 1).extended(by: self.run(1 << 32, at: 1 << 32)) == nil)
     }
 }

@@ -48,6 +48,30 @@ import Testing
         #expect(offsets(rows.row(from: 13)) == [13, 14])
     }
 
+    @Test(arguments: 1...40 as ClosedRange<UInt64>)
+    func `what is kept is what is kept of single messages`(seed: UInt64) {
+        var random = SplitMix64(seed: seed)
+        var rows = LogRows(next: 1)
+        var lengths: [(offset: UInt64, byteCount: Int)] = []
+        for _ in 0..<100 {
+            let first = rows.end
+            let byteCount = Int(random.next() % 20)
+            let some = first...first + random.next() % 6
+            rows.append(row(some, byteCount: byteCount))
+            lengths += some.map { ($0, byteCount) }
+            let bounds = LogRows.Bounds(
+                minCount: Int(random.next() % 4), maxCount: 4 + Int(random.next() % 12),
+                maxByteCount: Int(random.next() % 150))
+            rows.trim(to: bounds)
+            var sum = lengths.reduce(0) { $0 + $1.byteCount }
+            while lengths.count > bounds.maxCount || sum > bounds.maxByteCount && lengths.count > bounds.minCount {
+                sum -= lengths.removeFirst().byteCount
+            }
+            #expect(rows.count == lengths.count && rows.byteCount == sum)
+            #expect(lengths.allSatisfy { rows[$0.offset]?.body.byteCount == $0.byteCount })
+        }
+    }
+
     @Test func `the oldest go when they are too long, down to as many as are kept anyway`() {
         var rows = LogRows(next: 1)
         rows.append(row(1...3, byteCount: 500))

@@ -14,7 +14,7 @@ import Testing
     //
     @Test func `nothing is shown or confirmed before it is durable, and then in the order of offsets`() {
         var script = RoomScript("alice", "bob")
-        for counter in 7...9 as ClosedRange<UInt64> { script.post("alice", counter, credit: Int(counter)) }
+        for counter in 7...9 as ClosedRange<UInt64> { script.post("alice", counter, byteCount: Int(counter)) }
         script.post("bob", 1)
         #expect(script.drain() == [.append([1, 2, 3, 4])])
         script.post("alice", 10)
@@ -26,7 +26,11 @@ import Testing
         #expect(effects.accepted(by: "alice") == [run(7, 3, 1)])
         #expect(effects.accepted(by: "bob") == [run(1, 1, 4)])
         #expect(
-            effects.prefix(2) == [.released("alice", 24), .released("bob", 10)])
+            effects.prefix(2)
+                == [
+                    .released("alice", RoomScript.credit(7) + RoomScript.credit(8) + RoomScript.credit(9)),
+                    .released("bob", RoomScript.credit(1)),
+                ])
         #expect(effects.contains(.append([5])))
     }
 
@@ -66,30 +70,70 @@ import Testing
     //
     @Test func `a copy of what is not durable yet is confirmed together with it, once`() {
         var script = RoomScript("alice", "bob")
-        script.post("alice", 1, credit: 11)
-        script.post("alice", 1, credit: 12)
-        #expect(script.drain() == [.released("alice", 12), .append([1])])
+        script.post("alice", 1, byteCount: 11)
+        script.post("alice", 1, byteCount: 12)
+        #expect(script.drain() == [.released("alice", RoomScript.credit(12)), .append([1])])
         script.store()
         let effects = script.drain()
         #expect(effects.accepted(by: "alice") == [run(1, 1, 1)])
-        #expect(effects.filter { $0 == .released("alice", 11) }.count == 1)
+        #expect(effects.filter { $0 == .released("alice", RoomScript.credit(11)) }.count == 1)
         #expect(effects.offsets(to: "bob") == [1])
     }
 
     @Test func `the device's next session is told of what its last one sent`() {
         var script = RoomScript("alice")
-        script.post("alice", 1, credit: 11)
+        script.post("alice", 1, byteCount: 11)
         _ = script.drain()
         script.with("alice") { $0.leave($1) }
         // The same device on another link, with its message again, before the store has answered.
         script.join("alice/1", noLocal: true)
         _ = script.drain()
-        script.post("alice/1", 1, credit: 12)
-        #expect(script.drain() == [.released("alice/1", 12)])
+        script.post("alice/1", 1, byteCount: 12)
+        #expect(script.drain() == [.released("alice/1", RoomScript.credit(12))])
         script.store()
         let effects = script.drain()
         #expect(effects.accepted(by: "alice/1") == [run(1, 1, 1)])
-        #expect(effects.contains(.released("alice", 11)))
+        #expect(effects.contains(.released("alice", RoomScript.credit(11))))
+    }
+
+    //
+    @Test func `of messages that came together each is confirmed to whoever sent it last`() {
+        var script = RoomScript("alice")
+        for counter in 1...5 as ClosedRange<UInt64> { script.post("alice", counter) }
+        _ = script.drain()
+        script.post("alice", 6)
+        script.post("alice", 7)
+        script.join("alice/1")
+        _ = script.drain()
+        for counter in [3, 6, 3] as [UInt64] { script.post("alice/1", counter) }
+        _ = script.drain()
+        script.store()
+        let first = script.drain()
+        #expect(first.accepted(by: "alice") == [run(1, 2, 1), run(4, 2, 4)])
+        #expect(first.accepted(by: "alice/1") == [run(3, 1, 3)])
+        #expect(first.contains(.released("alice", 5 * RoomScript.credit(1))))
+        script.store()
+        let second = script.drain()
+        #expect(second.accepted(by: "alice") == [run(7, 1, 7)])
+        #expect(second.accepted(by: "alice/1") == [run(6, 1, 6)])
+    }
+
+    //
+    @Test func `behind a message that was overtaken a repetition is one all the same`() {
+        var script = RoomScript("alice", "bob")
+        script.post("alice", 2)
+        script.post("alice", 5)
+        _ = script.drain()
+        script.store()
+        _ = script.drain()
+        for counter in [3, 5, 4, 4, 6, 7] as [UInt64] { script.post("alice", counter) }
+        let posted = script.drain()
+        #expect(posted.contains(.append([3, 4, 5, 6])))
+        #expect(posted.accepted(by: "alice") == [run(5, 1, 2)])
+        script.store()
+        let stored = script.drain()
+        #expect(stored.accepted(by: "alice") == [run(3, 2, 3), run(6, 2, 5)])
+        #expect(stored.offsets(to: "bob") == [3, 4, 5, 6])
     }
 
     //
@@ -137,15 +181,18 @@ import Testing
     @Test func `a batch that the store does not take never happened, and its senders begin again`() {
         var script = RoomScript("alice", "bob", "carol")
         script.fill("alice", 1...2)
-        script.post("alice", 3, credit: 30)
-        script.post("bob", 1, credit: 10)
+        script.post("alice", 3, byteCount: 30)
+        script.post("bob", 1, byteCount: 10)
         #expect(script.drain() == [.append([3, 4])])
-        script.post("alice", 4, credit: 40)
+        script.post("alice", 4, byteCount: 40)
         script.failStore()
         let effects = script.drain()
         #expect(
             effects.filter { if case .released = $0 { true } else { false } }
-                == [.released("alice", 30), .released("bob", 10), .released("alice", 40)])
+                == [
+                    .released("alice", RoomScript.credit(30)), .released("bob", RoomScript.credit(10)),
+                    .released("alice", RoomScript.credit(40)),
+                ])
         #expect(
             effects.filter { if case .reset = $0 { true } else { false } }
                 == [.reset("alice", .storeUnavailable), .reset("bob", .storeUnavailable)])

@@ -73,8 +73,7 @@ import Testing
         var answers = [room.mayRest(), room.mayRest()]
         let alice = MemberHandle(room: 3, slot: 3, key: request("alice", slot: 3).member)
         let body = Message.encodeClient(counter: 99, kind: .text, content: Message.textContent("hello"))
-        room.post(
-            alice, counter: 99, body.rawBytes, credit: body.count, acceptedAt: 1, draft: &draft, into: &effects)
+        room.post(alice, counter: 99, body.rawBytes, acceptedAt: 1, draft: &draft, into: &effects)
         answers.append(room.mayRest())
         room.take(&draft)
         room.flush(into: &effects)

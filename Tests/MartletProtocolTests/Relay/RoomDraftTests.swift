@@ -11,9 +11,23 @@ import Testing
         return Message.encodeClient(counter: counter, kind: .text, content: content)
     }
 
-    private func takes(_ draft: borrowing RoomDraft, _ body: [UInt8], from mark: Int = 0, at acceptedAt: UInt64) -> Bool
+    private func poster(slot: Int32 = 0, room: Int32 = 3) -> MemberHandle {
+        let key = MemberKey(link: LinkKey(slot: slot, generation: 1), session: SessionID(rawValue: 1))
+        return MemberHandle(room: room, slot: slot, key: key)
+    }
+
+    private func begin(_ draft: inout RoomDraft, watermark: UInt64 = 0, at acceptedAt: UInt64, firstOffset: UInt64 = 1)
     {
-        draft.takes(body.rawBytes, from: mark, at: acceptedAt)
+        draft.begin(
+            poster: poster(), mark: 0, sender: alice, watermark: watermark, acceptedAt: acceptedAt,
+            firstOffset: firstOffset)
+    }
+
+    private func takes(
+        _ draft: borrowing RoomDraft, _ body: [UInt8], _ counter: UInt64 = 100, from slot: Int32 = 0,
+        at acceptedAt: UInt64
+    ) -> Bool {
+        draft.takes(body.rawBytes, counter: counter, from: poster(slot: slot), at: acceptedAt)
     }
 
     private func entries(of draft: inout RoomDraft) -> [LogEntry] {
@@ -25,10 +39,10 @@ import Testing
     //
     @Test func `what was written comes out as entries with neighbouring offsets, each a message of its own`() throws {
         var draft = RoomDraft()
-        draft.begin(room: 3, mark: 0, sender: alice, acceptedAt: 77, firstOffset: 5)
+        begin(&draft, at: 77, firstOffset: 5)
         for counter in [8, 9, 12] as [UInt64] {
             let body = client(counter)
-            let isTaken = takes(draft, body, at: 77)
+            let isTaken = takes(draft, body, counter, at: 77)
             #expect(isTaken)
             _ = draft.append(body.rawBytes, counter: counter)
         }
@@ -50,27 +64,39 @@ import Testing
         #expect(more.isEmpty)
     }
 
-    @Test func `another device, another time and a closed draft begin anew`() {
+    @Test func `another member, another time and a closed draft begin anew`() {
         var draft = RoomDraft()
         let body = client(1)
         var taken = [takes(draft, body, at: 0)]
-        draft.begin(room: 0, mark: 0, sender: alice, acceptedAt: 1, firstOffset: 1)
+        begin(&draft, at: 1)
         taken.append(takes(draft, body, from: 1, at: 1))
         taken.append(takes(draft, body, at: 2))
         taken.append(takes(draft, body, at: 1))
         #expect(taken == [false, false, false, true])
     }
 
+    //
+    @Test func `a counter that may have been there before is to be looked up`() {
+        var draft = RoomDraft()
+        begin(&draft, watermark: 20, at: 1)
+        _ = draft.append(client(15).rawBytes, counter: 15)
+        var taken = [16, 20, 21].map { takes(draft, client($0), $0, at: 1) }
+        #expect(taken == [false, false, true])
+        _ = draft.append(client(21).rawBytes, counter: 21)
+        taken = [21, 22, 30].map { takes(draft, client($0), $0, at: 1) }
+        #expect(taken == [false, true, true])
+    }
+
     //
     @Test func `bodies share a bounded storage, and a long one has its own`() {
         var draft = RoomDraft()
-        draft.begin(room: 0, mark: 0, sender: alice, acceptedAt: 1, firstOffset: 1)
+        begin(&draft, at: 1)
         let small = client(1, byteCount: 900)
         var byteCount = 0
         while takes(draft, small, at: 1) { byteCount += draft.append(small.rawBytes, counter: 1) }
         #expect(byteCount <= RoomDraft.maxByteCount && byteCount > RoomDraft.maxByteCount - 1100)
         _ = entries(of: &draft)
-        draft.begin(room: 0, mark: 0, sender: alice, acceptedAt: 1, firstOffset: 9)
+        begin(&draft, at: 1, firstOffset: 9)
         let long = client(1, byteCount: 40_000)
         let isLongTaken = takes(draft, long, at: 1)
         _ = draft.append(long.rawBytes, counter: 1)

@@ -123,7 +123,7 @@ import Testing
             script.rooms.respond(old, Response(correlation: 1))
             script.rooms.cancel(old, correlation: 1)
             let nothing: [UInt8] = []
-            script.rooms.post(old, counter: 1, nothing.rawBytes, credit: 1, acceptedAt: 0)
+            script.rooms.post(old, counter: 1, nothing.rawBytes, acceptedAt: 0)
             #expect(script.rooms.state(of: old) == nil)
         }
         #expect(script.drain().isEmpty)
@@ -159,10 +159,11 @@ import Testing
         }
         var script = RoomScript("alice", "carol/7", snapshot: RoomSnapshot(head: 1, first: 1, watermarks: watermarks))
         script.post("carol/7", 6)
-        script.post("alice", 1, credit: 3)
+        script.post("alice", 1, byteCount: 3)
         let effects = script.drain()
         #expect(effects.contains(.append([2])))
-        #expect(effects.about("alice").prefix(2) == [.released("alice", 3), .reset("alice", .roomFull)])
+        #expect(
+            effects.about("alice").prefix(2) == [.released("alice", RoomScript.credit(3)), .reset("alice", .roomFull)])
     }
 
     //

@@ -61,11 +61,18 @@ struct RoomScript: ~Copyable {
         if let key = keys[name] { rooms.withdraw(key, from: room) }
     }
 
-    mutating func post(_ name: String, _ counter: UInt64, byteCount: Int = 1, credit: Int = 10) {
-        let content = Message.textContent(String(repeating: "x", count: byteCount))
-        let body = Message.encodeClient(counter: counter, kind: .text, content: content)
-        with(name) { $0.post($1, counter: counter, body.rawBytes, credit: credit, acceptedAt: 1000 &+ counter) }
+    mutating func post(_ name: String, _ counter: UInt64, byteCount: Int = 1) {
+        let body = RoomScript.body(counter, byteCount)
+        with(name) { $0.post($1, counter: counter, body.rawBytes, acceptedAt: 1000 &+ counter) }
     }
+
+    private static func body(_ counter: UInt64, _ byteCount: Int) -> [UInt8] {
+        let content = Message.textContent(String(repeating: "x", count: byteCount))
+        return Message.encodeClient(counter: counter, kind: .text, content: content)
+    }
+
+    /// What a text of so many bytes costs.
+    static func credit(_ byteCount: Int) -> Int { body(1, byteCount).count }
 
     func with(_ name: String) -> MemberHandle? { handles[name] }
 
