@@ -43,6 +43,9 @@ enum EngineBenches {
             Case(
                 "engine/to 100", per: "message",
                 [.rig("rows of 32", .init(members: 100, turnMessages: 32), publishing: 3200)]),
+            Case(
+                "engine/to 1,000", per: "message",
+                [.rig("one at a time", .init(members: 1000, turnMessages: 1), publishing: 100)]),
         ]
     }
 }

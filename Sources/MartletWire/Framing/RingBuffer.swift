@@ -34,7 +34,18 @@ public struct RingBuffer: ~Copyable {
     public var storageByteCount: Int { unsafe storage.count }
 
     /// Appends the first of `bytes`, as many as there is room for, and says how many that were.
+    @inline(__always)
     public mutating func write(_ bytes: RawSpan) -> Int {
+        let end = head &+ count &+ bytes.byteCount
+        // Mostly there is room for all of it behind what is held.
+        guard end <= storageByteCount, count &+ bytes.byteCount <= maxByteCount else { return writePart(bytes) }
+        copy(bytes, to: head &+ count)
+        count &+= bytes.byteCount
+        return bytes.byteCount
+    }
+
+    @inline(never)
+    private mutating func writePart(_ bytes: RawSpan) -> Int {
         let accepted = min(bytes.byteCount, freeByteCount)
         if accepted == 0 { return 0 }
         if unsafe count + accepted > storage.count { move(toStorageOf: count + accepted) }
