@@ -71,7 +71,10 @@ private final class StreamReader {
         self.pieceByteCount = pieceByteCount
     }
 
-    func read(_ stream: [UInt8]) {
+    func read(_ stream: [UInt8]) { Self.read(stream, pieceByteCount, &framer) }
+
+    /// With the framer borrowed once: it is what is measured, and not that an object is asked for it.
+    private static func read(_ stream: [UInt8], _ pieceByteCount: Int, _ framer: inout Framer) {
         var frames = 0
         var bodyByteCount = 0
         let bytes = stream.rawBytes
