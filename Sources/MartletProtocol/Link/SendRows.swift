@@ -31,6 +31,8 @@ struct SendRows: Sendable {
     func index(of sequence: UInt64) -> Int {
         var low = 0
         var high = rows.count
+        // Mostly what came last is asked for.
+        if high > 0, rows[high - 1].first <= sequence { low = high - 1 }
         while high - low > 1 {
             let middle = (low + high) / 2
             if rows[middle].first <= sequence { low = middle } else { high = middle }

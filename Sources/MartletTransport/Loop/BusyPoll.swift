@@ -3,7 +3,13 @@
 /// To fall asleep and be woken takes longer than to wait for what comes at once, and whoever waits for an answer waits
 /// for that, too. Only while events come close on each other is it worth the processor's time, so what is looked at is
 /// how long the loop has lately waited; all that is wasted is one `limit` when they cease.
+///
+/// A loop that has worked for longer than that without a pause looks for as long again: where whoever sleeps is woken
+/// late it would otherwise sleep after every piece of work, since all waits are long then, and what is wasted is never
+/// more than what was done.
 struct BusyPoll {
+    /// The longest look after work, in limits.
+    private static let longestLook: UInt64 = 20
     /// A longer wait counts as so many limits, so that a pause is soon forgotten.
     private static let longestWait: UInt64 = 16
     /// The weight of the latest wait is one in so many (as RFC 6298's SRTT).
@@ -19,7 +25,13 @@ struct BusyPoll {
         smoothedWait = limit * Self.longestWait
     }
 
-    var isWorthwhile: Bool { smoothedWait < limit }
+    /// How long to look, in nanoseconds; 0 for not at all.
+    ///
+    /// - Parameter work: nanoseconds since the loop last waited for anything.
+    func look(after work: UInt64) -> UInt64 {
+        if work > limit { return min(work, limit * Self.longestLook) }
+        return smoothedWait < limit ? limit : 0
+    }
 
     mutating func waited(_ nanoseconds: UInt64) {
         let latest = min(nanoseconds, limit * Self.longestWait)

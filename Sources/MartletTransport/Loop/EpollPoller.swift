@@ -22,9 +22,12 @@
         private var slots = PollSlots<Registration>()
         private var armedDeadline = UInt64.max
         private var busyPoll: BusyPoll
+        /// When the loop last had what it had waited for.
+        private var resumedAt: UInt64
 
         init(busyPollLimit: UInt64) throws(TransportError) {
             busyPoll = BusyPoll(limit: busyPollLimit)
+            resumedAt = martlet_clock()
             epoll = try FileDescriptor(martlet_epoll_open(), from: "epoll_create")
             eventfd = try FileDescriptor(martlet_wake_open(), from: "eventfd")
             timerfd = try FileDescriptor(martlet_timer_open(), from: "timerfd_create")
@@ -68,12 +71,14 @@
         private func wait(isSleeping: Bool) -> Int {
             guard isSleeping, busyPoll.limit > 0 else { return ask(isSleeping: isSleeping) }
             let asked = martlet_clock()
+            let look = busyPoll.look(after: asked - resumedAt)
             var count = 0
-            if busyPoll.isWorthwhile {
-                repeat { count = ask(isSleeping: false) } while count == 0 && martlet_clock() - asked < busyPoll.limit
+            if look > 0 {
+                repeat { count = ask(isSleeping: false) } while count == 0 && martlet_clock() - asked < look
             }
             if count == 0 { count = ask(isSleeping: true) }
-            busyPoll.waited(martlet_clock() - asked)
+            resumedAt = martlet_clock()
+            busyPoll.waited(resumedAt - asked)
             return count
         }
 
