@@ -33,7 +33,7 @@ enum GrowthBenches {
 
 /// The engine's work for a message and for a delivery when many come together, as they do where a relay is busy.
 ///
-/// What clients say and read is counted with it, some 1,200 instructions a message and 300 a delivery.
+/// What clients say and read is counted with it, some 2,000 instructions a message and 800 a delivery.
 enum EngineBenches {
     static func cases() -> [Case] {
         [

@@ -55,7 +55,7 @@ struct Options {
         usage: bench [SUITE...] [--filter TEXT] [--list] [--rounds N] [--json FILE] [--report FILE]
                      [--thresholds FILE] [--instructions] [--verbose] [--compare BEFORE.json AFTER.json]
 
-        Suites: frames, message, deflate, timers, growth, client, relay, bytes; and with other servers: peers, idle.
-        Without any, all of the first line. Fails when a threshold is not met.
+        Suites: frames, message, deflate, timers, engine, growth, client, relay, bytes; and with other servers: peers,
+        idle. Without any, all but these two. Fails when a threshold is not met.
         """
 }

@@ -19,49 +19,44 @@ extension Room {
         into effects: inout Deque<RoomEffect>
     ) {
         guard let slot = slot(handle) else { return }
-        guard draft.takes(body, counter: counter, from: handle, at: acceptedAt) else {
+        if !draft.takes(body, counter: counter, from: handle, at: acceptedAt) {
             take(&draft)
-            return postFirst(slot, handle, counter, body, acceptedAt, &draft, into: &effects)
+            guard isNew(counter, handle, slot, body.byteCount, into: &effects) else { return }
         }
-        write(body, counter, handle, to: &draft, into: &effects)
-    }
-
-    /// The same for one that does not go on where the draft is, which has been taken.
-    private mutating func postFirst(
-        _ slot: Int, _ handle: MemberHandle, _ counter: UInt64, _ body: RawSpan, _ acceptedAt: UInt64,
-        _ draft: inout RoomDraft, into effects: inout Deque<RoomEffect>
-    ) {
-        guard let mark = mark(ofMember: slot) else {
-            return turnAway(handle, body.byteCount, .roomFull, into: &effects)
+        guard pendingByteCount < Room.maxPendingByteCount else {
+            return turnAway(handle, body.byteCount, .serverBusy, into: &effects)
         }
-        guard case .duplicate(let offset) = marks[mark].look(up: counter) else {
+        if draft.poster == nil, let mark = members[slot].mark {
             draft.begin(
                 poster: handle, mark: mark, sender: members[slot].who, watermark: marks[mark].lastAppended,
                 acceptedAt: acceptedAt, firstOffset: head + 1)
-            return write(body, counter, handle, to: &draft, into: &effects)
-        }
-        effects.append(.release(handle.key, byteCount: body.byteCount))
-        if marks[mark].isDurable(counter) {
-            return noteAccepted(slot, AcceptedRun(firstCounter: counter, count: 1, firstOffset: offset ?? 0))
-        }
-        // A copy of what is still on its way to the store: who sent it last is told when it is there.
-        guard let index = separateUnconfirmed(counter, of: mark) else { return }
-        unconfirmed[index].confirmTo = handle
-    }
-
-    private mutating func write(
-        _ body: RawSpan, _ counter: UInt64, _ handle: MemberHandle, to draft: inout RoomDraft,
-        into effects: inout Deque<RoomEffect>
-    ) {
-        guard pendingByteCount < Room.maxPendingByteCount else {
-            return turnAway(handle, body.byteCount, .serverBusy, into: &effects)
         }
         pendingByteCount += draft.append(body, counter: counter)
     }
 
+    /// Whether a message is to be taken: none that was before, nor of a device more than the room remembers. What there
+    /// is to be said of it otherwise has been. All drafts have been taken.
+    private mutating func isNew(
+        _ counter: UInt64, _ handle: MemberHandle, _ slot: Int, _ credit: Int, into effects: inout Deque<RoomEffect>
+    ) -> Bool {
+        guard let mark = mark(ofMember: slot) else {
+            turnAway(handle, credit, .roomFull, into: &effects)
+            return false
+        }
+        guard case .duplicate(let offset) = marks[mark].look(up: counter) else { return true }
+        effects.append(.release(handle.key, byteCount: credit))
+        if marks[mark].isDurable(counter) {
+            noteAccepted(slot, AcceptedRun(firstCounter: counter, count: 1, firstOffset: offset ?? 0))
+        } else if let offset = offset ?? unconfirmedOffset(of: counter, mark), let index = separate(offset) {
+            // A copy of what is still on its way to the store: who sent it last is told when it is there.
+            unconfirmed[index].confirmTo = handle
+        }
+        return false
+    }
+
     /// The draft's messages become entries of the log; only then are they known to be there.
     mutating func take(_ draft: inout RoomDraft) {
-        guard let poster = draft.poster, draft.count > 0 else { return }
+        guard let poster = draft.poster else { return }
         // Mostly there is no other in this turn, and the row is kept as long as its messages are.
         if unstored.isEmpty { unstored.reserveCapacity(draft.count) }
         let first = unstored.count
@@ -75,33 +70,38 @@ extension Room {
         while let run = AcceptedRun(takenFrom: &rest) { marks[draft.mark].append(run) }
     }
 
-    /// What is not durable, in the order of offsets: neither the store nor the log has told of it.
-    private var unconfirmedEntries: [LogEntry] {
-        Array((storing ?? []).drop { $0.offset <= durable }) + unstored
+    /// Where a message is that is not durable, if it is.
+    private func unconfirmedOffset(of counter: UInt64, _ mark: Int) -> UInt64? {
+        let isMeant: (LogEntry) -> Bool = { $0.counter == counter && Int($0.mark) == mark }
+        return (unstored.last(where: isMeant) ?? storing?.last(where: isMeant))?.offset
     }
 
-    /// Makes an element of `unconfirmed` of one message, and returns its place; nil when the message is not there.
-    private mutating func separateUnconfirmed(_ counter: UInt64, of mark: Int) -> Int? {
-        let entries = unconfirmedEntries
-        guard let place = entries.lastIndex(where: { $0.counter == counter && Int($0.mark) == mark }) else {
-            return nil
+    /// Makes an element of `unconfirmed` of the message at an offset, and returns its place; nil when it is durable.
+    private mutating func separate(_ offset: UInt64) -> Int? {
+        var first = durable + 1
+        guard offset >= first else { return nil }
+        for index in unconfirmed.indices {
+            let part = unconfirmed[index]
+            guard offset >= first + UInt64(part.count) else { return separate(Int(offset - first), ofPart: index) }
+            first += UInt64(part.count)
         }
-        var separated = Deque<Unconfirmed>()
-        var start = 0
-        var result: Int?
-        for part in unconfirmed {
-            let end = start + part.count
-            let cuts = (start..<end).contains(place) ? [place - start, 1, end - place - 1] : [part.count]
-            for count in cuts where count > 0 {
-                if start == place { result = separated.count }
+        return nil
+    }
+
+    private mutating func separate(_ place: Int, ofPart index: Int) -> Int {
+        let part = unconfirmed[index]
+        guard part.count > 1 else { return index }
+        var parts = Array(unconfirmed)
+        let counts = [place, 1, part.count - place - 1].filter { $0 > 0 }
+        parts.replaceSubrange(
+            index...index,
+            with: counts.map { count in
                 var cut = part
                 cut.count = count
-                separated.append(cut)
-                start += count
-            }
-        }
-        unconfirmed = separated
-        return result
+                return cut
+            })
+        unconfirmed = Deque(parts)
+        return place > 0 ? index + 1 : index
     }
 
     /// A message cannot be taken now: its sender begins again from a new session, so that its order is kept.
@@ -188,7 +188,8 @@ extension Room {
     /// Resetting the sessions keeps each sender's order; refusing single messages would let later ones overtake.
     mutating func storeFailed(into effects: inout Deque<RoomEffect>) {
         guard storing != nil else { return }
-        var entries = unconfirmedEntries[...]
+        // All that is not durable, in the order of `unconfirmed`.
+        var entries = (Array((storing ?? []).drop { $0.offset <= durable }) + unstored)[...]
         storing = nil
         unstored = []
         head = durable

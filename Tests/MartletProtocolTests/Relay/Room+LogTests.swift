@@ -247,6 +247,19 @@ import Testing
         }
         #expect(Int(posted - 1) * byteCount >= Room.maxPendingByteCount - byteCount)
         #expect(Int(posted - 1) * byteCount <= Room.maxPendingByteCount + byteCount)
+        script.post("bob", 1)
+        #expect(script.drain().contains(.reset("bob", .serverBusy)))
+        // All is stored, and the room goes; nothing of what it did not take is left for another.
+        for _ in 0..<2 {
+            script.store()
+            _ = script.drain()
+        }
+        #expect(script.rooms.count == 0)
+        script.join("carol", room: .hall)
+        script.rooms.loaded(.hall, RoomSnapshot())
+        _ = script.drain()
+        script.post("carol", 1)
+        #expect(script.drain().contains(.append([1])))
     }
 
     // MARK: Reading at one's own pace
