@@ -39,7 +39,10 @@ enum EngineBenches {
         [
             Case(
                 "engine/1 to 1", per: "message",
-                [.rig("rows of 200", .init(turnMessages: 200), publishing: 20_000)]),
+                [
+                    .rig("rows of 200", .init(turnMessages: 200), publishing: 20_000),
+                    .rig("one at a time", .init(turnMessages: 1), publishing: 2000),
+                ]),
             Case(
                 "engine/to 100", per: "message",
                 [.rig("rows of 32", .init(members: 100, turnMessages: 32), publishing: 3200)]),
