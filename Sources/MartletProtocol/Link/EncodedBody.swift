@@ -26,7 +26,7 @@ public struct EncodedBody: Sendable {
     }
 
     /// Bytes in a body's storage. To ask the storage for them is to count references to it, for each frame that is
-    /// written; who asks for the place keeps the body while it uses that.
+    /// written. Who reads them here keeps a body of that storage meanwhile.
     @safe
     struct Place: BitwiseCopyable {
         private let start: UnsafeRawPointer
@@ -51,7 +51,7 @@ public struct EncodedBody: Sendable {
 
         /// Appends the one plain fragment that it is, behind its frame's header.
         @inline(__always)
-        func appendWhole(_ header: FrameHeader, to out: inout OutputRawSpan) {
+        @unsafe func appendWhole(_ header: FrameHeader, to out: inout OutputRawSpan) {
             unsafe header.encode(before: rawBytes, checksum: checksum, into: &out)
         }
     }

@@ -234,7 +234,8 @@ struct SendStream: Sendable {
     }
 
     /// Writes frames that are one fragment each and go out for the first time, one behind the other: what `nextToSend`
-    /// and `markSent` say of each, with the stream looked at once. It ends before whatever is not as usual.
+    /// and `markSent` say of each, with the stream looked at once. It ends before whatever is not as usual. The rows
+    /// keep the bodies, which are read where they lie.
     ///
     /// - Parameters:
     ///   - common: what the frames' headers have in common.
@@ -257,7 +258,7 @@ struct SendStream: Sendable {
                 guard run.takes(ring[position], credit, limit, out.freeCapacity) else { break rows }
                 header.sequence = UInt32(truncatingIfNeeded: base + UInt64(position))
                 markSent(&ring[position], &header, asksForAck && position + 1 == ring.count, now, in: &run)
-                body.place.appendWhole(header, to: &out)
+                unsafe body.place.appendWhole(header, to: &out)
                 position += 1
             case .messages(let messages):
                 // Borrowed: to take each out is to count its references.
@@ -267,7 +268,7 @@ struct SendStream: Sendable {
                     guard run.takes(ring[position], credit, limit, out.freeCapacity) else { break rows }
                     header.sequence = UInt32(truncatingIfNeeded: base + UInt64(position))
                     markSent(&ring[position], &header, asksForAck && position + 1 == ring.count, now, in: &run)
-                    entries[index].body.place.appendWhole(header, to: &out)
+                    unsafe entries[index].body.place.appendWhole(header, to: &out)
                     index += 1
                     position += 1
                 }
