@@ -109,6 +109,10 @@ final class RelayRig {
             tell(peer)
             turn()
         }
+        // Who will say nothing more has acknowledged what it was told: virtual time passes, and with it the relay's
+        // patience.
+        writeAcknowledgement(peer)
+        tell(peer)
         return peer
     }
 
