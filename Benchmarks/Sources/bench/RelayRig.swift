@@ -1,3 +1,4 @@
+import BenchHarness
 import CBaselines
 import MartletProtocol
 import MartletWire
@@ -221,5 +222,17 @@ final class RelayRig {
         peer.acknowledged = peer.linkBytes
         writeAcknowledgement(peer)
         tell(peer)
+    }
+}
+
+extension Subject {
+    /// The rig is set up when it is used first.
+    static func rig(_ name: String, _ shape: RelayRig.Shape, publishing messages: Int) -> Subject {
+        var rig: RelayRig?
+        return Subject(name, operations: messages) {
+            let ready = rig ?? RelayRig(shape)
+            rig = ready
+            ready.publish(messages)
+        }
     }
 }
