@@ -35,8 +35,22 @@ import Testing
     }
 
     @Test func `whoever has worked for longer than the limit looks for as long, up to twenty limits`() {
-        let poll = BusyPoll(limit: 50_000)
+        var poll = BusyPoll(limit: 50_000)
+        poll.waited(200_000)
         let looks = [0, 50_000, 50_001, 700_000, 1_000_000, 1_000_001, .max].map { poll.look(after: $0) }
         #expect(looks == [0, 0, 50_001, 700_000, 1_000_000, 1_000_000, 1_000_000])
+    }
+
+    @Test func `but not after a wait of more than four times the work, nor before any wait`() {
+        var poll = BusyPoll(limit: 50_000)
+        #expect(poll.look(after: 1_000_000) == 0)
+        poll.waited(4_000_003)
+        #expect(poll.look(after: 1_000_000) == 1_000_000)
+        poll.waited(4_000_004)
+        #expect(poll.look(after: 1_000_000) == 0)
+        // Many that come close are looked for all the same.
+        for _ in 0..<100 { poll.waited(10_000) }
+        poll.waited(240_000)
+        #expect(poll.look(after: 51_000) == 50_000)
     }
 }
