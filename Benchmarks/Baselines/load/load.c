@@ -279,13 +279,18 @@ static void run(struct connection *publisher, uint8_t *payload) {
         (unsigned long long)stalled);
 }
 
-/// Connections that say nothing but what keeps them alive.
+/// Connections that say nothing but what keeps them alive. It is "ready" when a server has had time for all that it does
+/// when somebody has joined.
 static void idle(struct connection *all, uint32_t count) {
-    printf("ready\n");
-    fflush(stdout);
-    uint64_t begin = now_ns(), stop = begin + (uint64_t)(options.seconds * 1e9);
-    uint64_t beats = 0;
+    uint64_t begin = now_ns(), ready = begin + 1000000000;
+    uint64_t stop = ready + (uint64_t)(options.seconds * 1e9), beats = 0;
+    bool is_ready = false;
     for (uint64_t now = begin; now < stop; now = now_ns()) {
+        if (!is_ready && now >= ready) {
+            printf("ready\n");
+            fflush(stdout);
+            is_ready = true;
+        }
         turn(20);
         if (options.heartbeat > 0 && options.protocol->keep_alive != NULL) {
             uint64_t due = (uint64_t)((double)(now - begin) / 1e9 / options.heartbeat * count);

@@ -5,9 +5,9 @@
 /// how long the loop has lately waited; all that is wasted is one `limit` when they cease.
 ///
 /// A loop that has worked for longer than that, and had not waited for much longer before, looks for as long again:
-/// where whoever sleeps is woken late it would otherwise sleep after every piece of work, since all waits are long then.
-/// What is wasted is never more than what was done; and a loop that does a little now and then, as one that answers
-/// pings, wastes nothing.
+/// where whoever sleeps is woken late it would otherwise sleep after every piece of work, since all waits are long
+/// then. What is wasted is never more than what was done; and a loop that does a little now and then, as one that
+/// answers pings, wastes nothing.
 struct BusyPoll {
     /// The longest look after work, in limits.
     private static let longestLook: UInt64 = 20

@@ -47,8 +47,9 @@ enum Packet {
             }
         }
 
-        func append(to out: inout [UInt8]) {
-            guard byteCount == 2 else { return out.append(UInt8(payloadByteCount)) }
+        @_lifetime(out: copy out)
+        func append(to out: inout OutputRawSpan) {
+            guard byteCount == 2 else { return out.append(bigEndian: UInt8(payloadByteCount)) }
             out.append(bigEndian: UInt16(payloadByteCount) | (isDeflated ? 0xA000 : 0xC000))
         }
     }

@@ -52,6 +52,8 @@ public final class PacketWriter {
         hasDeflated = false
         var offset = 0
         var nextSecret = 0
+        // Packets are never longer than their frames.
+        payload.reserveCapacity(min(frames.byteCount, Packet.maxPayloadByteCount))
         while offset < frames.byteCount {
             let rest = frames.extracting(droppingFirst: offset)
             let header = Self.header(of: rest)
@@ -120,11 +122,10 @@ public final class PacketWriter {
 
     @_lifetime(out: copy out)
     private func seal(_ head: Packet.Head, _ payload: [UInt8], into out: inout OutputRawSpan) {
-        var start: [UInt8] = []
-        head.append(to: &start)
-        out.append(bytes: start.rawBytes)
+        let start = out.byteCount
+        head.append(to: &out)
         out.append(bytes: payload.rawBytes)
-        let checksum = CRC32.checksum(payload.rawBytes, continuing: CRC32.checksum(start.rawBytes))
+        let checksum = CRC32.checksum(out.bytes.extracting(droppingFirst: start))
         unsafe out.append(checksum.bigEndian, as: UInt32.self)
     }
 
