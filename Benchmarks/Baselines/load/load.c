@@ -279,8 +279,8 @@ static void run(struct connection *publisher, uint8_t *payload) {
         (unsigned long long)stalled);
 }
 
-/// Connections that say nothing but what keeps them alive. It is "ready" when a server has had time for all that it does
-/// when somebody has joined.
+/// Connections that say nothing but what keeps them alive. It is "ready" when a server has had time for all that it
+/// does when somebody has joined.
 static void idle(struct connection *all, uint32_t count) {
     uint64_t begin = now_ns(), ready = begin + 1000000000;
     uint64_t stop = ready + (uint64_t)(options.seconds * 1e9), beats = 0;
