@@ -1,7 +1,8 @@
 /// Deadlines by number, at most one for each, the earliest always at hand; for numbers that a table gives out.
 ///
-/// As `TimerQueue`, with an array where that has a table of keys: a deadline takes 20 bytes. Equal deadlines expire in
-/// the order in which they were set.
+/// A binary heap, and for each number its place there: a deadline takes 20 bytes. Equal deadlines expire in the order
+/// in which they were set.
+@usableFromInline
 struct SlotTimers: Sendable {
     private struct Entry: Sendable {
         var deadline: Instant
@@ -20,13 +21,25 @@ struct SlotTimers: Sendable {
     private var places: ContiguousArray<Int32> = []
     private var setCount: UInt32 = 0
 
+    @usableFromInline
+    init() {}
+
     var isEmpty: Bool { heap.isEmpty }
 
     /// The earliest deadline of all.
+    @usableFromInline
     var earliest: Instant? { heap.first?.deadline }
+
+    /// The deadline of a number, if it has one.
+    @usableFromInline
+    func deadline(of slot: Int) -> Instant? {
+        guard slot < places.count, places[slot] >= 0 else { return nil }
+        return heap[Int(places[slot])].deadline
+    }
 
     /// Gives a number this deadline in place of any that it had; nil cancels. Setting what is set already changes
     /// nothing.
+    @usableFromInline
     mutating func set(_ slot: Int, at deadline: Instant?) {
         guard let deadline else { return cancel(slot) }
         while places.count <= slot { places.append(-1) }
@@ -42,6 +55,7 @@ struct SlotTimers: Sendable {
     }
 
     /// Takes the deadline of a number away, if it has one.
+    @usableFromInline
     mutating func cancel(_ slot: Int) {
         guard slot < places.count, places[slot] >= 0 else { return }
         let place = Int(places[slot])
@@ -51,6 +65,7 @@ struct SlotTimers: Sendable {
     }
 
     /// Takes the number whose deadline is the earliest, if that is at or before `now`. Call until it answers nil.
+    @usableFromInline
     mutating func popExpired(now: Instant) -> Int? {
         guard let first = heap.first, first.deadline <= now else { return nil }
         cancel(Int(first.slot))

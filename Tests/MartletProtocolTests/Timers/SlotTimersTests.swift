@@ -32,19 +32,27 @@ import Testing
     }
 
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
-    func `it keeps the order that a queue by key keeps`(seed: UInt64) {
+    func `any run of operations gives what a sorted list gives`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var timers = SlotTimers()
-        var queue = TimerQueue<Int>()
+        var model: [(deadline: Instant, slot: Int)] = []
         for step in 0..<3000 {
             let slot = Int(random.next() % 64)
             let deadline = random.next() % 5 == 0 ? nil : at(step / 8 + Int(random.next() % 40))
             timers.set(slot, at: deadline)
-            queue.set(slot, at: deadline)
-            #expect(timers.earliest == queue.earliest)
-            if random.next() % 4 == 0 {
-                #expect(timers.popExpired(now: at(step / 8)) == queue.popExpired(now: at(step / 8)))
+            if let known = model.firstIndex(where: { $0.slot == slot }), model[known].deadline != deadline {
+                model.remove(at: known)
             }
+            if let deadline, !model.contains(where: { $0.slot == slot }) {
+                // Behind all that are as early.
+                model.insert((deadline, slot), at: model.firstIndex { $0.deadline > deadline } ?? model.count)
+            }
+            #expect(timers.earliest == model.first?.deadline)
+            #expect(timers.deadline(of: slot) == deadline)
+            guard random.next() % 4 == 0 else { continue }
+            let due = model.first.flatMap { $0.deadline <= at(step / 8) ? $0.slot : nil }
+            #expect(timers.popExpired(now: at(step / 8)) == due)
+            if due != nil { model.removeFirst() }
         }
     }
 }

@@ -66,7 +66,7 @@ import Testing
                 if let popped { #expect(model.removeValue(forKey: popped) == due.values.min()) }
             }
             mostKeys = max(mostKeys, model.count)
-            #expect(timers.slots.count <= mostKeys)
+            #expect(timers.keys.count <= mostKeys)
             #expect(timers.count == model.count)
             #expect(timers.earliest == model.values.min().map(at))
             #expect(timers.deadline(of: key) == model[key].map(at))
