@@ -31,16 +31,20 @@ static uint32_t sum_by_library(uint32_t crc, const void *bytes, size_t count) {
 // The bytes of a body that are summed here: below, the library's tables do as well; beyond, its longer strides win.
 enum { SHORTEST = 16, LONGEST = 512 };
 
+// The sum of both halves of the state, each times a power of x.
+MULTIPLIES static inline __m128i times(__m128i state, uint64_t first, uint64_t second) {
+    const __m128i powers = _mm_set_epi64x((long long)second, (long long)first);
+    return _mm_xor_si128(_mm_clmulepi64_si128(state, powers, 0x00), _mm_clmulepi64_si128(state, powers, 0x11));
+}
+
 // State * x^128: the state moved in front of the next 16 bytes.
 MULTIPLIES static inline __m128i past_16(__m128i state) {
-    const __m128i powers = _mm_set_epi64x((long long)0x9BA54C6F00000000, (long long)0x65673B4600000000);
-    return _mm_xor_si128(_mm_clmulepi64_si128(state, powers, 0x00), _mm_clmulepi64_si128(state, powers, 0x11));
+    return times(state, 0x65673B4600000000, 0x9BA54C6F00000000);
 }
 
 // State * x^512.
 MULTIPLIES static inline __m128i past_64(__m128i state) {
-    const __m128i powers = _mm_set_epi64x((long long)0xCAD38E8F00000000, (long long)0x653D982200000000);
-    return _mm_xor_si128(_mm_clmulepi64_si128(state, powers, 0x00), _mm_clmulepi64_si128(state, powers, 0x11));
+    return times(state, 0x653D982200000000, 0xCAD38E8F00000000);
 }
 
 MULTIPLIES static inline __m128i load(const uint8_t *bytes) { return _mm_loadu_si128((const __m128i *)bytes); }
@@ -79,12 +83,10 @@ MULTIPLIES static inline __m128i fold(uint32_t crc, const uint8_t *bytes, size_t
 // The sum of 24 bytes, W0 * x^160 + W1 * x^96 + W2 * x^32 of three words: brought below degree 96 by x^160 and x^96,
 // and below degree 32 by Barrett reduction with floor(x^95 / G).
 MULTIPLIES static inline uint32_t reduce(uint64_t first, uint64_t second, uint64_t third) {
-    const __m128i powers = _mm_set_epi64x((long long)0xCCAA009E00000000, (long long)0xAE68919100000000);
     const __m128i barrett = _mm_set_epi64x(0x00000001DB710641, (long long)0xB4E5B025F7011641);
     const __m128i front = _mm_set_epi64x((long long)second, (long long)first);
     __m128i sum = _mm_slli_si128(_mm_cvtsi64_si128((long long)third), 4);
-    sum = _mm_xor_si128(sum, _mm_clmulepi64_si128(front, powers, 0x00));
-    sum = _mm_xor_si128(sum, _mm_clmulepi64_si128(front, powers, 0x11));
+    sum = _mm_xor_si128(sum, times(front, 0xAE68919100000000, 0xCCAA009E00000000));
     const __m128i quotient = _mm_clmulepi64_si128(_mm_srli_si128(sum, 4), barrett, 0x00);
     const __m128i product = _mm_clmulepi64_si128(quotient, barrett, 0x10);
     return ~(uint32_t)(_mm_extract_epi32(product, 2) ^ _mm_extract_epi32(sum, 3));

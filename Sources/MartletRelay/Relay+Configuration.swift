@@ -27,7 +27,8 @@ extension Relay {
         public var loopCount = 1
         /// While messages come closer on each other than this, the relay's loop looks for the next one so long before
         /// it sleeps, so that none waits until it is awake; and after more work than this for as long as it has worked,
-        /// up to twenty times this. Zero spares the processor. On Linux only, at most a second.
+        /// up to twenty times this, unless it had waited for more than four times as long before. Zero spares the
+        /// processor. On Linux only, at most a second.
         public var busyPollLimit: Duration = .microseconds(50)
         /// How long `run()` drains when its task is cancelled.
         public var drainTimeout: Duration = .seconds(10)

@@ -7,7 +7,8 @@
 // libdeflate does the work on Linux, elsewhere zlib. Everything below zlib can do alone, so that a test can hold the
 // two against each other.
 
-/// CRC-32 (IEEE 802.3, reflected) of `count` bytes, continuing `crc`; 0 starts anew.
+/// CRC-32 (IEEE 802.3, reflected) of `count` bytes, continuing `crc`; 0 starts anew. 16 to 512 are summed
+/// by carry-less multiplication where the processor has it.
 uint32_t martlet_crc32(uint32_t crc, const void *_Nullable bytes, size_t count);
 /// The same sum by zlib alone.
 uint32_t martlet_crc32_zlib(uint32_t crc, const void *_Nullable bytes, size_t count);

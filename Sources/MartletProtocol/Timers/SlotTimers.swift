@@ -24,6 +24,7 @@ struct SlotTimers: Sendable {
     @usableFromInline
     init() {}
 
+    @usableFromInline
     var isEmpty: Bool { heap.isEmpty }
 
     /// The earliest deadline of all.

@@ -25,7 +25,7 @@ public struct TimerQueue<Key: Hashable & Sendable>: Sendable {
 
     /// Whether no key has a deadline.
     @inlinable
-    public var isEmpty: Bool { slotOfKey.isEmpty }
+    public var isEmpty: Bool { timers.isEmpty }
 
     /// The earliest deadline of all.
     @inlinable

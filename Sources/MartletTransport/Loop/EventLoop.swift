@@ -62,8 +62,9 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // all but 
     /// A running loop. Traps when the system has no thread or descriptor left for it, since nothing works without.
     ///
     /// - Parameter busyPollLimit: while events come so close on each other, the loop looks for the next one so long
-    ///   before it sleeps, and after more work than that for as long as it has worked, up to twenty times as long. On
-    ///   epoll only, at most a second; zero for never.
+    ///   before it sleeps, and after more work than that for as long as it has worked, up to twenty times as long,
+    ///   unless it had waited for more than four times as long as it worked. On epoll only, at most a second; zero for
+    ///   never.
     public convenience init(backend: Backend = .platformDefault, name: String, busyPollLimit: Duration = .zero) {
         let limit = min(max(busyPollLimit, .zero), .seconds(1))
         self.init(backend: backend, name: name, isShared: false, busyPollLimit: UInt64(limit / .nanoseconds(1)))

@@ -17,14 +17,9 @@ extension [UInt8] {
 
     /// Inserts a number at a place; what is behind it moves on.
     mutating func insert(varint value: UInt64, at place: Int) {
-        var rest = value
-        var place = place
-        while rest > 0x7F {
-            insert(UInt8(truncatingIfNeeded: rest) | 0x80, at: place)
-            rest >>= 7
-            place += 1
-        }
-        insert(UInt8(truncatingIfNeeded: rest), at: place)
+        var number: [UInt8] = []
+        number.append(varint: value)
+        insert(contentsOf: number, at: place)
     }
 }
 
