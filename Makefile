@@ -17,6 +17,8 @@ SEEDS ?= 1..10000
 LOSS ?= 0 10 30 50
 SECONDS_EACH ?= 210
 WEATHER ?=
+# Options of `make hostile`, such as --quick; see Benchmarks/Hostile/README.md.
+HOSTILE ?=
 # How long `make soak` takes.
 MINUTES ?= 30
 # Planted faults that `make bugs` looks for; all when it is empty.
@@ -129,9 +131,10 @@ soak: deps ## let 200 clients come, go and be cut off for MINUTES=30, and see th
 	@$(SWIFT) build --configuration release --quiet --product martlet
 	@.build/release/martlet soak --minutes $(MINUTES)
 
-hostile: deps ## measure what hostile peers cost a relay's memory on real sockets, and what others notice
+hostile: deps ## attack a relay in every way beside an honest pair: make hostile HOSTILE="--only acks --seconds 10"
+	@Scripts/install-dependencies python3
 	@$(SWIFT) build --configuration release --quiet --product martlet
-	@Scripts/hostile
+	@Benchmarks/Hostile/hostile $(HOSTILE)
 
 tsan: deps ## run every test under the thread sanitizer
 	@$(SWIFT) build --build-tests --quiet --sanitize thread --scratch-path .build/tsan

@@ -1,0 +1,70 @@
+"""A relay in a process of its own: started, measured from outside, ended."""
+
+import os
+import pathlib
+import re
+import resource
+import subprocess
+
+START_SECONDS, STOP_SECONDS = 10, 10
+
+
+class Relay:
+    def __init__(self, martlet, options=(), descriptors=None, loops=1):
+        def bounded():
+            if descriptors:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
+
+        command = [martlet, "serve", "--listen", "127.0.0.1:0", "--allow-all", "--quiet", "--loops", str(loops), *options]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, preexec_fn=bounded)
+        line = self.process.stdout.readline().decode()
+        port = re.search(r"(\d+)\s*$", line)
+        if port is None:
+            raise OSError(f"the relay does not start: {line!r}")
+        self.port = int(port[1])
+        self._folder = pathlib.Path("/proc") / str(self.process.pid)
+
+    @property
+    def is_alive(self):
+        return self.process.poll() is None
+
+    def _status(self, name):
+        try:
+            return 1024 * int(re.search(rf"{name}:\s+(\d+)", (self._folder / "status").read_text())[1])
+        except (OSError, TypeError):
+            return 0
+
+    def resident(self):
+        """Bytes of its memory that are resident."""
+        return self._status("VmRSS")
+
+    def most_resident(self):
+        """The most bytes since `forget_most_resident`."""
+        return self._status("VmHWM")
+
+    def forget_most_resident(self):
+        try:
+            (self._folder / "clear_refs").write_text("5")
+        except OSError:
+            pass  # The relay has ended; the run reports that.
+
+    def processor_seconds(self):
+        try:
+            fields = (self._folder / "stat").read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            return 0.0
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def stop(self):
+        """Ends it; its exit code, or None when it had to be killed."""
+        if self.is_alive:
+            self.process.terminate()
+        try:
+            return self.process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            return None
+        finally:
+            self.process.stdout.close()

@@ -1,0 +1,35 @@
+"""The figures as a table, and as JSON."""
+
+from dataclasses import asdict
+
+COLUMNS = "{:32} {:>15} {:>15} {:>5} {:>18} {:>5}  {}"
+
+
+def head():
+    title = COLUMNS.format(
+        "attack", "quiet p50/p99", "honest p50/p99", "lost", "RSS before/peak/after", "CPU", "verdict")
+    unit = COLUMNS.format("", "ms", "ms", "", "MiB", "%", "")
+    return f"{title}\n{unit.rstrip()}"
+
+
+def milliseconds(found):
+    return "-" if found is None else "/".join(f"{1000 * each:.1f}" for each in found)
+
+
+def row(figures):
+    rss = "/".join(f"{each / (1 << 20):.0f}" for each in (figures.rss_before, figures.rss_peak, figures.rss_after))
+    verdict = "MISSED" if figures.missed else "holds"
+    return COLUMNS.format(
+        figures.name, milliseconds(figures.quiet), milliseconds(figures.honest), figures.lost, rss,
+        f"{100 * figures.processor:.0f}", f"{verdict}  {words(figures.tally)}").rstrip()
+
+
+def words(tally):
+    """What the attackers did and were told."""
+    told = sorted((key, count) for key, count in tally.items() if key.startswith(("told", "gave")))
+    done = [(key, count) for key, count in tally.items() if not key.startswith(("told", "gave")) and count]
+    return ", ".join(f"{key} {count:,}" for key, count in done + told)
+
+
+def shown(figures):
+    return asdict(figures)
