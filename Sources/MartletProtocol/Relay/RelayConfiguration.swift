@@ -25,7 +25,11 @@ public struct RelayConfiguration: Sendable {
     public var maxConnections = 100_000
     /// Links at the most, with a connection or without.
     public var maxLinks = 100_000
-    /// Links without a connection at the most; the one that has been without for longest goes first.
+    /// Links of one account at the most, with a connection or without. One more takes the place of its link that has
+    /// been without for longest; when all have one, it is refused with `tooManyLinks` (C-64).
+    public var maxLinksPerAccount = 64
+    /// Links without a connection at the most; beyond it the account that has most of them loses the one that has been
+    /// without for longest (C-62).
     public var maxSuspendedLinks = 20_000
     /// Resumes that a connection may try in vain (Specs/hostile.md row 23).
     public var maxResumeTries = 5

@@ -307,10 +307,12 @@ extension RelayEngine {
             counted.resumes += 1
             outputs.append(.note(.resumed(who, links[link].id, epoch: links[link].epoch)))
         } else {
-            guard let made = makeLink(for: who, limits, features, grant.digest, now: now) else {
-                return say(.reject, Notice(code: .tooManyLinks), on: slot, now: now)
+            removeLink(of: who, now: now)
+            let account = accounts.place(of: who.account, now: now)
+            if let code = makePlace(forLinkOf: account, now: now) {
+                return say(.reject, Notice(code: code), on: slot, now: now)
             }
-            link = made
+            link = makeLink(for: who, of: account, limits, features, grant.digest, now: now)
             attach(link, to: slot, now: now)
             outputs.append(.note(.linked(who, links[link].id)))
         }

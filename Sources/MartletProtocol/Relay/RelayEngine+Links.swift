@@ -3,24 +3,40 @@ import MartletWire
 extension RelayEngine {
     // MARK: Life
 
-    /// A fresh link for a device; the one it had before is gone, and its connection is told (one link a device; C-2,
+    /// Ends the link that a device has, because it begins another, and tells its connection (one link a device; C-2,
     /// C-39).
-    mutating func makeLink(
-        for who: DeviceKey, _ limits: Limits, _ features: Features, _ token: TokenDigest, now: Instant
-    ) -> Int? {
-        if let older = linkOfDevice.find(who, where: { links[$0].who == who }) {
-            if let connection = links[older].connection {
-                say(.goaway, Notice(code: .replaced), on: connection, now: now)
-            }
-            remove(older, now: now)
+    mutating func removeLink(of who: DeviceKey, now: Instant) {
+        guard let older = linkOfDevice.find(who, where: { links[$0].who == who }) else { return }
+        if let connection = links[older].connection {
+            say(.goaway, Notice(code: .replaced), on: connection, now: now)
         }
-        guard counted.links < configuration.maxLinks else { return nil }
+        remove(older, now: now)
+    }
+
+    /// Makes a place for one more link of an account; when there is none, why. An account that has as many links as it
+    /// may loses the one that has been suspended for longest: that harms that account only (C-64).
+    mutating func makePlace(forLinkOf account: Int32, now: Instant) -> ErrorCode? {
+        if accounts.linkCount(account) >= configuration.maxLinksPerAccount {
+            guard let oldest = accounts.oldestSuspended(of: account), let slot = slot(oldest) else {
+                return .tooManyLinks
+            }
+            remove(slot, now: now)
+        }
+        return counted.links < configuration.maxLinks ? nil : .serverBusy
+    }
+
+    /// A fresh link for a device that has none.
+    mutating func makeLink(
+        for who: DeviceKey, of account: Int32, _ limits: Limits, _ features: Features, _ token: TokenDigest,
+        now: Instant
+    ) -> Int {
         generation &+= 1
         nextLinkID &+= 1
         let id = LinkID(rawValue: nextLinkID)
         let slot = links.insert(
             RelayLink(
                 key: LinkKey(slot: Int32(links.nextSlot), generation: generation, loop: place.number), id: id, who: who,
+                account: account,
                 link: Link(
                     role: .relay, limits: limits, features: features, began: now,
                     firstSequence: configuration.firstSequence),
@@ -28,11 +44,15 @@ extension RelayEngine {
         linkOfDevice.insert(who, slot)
         linkOfID.insert(id, slot)
         counted.links += 1
+        accounts.addLink(account)
         return slot
     }
 
     mutating func attach(_ link: Int, to connection: Int, now: Instant) {
-        if links[link].suspendedAt != nil { suspendedCount -= 1 }
+        if links[link].suspendedAt != nil {
+            suspendedCount -= 1
+            accounts.unsuspend(links[link].key, of: links[link].account)
+        }
         links[link].suspendedAt = nil
         dropEndedSuspensions()
         links[link].connection = connection
@@ -61,7 +81,11 @@ extension RelayEngine {
     mutating func remove(_ slot: Int, now: Instant) {
         guard let link = links.find(slot) else { return }
         if let connection = link.connection { connections[connection].phase = .closing }
-        if link.suspendedAt != nil { suspendedCount -= 1 }
+        if link.suspendedAt != nil {
+            suspendedCount -= 1
+            accounts.unsuspend(link.key, of: link.account)
+        }
+        accounts.removeLink(link.account, now: now)
         for (session, membership) in zip(link.sessions.keys, link.sessions.values) {
             leave(membership, MemberKey(link: link.key, session: session))
         }

@@ -12,6 +12,7 @@ extension RelayEngine {
     mutating func noteSuspended(_ slot: Int, now: Instant) {
         links[slot].suspendedAt = now
         suspendedCount += 1
+        accounts.suspend(links[slot].key, of: links[slot].account)
         suspended.append(Suspension(link: links[slot].key, since: now))
     }
 
@@ -26,10 +27,14 @@ extension RelayEngine {
         }
     }
 
-    /// The link that has been without a connection for longest goes first; what the queue has too much of is let go
-    /// (C-62).
+    /// The account that has most links without a connection loses the one that has been so for longest; what the queue
+    /// has too much of is let go (C-62).
     mutating func boundSuspended(now: Instant) {
-        while suspendedCount > configuration.maxSuspendedLinks, let first = suspended.first { end(first, now: now) }
+        while suspendedCount > configuration.maxSuspendedLinks, let key = accounts.greediestSuspended,
+            let slot = slot(key)
+        {
+            remove(slot, now: now)
+        }
         guard suspended.count > RelayEngine.maxQueued(current: suspendedCount) else { return }
         for _ in suspended.indices {
             if let first = suspended.popFirst(), isCurrent(first) { suspended.append(first) }

@@ -26,6 +26,7 @@ public struct RelayEngine: ~Copyable {
     var generation: UInt32 = 0
     var linkOfDevice = SlotIndex()
     var linkOfID = SlotIndex()
+    var accounts = AccountTable()
     var suspended = Deque<Suspension>()
     var suspendedCount = 0
     /// Those that live on this loop.

@@ -25,6 +25,7 @@ extension RelayLink: Packable {
         packer.passRaw(&number)
         id = LinkID(rawValue: number)
         packer.pass(&who)
+        packer.pass(&account)
         link.pass(&packer)
         packer.pass(&epoch)
         packer.pass(&token)
@@ -38,7 +39,7 @@ extension RelayLink: Packable {
     init(unpacking packer: inout Packer) {
         self.init(
             key: LinkKey(slot: 0, generation: 0), id: LinkID(rawValue: 0), who: .blank,
-            link: Link(blank: ()), token: TokenDigest(0, 0, 0, 0))
+            account: 0, link: Link(blank: ()), token: TokenDigest(0, 0, 0, 0))
         pass(&packer)
     }
 

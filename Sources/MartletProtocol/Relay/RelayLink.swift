@@ -21,6 +21,8 @@ struct RelayLink: Sendable {
     var key: LinkKey
     var id: LinkID
     var who: DeviceKey
+    /// Its account's place in the engine's table.
+    var account: Int32
     var link: Link
     var epoch = Epoch(rawValue: 1)
     var token: TokenDigest

@@ -159,8 +159,33 @@ import Testing
         let stage = RelayStage { $0.maxLinks = 1 }
         let first = stage.member("alice")
         let second = stage.member("bob")
-        #expect(second.farewell == .tooManyLinks)
+        #expect(second.farewell == .serverBusy)
         #expect(first.closedAt == nil)
+    }
+
+    // C-64, Specs/hostile.md row 33
+    @Test func `a link of an account beyond its bound is told tooManyLinks while all have connections`() throws {
+        let stage = RelayStage { $0.maxLinksPerAccount = 2 }
+        let peers = (1...3).map { stage.member("mallory", device: $0) }
+        #expect(peers.map(\.farewell) == [nil, nil, .tooManyLinks])
+        #expect(stage.member("alice").farewell == nil)
+        // A device that has a link takes its place as ever.
+        #expect(stage.member("mallory", device: 2).farewell == nil && peers[1].farewell == .replaced)
+        #expect(stage.relay.engine.statistics.links == 3)
+    }
+
+    // C-64, Specs/hostile.md row 33
+    @Test func `a link of an account beyond its bound takes the place of the account's oldest suspended one`() throws {
+        let stage = RelayStage { $0.maxLinksPerAccount = 2 }
+        let peers = (1...2).map { stage.member("mallory", device: $0) }
+        let welcomes = try peers.map { try #require($0.log.last(Welcome.self)) }
+        peers[1].cut()
+        stage.run(for: .seconds(1))
+        peers[0].cut()
+        #expect(stage.member("mallory", device: 3).farewell == nil)
+        #expect(stage.relay.engine.statistics.links == 2 && stage.relay.engine.statistics.suspendedLinks == 1)
+        let again = try #require(stage.connect())
+        #expect(again.greet("mallory", device: 1, resume: point(welcomes[0])) != nil)
     }
 
     // MARK: Resume

@@ -44,6 +44,19 @@ import Testing
         #expect(resume(peers[2], "c", on: stage) != nil)
     }
 
+    // C-62, Specs/hostile.md row 33
+    @Test func `beyond the bound, an account with many suspended links loses its own and no other account's`() throws {
+        let stage = RelayStage { $0.maxSuspendedLinks = 8 }
+        let honest = ["a", "b", "c"].map { stage.member($0) }
+        for peer in honest { peer.cut() }
+        for device in 1...40 as ClosedRange<UInt64> {
+            stage.run(for: .milliseconds(10))
+            stage.member("mallory", device: device).cut()
+        }
+        #expect(stage.relay.engine.statistics.suspendedLinks == 8)
+        for (peer, name) in zip(honest, ["a", "b", "c"]) { #expect(resume(peer, name, on: stage) != nil) }
+    }
+
     @Test func `a link that comes and goes counts from when it went last`() throws {
         let stage = RelayStage { $0.maxSuspendedLinks = 2 }
         let restless = stage.member("a")

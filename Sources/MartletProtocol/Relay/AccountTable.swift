@@ -1,0 +1,143 @@
+import MartletWire
+
+/// The accounts that have links on this loop: how many links each has, and which of them wait to be resumed.
+///
+/// All links of an account are on one loop, so this is the one place that counts them. An account enters the table with
+/// its first link. After its last link it stays for `lifetime`, so that a rate that is kept here does not begin anew
+/// with each link; then it is forgotten when the table is next changed, without a timer.
+///
+///     with links ──last link ends──► idle ──lifetime over, or too many are idle──► forgotten
+///         ▲                            │
+///         └───────── first link ───────┘
+struct AccountTable: Sendable {
+    /// How long an account without links is remembered.
+    static let lifetime: Duration = .seconds(60)
+    /// Accounts without links that are remembered at the most.
+    static let maxIdleCount = 16_384
+
+    private struct Account: Sendable {
+        let name: AccountName
+        var linkCount = 0
+        /// Its links without a connection, the one that has been without for longest first.
+        var suspended: [LinkKey] = []
+        /// Since when it has had no link; nil while it has one.
+        var idleSince: Instant?
+        /// Its neighbours among the accounts with as many suspended links; negative at the ends.
+        var before: Int32 = -1
+        var after: Int32 = -1
+    }
+
+    /// The accounts that have one and the same number of suspended links, in the order in which they came to it.
+    private struct Rank: Sendable {
+        var first: Int32 = -1
+        var last: Int32 = -1
+    }
+
+    private struct Idle: Sendable {
+        var account: Int32
+        var since: Instant
+    }
+
+    private var accounts = SlotTable<Account>()
+    private var accountOfName = SlotIndex()
+    /// By the number of suspended links, from 1; the last one is not empty.
+    private var ranks: [Rank] = []
+    private var idle = Deque<Idle>()
+
+    /// Accounts in the table.
+    var count: Int { accounts.count }
+
+    /// An account's place, which holds as long as it has a link and `lifetime` longer; nil when it is not known.
+    func find(_ name: AccountName) -> Int32? {
+        accountOfName.find(name) { accounts[$0].name == name }.map { Int32($0) }
+    }
+
+    /// An account's place, which it gets if it has none.
+    mutating func place(of name: AccountName, now: Instant) -> Int32 {
+        forgetIdle(now: now)
+        if let found = find(name) { return found }
+        let slot = accounts.insert(Account(name: name, idleSince: now))
+        accountOfName.insert(name, slot)
+        idle.append(Idle(account: Int32(slot), since: now))
+        return Int32(slot)
+    }
+
+    /// Links that an account has, with a connection or without.
+    func linkCount(_ account: Int32) -> Int { accounts[Int(account)].linkCount }
+
+    /// An account has one more link.
+    mutating func addLink(_ account: Int32) {
+        accounts[Int(account)].linkCount += 1
+        accounts[Int(account)].idleSince = nil
+    }
+
+    /// An account has one link less, which is not suspended.
+    mutating func removeLink(_ account: Int32, now: Instant) {
+        accounts[Int(account)].linkCount -= 1
+        if accounts[Int(account)].linkCount == 0 {
+            accounts[Int(account)].idleSince = now
+            idle.append(Idle(account: account, since: now))
+        }
+        forgetIdle(now: now)
+    }
+
+    // MARK: Suspended links
+
+    /// The link of an account that has been suspended for longest.
+    func oldestSuspended(of account: Int32) -> LinkKey? { accounts[Int(account)].suspended.first }
+
+    /// The link that has been suspended for longest of the account that has most of them; of several such accounts, the
+    /// one that has had so many for longest.
+    var greediestSuspended: LinkKey? {
+        ranks.last.flatMap { accounts[Int($0.first)].suspended.first }
+    }
+
+    /// A link of an account has lost its connection.
+    mutating func suspend(_ link: LinkKey, of account: Int32) {
+        unrank(account)
+        accounts[Int(account)].suspended.append(link)
+        rank(account)
+    }
+
+    /// A link of an account has a connection again, or is to be removed.
+    mutating func unsuspend(_ link: LinkKey, of account: Int32) {
+        guard let place = accounts[Int(account)].suspended.firstIndex(of: link) else { return }
+        unrank(account)
+        accounts[Int(account)].suspended.remove(at: place)
+        rank(account)
+    }
+
+    private mutating func rank(_ account: Int32) {
+        let count = accounts[Int(account)].suspended.count
+        guard count > 0 else { return }
+        while ranks.count < count { ranks.append(Rank()) }
+        let last = ranks[count - 1].last
+        accounts[Int(account)].before = last
+        accounts[Int(account)].after = -1
+        if last < 0 { ranks[count - 1].first = account } else { accounts[Int(last)].after = account }
+        ranks[count - 1].last = account
+    }
+
+    private mutating func unrank(_ account: Int32) {
+        let count = accounts[Int(account)].suspended.count
+        guard count > 0 else { return }
+        let (before, after) = (accounts[Int(account)].before, accounts[Int(account)].after)
+        if before < 0 { ranks[count - 1].first = after } else { accounts[Int(before)].after = after }
+        if after < 0 { ranks[count - 1].last = before } else { accounts[Int(after)].before = before }
+        while let last = ranks.last, last.first < 0 { ranks.removeLast() }
+    }
+
+    // MARK: Accounts without links
+
+    private mutating func forgetIdle(now: Instant) {
+        while let first = idle.first,
+            idle.count > AccountTable.maxIdleCount || first.since + AccountTable.lifetime <= now
+        {
+            _ = idle.popFirst()
+            let slot = Int(first.account)
+            guard accounts.isLive(slot), accounts[slot].idleSince == first.since else { continue }
+            accountOfName.remove(accounts[slot].name, slot)
+            accounts.remove(slot)
+        }
+    }
+}
