@@ -40,7 +40,9 @@ def session_of(kind):
 
 def entered(link, name):
     link.open(1, f"room-of-{name}")
-    return link
+    if link.is_packed:
+        # The context then knows the next sequence of session 0, too.
+        link.send(link.writer.pack([link.frame(FrameType.RESET, KINDS["resets"][0][1])]))
 
 
 def with_credit(link, count):

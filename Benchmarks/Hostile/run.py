@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import pair
 from attack import Attacker, Gate, carry_out, processes
+from client import Client, Unexpected
 from relay import Relay
 
 READY_SECONDS = 60
@@ -15,7 +16,8 @@ TOGETHER_SECONDS = 20
 P99_BAR = 0.020
 QUIET_FACTOR = 3
 BUDGET_FACTOR = 1.2
-DESCRIPTORS_PROCESSOR_BAR = 0.05
+WELCOME_BAR = 2
+DESCRIPTORS_PROCESSOR_BAR = 0.15  # A hundred messages a second included.
 
 
 class Settings(NamedTuple):
@@ -37,6 +39,7 @@ class Figures:
     lost: int
     repeated: int
     ends: list
+    welcome: float  # Seconds until a new client was let in during the attack, or behind it; None where it was not.
     rss_before: int
     rss_peak: int
     rss_after: int
@@ -79,6 +82,19 @@ def all_together(attacks, settings):
     return figures
 
 
+def seconds_until_welcome(port):
+    """How long a new client waits; None when it is not let in."""
+    began = time.monotonic()
+    try:
+        client = Client(port, "newcomer", "")
+        client.connect()
+        waited = time.monotonic() - began
+        client.leave()
+        return waited
+    except (Unexpected, OSError):
+        return None
+
+
 def budget_options(settings):
     return ["--memory", str(settings.budget)] if settings.has_budget else []
 
@@ -103,13 +119,16 @@ def measured(relay, name, text, groups, seconds, settings):
         relay.forget_most_resident()
         began = time.monotonic()
         gate.start.set()
-        time.sleep(seconds)
+        time.sleep(seconds / 2)
+        welcome = seconds_until_welcome(relay.port)
+        time.sleep(max(began + seconds - time.monotonic(), 0))
         attack = (began, time.monotonic())
         processor = (relay.processor_seconds() - processor) / (attack[1] - attack[0])
         peak = relay.most_resident()
         tally = Counter()
         for _ in range(attackers):
             tally.update(gate.results.get())
+        welcome = welcome or seconds_until_welcome(relay.port)
         time.sleep(SETTLE_SECONDS)
         ended.set()
         report = reports.get(timeout=READY_SECONDS)
@@ -117,7 +136,7 @@ def measured(relay, name, text, groups, seconds, settings):
         within = [[sample for sample in report.samples if first <= sample[0] < last] for first, last in (quiet, attack)]
         found = Figures(
             name, text, seconds, percentiles(within[0]), percentiles(within[1]), report.lost, report.repeated,
-            report.ends, before, peak, after, processor, dict(tally))
+            report.ends, welcome, before, peak, after, processor, dict(tally))
         if not relay.is_alive:
             found.missed.append("the relay has ended")
         return found
@@ -139,6 +158,9 @@ def judge(figures, settings, attack):
         missed.append("the pair has heard nothing")
     elif attack and figures.honest[1] > bar:
         missed.append(f"p99 {1000 * figures.honest[1]:.0f} ms, at most {1000 * bar:.0f} ms")
+    if attack and (figures.welcome is None or figures.welcome > WELCOME_BAR):
+        waited = "not let in" if figures.welcome is None else f"let in after {figures.welcome:.1f} s"
+        missed.append(f"a new client was {waited}")
     if figures.lost or figures.repeated:
         missed.append(f"{figures.lost} lost, {figures.repeated} repeated")
     if attack and figures.ends:
@@ -152,10 +174,6 @@ def judge(figures, settings, attack):
         figures.tally["bytes of memory for each"] = each
         if each > limit:
             missed.append(f"{each >> 10} KiB for each of {peers} peers, at most {limit >> 10} KiB")
-    if attack and attack.descriptors and figures.processor > DESCRIPTORS_PROCESSOR_BAR + quiet_share(figures):
+    if attack and attack.descriptors and figures.processor > DESCRIPTORS_PROCESSOR_BAR:
         missed.append(f"{100 * figures.processor:.0f} % of a processor")
 
-
-def quiet_share(figures):
-    """What the pair's own messages cost: a hundred a second."""
-    return 0.10

@@ -2,13 +2,13 @@
 
 from dataclasses import asdict
 
-COLUMNS = "{:32} {:>15} {:>15} {:>5} {:>18} {:>5}  {}"
+COLUMNS = "{:34} {:>14} {:>15} {:>8} {:>5} {:>18} {:>4}  {}"
 
 
 def head():
     title = COLUMNS.format(
-        "attack", "quiet p50/p99", "honest p50/p99", "lost", "RSS before/peak/after", "CPU", "verdict")
-    unit = COLUMNS.format("", "ms", "ms", "", "MiB", "%", "")
+        "attack", "quiet p50/p99", "honest p50/p99", "welcome", "lost", "RSS before/peak/after", "CPU", "verdict")
+    unit = COLUMNS.format("", "ms", "ms", "ms", "", "MiB", "%", "")
     return f"{title}\n{unit.rstrip()}"
 
 
@@ -20,7 +20,8 @@ def row(figures):
     rss = "/".join(f"{each / (1 << 20):.0f}" for each in (figures.rss_before, figures.rss_peak, figures.rss_after))
     verdict = "MISSED" if figures.missed else "holds"
     return COLUMNS.format(
-        figures.name, milliseconds(figures.quiet), milliseconds(figures.honest), figures.lost, rss,
+        figures.name, milliseconds(figures.quiet), milliseconds(figures.honest),
+        "-" if figures.welcome is None else f"{1000 * figures.welcome:.1f}", figures.lost, rss,
         f"{100 * figures.processor:.0f}", f"{verdict}  {words(figures.tally)}").rstrip()
 
 
