@@ -2,99 +2,124 @@ import CMartletSystem
 
 /// Looks names up with getaddrinfo, on threads of its own: a lookup may block for a minute, and a loop must not.
 ///
-/// Threads exist only while there are names to look up. The queue is bounded; a lookup that has begun cannot be
-/// stopped, only its answer ignored.
+/// Threads exist only while there are names to look up, and each name takes one at the most, however many ask for it.
+/// Numeric addresses and `localhost` never wait for a thread. The queue is bounded, and requests that are cancelled
+/// leave it; a lookup that has begun cannot be stopped, only its answer ignored.
 public final class Resolver: Sendable {
     /// What all connectors use unless told otherwise.
     public static let shared = Resolver()
     /// Addresses kept of one answer.
     public static let maxAddressCount = 32
+    /// Requests that may wait at a time, those for the same name included.
+    public static let maxRequestCount = 65_536
 
     typealias Lookup = @Sendable (_ host: String) -> Result<[IPAddress], TransportError>
 
-    private struct Request: Sendable {
-        var host: String
+    /// A request for the addresses of a name, to give up with.
+    public struct Request: Sendable {
+        fileprivate let cancellation: (@Sendable () -> Void)?
+
+        /// Gives up: unless it has been answered the completion is called with `.cancelled`, before this returns.
+        public func cancel() { cancellation?() }
+    }
+
+    private struct Waiter: Sendable {
         var port: UInt16
         var completion: @Sendable (Result<[SocketAddress], TransportError>) -> Void
     }
 
     private struct State: Sendable {
-        var queue: [Request] = []
-        var threadCount = 0
+        var table: LookupTable<Waiter>
+        var requestNumber: UInt64 = 0
     }
 
-    private let state = Guarded(State())
-    private let maxThreadCount: Int
-    private let maxQueuedCount: Int
+    private let state: Guarded<State>
     private let lookup: Lookup
 
-    /// At most `threadCount` lookups at once, with at most `maxQueuedCount` waiting.
-    public convenience init(threadCount: Int = 2, maxQueuedCount: Int = 64) {
+    /// At most `threadCount` lookups at once, with at most `maxQueuedCount` names waiting.
+    public convenience init(threadCount: Int = 8, maxQueuedCount: Int = 64) {
         self.init(threadCount: threadCount, maxQueuedCount: maxQueuedCount, lookup: systemLookup)
     }
 
-    init(threadCount: Int = 2, maxQueuedCount: Int = 64, lookup: @escaping Lookup) {
+    init(threadCount: Int = 8, maxQueuedCount: Int = 64, lookup: @escaping Lookup) {
         precondition(threadCount > 0 && maxQueuedCount > 0)
-        self.maxThreadCount = threadCount
-        self.maxQueuedCount = maxQueuedCount
+        let table = LookupTable<Waiter>(
+            maxThreadCount: threadCount, maxQueuedNameCount: maxQueuedCount, maxRequestCount: Self.maxRequestCount)
+        state = Guarded(State(table: table))
         self.lookup = lookup
     }
 
     /// The addresses of `host`, interleaved by family (RFC 8305 §4), at most `maxAddressCount`.
     ///
-    /// Throws `.resolutionFailed`, `.noAddresses` or `.resolverBusy`. A numeric host is answered at once.
+    /// Throws `.resolutionFailed`, `.noAddresses`, `.resolverBusy`, or `.cancelled` when the task is. A numeric host
+    /// and `localhost` (RFC 6761 §6.3) are answered at once.
     public func resolve(host: String, port: UInt16) async throws(TransportError) -> [SocketAddress] {
-        let result = await withCheckedContinuation { continuation in
-            resolve(host: host, port: port) { continuation.resume(returning: $0) }
+        let request = Guarded<Request?>(nil)
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let made = resolve(host: host, port: port) { continuation.resume(returning: $0) }
+                request.withLock { $0 = made }
+                // Cancelled before there was a request to cancel.
+                if Task.isCancelled { made.cancel() }
+            }
+        } onCancel: {
+            request.withLock { $0 }?.cancel()
         }
         return try result.get()
     }
 
     /// The same with a completion, called exactly once, on a thread of the resolver or before this returns.
+    @discardableResult
     public func resolve(
         host: String, port: UInt16, completion: @escaping @Sendable (Result<[SocketAddress], TransportError>) -> Void
-    ) {
-        if let ip = IPAddress(host) { return completion(.success([SocketAddress(ip, port: port)])) }
-        let request = Request(host: host, port: port, completion: completion)
-        let isStartingThread: Bool? = state.withLock { state in
-            if state.threadCount < maxThreadCount {
-                state.queue.append(request)
-                state.threadCount += 1
-                return true
-            }
-            guard state.queue.count < maxQueuedCount else { return nil }
-            state.queue.append(request)
-            return false
+    ) -> Request {
+        if let known = Self.addressesKnown(of: host) {
+            completion(.success(known.map { SocketAddress($0, port: port) }))
+            return Request(cancellation: nil)
         }
-        guard let isStartingThread else { return completion(.failure(.resolverBusy)) }
-        guard isStartingThread, let failure = startThread(named: "martlet-dns", { self.work() }) else { return }
-        let abandoned = state.withLock { state in
-            state.threadCount -= 1
-            defer { if state.threadCount == 0 { state.queue = [] } }
-            return state.threadCount == 0 ? state.queue : []
+        let host = host.lowercased()
+        let (number, admission) = state.withLock { state in
+            state.requestNumber += 1
+            let waiter = Waiter(port: port, completion: completion)
+            return (state.requestNumber, state.table.add(waiter, number: state.requestNumber, for: host))
         }
-        for request in abandoned { request.completion(.failure(failure)) }
+        switch admission {
+        case .waits: break
+        case .needsThread: begin()
+        case .isRefused: completion(.failure(.resolverBusy))
+        }
+        return Request { self.cancel(number, host) }
+    }
+
+    /// What needs no lookup: numeric addresses, and the names that are this host's (RFC 6761 §6.3).
+    private static func addressesKnown(of host: String) -> [IPAddress]? {
+        if let ip = IPAddress(host) { return [ip] }
+        let name = host.lowercased()
+        let labels = name.hasSuffix(".") ? name.dropLast() : name[...]
+        return labels == "localhost" || labels.hasSuffix(".localhost") ? [.loopbackV6, .loopbackV4] : nil
+    }
+
+    private func cancel(_ number: UInt64, _ host: String) {
+        state.withLock { $0.table.cancel(number: number, for: host) }?.completion(.failure(.cancelled))
+    }
+
+    private func begin() {
+        guard let failure = startThread(named: "martlet-dns", { self.work() }) else { return }
+        for waiter in state.withLock({ $0.table.threadFailed() }) { waiter.completion(.failure(failure)) }
     }
 
     private func work() {
-        while let request = nextRequest() {
-            request.completion(
-                lookup(request.host).flatMap { found in
-                    let addresses = interleaveFamilies(found.map { SocketAddress($0, port: request.port) })
-                    return addresses.isEmpty
-                        ? .failure(.noAddresses) : .success(Array(addresses.prefix(Self.maxAddressCount)))
-                })
+        while let host = state.withLock({ $0.table.next() }) {
+            let result = lookup(host)
+            let isFailure = if case .failure = result { true } else { false }
+            let waiters = state.withLock { $0.table.ended(host, isFailure: isFailure) }
+            for waiter in waiters { waiter.completion(result.flatMap { Self.answer($0, waiter.port) }) }
         }
     }
 
-    private func nextRequest() -> Request? {
-        state.withLock { state in
-            if state.queue.isEmpty {
-                state.threadCount -= 1
-                return nil
-            }
-            return state.queue.removeFirst()
-        }
+    private static func answer(_ found: [IPAddress], _ port: UInt16) -> Result<[SocketAddress], TransportError> {
+        let addresses = interleaveFamilies(found.map { SocketAddress($0, port: port) })
+        return addresses.isEmpty ? .failure(.noAddresses) : .success(Array(addresses.prefix(maxAddressCount)))
     }
 }
 

@@ -26,6 +26,7 @@ public final class TCPConnector: @unchecked Sendable {  // all state is touched 
     private var race: ConnectionRace
     private var attempts: [Int: ConnectAttempt] = [:]
     private var connections: [Int: TCPConnection] = [:]
+    private var resolutions: [Resolver.Request] = []
     private var isStarted = false
     private var timer: LoopTimer?
     private var completion: ((Result<TCPConnection, TransportError>) -> Void)?
@@ -69,7 +70,7 @@ public final class TCPConnector: @unchecked Sendable {  // all state is touched 
         isStarted = true
         self.completion = completion
         timer = LoopTimer(on: loop) { self.advance() }
-        for (index, endpoint) in endpoints.enumerated() {
+        resolutions = endpoints.enumerated().map { index, endpoint in
             resolver.resolve(host: endpoint.host, port: endpoint.port) { result in
                 self.loop.execute { self.resolved(index, result) }
             }
@@ -136,6 +137,8 @@ public final class TCPConnector: @unchecked Sendable {  // all state is touched 
         case .lost(let error): result = .failure(error)
         }
         connections = [:]
+        for resolution in resolutions { resolution.cancel() }
+        resolutions = []
         let answer = completion
         completion = nil
         answer?(result)

@@ -16,6 +16,73 @@ struct ResolverTests {
         #expect(addresses.allSatisfy { $0.ip.isLoopback && $0.port == 80 })
     }
 
+    @Test(arguments: ["localhost", "LOCALHOST.", "relay.localhost"])
+    func `localhost is answered at once, without a lookup`(host: String) async throws {
+        let resolver = Resolver { _ in .failure(.noAddresses) }
+        let addresses = try await resolver.resolve(host: host, port: 5)
+        #expect(addresses == [SocketAddress(.loopbackV6, port: 5), SocketAddress(.loopbackV4, port: 5)])
+    }
+
+    @Test func `a name that hangs takes one thread however many ask for it`() async throws {
+        let gate = Gate()
+        let isBusy = Events<String>()
+        let resolver = Resolver(threadCount: 2) { host in
+            isBusy.send(host)
+            if host == "slow" { gate.wait() }
+            return .success([.loopbackV4])
+        }
+        let answers = Events<Bool>()
+        for port: UInt16 in 0..<8 {
+            resolver.resolve(host: "slow", port: port) { result in
+                answers.send((try? result.get()) == [SocketAddress(.loopbackV4, port: port)])
+            }
+        }
+        #expect(await isBusy.next() == "slow")
+        #expect(try await resolver.resolve(host: "fast", port: 1) == [SocketAddress(.loopbackV4, port: 1)])
+        #expect(await isBusy.next() == "fast")
+        gate.open()
+        for _ in 0..<8 { #expect(await answers.next() == true) }
+        #expect(isBusy.isEmpty)
+    }
+
+    @Test func `a request that is cancelled leaves the queue and is answered once`() async throws {
+        let gate = Gate()
+        let isBusy = Events<String>()
+        let resolver = Resolver(threadCount: 1) { host in
+            isBusy.send(host)
+            gate.wait()
+            return .success([.loopbackV4])
+        }
+        let answers = Events<TransportError?>()
+        let requests = ["running", "queued"].map { host in
+            resolver.resolve(host: host, port: 1) { result in
+                if case .failure(let error) = result { answers.send(error) } else { answers.send(nil) }
+            }
+        }
+        #expect(await isBusy.next() == "running")
+        for request in requests + requests { request.cancel() }
+        for _ in requests { #expect(await answers.next() == .cancelled) }
+        for _ in 0..<3 { gate.open() }
+        #expect(try await resolver.resolve(host: "next", port: 1) == [SocketAddress(.loopbackV4, port: 1)])
+        #expect(await isBusy.next() == "next")
+        #expect(answers.isEmpty && isBusy.isEmpty)
+    }
+
+    @Test func `a task that is cancelled does not wait for its lookup`() async throws {
+        let gate = Gate()
+        let isBusy = Events<Void>()
+        let resolver = Resolver { _ in
+            isBusy.send(())
+            gate.wait()
+            return .success([.loopbackV4])
+        }
+        let task = Task { try await resolver.resolve(host: "slow", port: 1) }
+        await isBusy.next()
+        task.cancel()
+        await #expect(throws: TransportError.cancelled) { try await task.value }
+        gate.open()
+    }
+
     @Test func `the system's failure comes with its code and text`() async {
         // An empty label is refused before any server is asked.
         let error = await #expect(throws: TransportError.self) {

@@ -135,6 +135,28 @@ struct TCPConnectorTests {
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
+    func `a race that is over leaves nothing in the resolver's queue`(_ backend: EventLoop.Backend) async throws {
+        try await withLoop(backend) { loop in
+            let gate = Gate()
+            let isBusy = Events<String>()
+            let resolver = Resolver(threadCount: 1) { host in
+                isBusy.send(host)
+                gate.wait()
+                return .success([.loopbackV4])
+            }
+            resolver.resolve(host: "slow.example", port: 1) { _ in }
+            #expect(await isBusy.next() == "slow.example")
+            let abandoned = try Endpoint(host: "abandoned.example")
+            let race = Task { try await TCPConnector.connect(to: [abandoned], on: loop, resolver: resolver) }
+            race.cancel()
+            await #expect(throws: TransportError.cancelled) { try await race.value }
+            for _ in 0..<3 { gate.open() }
+            _ = try await resolver.resolve(host: "next.example", port: 1)
+            #expect(await isBusy.next() == "next.example")
+        }
+    }
+
+    @Test(arguments: EventLoop.Backend.allCases)
     func `a name with a dead first address is reached at its second`(_ backend: EventLoop.Backend) async throws {
         try await withLoop(backend) { loop in
             let server = Peer(.echo)

@@ -1,0 +1,96 @@
+import Testing
+
+@testable import MartletTransport
+
+@Suite struct LookupTableTests {
+    private func table(threads: Int, names: Int = 64, requests: Int = 100) -> LookupTable<String> {
+        LookupTable(maxThreadCount: threads, maxQueuedNameCount: names, maxRequestCount: requests)
+    }
+
+    @Test func `requests for one name take one thread and are answered together, in order`() {
+        var table = table(threads: 2)
+        #expect(table.add("first", number: 1, for: "slow") == .needsThread)
+        #expect(table.next() == "slow")
+        #expect(table.add("second", number: 2, for: "slow") == .waits)
+        #expect(table.add("other", number: 3, for: "fast") == .needsThread)
+        #expect(table.next() == "fast")
+        #expect(table.ended("slow", isFailure: false) == ["first", "second"])
+        #expect(table.next() == nil)
+        #expect(table.ended("fast", isFailure: false) == ["other"])
+    }
+
+    @Test func `a name leaves the queue with its last request`() {
+        var table = table(threads: 1)
+        #expect(table.add("a", number: 1, for: "slow") == .needsThread)
+        #expect(table.next() == "slow")
+        #expect(table.add("b", number: 2, for: "abandoned") == .waits)
+        #expect(table.add("c", number: 3, for: "abandoned") == .waits)
+        #expect(table.add("d", number: 4, for: "wanted") == .waits)
+        #expect(table.cancel(number: 2, for: "abandoned") == "b")
+        #expect(table.cancel(number: 3, for: "abandoned") == "c")
+        #expect(table.cancel(number: 3, for: "abandoned") == nil)
+        #expect(table.ended("slow", isFailure: false) == ["a"])
+        #expect(table.next() == "wanted")
+    }
+
+    @Test func `a request for a name whose lookup was abandoned joins that lookup`() {
+        var table = table(threads: 2)
+        #expect(table.add("a", number: 1, for: "slow") == .needsThread)
+        #expect(table.next() == "slow")
+        #expect(table.cancel(number: 1, for: "slow") == "a")
+        #expect(table.add("b", number: 2, for: "slow") == .waits)
+        #expect(table.ended("slow", isFailure: false) == ["b"])
+    }
+
+    @Test func `names that failed leave the last thread to others`() {
+        var table = table(threads: 2)
+        for (number, name) in [(UInt64(1), "dead-1"), (2, "dead-2")] {
+            #expect(table.add(name, number: number, for: name) == .needsThread)
+            #expect(table.next() == name)
+        }
+        for name in ["dead-1", "dead-2"] { #expect(table.ended(name, isFailure: true) == [name]) }
+        #expect(table.next() == nil)
+        #expect(table.next() == nil)
+        #expect(table.add("again", number: 3, for: "dead-1") == .needsThread)
+        #expect(table.next() == "dead-1")
+        #expect(table.add("again", number: 4, for: "dead-2") == .waits)
+        #expect(table.add("new", number: 5, for: "alive") == .needsThread)
+        #expect(table.next() == "alive")
+        #expect(table.ended("alive", isFailure: false) == ["new"])
+        #expect(table.next() == nil)
+        #expect(table.ended("dead-1", isFailure: false) == ["again"])
+        #expect(table.next() == "dead-2")
+    }
+
+    @Test func `one thread looks failed names up too`() {
+        var table = table(threads: 1)
+        for number in UInt64(1)...3 {
+            #expect(table.add("a", number: number, for: "dead") == .needsThread)
+            #expect(table.next() == "dead")
+            #expect(table.ended("dead", isFailure: true) == ["a"])
+            #expect(table.next() == nil)
+        }
+    }
+
+    @Test func `names and requests beyond their bounds are refused`() {
+        var table = table(threads: 1, names: 1, requests: 3)
+        #expect(table.add("a", number: 1, for: "running") == .needsThread)
+        #expect(table.next() == "running")
+        #expect(table.add("b", number: 2, for: "queued") == .waits)
+        #expect(table.add("c", number: 3, for: "beyond") == .isRefused)
+        #expect(table.add("d", number: 4, for: "queued") == .waits)
+        #expect(table.add("e", number: 5, for: "queued") == .isRefused)
+        #expect(table.ended("running", isFailure: false) == ["a"])
+        #expect(table.next() == "queued")
+        #expect(table.ended("queued", isFailure: false) == ["b", "d"])
+    }
+
+    @Test func `a thread that does not start fails the queue when it was the only one`() {
+        var table = table(threads: 2)
+        #expect(table.add("a", number: 1, for: "first") == .needsThread)
+        #expect(table.add("b", number: 2, for: "second") == .needsThread)
+        #expect(table.threadFailed() == [])
+        #expect(table.threadFailed() == ["a", "b"])
+        #expect(table.add("c", number: 3, for: "first") == .needsThread)
+    }
+}
