@@ -51,7 +51,8 @@ enum ListenCommand {
         notes: [
             """
             With --cursor-file a listener that ended, or was killed, goes on where it stopped, and --from counts only \
-            the first time. The cursor is written behind the lines. When the output is a file that is appended to \
+            the first time. One listener at a time can use FILE. The cursor is written behind the lines, and is on the \
+            disk with each batch of them. When the output is a file that is appended to \
             (>> FILE), even a kill between the two repeats nothing; through a pipe it may repeat the last lines.
             """,
             "Messages that are no text and no lines of 'martlet send' appear with --json only.",
@@ -59,19 +60,19 @@ enum ListenCommand {
         exitCodes: [
             ExitMeaning(.success, "everything that came was written"),
             ExitMeaning(.failure, "the relay no longer had some messages, which standard error tells"),
-            ExitMeaning(.noInput, "the cursor's file cannot be read or holds something else"),
-            ExitMeaning(.cannotCreate, "the cursor's file cannot be written"),
+            ExitMeaning(.noInput, "the cursor's file holds something else"),
+            ExitMeaning(.cannotCreate, "the cursor's file cannot be written, or another listener has it"),
             ExitMeaning(.inputOutput, "writing failed"),
         ] + ClientOptions.exitCodes
     ) { arguments in try await Interruptions.cancel { try await run(arguments) } }
 
     private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
         let client = try ClientOptions.client(arguments, agent: "listen")
-        let file = arguments[cursorFile].map { CursorFile(path: $0) }
-        let cursor = try file?.read()
+        let file = try arguments[cursorFile].map { path throws(CommandError) in try CursorFile(path: path) }
         let monitor = TransferMonitor(arguments[ProgressStyle.option] ?? .auto, totalCount: arguments[count])
         let listening = Listening(
-            begin: cursor.map { .cursor($0.offset) } ?? (arguments[from] ?? .latest).from, count: arguments[count],
+            begin: file?.cursor.map { .cursor($0.offset) } ?? (arguments[from] ?? .latest).from,
+            count: arguments[count],
             idleTime: arguments[untilIdle], endsWithInput: arguments.has(untilEOF), isJSON: arguments.has(json))
         var failure: (any Error)?
         var report = TransferReport()
@@ -81,7 +82,7 @@ enum ListenCommand {
                     try await withThrowingTaskGroup(of: Void.self) { group in
                         group.addTask { try await monitor.watch(client, timeout: arguments[ClientOptions.timeout]) }
                         group.addTask {
-                            let output = LineOutput(to: STDOUT_FILENO, cursorFile: file, resuming: cursor)
+                            let output = LineOutput(to: STDOUT_FILENO, cursorFile: file)
                             try await listening.run(client, arguments[ClientOptions.room] ?? "", output, monitor)
                         }
                         defer { group.cancelAll() }

@@ -21,6 +21,9 @@ struct Cursor: Equatable, Sendable {
         self.place = place
     }
 
+    /// The longest text that a cursor has, with space to spare.
+    static let maxTextByteCount = 4_096
+
     /// The cursor's text: one line of two or five words.
     var text: String {
         let words =

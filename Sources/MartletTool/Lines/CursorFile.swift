@@ -1,33 +1,109 @@
 import Foundation
+import MartletTransport
 
-/// A file that holds a ``Cursor``, replaced as a whole: a reader sees the old one or the new one.
-struct CursorFile: Sendable {
-    let path: String
+/// A file that holds a ``Cursor``, for one process at a time, and replaced as a whole: a reader sees the old one or the
+/// new one, after a loss of power too.
+///
+/// The lock (flock) is on the file itself. A new one is locked before it takes the old one's place, so that at no
+/// instant a second process finds one that is not.
+final class CursorFile: Sendable {
+    /// What the file held when it was opened; `nil` when there was no cursor in it.
+    let cursor: Cursor?
+    private let path: String
+    private let lock: Guarded<Int32>
 
-    /// The cursor; `nil` when there is no file yet. Throws when there is one that holds something else.
-    func read() throws(CommandError) -> Cursor? {
-        guard let bytes = FileManager.default.contents(atPath: path) else {
-            if FileManager.default.fileExists(atPath: path) { throw CommandError(.noInput, "cannot read \(path)") }
-            return nil
+    /// Opens and locks the file, and makes an empty one where there is none.
+    ///
+    /// Throws when another process has it, when it holds something else, and when it cannot be written.
+    init(path: String) throws(CommandError) {
+        self.path = path
+        let descriptor = try Self.locked(path)
+        do throws(CommandError) {
+            cursor = try Self.read(descriptor, path)
+            // The folder must be one in which the file can be replaced: better to know that before the first line.
+            guard unsafe access(Self.folder(of: path), W_OK) == 0 else { throw Self.failure(path) }
+        } catch {
+            close(descriptor)
+            throw error
         }
-        if bytes.isEmpty { return nil }
+        lock = Guarded(descriptor)
+    }
+
+    deinit {
+        lock.withLock { _ = close($0) }
+    }
+
+    /// Replaces the cursor; it is on the disk when this returns.
+    func write(_ cursor: Cursor) throws(CommandError) {
+        let temporary = path + ".new"
+        let descriptor = unsafe open(temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { throw Self.failure(path) }
+        do throws(CommandError) {
+            try Output.write(Array(cursor.text.utf8), to: descriptor)
+            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, fsync(descriptor) == 0,
+                unsafe rename(temporary, path) == 0
+            else { throw Self.failure(path) }
+        } catch {
+            close(descriptor)
+            throw error
+        }
+        lock.withLock { old in
+            close(old)
+            old = descriptor
+        }
+        try Self.synchronizeFolder(of: path)
+    }
+
+    /// The file's descriptor, locked, while the file is still the one of that name.
+    private static func locked(_ path: String) throws(CommandError) -> Int32 {
+        while true {
+            let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+            guard descriptor >= 0 else { throw failure(path) }
+            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+                let isTaken = errno == EWOULDBLOCK
+                let error =
+                    isTaken ? CommandError(.cannotCreate, "\(path) is in use by another process") : failure(path)
+                close(descriptor)
+                throw error
+            }
+            var (mine, named) = (stat(), stat())
+            let isSame =
+                unsafe fstat(descriptor, &mine) == 0 && stat(path, &named) == 0 && mine.st_ino == named.st_ino
+                && mine.st_dev == named.st_dev
+            if isSame { return descriptor }
+            // Another process replaced it in between.
+            close(descriptor)
+        }
+    }
+
+    private static func read(_ descriptor: Int32, _ path: String) throws(CommandError) -> Cursor? {
+        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: false)
+        let bytes: Data?
+        do { bytes = try file.read(upToCount: Cursor.maxTextByteCount + 1) } catch {
+            throw CommandError(.noInput, "cannot read \(path): \(error.localizedDescription)")
+        }
+        guard let bytes, !bytes.isEmpty else { return nil }
         guard let cursor = Cursor(String(decoding: bytes, as: UTF8.self)) else {
             throw CommandError(.noInput, "\(path) holds no cursor; it is left alone")
         }
         return cursor
     }
 
-    /// Replaces the cursor.
-    func write(_ cursor: Cursor) throws(CommandError) {
-        let temporary = path + ".new"
-        let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-        guard descriptor >= 0 else { throw failure() }
+    /// A name is on the disk when its folder is.
+    private static func synchronizeFolder(of path: String) throws(CommandError) {
+        let descriptor = unsafe open(folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw failure(path) }
         defer { close(descriptor) }
-        try Output.write(Array(cursor.text.utf8), to: descriptor)
-        guard unsafe rename(temporary, path) == 0 else { throw failure() }
+        // Some file systems do not offer it for folders.
+        guard fsync(descriptor) == 0 || errno == EINVAL else { throw failure(path) }
     }
 
-    private func failure() -> CommandError {
+    private static func folder(of path: String) -> String {
+        let folder = (path as NSString).deletingLastPathComponent
+        return folder.isEmpty ? "." : folder
+    }
+
+    private static func failure(_ path: String) -> CommandError {
         CommandError(.cannotCreate, "cannot write \(path): \(unsafe String(cString: strerror(errno)))")
     }
 }

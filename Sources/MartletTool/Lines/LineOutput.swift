@@ -1,16 +1,18 @@
 import Foundation
 
-/// Where a listener's lines go: batches are written whole, then the cursor follows.
+/// Where a listener's lines go: batches are written whole, then the cursor follows. A file has them on the disk before
+/// the cursor says so.
 struct LineOutput {
     private let descriptor: Int32
     private let cursorFile: CursorFile?
     private var tail = WrittenTail([])
 
     /// Output to a descriptor; with a cursor file, what a former run wrote there but did not record is not repeated.
-    init(to descriptor: Int32, cursorFile: CursorFile?, resuming cursor: Cursor?) {
+    init(to descriptor: Int32, cursorFile: CursorFile?) {
         self.descriptor = descriptor
         self.cursorFile = cursorFile
-        guard let recorded = cursor?.place, let place = Self.place(of: descriptor), recorded.device == place.device,
+        guard let recorded = cursorFile?.cursor?.place, let place = Self.place(of: descriptor),
+            recorded.device == place.device,
             recorded.file == place.file, recorded.byteCount < place.byteCount
         else { return }
         tail = WrittenTail(Self.read(descriptor, from: recorded.byteCount, to: place.byteCount))
@@ -19,7 +21,12 @@ struct LineOutput {
     /// Writes lines, the last of which belongs to the message at `offset`, and then the cursor.
     mutating func write(_ bytes: [UInt8], upTo offset: UInt64) throws(CommandError) {
         try Output.write(Array(tail.remove(from: bytes)), to: descriptor)
-        try cursorFile?.write(Cursor(offset: offset, place: Self.place(of: descriptor)))
+        guard let cursorFile else { return }
+        let place = Self.place(of: descriptor)
+        if place != nil, fsync(descriptor) != 0 {
+            throw CommandError(.inputOutput, "cannot write: \(unsafe String(cString: strerror(errno)))")
+        }
+        try cursorFile.write(Cursor(offset: offset, place: place))
     }
 
     /// Where the descriptor's file ends; `nil` when it is none.

@@ -6,13 +6,28 @@ import Testing
 @Suite struct CursorFileTests {
     @Test func `written, read, replaced`() throws {
         try withTemporaryFolder { folder in
-            let file = CursorFile(path: folder + "/cursor")
-            #expect(try file.read() == nil)
+            let path = folder + "/cursor"
+            #expect(try CursorFile(path: path).cursor == nil)
             for offset: UInt64 in [1, 100_000, 2] {
-                try file.write(Cursor(offset: offset))
-                #expect(try file.read() == Cursor(offset: offset))
+                try CursorFile(path: path).write(Cursor(offset: offset))
+                #expect(try CursorFile(path: path).cursor == Cursor(offset: offset))
             }
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["cursor"])
+        }
+    }
+
+    @Test func `a second user is refused until the first is gone, however often that one writes`() throws {
+        try withTemporaryFolder { folder in
+            let path = folder + "/cursor"
+            let taken = CommandError(.cannotCreate, "\(path) is in use by another process")
+            var first: CursorFile? = try CursorFile(path: path)
+            for offset: UInt64 in 1...3 {
+                #expect(throws: taken) { try CursorFile(path: path) }
+                try first?.write(Cursor(offset: offset))
+            }
+            #expect(throws: taken) { try CursorFile(path: path) }
+            first = nil
+            #expect(try CursorFile(path: path).cursor == Cursor(offset: 3))
         }
     }
 
@@ -20,12 +35,12 @@ import Testing
         try withTemporaryFolder { folder in
             let path = folder + "/cursor"
             try Data("a letter to a friend\n".utf8).write(to: URL(fileURLWithPath: path))
-            #expect(throws: CommandError.self) { try CursorFile(path: path).read() }
+            #expect(throws: CommandError.self) { try CursorFile(path: path) }
             #expect(try String(contentsOfFile: path, encoding: .utf8) == "a letter to a friend\n")
         }
     }
 
     @Test func `a folder that is not there`() {
-        #expect(throws: CommandError.self) { try CursorFile(path: "/nowhere/at/all").write(Cursor(offset: 1)) }
+        #expect(throws: CommandError.self) { try CursorFile(path: "/nowhere/at/all") }
     }
 }

@@ -7,25 +7,25 @@ import Testing
     @Test func `a process that died between the lines and the cursor repeats nothing`() throws {
         try withTemporaryFolder { folder in
             let output = folder + "/out"
-            let cursor = CursorFile(path: folder + "/cursor")
+            let cursor = folder + "/cursor"
             try run(output, cursor) { try $0.write(Array("one\n".utf8), upTo: 1) }
             // Two lines and a half that no cursor knows of.
             try run(output, nil) { try $0.write(Array("two\nthree\nfo".utf8), upTo: 4) }
-            #expect(try cursor.read()?.offset == 1)
+            #expect(try CursorFile(path: cursor).cursor?.offset == 1)
             try run(output, cursor) {
                 try $0.write(Array("two\n".utf8), upTo: 2)
                 try $0.write(Array("three\nfour\n".utf8), upTo: 4)
                 try $0.write(Array("five\n".utf8), upTo: 5)
             }
             #expect(try String(contentsOfFile: output, encoding: .utf8) == "one\ntwo\nthree\nfour\nfive\n")
-            #expect(try cursor.read()?.offset == 5)
-            #expect(try cursor.read()?.place?.byteCount == 24)
+            #expect(try CursorFile(path: cursor).cursor?.offset == 5)
+            #expect(try CursorFile(path: cursor).cursor?.place?.byteCount == 24)
         }
     }
 
     @Test func `another file gets everything`() throws {
         try withTemporaryFolder { folder in
-            let cursor = CursorFile(path: folder + "/cursor")
+            let cursor = folder + "/cursor"
             try run(folder + "/first", cursor) { try $0.write(Array("one\n".utf8), upTo: 1) }
             try run(folder + "/second", nil) { try $0.write(Array("one\ntwo\n".utf8), upTo: 2) }
             try run(folder + "/second", cursor) { try $0.write(Array("two\n".utf8), upTo: 2) }
@@ -33,11 +33,11 @@ import Testing
         }
     }
 
-    private func run(_ path: String, _ cursor: CursorFile?, _ body: (inout LineOutput) throws -> Void) throws {
+    private func run(_ path: String, _ cursor: String?, _ body: (inout LineOutput) throws -> Void) throws {
         if !FileManager.default.fileExists(atPath: path) { try Data().write(to: URL(fileURLWithPath: path)) }
         let file = try #require(FileHandle(forWritingAtPath: path))
         try file.seekToEnd()
-        var output = LineOutput(to: file.fileDescriptor, cursorFile: cursor, resuming: try cursor?.read())
+        var output = LineOutput(to: file.fileDescriptor, cursorFile: try cursor.map { try CursorFile(path: $0) })
         try body(&output)
         try file.close()
     }
