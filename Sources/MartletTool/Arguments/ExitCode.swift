@@ -18,6 +18,8 @@ enum ExitCode: Int32, Sendable {
     case inputOutput = 74
     /// The relay refused the account, its token or the room.
     case noPermission = 77
+    /// Ended because the terminal was closed.
+    case hungUp = 129
     /// Ended by the interrupt key.
     case interrupted = 130
     /// Ended by a request to terminate.

@@ -55,11 +55,15 @@ enum HelpText {
         .joined(separator: "\n")
     }
 
-    /// The text in lines of at most ``width`` columns, each indented.
+    /// The text in lines of at most ``width`` columns, each indented; a line that fits keeps its columns.
     static func wrap(_ text: String, indent: Int) -> String {
         let margin = String(repeating: " ", count: indent)
         var lines: [String] = []
         for paragraph in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            if indent + paragraph.count <= width {
+                lines.append(margin + paragraph)
+                continue
+            }
             var line = ""
             for word in paragraph.split(separator: " ") {
                 if !line.isEmpty, indent + line.count + 1 + word.count > width {

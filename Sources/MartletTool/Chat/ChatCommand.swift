@@ -14,6 +14,7 @@ enum ChatCommand: Equatable, Sendable {
         /retry  try to connect now
         /quit   leave (or Ctrl-C, or Ctrl-D on an empty line)
         //text  say something that begins with a slash
+        Ctrl-Z  suspend, where the shell has job control
         Page up and down scroll, arrow up brings back what you wrote.
         Marks: … queued, ↑ sent, ✓ accepted by the relay, ✓✓ delivered, ✓✓ read.
         """

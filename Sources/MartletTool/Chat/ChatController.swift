@@ -8,6 +8,8 @@ struct ChatController: Sendable {
         case typing(Bool)
         /// Try to connect now.
         case retry
+        /// Give the terminal back to the shell until it says to go on.
+        case suspend
         /// Leave.
         case quit
     }
@@ -49,6 +51,7 @@ struct ChatController: Sendable {
     mutating func press(_ key: Key, clock: String, now: Duration) -> [Action] {
         switch key {
         case .control("c"): return [.quit]
+        case .control("z"): return stopTyping() + [.suspend]
         case .control("d") where model.editor.characters.isEmpty: return [.quit]
         case .pageUp: scroll(by: max(size.rows - 4, 1))
         case .pageDown: scroll(by: -max(size.rows - 4, 1))

@@ -4,17 +4,20 @@ import Martlet
 /// A chat without a terminal: each line of input is sent, each message is printed as `sender: text`.
 enum ChatPipe {
     /// Runs until the input ends and everything is accepted, or the room is over.
-    static func run(_ client: Client, _ room: Room) async throws -> ExitCode {
+    static func run(
+        _ client: Client, _ room: Room, _ said: SaidLines, timeout: Duration?
+    ) async throws -> ExitCode {
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await ChatSession(client: client, room: room, show: print).run() }
-            group.addTask { try await send(to: room) }
+            group.addTask { try await ChatSession(client: client, room: room, said: said, show: print).run() }
+            group.addTask { try await ConnectionWatch.run(client, timeout: timeout, say: ConnectionWatch.report) }
+            group.addTask { try await send(to: room, said) }
             defer { group.cancelAll() }
             try await group.next()
         }
         return .success
     }
 
-    private static func send(to room: Room) async throws {
+    private static func send(to room: Room, _ said: SaidLines) async throws {
         let input = StandardInput()
         var splitter = LineSplitter(maxPieceByteCount: LineContent.maxPieceByteCount)
         var last: Sending?
@@ -23,7 +26,11 @@ enum ChatPipe {
             let pieces = bytes.isEmpty ? splitter.finish().map { [$0] } ?? [] : splitter.split(bytes)
             for piece in pieces {
                 let line = String(decoding: piece, as: UTF8.self).trimmingCharacters(in: .newlines)
-                if case .say(let text) = ChatCommand(line) { last = try await room.send(text) }
+                guard case .say(let text) = ChatCommand(line) else { continue }
+                let number = said.begin(text)
+                let sending = try await room.send(text)
+                said.sent(number, as: sending)
+                last = sending
             }
             if bytes.isEmpty { break }
         }

@@ -5,6 +5,8 @@ import Synchronization
 struct ChatSession: Sendable {
     let client: Client
     let room: Room
+    /// What was said here.
+    let said: SaidLines
     /// Told everything that is to be shown.
     let show: @Sendable (ChatModel.Event) -> Void
 
@@ -24,7 +26,9 @@ struct ChatSession: Sendable {
         await withDiscardingTaskGroup { group in
             for await (key, text) in texts {
                 do {
+                    let number = said.begin(text)
                     let sending = try await room.send(text)
+                    said.sent(number, as: sending)
                     group.addTask { await follow(sending, key: key) }
                 } catch {
                     show(.marked(key: key, .failed("\(error)")))

@@ -1,60 +1,98 @@
 import Foundation
 import Martlet
 
-/// A chat on a terminal in raw mode: keys, events, a new size and time come in one after the other.
+/// A chat on a terminal in raw mode: keys, events, a new size, signals and time come in one after the other.
 enum ChatTerminal {
     private enum Input: Sendable {
         case bytes([UInt8])
         case event(ChatModel.Event)
         case resized
+        case suspended, continued
         case time
-        case over((any Error)?)
+        case over(Ending)
     }
 
+    private enum Ending: Sendable {
+        case left
+        case signal(Int32)
+        case failed(any Error)
+    }
+
+    /// How long what was typed last may take to be queued.
+    private static let queueTimeout = Duration.seconds(1)
+
     /// Runs until the user leaves or the room is over; the terminal is as before afterwards.
-    static func run(_ client: Client, _ room: Room) async throws -> ExitCode {
-        guard let mode = RawMode(STDIN_FILENO) else { throw CommandError(.inputOutput, "this is no terminal") }
-        try Output.write(Array(ScreenPainter.begin.utf8), to: STDOUT_FILENO)
-        defer {
-            try? Output.write(Array(ScreenPainter.end.utf8), to: STDOUT_FILENO)
-            mode.restore()
+    static func run(
+        _ client: Client, _ room: Room, _ said: SaidLines, timeout: Duration?
+    ) async throws -> ExitCode {
+        guard var screen = try FullScreen(showsColours: Terminal.showsColours) else {
+            throw CommandError(.inputOutput, "this is no terminal")
         }
+        defer { screen.leave() }
         let (inputs, input) = AsyncStream.makeStream(of: Input.self)
-        let session = ChatSession(client: client, room: room) { input.yield(.event($0)) }
+        let session = ChatSession(client: client, room: room, said: said) { input.yield(.event($0)) }
         let (lines, line) = AsyncStream.makeStream(of: (key: Int, text: String).self)
-        let sources = [
-            Task { await session.say(lines) },
-            Task {
-                do {
-                    try await session.run()
-                    input.yield(.over(nil))
-                } catch { input.yield(.over(error)) }
-            },
-            Task {
-                let keyboard = StandardInput()
-                while let bytes = try? await keyboard.next(), !bytes.isEmpty { input.yield(.bytes(bytes)) }
-                input.yield(.over(nil))
-            },
-            Task { for await _ in Interruptions.stream(of: [SIGWINCH]) { input.yield(.resized) } },
-            Task { for await _ in Interruptions.stream(of: [SIGINT, SIGTERM, SIGHUP]) { input.yield(.over(nil)) } },
-        ]
+        let speaker = Task { await session.say(lines) }
+        let sources =
+            [
+                Task {
+                    do {
+                        try await session.run()
+                        input.yield(.over(.left))
+                    } catch { input.yield(.over(.failed(error))) }
+                },
+                Task {
+                    do { try await ConnectionWatch.run(client, timeout: timeout, say: { _ in }) } catch {
+                        input.yield(.over(.failed(error)))
+                    }
+                },
+                Task {
+                    let keyboard = StandardInput()
+                    while let bytes = try? await keyboard.next(), !bytes.isEmpty { input.yield(.bytes(bytes)) }
+                    input.yield(.over(.left))
+                },
+            ] + signals(to: input)
         defer { for source in sources { source.cancel() } }
-        return try await interact(session, inputs, input, line)
+        let code = try await interact(session, inputs, input, line, &screen)
+        line.finish()
+        await waitForQueue(speaker)
+        return code
+    }
+
+    private static func signals(to input: AsyncStream<Input>.Continuation) -> [Task<Void, Never>] {
+        let table: [(Int32, @Sendable (Int32) -> Input)] = [
+            (SIGWINCH, { _ in .resized }), (SIGTSTP, { _ in .suspended }), (SIGCONT, { _ in .continued }),
+            (SIGINT, { .over(.signal($0)) }), (SIGTERM, { .over(.signal($0)) }), (SIGHUP, { .over(.signal($0)) }),
+        ]
+        return table.map { number, event in
+            let stream = Interruptions.stream(of: [number])
+            return Task { for await number in stream { input.yield(event(number)) } }
+        }
+    }
+
+    /// What was typed just before the end is still queued; then the client has its time to send it.
+    private static func waitForQueue(_ speaker: Task<Void, Never>) async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await speaker.value }
+            group.addTask { try? await Task.sleep(for: queueTimeout) }
+            await group.next()
+            speaker.cancel()
+            group.cancelAll()
+        }
     }
 
     private static func interact(
         _ session: ChatSession, _ inputs: AsyncStream<Input>, _ input: AsyncStream<Input>.Continuation,
-        _ line: AsyncStream<(key: Int, text: String)>.Continuation
+        _ line: AsyncStream<(key: Int, text: String)>.Continuation, _ screen: inout FullScreen
     ) async throws -> ExitCode {
         var chat = ChatController(
             ChatModel(room: session.room.name, account: session.client.account.text),
             size: Terminal.size(of: STDOUT_FILENO))
-        var painter = ScreenPainter()
         var decoder = KeyDecoder()
         let begin = ContinuousClock.now
         var timer: Task<Void, Never>?
         defer { timer?.cancel() }
-        try paint(chat, &painter)
+        try screen.paint(chat.image)
         for await next in inputs {
             let now = begin.duration(to: .now)
             var actions: [ChatController.Action] = []
@@ -63,19 +101,24 @@ enum ChatTerminal {
                 let clock = ClockText.minutes(UInt64(Date().timeIntervalSince1970 * 1000))
                 for key in decoder.decode(bytes) { actions += chat.press(key, clock: clock, now: now) }
             case .event(let event): chat.apply(event)
+            case .suspended: actions = [.suspend]
+            case .continued:
+                try screen.resume()
+                chat.resize(to: Terminal.size(of: STDOUT_FILENO))
             case .resized:
-                painter.forget()
+                screen.resized()
                 chat.resize(to: Terminal.size(of: STDOUT_FILENO))
             case .time: actions = chat.timePassed(now: now)
-            case .over(let error):
-                if let error { throw error }
-                return .success
+            case .over(.failed(let error)): throw error
+            case .over(.signal(let number)): return Interruptions.exitCode(for: number)
+            case .over(.left): return .success
             }
             for action in actions {
                 switch action {
                 case .say(let key, let text): line.yield((key, text))
                 case .typing(let isTyping): session.room.setTyping(isTyping)
                 case .retry: session.client.retryNow()
+                case .suspend: screen.suspend()
                 case .quit: return .success
                 }
             }
@@ -86,12 +129,8 @@ enum ChatTerminal {
                     if !Task.isCancelled { input.yield(.time) }
                 }
             }
-            try paint(chat, &painter)
+            try screen.paint(chat.image)
         }
         return .success
-    }
-
-    private static func paint(_ chat: ChatController, _ painter: inout ScreenPainter) throws(CommandError) {
-        try Output.write(Array(painter.paint(chat.image).utf8), to: STDOUT_FILENO)
     }
 }

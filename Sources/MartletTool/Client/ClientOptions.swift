@@ -26,8 +26,11 @@ enum ClientOptions {
     ]
 
     /// The client that the options ask for.
-    static func client(_ arguments: ParsedArguments, agent: String) throws -> Client {
+    static func client(
+        _ arguments: ParsedArguments, agent: String, flushTimeout: Duration? = nil
+    ) throws -> Client {
         var configuration = Client.Configuration()
+        configuration.flushTimeout = flushTimeout ?? configuration.flushTimeout
         configuration.usesMultipath = arguments.has(multipath)
         configuration.agent = "\(CommandTable.version) \(agent)"
         // Somebody waits in front of a terminal, and a relay has few such clients: no need to be shy.

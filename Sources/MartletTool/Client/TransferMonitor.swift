@@ -21,8 +21,6 @@ enum ProgressStyle: String, CaseIterable, Sendable {
 /// The command adds to its ``Counts``; ``watch(_:timeout:)`` runs beside it until it is cancelled or throws.
 final class TransferMonitor: Sendable {
     /// How often there is something new to see.
-    private static let interval = Duration.milliseconds(200)
-
     /// What the command itself counts.
     struct Counts: Sendable {
         var sent = 0
@@ -40,6 +38,7 @@ final class TransferMonitor: Sendable {
     private let totalCount: Int?
     private let block = LiveLine()
     private let begin = ContinuousClock.now
+    private let meter = Guarded(ProgressMeter(of: "lines"))
 
     /// A monitor of something whose size in bytes or in lines is known, or neither.
     init(_ style: ProgressStyle, totalByteCount: Int? = nil, totalCount: Int? = nil) {
@@ -52,23 +51,17 @@ final class TransferMonitor: Sendable {
     /// The command has come a step further.
     func count(_ step: (inout Counts) -> Void) { counts.withLock { step(&$0) } }
 
-    /// Shows progress, and throws when the client gave up or was without a connection for longer than `timeout`.
+    /// Shows progress, says when there is no connection, and throws when the client gave up or was without a connection
+    /// for longer than `timeout`.
     func watch(_ client: Client, timeout: Duration?) async throws {
-        var meter = ProgressMeter(of: "lines")
-        var lastOnline = ContinuousClock.now
-        while true {
-            let status = client.currentStatus
-            if status.isOnline { lastOnline = .now }
-            if case .stopped(let reason?) = status.phase {
-                throw CommandError(givingUp: reason, explanation: status.explanation)
-            }
-            if let timeout, lastOnline.duration(to: .now) > timeout {
-                let explanation = SafeText.line(status.explanation)
-                throw CommandError(.unavailable, "no connection for \(Quantity.text(timeout)): \(explanation)")
-            }
-            await show(client, &meter)
-            try await Task.sleep(for: Self.interval)
-        }
+        try await ConnectionWatch.run(client, timeout: timeout, say: report) { await show(client) }
+    }
+
+    /// Lines of JSON say of the connection what there is to say.
+    private func report(_ text: String) {
+        if style == .json { return }
+        block.clear()
+        ConnectionWatch.report(text)
     }
 
     /// Removes what is shown, and says what there is to say at the end.
@@ -80,7 +73,7 @@ final class TransferMonitor: Sendable {
         return report
     }
 
-    private func show(_ client: Client, _ meter: inout ProgressMeter) async {
+    private func show(_ client: Client) async {
         switch style {
         case .none: break
         case .json: Output.report(await report(client).json.text)
@@ -89,10 +82,13 @@ final class TransferMonitor: Sendable {
             let status = client.currentStatus
             let count =
                 totalCount == nil && totalByteCount == nil ? max(counts.accepted, counts.received) : done(counts)
-            meter.update(count: count, share: share(counts), now: begin.duration(to: .now))
             let note = status.isOnline ? "" : SafeText.line(status.explanation)
             let columns = Terminal.size(of: STDERR_FILENO).columns - 1
-            block.show(meter.line(columns: columns, note: note))
+            let line = meter.withLock { meter in
+                meter.update(count: count, share: share(counts), now: begin.duration(to: .now))
+                return meter.line(columns: columns, note: note)
+            }
+            block.show(line)
         }
     }
 

@@ -3,29 +3,48 @@ import Martlet
 
 /// `martlet chat`: a room on a terminal, or its lines through a pipe.
 enum ChatCommandLine {
+    /// How long leaving waits for what was said last to be accepted.
+    private static let flushTimeout = Duration.seconds(2)
     private static let history = Option.count(
         "history", in: 0...10_000, fallback: 100, help: "how many earlier messages are shown")
 
     static let spec = CommandSpec(
         name: "chat",
         summary: "Talk in a room: on a terminal, with who is there, who types and what was read.",
-        options: ClientOptions.specs + [history.spec],
+        options: ClientOptions.specs + [history.spec, ClientOptions.timeout.spec],
         notes: [
             ChatCommand.overview,
             "When input or output is no terminal, lines are sent and messages are printed as 'sender: text'.",
         ],
-        exitCodes: [ExitMeaning(.success, "you left")] + ClientOptions.exitCodes
+        exitCodes: [
+            ExitMeaning(.success, "you left, and all that you said was accepted"),
+            ExitMeaning(.failure, "you left, and some was not, which standard error tells"),
+        ] + ClientOptions.exitCodes + [ExitMeaning(.hungUp, "the terminal was closed")]
     ) { try await run($0) }
 
     private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
-        let client = try ClientOptions.client(arguments, agent: "chat")
-        let options = Room.Options(from: .latest(count: arguments[history] ?? 0), waitsForRelay: false)
         let isTerminal = Terminal.isTerminal(STDIN_FILENO) && Terminal.isTerminal(STDOUT_FILENO) && Terminal.isCapable
+        let said = SaidLines()
+        defer { for line in SaidLines.report(said.unsent) { Output.report(line) } }
+        let code: ExitCode
+        if isTerminal {
+            code = try await talk(arguments, said, ChatTerminal.run)
+        } else {
+            code = try await Interruptions.cancel { try await talk(arguments, said, ChatPipe.run) }
+        }
+        return code == .success && !said.unsent.isEmpty ? .failure : code
+    }
+
+    private static func talk(
+        _ arguments: ParsedArguments, _ said: SaidLines,
+        _ chat: (Client, Room, SaidLines, Duration?) async throws -> ExitCode
+    ) async throws -> ExitCode {
+        let client = try ClientOptions.client(arguments, agent: "chat", flushTimeout: flushTimeout)
+        let options = Room.Options(from: .latest(count: arguments[history] ?? 0), waitsForRelay: false)
         do {
             return try await withClient(client) { client in
                 let room = try await client.open(room: arguments[ClientOptions.room] ?? "", options: options)
-                if isTerminal { return try await ChatTerminal.run(client, room) }
-                return try await Interruptions.cancel { try await ChatPipe.run(client, room) }
+                return try await chat(client, room, said, arguments[ClientOptions.timeout])
             }
         } catch let error as MartletError {
             throw CommandError(error)

@@ -67,25 +67,57 @@ enum SendCommand {
     private static func send(
         _ input: StandardInput, _ client: Client, _ arguments: ParsedArguments, _ monitor: TransferMonitor
     ) async throws {
-        let room = try await client.open(
-            room: arguments[ClientOptions.room] ?? "", options: Room.Options(from: .latest(count: 0)))
+        guard let (room, first) = try await open(client, arguments[ClientOptions.room] ?? "", input) else { return }
         let (sendings, queued) = AsyncStream.makeStream(of: (Sending, Int).self)
         // What others say meanwhile is none of our business, but must not pile up.
         let ignoring = Task { for try await _ in room.items {} }
         defer { ignoring.cancel() }
-        async let reading: Void = queue(input, room, queued, monitor)
+        async let reading: Void = queue(first, input, room, queued, monitor)
         for await (sending, byteCount) in sendings { try await settle(sending, byteCount, monitor) }
         try await reading
     }
 
+    private enum Beginning: Sendable {
+        case opened(Room)
+        case read([UInt8])
+    }
+
+    /// Opens the room and reads the first bytes side by side: `nil` when there are none, for which no relay is needed.
+    private static func open(
+        _ client: Client, _ name: String, _ input: StandardInput
+    ) async throws -> (Room, [UInt8])? {
+        try await withThrowingTaskGroup(of: Beginning.self) { group in
+            group.addTask {
+                .opened(try await client.open(room: name, options: Room.Options(from: .latest(count: 0))))
+            }
+            group.addTask { .read(try await input.next()) }
+            defer { group.cancelAll() }
+            var room: Room?
+            var first: [UInt8]?
+            while let next = try await group.next() {
+                switch next {
+                case .opened(let opened): room = opened
+                case .read(let bytes):
+                    if bytes.isEmpty { return nil }
+                    first = bytes
+                }
+            }
+            guard let room, let first else { return nil }
+            return (room, first)
+        }
+    }
+
     private static func queue(
-        _ input: StandardInput, _ room: Room, _ queued: AsyncStream<(Sending, Int)>.Continuation,
+        _ first: [UInt8], _ input: StandardInput, _ room: Room, _ queued: AsyncStream<(Sending, Int)>.Continuation,
         _ monitor: TransferMonitor
     ) async throws {
         defer { queued.finish() }
         var splitter = LineSplitter(maxPieceByteCount: LineContent.maxPieceByteCount)
+        var next: [UInt8]? = first
         while true {
-            let bytes = try await input.next()
+            let bytes: [UInt8]
+            if let first = next { bytes = first } else { bytes = try await input.next() }
+            next = nil
             let pieces = bytes.isEmpty ? splitter.finish().map { [$0] } ?? [] : splitter.split(bytes)
             for piece in pieces {
                 let content = LineContent(piece: piece)

@@ -29,7 +29,13 @@ enum Interruptions {
     }
 
     /// The exit code that shells give a process that a signal ended.
-    static func exitCode(for signal: Int32) -> ExitCode { signal == SIGTERM ? .terminated : .interrupted }
+    static func exitCode(for signal: Int32) -> ExitCode {
+        switch signal {
+        case SIGTERM: .terminated
+        case SIGHUP: .hungUp
+        default: .interrupted
+        }
+    }
 
     /// Runs `body`, which is cancelled by the interrupt key or a request to terminate; those decide the code then. A
     /// second one ends the process at once.
@@ -50,8 +56,11 @@ enum Interruptions {
         do {
             let code = try await work.value
             return first.withLock { $0 } ?? code
-        } catch let error as CommandError {
-            throw CommandError(first.withLock { $0 } ?? error.code, error.message)
+        } catch {
+            guard let code = first.withLock({ $0 }) else { throw error }
+            // What the signal cut short has nothing more to say; what was wrong already has.
+            guard let error = error as? CommandError else { return code }
+            throw CommandError(code, error.message)
         }
     }
 }

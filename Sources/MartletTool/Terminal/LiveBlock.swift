@@ -4,11 +4,13 @@ import MartletTransport
 /// A few lines on standard output that are drawn over again and again, below what was printed before.
 final class LiveBlock: Sendable {
     private let shownCount = Guarded(0)
+    private let showsColours = Terminal.showsColours
 
     /// Shows these lines in place of the last ones.
     func show(_ lines: [StyledLine]) {
         shownCount.withLock { count in
-            let text = Self.erase(count) + lines.map { "\($0.sequences)\u{1B}[K\n" }.joined()
+            let text =
+                Self.erase(count) + lines.map { "\($0.sequences(showsColours: showsColours))\u{1B}[K\n" }.joined()
             try? Output.write(Array(text.utf8), to: STDOUT_FILENO)
             count = lines.count
         }

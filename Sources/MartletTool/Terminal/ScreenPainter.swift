@@ -7,7 +7,11 @@ struct ScreenPainter: Sendable {
 
     private var shown: [StyledLine]?
 
-    init() {}
+    private let showsColours: Bool
+
+    init(showsColours: Bool = true) {
+        self.showsColours = showsColours
+    }
 
     /// What was shown is gone, for the terminal has another size.
     mutating func forget() { shown = nil }
@@ -20,7 +24,7 @@ struct ScreenPainter: Sendable {
             shown = nil
         }
         for (index, row) in image.rows.enumerated() where shown?[index] != row {
-            output += "\u{1B}[\(index + 1);1H\(row.sequences)\u{1B}[K"
+            output += "\u{1B}[\(index + 1);1H\(row.sequences(showsColours: showsColours))\u{1B}[K"
         }
         shown = image.rows
         // Between these two marks a terminal that knows them shows nothing half done.

@@ -11,6 +11,14 @@ enum Style: String, Sendable {
     case magenta = "35"
     case cyan = "36"
 
+    /// Whether it says what it does by a colour alone.
+    var isColour: Bool {
+        switch self {
+        case .plain, .bold, .dim, .inverse: false
+        case .red, .green, .yellow, .blue, .magenta, .cyan: true
+        }
+    }
+
     /// The colours that people's names take.
     static let nameColours: [Style] = [.cyan, .green, .yellow, .magenta, .blue]
 
@@ -66,8 +74,12 @@ struct StyledLine: Equatable, Sendable {
         return padded
     }
 
-    /// The row with the sequences that a terminal understands (ECMA-48 §8.3.117).
-    var sequences: String {
-        pieces.map { $0.style == .plain ? $0.text : "\u{1B}[\($0.style.rawValue)m\($0.text)\u{1B}[0m" }.joined()
+    /// The row with the sequences that a terminal understands (ECMA-48 §8.3.117), those for colours only if wanted.
+    func sequences(showsColours: Bool) -> String {
+        pieces.map { piece in
+            if piece.style == .plain || piece.style.isColour && !showsColours { return piece.text }
+            return "\u{1B}[\(piece.style.rawValue)m\(piece.text)\u{1B}[0m"
+        }
+        .joined()
     }
 }

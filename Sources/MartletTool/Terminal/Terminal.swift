@@ -10,6 +10,12 @@ enum Terminal {
         ProcessInfo.processInfo.environment["TERM"].map { $0 != "dumb" && !$0.isEmpty } ?? false
     }
 
+    /// Whether colours are wanted (https://no-color.org).
+    static var showsColours: Bool { showsColours(noColour: ProcessInfo.processInfo.environment["NO_COLOR"]) }
+
+    /// Whether colours are wanted where the variable NO_COLOR is this.
+    static func showsColours(noColour: String?) -> Bool { noColour?.isEmpty ?? true }
+
     /// Its size; the usual one when it does not say.
     static func size(of descriptor: Int32) -> ScreenSize {
         var size = winsize()
@@ -19,20 +25,25 @@ enum Terminal {
     }
 }
 
-/// A terminal in raw mode: every key arrives at once and is not echoed. ``restore()`` undoes it.
+/// A terminal's raw mode, in which every key arrives at once and is not echoed.
 struct RawMode: Sendable {
     private let descriptor: Int32
     private let saved: termios
 
-    /// Sets raw mode; `nil` when the descriptor is no terminal.
+    /// Remembers how the terminal is; `nil` when the descriptor is none.
     init?(_ descriptor: Int32) {
         var settings = termios()
         guard unsafe tcgetattr(descriptor, &settings) == 0 else { return nil }
         self.descriptor = descriptor
         saved = settings
+    }
+
+    /// Sets raw mode.
+    func enter() {
+        var settings = saved
         unsafe cfmakeraw(&settings)
         settings.c_oflag |= tcflag_t(OPOST)
-        guard unsafe tcsetattr(descriptor, TCSAFLUSH, &settings) == 0 else { return nil }
+        _ = unsafe tcsetattr(descriptor, TCSAFLUSH, &settings)
     }
 
     /// Gives the terminal back as it was.

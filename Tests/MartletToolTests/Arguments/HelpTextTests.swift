@@ -37,4 +37,9 @@ import Testing
         #expect(text.split(separator: "\n").allSatisfy { $0.hasPrefix("    ") && $0.count <= HelpText.width })
         #expect(HelpText.wrap("one\ntwo", indent: 0) == "one\ntwo")
     }
+
+    @Test func `lines that fit keep their columns`() {
+        #expect(HelpText.wrap("/who    who is here\n/retry  again", indent: 0) == "/who    who is here\n/retry  again")
+        #expect(HelpText.text(for: ChatCommandLine.spec).contains("\n/who    who is here\n"))
+    }
 }

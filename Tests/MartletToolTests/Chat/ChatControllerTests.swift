@@ -68,4 +68,11 @@ import Testing
         _ = chat.press(.escape, clock: "", now: .zero)
         #expect(chat.model.scrolledRowCount == 0)
     }
+
+    @Test func `the suspend key ends typing and suspends, and what was typed stays`() {
+        var chat = controller()
+        _ = type("h", &chat, at: .seconds(1))
+        #expect(chat.press(.control("z"), clock: "", now: .seconds(2)) == [.typing(false), .suspend])
+        #expect(type("i\n", &chat).last == .say(key: 1, "hi"))
+    }
 }

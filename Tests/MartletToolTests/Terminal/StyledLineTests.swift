@@ -7,9 +7,18 @@ import Testing
         var line = StyledLine("plain ")
         line.append("bold", .bold)
         line.append("")
-        #expect(line.sequences == "plain \u{1B}[1mbold\u{1B}[0m")
+        #expect(line.sequences(showsColours: true) == "plain \u{1B}[1mbold\u{1B}[0m")
         #expect(line.width == 10)
         #expect(line.pieces.count == 2)
+    }
+
+    @Test func `without colours what is bold stays bold`() {
+        var line = StyledLine("red", .red)
+        line.append("bold", .bold)
+        #expect(line.sequences(showsColours: false) == "red\u{1B}[1mbold\u{1B}[0m")
+        #expect(!Terminal.showsColours(noColour: "1"))
+        #expect(Terminal.showsColours(noColour: ""))
+        #expect(Terminal.showsColours(noColour: nil))
     }
 
     @Test func `clipping cuts across pieces`() {
