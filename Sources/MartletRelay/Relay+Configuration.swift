@@ -6,7 +6,8 @@ extension Relay {
     ///
     /// A relay runs on one loop, thus on one processor, unless `loopCount` says otherwise.
     public struct Configuration: Sendable {
-        /// What is listened on; port 0 lets the system choose.
+        /// What is listened on; port 0 lets the system choose. `::` takes IPv4 too, unless `0.0.0.0` is listened on at
+        /// the same port.
         public var addresses: [SocketAddress]
         /// The bounds of connections, links and rooms.
         public var engine = RelayConfiguration()

@@ -9,13 +9,22 @@ public import MartletWire
 /// try await relay.run()
 /// ```
 ///
-/// A relay is started once, by `start()` or `run()`, and ends with `shutdown()`. It runs on loops of its own; all
-/// methods may be called from anywhere else.
+/// A relay is started once, by `start()` or `run()`, and ends with `shutdown()`, or when the last reference to it goes.
+/// It runs on loops of its own; all methods may be called from anywhere else.
+///
+/// | phase | ends with |
+/// |---|---|
+/// | idle: nothing listens | `start()`, `run()`, `shutdown()` |
+/// | running | `shutdown()`, no reference left |
+/// | stopping: `shutdown()` is under way, and further calls wait for it | nothing of the relay runs any more |
+/// | stopped | |
 public final class Relay: Sendable {
     private enum Phase {
         case idle
         /// `isAwaited`: a call of `run()` waits for the end.
         case running(Running, isAwaited: Bool)
+        /// Who waits for the end besides the call that brings it about.
+        case stopping([CheckedContinuation<Void, Never>])
         case stopped
     }
 
@@ -49,6 +58,14 @@ public final class Relay: Sendable {
             }
             return true
         }
+
+        func shutDown() async {
+            for listener in listeners { await listener.closeAndWait() }
+            _ = await onLoops { $0.closeAll() }
+            _ = await untilIdle(atMost: nil)
+            _ = await onLoops { $0.join([]) }
+            await loops.shutdown()
+        }
     }
 
     private let parts: RelayParts
@@ -69,6 +86,12 @@ public final class Relay: Sendable {
         parts = RelayParts(configuration, store, authenticator, requestHandler, onEvent)
     }
 
+    deinit {
+        // Nothing else could end it any more, and its ports would be taken as long as the process runs.
+        guard let running else { return }
+        Task { await running.shutDown() }
+    }
+
     private var running: Running? {
         phase.withLock { if case .running(let running, _) = $0 { running } else { nil } }
     }
@@ -77,8 +100,11 @@ public final class Relay: Sendable {
 
     /// Listens from now on, and returns where: with the ports that the system chose.
     ///
-    /// Throws `RelayError.alreadyStarted`, and `TransportError` when an address cannot be listened on: then the relay
-    /// listens nowhere, nothing of it runs, and it may be started again.
+    /// The relay runs as long as there is a reference to it, unless it is shut down before.
+    ///
+    /// Throws `RelayError.alreadyStarted`, `RelayError.cannotListen` when an address cannot be listened on, and
+    /// `TransportError` when the system has no thread or descriptor left: then the relay listens nowhere, nothing of it
+    /// runs, and it may be started again.
     @discardableResult
     public func start() throws -> [SocketAddress] {
         try phase.withLock { phase in
@@ -90,19 +116,25 @@ public final class Relay: Sendable {
     }
 
     /// Nothing runs before everything listens, so that an address that cannot be had leaves nothing behind.
-    private func listen() throws(TransportError) -> Running {
+    private func listen() throws -> Running {
         var options = TCPListener.Options()
         options.connection = parts.configuration.connection
         options.maxAcceptsPerSecond = parts.configuration.maxAcceptsPerSecond
         options.onAcceptTrouble = { [onEvent = parts.onEvent] in onEvent(.acceptingPaused($0)) }
         var sockets: [TCPListener.Socket] = []
         for address in parts.configuration.addresses {
-            sockets.append(try TCPListener.Socket(listeningOn: address, options: options))
+            options.acceptsBothFamilies = !parts.configuration.addresses.contains(
+                SocketAddress(.anyV4, port: address.port))
+            do throws(TransportError) {
+                sockets.append(try TCPListener.Socket(listeningOn: address, options: options))
+            } catch {
+                throw RelayError.cannotListen(address, error)
+            }
         }
         // What hashes tokens is loaded before anybody waits for it.
         _ = TokenGrant.fresh()
         let count = min(max(parts.configuration.loopCount, 1), LoopPlace.maxCount)
-        let group = EventLoopGroup(
+        let group = try EventLoopGroup(
             count: count, name: "martlet-relay", busyPollLimit: parts.configuration.busyPollLimit)
         let drivers = group.loops.enumerated().map { index, loop in
             RelayDriver(parts, on: loop, place: LoopPlace(index: index, count: count))
@@ -159,20 +191,38 @@ public final class Relay: Sendable {
 
     /// Ends everything at once: no goodbyes, but what is with the store is waited for.
     ///
-    /// Returns when the ports are free and nothing of the relay runs any more.
+    /// Returns when the ports are free and nothing of the relay runs any more, every call of several.
     public func shutdown() async {
         let ending: Running? = phase.withLock { phase in
-            defer { phase = .stopped }
-            if case .running(let running, _) = phase { return running }
+            switch phase {
+            case .running(let running, _):
+                phase = .stopping([])
+                return running
+            case .idle: phase = .stopped
+            case .stopping, .stopped: break
+            }
             return nil
         }
-        guard let ending else { return }
-        for listener in ending.listeners { await listener.closeAndWait() }
-        _ = await ending.onLoops { $0.closeAll() }
-        _ = await ending.untilIdle(atMost: nil)
-        _ = await ending.onLoops { $0.join([]) }
-        await ending.loops.shutdown()
+        guard let ending else { return await untilStopped() }
+        await ending.shutDown()
+        let waiters = phase.withLock { phase in
+            defer { phase = .stopped }
+            if case .stopping(let waiters) = phase { return waiters }
+            return []
+        }
+        for waiter in waiters { waiter.resume() }
         stopped.continuation.finish()
+    }
+
+    private func untilStopped() async {
+        await withCheckedContinuation { continuation in
+            let isStopping = phase.withLock { phase in
+                guard case .stopping(let waiters) = phase else { return false }
+                phase = .stopping(waiters + [continuation])
+                return true
+            }
+            if !isStopping { continuation.resume() }
+        }
     }
 
     // MARK: The operator

@@ -20,8 +20,12 @@ extension RelayDriver {
         case .request(let room, let member, let request): answer(request, of: member, in: room)
         case .tell(let loop, let messages): tell(loop, messages)
         case .handOver(let key, let loop): handOver(key, to: loop)
-        case .note(let note): parts.onEvent(.note(note))
+        case .note(let note, let key): report(note, on: key)
         }
+    }
+
+    private func report(_ note: RelayNote, on key: ConnectionKey?) {
+        parts.onEvent(.note(note, peer: key.flatMap { peers[$0] }?.transport.remoteAddress))
     }
 
     // MARK: The authenticator

@@ -4,8 +4,9 @@ public import MartletWire
 
 /// Something worth a line in a relay's log.
 public enum RelayEvent: Sendable {
-    /// What the engine noticed: links, refusals, faults of peers.
-    case note(RelayNote)
+    /// What the engine noticed: links, refusals, faults of peers; and the address of the peer, unless its connection
+    /// is gone.
+    case note(RelayNote, peer: SocketAddress?)
     /// The system has nothing left to accept connections with; accepting goes on by itself when it has.
     case acceptingPaused(TransportError)
     /// The store threw; the sessions concerned were reset with `storeUnavailable`.
@@ -20,4 +21,17 @@ public enum RelayError: Error, Equatable, Sendable {
     case alreadyStarted
     /// The text is no IP address.
     case invalidAddress(String)
+    /// The address cannot be listened on.
+    case cannotListen(SocketAddress, TransportError)
+}
+
+extension RelayError: CustomStringConvertible {
+    /// A short text for people.
+    public var description: String {
+        switch self {
+        case .alreadyStarted: "the relay was started before"
+        case .invalidAddress(let text): "\"\(text)\" is no IP address"
+        case .cannotListen(let address, let error): "cannot listen on \(address): \(error)"
+        }
+    }
 }

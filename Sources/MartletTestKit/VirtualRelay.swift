@@ -94,7 +94,7 @@ public final class VirtualRelay {
                 requests.append((handle, request))
                 guard answersRequests else { break }
                 loops.respond(to: handle, Response(correlation: request.correlation, status: .unknownMethod))
-            case .note(let note):
+            case .note(let note, _):
                 notes.append(note)
                 onNote?(note)
             case .transmit, .close, .pauseReading, .resumeReading: network.append(output)

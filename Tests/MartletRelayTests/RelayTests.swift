@@ -51,7 +51,8 @@ struct RelayTests {
     func addressErrors() async throws {
         try await withRelay { _, port in
             let second = try relay(port: port)
-            #expect(throws: TransportError.addressInUse) { try second.start() }
+            let address = SocketAddress(.loopbackV4, port: port)
+            #expect(throws: RelayError.cannotListen(address, .addressInUse)) { try second.start() }
             #expect(second.addresses == [])
         }
         #expect(throws: RelayError.invalidAddress("localhost")) { try Relay.Configuration(address: "localhost") }
@@ -66,13 +67,72 @@ struct RelayTests {
         var configuration = Relay.Configuration(addresses: [first, last])
         configuration.engine = .patient
         let relay = Relay(configuration: configuration, store: InMemoryStore(), authenticator: .allowAll)
-        #expect(throws: TransportError.addressInUse) { try relay.start() }
+        #expect(throws: RelayError.cannotListen(last, .addressInUse)) { try relay.start() }
         #expect(relay.addresses == [])
         // What could be listened on is free as soon as the call has thrown.
         #expect(throws: Never.self) { _ = try TCPListener.Socket(listeningOn: first) }
         await taken.shutdown()
         #expect(try relay.start() == [first, last])
         await relay.shutdown()
+    }
+
+    @Test("a second shutdown returns no sooner than the first")
+    func concurrentShutdown() async throws {
+        let store = SlowStore()
+        let relay = try relay(store: store)
+        let port = try relay.start()[0].port
+        let peer = try await WirePeer.connect(to: port)
+        try await peer.hello()
+        try await peer.open()
+        store.closeGate()
+        await peer.say { $0.text("on its way to the disk", counter: 1, on: .first) }
+        await peer.send(Ping(nonce: 1))
+        let _: Pong = try await peer.next()
+        let ends = EndCount()
+        async let first: Void = ends.count { await relay.shutdown() }
+        _ = try? await peer.farewell()
+        // Listeners and connections are closed; the store has not answered.
+        async let second: Void = ends.count { await relay.shutdown() }
+        async let third: Void = ends.count { await relay.shutdown() }
+        for _ in 0..<1000 { await Task.yield() }
+        #expect(ends.value == 0)
+        store.openGate()
+        _ = await (first, second, third)
+        #expect(ends.value == 3)
+        await relay.shutdown()
+    }
+
+    @Test("a started relay that nothing refers to shuts down")
+    func dropped() async throws {
+        var relay: Relay? = try relay()
+        let address = try #require(try relay?.start().first)
+        let peer = try await WirePeer.connect(to: address.port)
+        try await peer.hello()
+        relay = nil
+        _ = try? await peer.farewell()
+        // Listeners are closed before connections.
+        await #expect(throws: (any Error).self) { try await WirePeer.connect(to: address.port) }
+    }
+
+    @Test("the unspecified IPv6 address takes both families, beside the IPv4 one only its own")
+    func bothFamilies() async throws {
+        let any = SocketAddress(.anyV6, port: 0)
+        guard (try? TCPListener.Socket(listeningOn: any)) != nil else { try Test.cancel("no IPv6 here") }
+        let log = EventLog()
+        var configuration = Relay.Configuration(addresses: [any])
+        configuration.engine = .patient
+        let relay = Relay(
+            configuration: configuration, store: InMemoryStore(), authenticator: .allowAll, onEvent: log.note)
+        let port = try relay.start()[0].port
+        let peer = try await WirePeer.connect(to: port)
+        try await peer.hello()
+        // IPv4 peers are told apart by their IPv4 addresses.
+        #expect(log.peers.first?.ip == .loopbackV4)
+        await relay.shutdown()
+        configuration.addresses = [SocketAddress(.anyV4, port: port), SocketAddress(.anyV6, port: port)]
+        let both = Relay(configuration: configuration, store: InMemoryStore(), authenticator: .allowAll)
+        #expect(try both.start().count == 2)
+        await both.shutdown()
     }
 
     @Test("run returns when it is shut down, whoever started it")
@@ -169,5 +229,17 @@ struct RelayTests {
             #expect(try await second.farewell() == nil)
             try await first.open()
         }
+    }
+}
+
+/// How many calls have returned.
+private final class EndCount: Sendable {
+    private let ended = Guarded(0)
+
+    var value: Int { ended.withLock { $0 } }
+
+    func count(_ call: @Sendable () async -> Void) async {
+        await call()
+        ended.withLock { $0 += 1 }
     }
 }

@@ -145,8 +145,8 @@ public enum RelayOutput: Sendable {
     case tell(loop: Int, [LoopMessage])
     /// The connection belongs to another loop: take it out with `handOver`, for the other's engine to `takeOver`.
     case handOver(ConnectionKey, loop: Int)
-    /// Something worth a line in a log.
-    case note(RelayNote)
+    /// Something worth a line in a log, and the connection that it is about.
+    case note(RelayNote, on: ConnectionKey?)
 }
 
 /// What a relay engine tells those who watch it.

@@ -29,7 +29,7 @@ extension RelayEngine {
         entry.hello = nil
         switch answer {
         case .refused(let notice):
-            outputs.append(.note(.refused(hello.account, notice.code)))
+            outputs.append(.note(.refused(hello.account, notice.code), on: key))
             return say(.reject, notice, on: slot, now: now)
         case .accepted(let account, let grant, let presented):
             let admission = Admission(hello: hello, account: account, grant: grant, presented: presented)
@@ -64,7 +64,7 @@ extension RelayEngine {
     mutating func fail(_ slot: Int, _ error: LinkError, now: Instant) {
         guard connections[slot].phase != .closing else { return }
         counted.faults += 1
-        outputs.append(.note(.faulted(error.code)))
+        outputs.append(.note(.faulted(error.code), on: key(slot)))
         let spoken: [WireVersion] = error.code == .unsupportedVersion ? [.current] : []
         // A hello whose fields are wrong is answered like any that is not let in (C-13).
         let type: FrameType = error.code == .invalidHello ? .reject : .goaway
@@ -305,7 +305,7 @@ extension RelayEngine {
             links[link].link.confirm(point.positions, now: now)
             resumed = links[link].link.positions
             counted.resumes += 1
-            outputs.append(.note(.resumed(who, links[link].id, epoch: links[link].epoch)))
+            outputs.append(.note(.resumed(who, links[link].id, epoch: links[link].epoch), on: key(slot)))
         } else {
             removeLink(of: who, now: now)
             let account = accounts.place(of: who.account, now: now)
@@ -314,7 +314,7 @@ extension RelayEngine {
             }
             link = makeLink(for: who, of: account, limits, features, grant.digest, now: now)
             attach(link, to: slot, now: now)
-            outputs.append(.note(.linked(who, links[link].id)))
+            outputs.append(.note(.linked(who, links[link].id), on: key(slot)))
         }
         let welcome = Welcome(
             version: version, features: features, limits: limits, account: who.account, link: links[link].id,
@@ -337,7 +337,7 @@ extension RelayEngine {
     /// link's early frames (C-34, C-35, W-38), but not for ever (Specs/hostile.md row 23).
     private mutating func refuseResume(_ slot: Int, _ who: DeviceKey, now: Instant) {
         counted.resumesRefused += 1
-        outputs.append(.note(.refused(who.account, .resumeRejected)))
+        outputs.append(.note(.refused(who.account, .resumeRejected), on: key(slot)))
         connections[slot].entry?.resumeTries += 1
         connections[slot].phase = .awaitingHello
         connections[slot].entry?.isPassingOver = true

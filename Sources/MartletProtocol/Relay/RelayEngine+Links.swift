@@ -72,7 +72,7 @@ extension RelayEngine {
         links[slot].framer = nil
         links[slot].link.detach()
         noteSuspended(slot, now: now)
-        outputs.append(.note(.suspended(links[slot].who, links[slot].id)))
+        outputs.append(.note(.suspended(links[slot].who, links[slot].id), on: key(connection)))
         for handle in links[slot].handles { call(.setAway(handle, true)) }
         boundSuspended(now: now)
     }
@@ -94,7 +94,7 @@ extension RelayEngine {
         linkOfID.remove(link.id, slot)
         links.remove(slot)
         counted.links -= 1
-        outputs.append(.note(.ended(link.who, link.id)))
+        outputs.append(.note(.ended(link.who, link.id), on: link.connection.map { key($0) }))
     }
 
     mutating func slot(_ key: LinkKey) -> Int? {

@@ -37,19 +37,4 @@ struct ProcessFigures: Equatable, Sendable {
         self.descriptorCount = descriptorCount
         processorTime = .seconds(1) * (user + system) / ticksPerSecond
     }
-
-    /// Lets this process, and those that it starts, have as many descriptors as the system permits; returns how many.
-    @discardableResult
-    static func raiseDescriptorLimit() -> Int {
-        #if canImport(Glibc)
-            let resource = Int32(RLIMIT_NOFILE.rawValue)
-        #else
-            let resource = RLIMIT_NOFILE
-        #endif
-        var limit = rlimit()
-        guard unsafe getrlimit(resource, &limit) == 0 else { return 0 }
-        limit.rlim_cur = limit.rlim_max
-        _ = unsafe setrlimit(resource, &limit)
-        return Int(clamping: limit.rlim_cur)
-    }
 }

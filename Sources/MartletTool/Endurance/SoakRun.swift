@@ -65,7 +65,7 @@ struct SoakRun: Sendable {
     private func converse(with relay: RelayProcess) async throws -> Report {
         let roomCount = (clientCount + Self.roomSize - 1) / Self.roomSize
         let links = try links(to: relay)
-        let loop = EventLoop(name: "members")
+        let loop = try EventLoop(name: "members")
         let members = (0..<clientCount).map { number in
             SoakMember(
                 number: number, room: number % roomCount,
@@ -86,7 +86,7 @@ struct SoakRun: Sendable {
     }
 
     private func links(to relay: RelayProcess) throws -> [WeakProxy] {
-        let loop = EventLoop(name: "network")
+        let loop = try EventLoop(name: "network")
         let target = try Endpoint(host: "127.0.0.1", port: relay.port, security: .plain)
         return try Self.cutEvery.enumerated().map { index, seconds in
             var profile = WeakLinkProfile()

@@ -45,7 +45,7 @@ struct StormRun: Sendable {
     }
 
     func run() async throws -> Outcome {
-        let loop = EventLoop(name: "storm")
+        let loop = try EventLoop(name: "storm")
         let relay = try await RelayProcess(port: 0)
         let board = Board(StormTally(clientCount: clientCount))
         let began = ContinuousClock.now

@@ -43,9 +43,8 @@
             unsafe events.deallocate()
         }
 
-        func start(_ loop: EventLoop) {
-            let failure = startThread(named: loop.name) { self.run(loop) }
-            precondition(failure == nil, "no thread for an event loop: \(failure as Any)")
+        func start(_ loop: EventLoop) throws(TransportError) {
+            if let failure = startThread(named: loop.name, { self.run(loop) }) { throw failure }
         }
 
         func wake() {

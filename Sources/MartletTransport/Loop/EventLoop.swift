@@ -36,7 +36,15 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // all but 
     static let maxKeptJobCount = 4096
 
     /// The loop that a client process runs all its links on unless told otherwise. It is never shut down.
-    public static let shared = EventLoop(backend: .platformDefault, name: "martlet", isShared: true)
+    ///
+    /// Its first use traps when the system has no thread or descriptor left for it, since it cannot throw.
+    public static let shared: EventLoop = {
+        do throws(TransportError) {
+            return try EventLoop(backend: .platformDefault, name: "martlet", isShared: true)
+        } catch {
+            preconditionFailure("no event loop: \(error)")
+        }
+    }()
 
     /// For debuggers; the thread and the queue are called so.
     public let name: String
@@ -59,34 +67,35 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // all but 
     private var hasStopped = false
     private var stopWaiters: [CheckedContinuation<Void, Never>] = []
 
-    /// A running loop. Traps when the system has no thread or descriptor left for it, since nothing works without.
+    /// A running loop.
+    ///
+    /// Throws `.tooManyDescriptors` and the like when the system has no thread or descriptor left for it.
     ///
     /// - Parameter busyPollLimit: while events come so close on each other, the loop looks for the next one so long
     ///   before it sleeps, and after more work than that for as long as it has worked, up to twenty times as long,
     ///   unless it had waited for more than four times as long as it worked. On epoll only, at most a second; zero for
     ///   never.
-    public convenience init(backend: Backend = .platformDefault, name: String, busyPollLimit: Duration = .zero) {
+    public convenience init(
+        backend: Backend = .platformDefault, name: String, busyPollLimit: Duration = .zero
+    ) throws(TransportError) {
         let limit = min(max(busyPollLimit, .zero), .seconds(1))
-        self.init(backend: backend, name: name, isShared: false, busyPollLimit: UInt64(limit / .nanoseconds(1)))
+        try self.init(backend: backend, name: name, isShared: false, busyPollLimit: UInt64(limit / .nanoseconds(1)))
     }
 
-    private init(backend: Backend, name: String, isShared: Bool, busyPollLimit: UInt64 = 0) {
+    private init(
+        backend: Backend, name: String, isShared: Bool, busyPollLimit: UInt64 = 0
+    ) throws(TransportError) {
         self.name = name
         self.isShared = isShared
         self.backend = backend
         turnTime = martlet_clock()
         switch backend {
         #if os(Linux)
-            case .epoll:
-                do throws(TransportError) {
-                    poller = try EpollPoller(busyPollLimit: busyPollLimit)
-                } catch {
-                    preconditionFailure("no descriptors for an event loop: \(error)")
-                }
+            case .epoll: poller = try EpollPoller(busyPollLimit: busyPollLimit)
         #endif
         case .dispatch: poller = DispatchPoller(name: name)
         }
-        poller.start(self)
+        try poller.start(self)
     }
 
     // MARK: time

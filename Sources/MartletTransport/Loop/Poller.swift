@@ -32,7 +32,7 @@ struct PollKey {
 ///
 /// All methods but `wake` on the loop.
 protocol Poller: AnyObject, Sendable {
-    func start(_ loop: EventLoop)
+    func start(_ loop: EventLoop) throws(TransportError)
     /// Makes the loop take a turn soon; from any thread.
     func wake()
     func add(_ source: any PollSource, _ descriptor: SharedDescriptor, interest: Readiness) throws(TransportError)

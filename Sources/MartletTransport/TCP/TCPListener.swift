@@ -12,6 +12,8 @@ public final class TCPListener: @unchecked Sendable {  // all state is touched o
         public var backlog: Int32 = 1024
         /// SO_REUSEPORT: several listeners on one port, among which the system spreads connections.
         public var reusePort = false
+        /// Whether the unspecified IPv6 address, `::`, takes IPv4 peers too; their addresses are IPv4 ones then.
+        public var acceptsBothFamilies = true
         /// How many connections are accepted in any second at the most, 2 or more; the others wait in the backlog.
         /// nil accepts as fast as they come.
         public var maxAcceptsPerSecond: Int?
@@ -64,7 +66,8 @@ public final class TCPListener: @unchecked Sendable {  // all state is touched o
                 martlet_socket(address.ip.isIPv6 ? 6 : 4, options.connection.usesMultipath ? 1 : 0), from: "socket")
             var system = address.system
             let result = unsafe martlet_socket_listen(
-                number.number, &system, options.backlog, options.reusePort ? 1 : 0)
+                number.number, &system, options.backlog, options.reusePort ? 1 : 0,
+                options.acceptsBothFamilies && address.ip.isUnspecified ? 1 : 0)
             guard result == 0 else { throw TransportError(errno: -result, call: "listen") }
             _ = unsafe martlet_socket_local_address(number.number, &system)
             descriptor = SharedDescriptor(number)

@@ -12,7 +12,12 @@ final class EventLog: Sendable {
 
     var all: [RelayEvent] { events.withLock { $0 } }
 
+    /// The peers that notes are about.
+    var peers: [SocketAddress] {
+        all.compactMap { if case .note(_, let peer) = $0 { peer } else { nil } }
+    }
+
     var notes: [RelayNote] {
-        all.compactMap { if case .note(let note) = $0 { note } else { nil } }
+        all.compactMap { if case .note(let note, _) = $0 { note } else { nil } }
     }
 }

@@ -107,7 +107,7 @@ final class VirtualHall: @unchecked Sendable {
                 engine.read(member, history.entries, first: history.first)
             case .request(_, let member, let request):
                 engine.respond(to: member, Response(correlation: request.correlation, status: .unknownMethod))
-            case .note(let note): notes.append(note)
+            case .note(let note, _): notes.append(note)
             case .tell, .handOver: preconditionFailure("this relay has one loop")
             }
         }

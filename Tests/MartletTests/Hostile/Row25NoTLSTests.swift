@@ -51,7 +51,7 @@ struct Row25NoTLSTests {
 
     /// Listens on a port, and counts who comes.
     private func withListener(_ body: (UInt16, Counted) async throws -> Void) async throws {
-        let loop = EventLoop(name: "eavesdropper")
+        let loop = try EventLoop(name: "eavesdropper")
         let accepted = Counted()
         let listener = try TCPListener.bind(to: SocketAddress(.loopbackV4, port: 0), on: loop) { connection in
             accepted.count()

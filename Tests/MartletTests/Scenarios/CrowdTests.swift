@@ -34,7 +34,7 @@ struct CrowdTests {
 
     @Test func `gets all that is said in its rooms, on one loop`() async throws {
         let size = Size.asked
-        let loop = EventLoop(name: "crowd")
+        let loop = try EventLoop(name: "crowd")
         if let relay = size.relay {
             try await meet(at: relay, size, on: loop)
         } else {

@@ -17,7 +17,7 @@ struct LivesTests {
     @Test func `many clients that come, are cut off and go leave nothing in memory and nothing on their loop`()
         async throws
     {
-        let loop = EventLoop(name: "lives")
+        let loop = try EventLoop(name: "lives")
         let outbox = InMemoryOutbox()
         var remains: [Remains] = []
         try await withRelay { relay in
@@ -32,7 +32,7 @@ struct LivesTests {
     }
 
     @Test func `connections that were cut leave nothing with a client that goes on`() async throws {
-        let loop = EventLoop(name: "cuts")
+        let loop = try EventLoop(name: "cuts")
         try await withRelay { relay in
             try await withProxy(to: relay) { proxy in
                 let client = try Client(

@@ -11,7 +11,7 @@ import Testing
 
     /// A credential is there before the thread that began the client goes on.
     @Test func `what comes before the driver's start is taken by it`() async throws {
-        let loop = EventLoop(name: "mailbox")
+        let loop = try EventLoop(name: "mailbox")
         let client = try Client(to: "martlet://127.0.0.1:1", as: .token(account: "alice", "token"), on: loop)
         let mailbox = client.life.mailbox
         let driver = ClientDriver(client.life, InMemoryOutbox().open())

@@ -4,7 +4,7 @@ import MartletWire
 /// Stands between clients and a relay, on a loop of its own: lets everything through until it is told to cut or to
 /// refuse.
 final class CuttableProxy: @unchecked Sendable {
-    private let loop = EventLoop(name: "proxy")
+    private let loop: EventLoop
     private let target: Endpoint
     private var listener: TCPListener?
     // On the loop:
@@ -14,6 +14,7 @@ final class CuttableProxy: @unchecked Sendable {
 
     init(to relay: String) throws {
         target = try Endpoint(parsing: relay)
+        loop = try EventLoop(name: "proxy")
         let address = SocketAddress(.loopbackV4, port: 0)
         listener = try TCPListener.bind(to: address, on: loop) { [unowned self] in self.accept($0) }
     }

@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test func `a target that is not there resets the client`() async throws {
-        let loop = EventLoop(name: "weak")
+        let loop = try EventLoop(name: "weak")
         // A port that the system gives to nobody.
         let proxy = try WeakProxy(
             listenOn: SocketAddress(.loopbackV4, port: 0),
@@ -84,7 +84,7 @@ import Testing
     private func exchange(
         _ payload: [UInt8], through profile: WeakLinkProfile, capture: CaptureFile? = nil
     ) async throws -> (received: [UInt8], reason: CloseReason, report: WeakLinkReport) {
-        let loop = EventLoop(name: "weak")
+        let loop = try EventLoop(name: "weak")
         let server = try TCPListener.bind(to: SocketAddress(.loopbackV4, port: 0), on: loop) { $0.start(Echo()) }
         let proxy = try WeakProxy(
             listenOn: SocketAddress(.loopbackV4, port: 0),

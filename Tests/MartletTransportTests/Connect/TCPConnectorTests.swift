@@ -171,7 +171,7 @@ struct TCPConnectorTests {
 
     @Test(arguments: EventLoop.Backend.allCases)
     func `shutting the loop down ends a race`(_ backend: EventLoop.Backend) async throws {
-        let loop = EventLoop(backend: backend, name: "test")
+        let loop = try EventLoop(backend: backend, name: "test")
         let hole = await RawSocket.blackHole()
         let dark = try Endpoint(host: "127.0.0.1", port: hole.address.port)
         let task = Task { try await TCPConnector.connect(to: [dark], on: loop, options: .patient) }

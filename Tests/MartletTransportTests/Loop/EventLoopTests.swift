@@ -45,13 +45,13 @@ struct EventLoopTests {
 
     @Test func `off the loop an actor's isolation may not be assumed`() async {
         await #expect(processExitsWith: .failure) {
-            Resident(on: EventLoop(name: "test")).assumeHere()
+            try Resident(on: EventLoop(name: "test")).assumeHere()
         }
     }
 
     @Test func `what belongs to a loop cannot be used off it`() async {
         await #expect(processExitsWith: .failure) {
-            _ = LoopTimer(on: EventLoop(name: "test")) {}
+            _ = try LoopTimer(on: EventLoop(name: "test")) {}
         }
     }
 
@@ -120,7 +120,7 @@ struct EventLoopTests {
 
     @Test(arguments: EventLoop.Backend.allCases)
     func `shutting down closes what is open and tells`(_ backend: EventLoop.Backend) async throws {
-        let loop = EventLoop(backend: backend, name: "test")
+        let loop = try EventLoop(backend: backend, name: "test")
         let pair = try await Pair.connect(on: loop)
         let listener = try TCPListener.bind(to: SocketAddress(.loopbackV4, port: 0), on: loop) { _ in }
         await loop.shutdown()
@@ -134,7 +134,7 @@ struct EventLoopTests {
 
     @Test(arguments: EventLoop.Backend.allCases)
     func `jobs that come after the end still run, one at a time`(_ backend: EventLoop.Backend) async throws {
-        let loop = EventLoop(backend: backend, name: "test")
+        let loop = try EventLoop(backend: backend, name: "test")
         await loop.shutdown()
         await loop.shutdown()
         let resident = Resident(on: loop)
@@ -148,7 +148,7 @@ struct EventLoopTests {
 
     @Test(arguments: EventLoop.Backend.allCases)
     func `a connection that starts after the end is closed at once`(_ backend: EventLoop.Backend) async throws {
-        let loop = EventLoop(backend: backend, name: "test")
+        let loop = try EventLoop(backend: backend, name: "test")
         let listener = try TCPListener.bind(to: SocketAddress(.loopbackV4, port: 0), on: .shared) { _ in }
         let endpoint = try Endpoint(host: "127.0.0.1", port: listener.port, security: .plain)
         let connection = try await TCPConnector.connect(to: [endpoint], on: loop)
@@ -160,7 +160,7 @@ struct EventLoopTests {
     }
 
     @Test func `a loop that polls busily takes work, timers and bytes as any other`() async throws {
-        let loop = EventLoop(name: "busy", busyPollLimit: .milliseconds(1))
+        let loop = try EventLoop(name: "busy", busyPollLimit: .milliseconds(1))
         let pair = try await Pair.connect(on: loop)
         for byteCount in 1...200 {
             await loop.run { pair.client.send([7]) }
@@ -173,8 +173,8 @@ struct EventLoopTests {
         await loop.shutdown()
     }
 
-    @Test func `a group hands out its loops in turn`() async {
-        let group = EventLoopGroup(count: 3)
+    @Test func `a group hands out its loops in turn`() async throws {
+        let group = try EventLoopGroup(count: 3)
         let names = (0..<6).map { _ in group.next().name }
         #expect(names == ["martlet-0", "martlet-1", "martlet-2", "martlet-0", "martlet-1", "martlet-2"])
         await group.shutdown()

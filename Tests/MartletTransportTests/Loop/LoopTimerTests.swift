@@ -85,9 +85,9 @@ struct LoopTimerTests {
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
-    func `what a timer captures is let go when the loop is shut down`(_ backend: EventLoop.Backend) async {
+    func `what a timer captures is let go when the loop is shut down`(_ backend: EventLoop.Backend) async throws {
         final class Witness: Sendable {}
-        let loop = EventLoop(backend: backend, name: "test")
+        let loop = try EventLoop(backend: backend, name: "test")
         let isGone = await loop.run {
             let witness = Witness()
             LoopTimer(on: loop) { withExtendedLifetime(witness) {} }.set(deadline: .max - 1)
@@ -100,8 +100,8 @@ struct LoopTimerTests {
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
-    func `a timer is not set on a loop that was shut down`(_ backend: EventLoop.Backend) async {
-        let loop = EventLoop(backend: backend, name: "test")
+    func `a timer is not set on a loop that was shut down`(_ backend: EventLoop.Backend) async throws {
+        let loop = try EventLoop(backend: backend, name: "test")
         await loop.shutdown()
         let deadline = await loop.run {
             let timer = LoopTimer(on: loop) {}

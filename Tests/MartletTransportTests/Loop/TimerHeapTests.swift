@@ -21,7 +21,7 @@ import Testing
 
     @Test(arguments: [1, 2, 3, 4, 5] as [UInt64])
     func `after any changes timers come out by deadline, each once`(_ seed: UInt64) async throws {
-        let loop = EventLoop(name: "test")
+        let loop = try EventLoop(name: "test")
         let (expected, actual, left) = await loop.run {
             var random = Sequence(state: seed)
             var heap = TimerHeap()

@@ -21,7 +21,7 @@ struct PathMonitorTests {
 
     /// The loop's own thread moves to a network of its own, where links can be made and nobody else is disturbed.
     @Test func `links, addresses and routes that come and go are told`() async throws {
-        let loop = EventLoop(name: "network")
+        let loop = try EventLoop(name: "network")
         guard await loop.run({ enterNewNetwork() && ip("link set lo up") }) else {
             await loop.shutdown()
             try Test.cancel("making a network namespace takes privileges, and iproute2")

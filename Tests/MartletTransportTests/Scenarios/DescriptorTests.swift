@@ -49,6 +49,17 @@ struct DescriptorTests {
         }
     }
 
+    @Test func `a process out of descriptors is told so when it makes a loop`() async {
+        await #expect(processExitsWith: .success) {
+            limitDescriptors(to: openDescriptorCount())
+            while unsafe open("/dev/null", O_RDONLY) >= 0 {}
+            #expect(throws: TransportError.tooManyDescriptors) {
+                try EventLoop(backend: .platformDefault, name: "test")
+            }
+            #expect(throws: TransportError.tooManyDescriptors) { try EventLoopGroup(count: 2) }
+        }
+    }
+
     @Test func `a process out of descriptors is told so when it connects`() async {
         await #expect(processExitsWith: .success) {
             try await withLoop(.platformDefault) { loop in

@@ -4,7 +4,7 @@ import MartletTransport
 func withLoop<Value: Sendable>(
     _ backend: EventLoop.Backend, _ body: (EventLoop) async throws -> Value
 ) async throws -> Value {
-    let loop = EventLoop(backend: backend, name: "test")
+    let loop = try EventLoop(backend: backend, name: "test")
     do {
         let value = try await body(loop)
         await loop.shutdown()

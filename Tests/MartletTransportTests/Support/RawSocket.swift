@@ -56,7 +56,7 @@ final class RawSocket: Sendable {
     static func blackHole() async -> (socket: RawSocket, waiting: RawSocket, address: SocketAddress) {
         let descriptor = martlet_socket(4, 0)
         var system = SocketAddress(.loopbackV4, port: 0).system
-        _ = unsafe martlet_socket_listen(descriptor, &system, 0, 0)
+        _ = unsafe martlet_socket_listen(descriptor, &system, 0, 0, 0)
         _ = unsafe martlet_socket_local_address(descriptor, &system)
         let address = SocketAddress(.loopbackV4, port: system.port)
         // A backlog of 0 takes one.

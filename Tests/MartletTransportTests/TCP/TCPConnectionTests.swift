@@ -165,7 +165,7 @@ struct TCPConnectionTests {
     func `a connection goes on on another loop, with what it had not sent yet`(
         _ backend: EventLoop.Backend
     ) async throws {
-        let other = EventLoop(backend: backend, name: "other")
+        let other = try EventLoop(backend: backend, name: "other")
         try await withLoop(backend) { loop in
             let pair = try await Pair.connect(on: loop, server: Peer(.count), options: .smallBuffers)
             let byteCount = 1 << 20
@@ -188,7 +188,7 @@ struct TCPConnectionTests {
 
     @Test(arguments: EventLoop.Backend.allCases)
     func `what is about to end stays where it is`(_ backend: EventLoop.Backend) async throws {
-        let other = EventLoop(backend: backend, name: "other")
+        let other = try EventLoop(backend: backend, name: "other")
         try await withLoop(backend) { loop in
             let pair = try await Pair.connect(on: loop)
             let isMoved = await loop.run {

@@ -27,6 +27,27 @@ struct TCPListenerTests {
         }
     }
 
+    @Test(arguments: EventLoop.Backend.allCases)
+    func `the unspecified IPv6 address takes IPv4 peers unless told otherwise`(
+        _ backend: EventLoop.Backend
+    ) async throws {
+        try await withLoop(backend) { loop in
+            let any = SocketAddress(.anyV6, port: 0)
+            let peers = Events<SocketAddress?>()
+            guard let both = try? TCPListener.bind(to: any, on: loop, onAccept: { peers.send($0.remoteAddress) })
+            else { try Test.cancel("no IPv6 here") }
+            let raw = await RawSocket.connect(to: SocketAddress(.loopbackV4, port: both.port))
+            #expect(await peers.next()??.ip == .loopbackV4)
+            raw.close()
+            await both.closeAndWait()
+            var options = TCPListener.Options()
+            options.acceptsBothFamilies = false
+            let six = try TCPListener.bind(to: any, on: loop, options: options) { _ in }
+            let four = try TCPListener.bind(to: SocketAddress(.anyV4, port: six.port), on: loop) { _ in }
+            #expect(four.port == six.port)
+        }
+    }
+
     @Test func `an address that is not this machine's cannot be listened on`() async throws {
         try await withLoop(.platformDefault) { loop in
             // TEST-NET-1 of RFC 5737.
@@ -76,7 +97,7 @@ struct TCPListenerTests {
 
     @Test(arguments: EventLoop.Backend.allCases)
     func `connections are spread over loops in turn, each used on its own`(_ backend: EventLoop.Backend) async throws {
-        let group = EventLoopGroup(count: 2, backend: backend, name: "spread")
+        let group = try EventLoopGroup(count: 2, backend: backend, name: "spread")
         try await withLoop(backend) { loop in
             let names = Events<String>()
             let listener = try TCPListener.bind(to: anyPort, on: loop, spreadingOver: group.loops) { connection in
