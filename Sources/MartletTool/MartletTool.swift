@@ -1,11 +1,18 @@
+import Dispatch
 import Foundation
 
 /// The command line tool: finds the command, applies its table to the other words, runs it and leaves with its code.
 @main
 struct MartletTool {
-    static func main() async {
-        let code = await run(Array(CommandLine.arguments.dropFirst()))
-        exit(code.rawValue)
+    // Not asynchronous: the executor and Dispatch trap when they have no descriptors.
+    static func main() {
+        Descriptors.occupyStandard()
+        do { try Descriptors.checkLimit() } catch {
+            Output.report("martlet: \(error.message)")
+            exit(error.code.rawValue)
+        }
+        Task { exit(await run(Array(CommandLine.arguments.dropFirst())).rawValue) }
+        dispatchMain()
     }
 
     /// Does what the words ask for.

@@ -5,7 +5,7 @@ import MartletTransport
 
 /// `martlet serve`: a relay.
 enum ServeCommand {
-    private static let listen = ListenAddress.option(fallback: "127.0.0.1:7227")
+    private static let listen = ListenAddress.option(fallback: "127.0.0.1:7227").repeating
     private static let tokens = Option.text(
         "tokens", "FILE", help: "let in the accounts in FILE: an account and its token on each line")
     private static let allowAll = Option.flag("allow-all", help: "let in everybody as whoever they say they are")
@@ -35,47 +35,54 @@ enum ServeCommand {
             """
             One of --tokens and --allow-all is needed. Messages are kept in memory, the oldest giving way to new ones; \
             they end with the process. When it is interrupted or asked to terminate, it sends its clients away; a \
-            second time, it leaves at once.
-            """
+            second time, it leaves at once. The log never makes it wait: lines that are not read in time are dropped, \
+            and their number is logged.
+            """,
+            "--listen may be given several times. [::] takes IPv4 as well, unless 0.0.0.0 is given with the same port.",
+            TokensFile.overview,
         ],
         exitCodes: [
             ExitMeaning(.success, "it was interrupted or asked to terminate"),
-            ExitMeaning(.noInput, "the tokens cannot be read"),
-            ExitMeaning(.cannotCreate, "the address cannot be listened on"),
+            ExitMeaning(.noInput, "the tokens cannot be read, which standard error tells with file and line"),
+            ExitMeaning(.cannotCreate, "an address cannot be listened on"),
         ]
     ) { try await run($0) }
 
     private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
         let isJSON = arguments.has(json)
         let isQuiet = arguments.has(quiet)
-        let log = LineLog(to: isJSON ? STDOUT_FILENO : STDERR_FILENO)
-        let relay = try relay(arguments) { event in
-            if isQuiet { return }
-            log.add(isJSON ? RelayLog.json(event, time: now()).text : "serve: \(RelayLog.text(event))")
+        // The log's reader may go away.
+        _ = signal(SIGPIPE, SIG_IGN)
+        Descriptors.raiseLimit()
+        let log = LineLog<RelayLog.Entry>(to: isJSON ? STDOUT_FILENO : STDERR_FILENO) { entry in
+            isJSON ? RelayLog.json(entry) : RelayLog.text(entry)
+        } dropped: { count in
+            let entry = RelayLog.Entry(event: .dropped(count))
+            return isJSON ? RelayLog.json(entry) : RelayLog.text(entry)
         }
+        let relay = try relay(arguments) { if !isQuiet { log.add(RelayLog.Entry(event: .relay($0))) } }
         let addresses: [SocketAddress]
         do {
             addresses = try relay.start()
         } catch {
-            throw CommandError(.cannotCreate, "cannot listen: \(error)")
+            throw CommandError(.cannotCreate, "\(error)")
         }
-        guard let address = addresses.first else { return .cannotCreate }
-        if isJSON {
-            try Output.print(
-                JSONLine.object([
-                    .init("time", .count(now())), .init("event", .string("listening")),
-                    .init("address", .string("\(address)")), .init("port", .count(address.port)),
-                ]).text)
-        } else {
-            if arguments[listen]?.port == 0 { try Output.print("\(address.port)") }
-            if !isQuiet { Output.report("serve: listening on \(address)") }
+        for (asked, address) in zip(Self.addresses(arguments), addresses) {
+            if isJSON || !isQuiet { log.add(RelayLog.Entry(event: .listening(address))) }
+            if !isJSON, asked.port == 0 { try Output.print("\(address.port)") }
         }
         MeasuredHeap.keepTrimmedIfAsked()
         await end(relay, arguments)
-        let statistics = await statistics(of: relay)
-        if isJSON, !isQuiet { log.add(statistics.text) }
+        let statistics = await relay.statistics
+        await relay.shutdown()
+        if isJSON, !isQuiet { log.add(RelayLog.Entry(event: .ended(statistics))) }
         await log.finish()
         return .success
+    }
+
+    private static func addresses(_ arguments: ParsedArguments) -> [SocketAddress] {
+        let given = arguments.all(listen)
+        return given.isEmpty ? [arguments[listen]].compactMap { $0 } : given
     }
 
     private static func relay(
@@ -90,7 +97,7 @@ enum ServeCommand {
         var bounds = InMemoryStore.Bounds()
         bounds.maxMessagesPerRoom = arguments[history] ?? bounds.maxMessagesPerRoom
         bounds.maxByteCountPerRoom = arguments[historyBytes] ?? 64 << 20
-        var configuration = Relay.Configuration(addresses: arguments[listen].map { [$0] } ?? [])
+        var configuration = Relay.Configuration(addresses: addresses(arguments))
         configuration.loopCount = arguments[loops] ?? configuration.loopCount
         configuration.busyPollLimit = arguments[busyPoll] ?? configuration.busyPollLimit
         configuration.connection.usesMultipath = arguments.has(multipath)
@@ -111,17 +118,4 @@ enum ServeCommand {
             group.cancelAll()
         }
     }
-
-    private static func statistics(of relay: Relay) async -> JSONLine {
-        let statistics = await relay.statistics
-        await relay.shutdown()
-        return .object([
-            .init("time", .count(now())), .init("event", .string("ended")),
-            .init("connections", .count(statistics.connectionsAccepted)), .init("resumes", .count(statistics.resumes)),
-            .init("resumesRefused", .count(statistics.resumesRefused)), .init("faults", .count(statistics.faults)),
-            .init("messages", .count(statistics.messagesStored)),
-        ])
-    }
-
-    private static func now() -> Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
 }

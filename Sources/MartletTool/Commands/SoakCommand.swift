@@ -35,7 +35,7 @@ enum SoakCommand {
     ) { arguments in try await Interruptions.cancel { try await run(arguments) } }
 
     private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
-        ProcessFigures.raiseDescriptorLimit()
+        Descriptors.raiseLimit()
         let soak = SoakRun(
             clientCount: arguments[clients] ?? 200, duration: .seconds(60 * (arguments[minutes] ?? 30)),
             pause: arguments[pause] ?? .seconds(2), lifetime: 30...120

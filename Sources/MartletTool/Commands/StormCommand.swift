@@ -30,7 +30,7 @@ enum StormCommand {
 
     private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
         let count = arguments[clients] ?? 10_000
-        let limit = ProcessFigures.raiseDescriptorLimit()
+        let limit = Descriptors.raiseLimit()
         guard limit > count + 64 else {
             throw CommandError(.failure, "\(count) clients need more descriptors than the \(limit) that there may be")
         }

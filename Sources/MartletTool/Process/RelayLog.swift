@@ -1,37 +1,78 @@
+import Foundation
 import MartletProtocol
 import MartletRelay
+import MartletTransport
 import MartletWire
 
 /// A relay's events as lines for a log.
 enum RelayLog {
-    /// One event for a machine; `time` is in milliseconds since 1970.
-    static func json(_ event: RelayEvent, time: Int64) -> JSONLine {
-        .object([.init("time", .count(time))] + members(of: event))
+    /// What there is a line for.
+    enum Event: Sendable {
+        /// The relay listens.
+        case listening(SocketAddress)
+        /// Something happened at the relay.
+        case relay(RelayEvent)
+        /// The relay has ended.
+        case ended(RelayStatistics)
+        /// So many lines before this one could not be written.
+        case dropped(Int)
     }
 
-    /// One event for a person.
-    static func text(_ event: RelayEvent) -> String {
-        members(of: event).map { member in
-            if case .string(let text) = member.value { SafeText.line(text) } else { member.value.text }
+    /// An event and when it happened.
+    struct Entry: Sendable {
+        var event: Event
+        /// Milliseconds since 1970.
+        var time: UInt64 = EventLoop.wallClock
+    }
+
+    /// One event for a machine; times are in milliseconds since 1970.
+    static func json(_ entry: Entry) -> String {
+        JSONLine.object([.init("time", .count(entry.time))] + members(of: entry.event)).text
+    }
+
+    /// One event for a person, with the time in UTC (RFC 3339).
+    static func text(_ entry: Entry) -> String {
+        let date = Date(timeIntervalSince1970: Double(entry.time) / 1000)
+        let words = members(of: entry.event).map { member in
+            let value = if case .string(let text) = member.value { SafeText.line(text) } else { member.value.text }
+            return member.name == "event" || bareNames.contains(member.name) ? value : "\(member.name)=\(value)"
         }
-        .joined(separator: " ")
+        return "\(date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))) "
+            + words.joined(separator: " ")
+    }
+
+    /// What is read without its name.
+    private static let bareNames: Set<String> = ["account", "device", "code", "room", "error", "address"]
+
+    private static func members(of event: Event) -> [JSONLine.Member] {
+        switch event {
+        case .listening(let address):
+            named("listening", [.init("address", .string("\(address)")), .init("port", .count(address.port))])
+        case .relay(let event): members(of: event)
+        case .ended(let statistics):
+            named(
+                "ended",
+                [
+                    .init("connections", .count(statistics.connectionsAccepted)),
+                    .init("resumes", .count(statistics.resumes)),
+                    .init("resumesRefused", .count(statistics.resumesRefused)),
+                    .init("faults", .count(statistics.faults)), .init("messages", .count(statistics.messagesStored)),
+                ])
+        case .dropped(let count): named("linesDropped", [.init("count", .count(count))])
+        }
     }
 
     private static func members(of event: RelayEvent) -> [JSONLine.Member] {
         switch event {
-        case .note(let note): members(of: note)
-        case .acceptingPaused(let error):
-            [.init("event", .string("acceptingPaused")), .init("error", .string("\(error)"))]
+        case .note(let note, let peer):
+            members(of: note) + (peer.map { [.init("peer", .string("\($0)"))] } ?? [])
+        case .acceptingPaused(let error): named("acceptingPaused", [.init("error", .string("\(error)"))])
         case .storeFailed(let room, let error):
-            [
-                .init("event", .string("storeFailed")), .init("room", .string(room.text)),
-                .init("error", .string("\(error)")),
-            ]
+            named("storeFailed", [.init("room", .string(room.text)), .init("error", .string("\(error)"))])
         case .authenticatorFailed(let account, let error):
-            [
-                .init("event", .string("authenticatorFailed")), .init("account", .string(account.text)),
-                .init("error", .string("\(error)")),
-            ]
+            named(
+                "authenticatorFailed",
+                [.init("account", .string(account.text)), .init("error", .string("\(error)"))])
         }
     }
 
@@ -42,18 +83,21 @@ enum RelayLog {
         case .suspended(let key, _): device("suspended", key)
         case .ended(let key, _): device("ended", key)
         case .refused(let account, let code):
-            [
-                .init("event", .string("refused")), .init("account", .string(account.text)),
-                .init("code", .string(code.name)),
-            ]
-        case .faulted(let code): [.init("event", .string("faulted")), .init("code", .string(code.name))]
+            named("refused", [.init("account", .string(account.text)), .init("code", .string(code.name))])
+        case .faulted(let code): named("faulted", [.init("code", .string(code.name))])
         }
     }
 
     private static func device(_ event: String, _ key: DeviceKey) -> [JSONLine.Member] {
-        [
-            .init("event", .string(event)), .init("account", .string(key.account.text)),
-            .init("device", .string(String(key.device.rawValue, radix: 16))),
-        ]
+        named(
+            event,
+            [
+                .init("account", .string(key.account.text)),
+                .init("device", .string(String(key.device.rawValue, radix: 16))),
+            ])
+    }
+
+    private static func named(_ event: String, _ members: [JSONLine.Member]) -> [JSONLine.Member] {
+        [.init("event", .string(event))] + members
     }
 }

@@ -4,17 +4,49 @@ import Testing
 @testable import MartletTool
 
 @Suite struct TokensFileTests {
-    @Test func `accounts, tokens, comments`() throws {
-        let credentials = try TokensFile.parse("# friends\nalice  s3cret\n\nbob\tother # the builder\n")
-        #expect(credentials.count == 2)
-        let alice = try #require(AccountName("alice"))
-        #expect(credentials[alice] == Credential("s3cret"))
+    private func tokens(_ text: String) throws -> [String: String] {
+        let credentials = try TokensFile.parse(Array(text.utf8), named: "friends")
+        return Dictionary(
+            uniqueKeysWithValues: credentials.map { ($0.key.text, String(decoding: $0.value.bytes, as: UTF8.self)) })
     }
 
-    @Test(arguments: ["alice\n", "alice a b\n", "alice a\nalice b\n"])
-    func `a line that is wrong is named`(text: String) {
-        let error = #expect(throws: CommandError.self) { try TokensFile.parse(text) }
-        #expect(error?.message.contains("line \(text.split(separator: "\n").count)") == true)
+    @Test func `accounts, tokens, comments`() throws {
+        #expect(
+            try tokens("# friends\nalice  s3cret\n\nbob\tother # the builder\n  # end")
+                == ["alice": "s3cret", "bob": "other"])
+    }
+
+    @Test func `a number sign inside of a token is part of it`() throws {
+        #expect(try tokens("ada a#very-long-secret\nbob b#\n") == ["ada": "a#very-long-secret", "bob": "b#"])
+    }
+
+    @Test(arguments: [
+        "ada sesame\r\nbob pass\r\n", "# who\r\nada sesame\r\n\r\nbob pass\r\n", "ada sesame\nbob pass\r\n",
+        "ada sesame\r\n# bob has left\r\nbob pass", "\u{FEFF}ada sesame\nbob pass\n",
+    ])
+    func `lines end with LF or CR LF, and a byte order mark is no part of a name`(text: String) throws {
+        #expect(try tokens(text) == ["ada": "sesame", "bob": "pass"])
+    }
+
+    @Test(arguments: [
+        ("alice\n", 1, "an account without a token"), ("alice s\n\nbob a b\n", 3, "something behind the token"),
+        ("alice a\nalice b\n", 2, "alice is here again"), ("alice #secret\n", 1, "a token cannot begin with #"),
+        ("alice # no token yet\n", 1, "a token cannot begin with #"), ("alice a\rbob b\n", 1, "a control character"),
+        ("alice a\nbob b\r", 2, "a control character"),
+    ])
+    func `a line that is wrong is named with its file`(text: String, line: Int, message: String) {
+        #expect(throws: CommandError(.noInput, "friends:\(line): \(message)")) { try tokens(text) }
+    }
+
+    @Test func `bytes that are not UTF-8 are named with their line`() {
+        let bytes = Array("ada sesame\n# caf".utf8) + [0xE9, 0x0A]
+        #expect(throws: CommandError(.noInput, "friends:2: this is not UTF-8")) {
+            try TokensFile.parse(bytes, named: "friends")
+        }
+    }
+
+    @Test func `a file without an account is an error`() {
+        #expect(throws: CommandError(.noInput, "friends: there is no account in it")) { try tokens("# later\n\n") }
     }
 
     @Test func `a file that is not there`() {

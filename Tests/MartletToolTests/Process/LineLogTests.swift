@@ -1,0 +1,83 @@
+import Foundation
+import Testing
+
+@testable import MartletTool
+
+@Suite(.timeLimit(.minutes(10))) struct LineLogTests {
+    private func log(to descriptor: Int32, maxWaitingCount: Int = 100) -> LineLog<Int> {
+        LineLog(to: descriptor, maxWaitingCount: maxWaitingCount) {
+            "entry \($0)"
+        } dropped: {
+            "\($0) dropped"
+        }
+    }
+
+    /// A pipe that holds 4 KiB; its ends are closed afterwards.
+    private func withPipe(_ body: (_ reader: Int32, _ writer: Int32) async throws -> Void) async throws {
+        var ends: [Int32] = [0, 0]
+        try #require(unsafe pipe(&ends) == 0)
+        try #require(fcntl(ends[1], 1031 /* F_SETPIPE_SZ */, 4096) == 4096)
+        defer { for end in ends where fcntl(end, F_GETFD) >= 0 { close(end) } }
+        try await body(ends[0], ends[1])
+    }
+
+    private func lines(_ reader: Int32) -> [String] {
+        let bytes = FileHandle(fileDescriptor: reader, closeOnDealloc: false).readDataToEndOfFile()
+        return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
+    }
+
+    @Test func `lines are written before the log is finished`() async throws {
+        try await withPipe { reader, writer in
+            let log = log(to: writer)
+            for entry in 1...3 { log.add(entry) }
+            await log.finish(within: .seconds(600))
+            close(writer)
+            #expect(lines(reader) == ["entry 1", "entry 2", "entry 3"])
+        }
+    }
+
+    @Test func `a reader that stalls makes neither who adds nor the end wait`() async throws {
+        try await withPipe { _, writer in
+            let log = log(to: writer)
+            for entry in 1...10_000 { log.add(entry) }
+            await log.finish(within: .milliseconds(1))
+            #expect(fcntl(writer, F_GETFD) >= 0)
+        }
+    }
+
+    @Test func `a reader that reads again is told how many lines it missed`() async throws {
+        try await withPipe { reader, writer in
+            let log = log(to: writer, maxWaitingCount: 10)
+            for entry in 1...10_000 { log.add(entry) }
+            async let end: Void = log.finish(within: .seconds(600))
+            // The writer closes nothing: read until the last entry is there.
+            var text = ""
+            while !text.contains("entry 10000\n") {
+                text += String(
+                    decoding: FileHandle(fileDescriptor: reader, closeOnDealloc: false).availableData, as: UTF8.self)
+            }
+            await end
+            let lines = text.split(separator: "\n")
+            let dropped = lines.filter { $0.hasSuffix(" dropped") }.compactMap { Int($0.split(separator: " ")[0]) }
+            let written = lines.count { $0.hasPrefix("entry ") }
+            #expect(dropped.reduce(0, +) > 0)
+            #expect(dropped.reduce(0, +) + written == 10_000)
+        }
+    }
+
+    @Test func `a log without a reader goes on`() async {
+        await #expect(processExitsWith: .success) {
+            _ = signal(SIGPIPE, SIG_IGN)
+            var ends: [Int32] = [0, 0]
+            try #require(unsafe pipe(&ends) == 0)
+            close(ends[0])
+            let log = LineLog<Int>(to: ends[1]) {
+                "entry \($0)"
+            } dropped: {
+                "\($0) dropped"
+            }
+            for entry in 1...1000 { log.add(entry) }
+            await log.finish(within: .seconds(600))
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import Testing
+
+@testable import MartletTool
+
+@Suite struct LogQueueTests {
+    private func next(_ queue: inout LogQueue<Int>) -> String {
+        switch queue.next() {
+        case .write(let entries, let dropped): "\(entries) dropped \(dropped)"
+        case .wait: "wait"
+        case .end: "end"
+        }
+    }
+
+    @Test func `entries are written in their order`() {
+        var queue = LogQueue<Int>(maxCount: 3)
+        #expect(next(&queue) == "wait")
+        for entry in 1...3 { queue.add(entry) }
+        #expect(next(&queue) == "[1, 2, 3] dropped 0")
+        #expect(next(&queue) == "wait")
+    }
+
+    @Test func `beyond the bound the oldest entries are dropped and counted`() {
+        var queue = LogQueue<Int>(maxCount: 3)
+        for entry in 1...8 { queue.add(entry) }
+        #expect(next(&queue) == "[6, 7, 8] dropped 5")
+        queue.add(9)
+        #expect(next(&queue) == "[9] dropped 0")
+    }
+
+    @Test func `what could not be written is counted with the next entry`() {
+        var queue = LogQueue<Int>(maxCount: 3)
+        queue.add(1)
+        #expect(next(&queue) == "[1] dropped 0")
+        queue.failed(count: 1)
+        #expect(next(&queue) == "wait")
+        queue.add(2)
+        #expect(next(&queue) == "[2] dropped 1")
+    }
+
+    @Test func `a finished log is written to its end and takes no more`() {
+        var queue = LogQueue<Int>(maxCount: 1)
+        for entry in 1...2 { queue.add(entry) }
+        queue.finish()
+        queue.add(3)
+        #expect(next(&queue) == "[2] dropped 1")
+        queue.failed(count: 1)
+        #expect(next(&queue) == "end")
+    }
+}

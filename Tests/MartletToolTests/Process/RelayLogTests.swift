@@ -1,0 +1,41 @@
+import MartletProtocol
+import MartletRelay
+import MartletTransport
+import MartletWire
+import Testing
+
+@testable import MartletTool
+
+@Suite struct RelayLogTests {
+    private func refused() throws -> RelayLog.Entry {
+        let account = try #require(AccountName("ada"))
+        let peer = SocketAddress("192.0.2.1:4711")
+        return RelayLog.Entry(
+            event: .relay(.note(.refused(account, .unauthenticated), peer: peer)), time: 1_700_000_000_123)
+    }
+
+    @Test func `a line for people begins with the time and ends with the peer`() throws {
+        #expect(
+            RelayLog.text(try refused())
+                == "2023-11-14T22:13:20.123Z refused ada unauthenticated peer=192.0.2.1:4711")
+        #expect(
+            RelayLog.text(.init(event: .dropped(7), time: 0)) == "1970-01-01T00:00:00.000Z linesDropped count=7")
+    }
+
+    @Test func `a line for machines has the same`() throws {
+        let text = RelayLog.json(try refused())
+        let start = #"{"time":1700000000123,"event":"refused","account":"ada","code":"unauthenticated","#
+        #expect(text == start + #""peer":"192.0.2.1:4711"}"#)
+        let address = try #require(SocketAddress("[::1]:7227"))
+        #expect(
+            RelayLog.json(.init(event: .listening(address), time: 5))
+                == #"{"time":5,"event":"listening","address":"[::1]:7227","port":7227}"#)
+    }
+
+    @Test func `what a peer chose to be called commands no terminal`() throws {
+        let account = try #require(AccountName("a\u{2066}b"))
+        let text = RelayLog.text(
+            .init(event: .relay(.note(.refused(account, .unauthenticated), peer: nil)), time: 0))
+        #expect(text.hasSuffix("refused a\u{FFFD}b unauthenticated"))
+    }
+}
