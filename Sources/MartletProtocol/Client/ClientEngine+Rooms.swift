@@ -77,16 +77,26 @@ extension ClientEngine {
     /// The application has taken messages up to `offset`: their credit goes back, and their senders hear of it.
     public mutating func consumed(_ id: RoomID, byteCount: Int, upTo offset: UInt64, now: Instant) {
         guard let room = rooms[id] else { return }
+        consumed(id, byteCount: byteCount, upTo: RoomCursor(log: room.cursor.log, offset: offset), now: now)
+    }
+
+    /// The same for messages that may be of an earlier log of the room: nobody hears of those.
+    public mutating func consumed(_ id: RoomID, byteCount: Int, upTo cursor: RoomCursor, now: Instant) {
+        guard let room = rooms[id] else { return }
         if let session = room.session { link.release(byteCount, on: session) }
-        rooms[id]!.delivered = max(room.delivered, offset)
+        rooms[id]!.progress(.delivered, upTo: cursor)
         scheduleReceipts(id, now: now)
     }
 
     /// The user has read everything up to `offset`.
     public mutating func markRead(_ id: RoomID, upTo offset: UInt64, now: Instant) {
-        guard let room = rooms[id], offset > room.read else { return }
-        rooms[id]!.read = offset
-        rooms[id]!.delivered = max(room.delivered, offset)
+        guard let room = rooms[id] else { return }
+        markRead(id, upTo: RoomCursor(log: room.cursor.log, offset: offset), now: now)
+    }
+
+    /// The same for messages that may be of an earlier log of the room: nobody hears of those.
+    public mutating func markRead(_ id: RoomID, upTo cursor: RoomCursor, now: Instant) {
+        rooms[id]?.progress(.read, upTo: cursor)
         scheduleReceipts(id, now: now)
     }
 
@@ -127,10 +137,9 @@ extension ClientEngine {
 
     mutating func openSession(_ id: RoomID, now: Instant) {
         guard let room = rooms[id] else { return }
-        // Once something has arrived the cursor knows better than the wish to begin near the head.
-        let tail = room.cursor == room.options.cursor ? room.options.tail : nil
         let open = Open(
-            room: room.name, kind: room.options.kind, cursor: room.cursor, tail: tail, noLocal: !room.options.echo)
+            room: room.name, kind: room.options.kind, cursor: room.cursor.offset, log: room.cursor.log, tail: room.tail,
+            noLocal: !room.options.echo)
         do throws(LinkError) {
             let session = try link.open(open)
             rooms[id]!.session = session

@@ -1,4 +1,5 @@
 import Foundation
+import Martlet
 
 /// Where a listener's lines go: batches are written whole, then the cursor follows.
 struct LineOutput {
@@ -16,10 +17,10 @@ struct LineOutput {
         tail = WrittenTail(Self.read(descriptor, from: recorded.byteCount, to: place.byteCount))
     }
 
-    /// Writes lines, the last of which belongs to the message at `offset`, and then the cursor.
-    mutating func write(_ bytes: [UInt8], upTo offset: UInt64) throws(CommandError) {
+    /// Writes lines, the last of which belongs to the message at `cursor`, and then the cursor.
+    mutating func write(_ bytes: [UInt8], upTo cursor: RoomCursor) throws(CommandError) {
         try Output.write(Array(tail.remove(from: bytes)), to: descriptor)
-        try cursorFile?.write(Cursor(offset: offset, place: Self.place(of: descriptor)))
+        try cursorFile?.write(Cursor(cursor, place: Self.place(of: descriptor)))
     }
 
     /// Where the descriptor's file ends; `nil` when it is none.

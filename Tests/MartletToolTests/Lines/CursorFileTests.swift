@@ -1,4 +1,5 @@
 import Foundation
+import Martlet
 import Testing
 
 @testable import MartletTool
@@ -9,8 +10,8 @@ import Testing
             let file = CursorFile(path: folder + "/cursor")
             #expect(try file.read() == nil)
             for offset: UInt64 in [1, 100_000, 2] {
-                try file.write(Cursor(offset: offset))
-                #expect(try file.read() == Cursor(offset: offset))
+                try file.write(Cursor(RoomCursor(offset: offset)))
+                #expect(try file.read() == Cursor(RoomCursor(offset: offset)))
             }
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["cursor"])
         }
@@ -26,6 +27,6 @@ import Testing
     }
 
     @Test func `a folder that is not there`() {
-        #expect(throws: CommandError.self) { try CursorFile(path: "/nowhere/at/all").write(Cursor(offset: 1)) }
+        #expect(throws: CommandError.self) { try CursorFile(path: "/nowhere/at/all").write(Cursor(RoomCursor(offset: 1))) }
     }
 }
