@@ -5,7 +5,7 @@ import MartletWire
 ///
 /// Messages are bounded by the session's credit, which goes back when they are taken. Gaps and replaced logs cost no
 /// credit: gaps are merged when more than `maxWaitingGaps` wait, and a log that was replaced takes the place of all
-/// that follows the last message (Specs/hostile.md row 33).
+/// that follows the last message (Specs/hostile.md row 34).
 struct Inbox: Sendable {
     /// Gaps that wait, at the most.
     static let maxWaitingGaps = 256

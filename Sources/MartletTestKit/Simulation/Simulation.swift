@@ -172,7 +172,8 @@ public final class Simulation {
             trace.note(
                 now, device: device.number, "is shown", offset, message.relay?.device.rawValue ?? 0, message.counter)
             ledger.shown(
-                message, in: room, after: device.lastShown(room), log: log(of: room, on: device), to: device.id, at: now)
+                message, in: room, after: device.lastShown(room), log: log(of: room, on: device), to: device.id, at: now
+            )
             device.show(offset, in: room)
             deliveryCount += 1
             syncLater(device)

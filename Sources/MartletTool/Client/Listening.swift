@@ -63,7 +63,8 @@ struct Listening: Sendable {
             case .gap(let gap):
                 monitor.count { $0.missed = $0.missed.addingSaturating(gap.offsetCount) }
                 Output.report("martlet: messages \(gap.lowerBound) to \(gap.upperBound) are no longer there")
-                await buffer.add(isJSON ? ReceivedLine.json(gap: gap) : [], at: RoomCursor(log: log, offset: gap.upperBound))
+                await buffer.add(
+                    isJSON ? ReceivedLine.json(gap: gap) : [], at: RoomCursor(log: log, offset: gap.upperBound))
             case .logReplaced(_, let current):
                 log = current.log
                 monitor.count { $0.replacedLogs += 1 }

@@ -69,7 +69,7 @@ struct InboxTests {
         #expect(gaps(inbox).last?.upperBound == 10 * (3 * count - 1) + 2)
     }
 
-    // Specs/hostile.md row 33
+    // Specs/hostile.md row 34
     @Test func `gaps up to the highest offset there is are counted, and what follows them comes`() {
         var inbox = Inbox()
         inbox.append([.gap(1 ... .max)])
@@ -78,7 +78,7 @@ struct InboxTests {
         #expect(inbox.skippedMessages == .max)
     }
 
-    // Specs/hostile.md row 33
+    // Specs/hostile.md row 34
     @Test func `replaced logs cannot fill the inbox, and the first cursor of all is told`() throws {
         func place(_ number: UInt64) -> RoomCursor { RoomCursor(log: LogID(rawValue: number), offset: number) }
         var inbox = Inbox()

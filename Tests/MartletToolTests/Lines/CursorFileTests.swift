@@ -27,6 +27,8 @@ import Testing
     }
 
     @Test func `a folder that is not there`() {
-        #expect(throws: CommandError.self) { try CursorFile(path: "/nowhere/at/all").write(Cursor(RoomCursor(offset: 1))) }
+        #expect(throws: CommandError.self) {
+            try CursorFile(path: "/nowhere/at/all").write(Cursor(RoomCursor(offset: 1)))
+        }
     }
 }

@@ -26,7 +26,8 @@ enum FrameMaker {
         case .opened:
             .opened(
                 Opened(
-                    head: program.number(), first: program.number(), log: optional(&program) { LogID(rawValue: $0.number()) },
+                    head: program.number(), first: program.number(),
+                    log: optional(&program) { LogID(rawValue: $0.number()) },
                     members: list(0...256, &program) { $0.name() }))
         case .close: .close(Close(code: optional(&program, code), reason: optional(&program, reason)))
         case .reset: .reset(reset(&program))
