@@ -183,7 +183,14 @@ extension ClientEngine {
         do throws(WireError) {
             let view = try MessageView(parsing: body)
             guard let offset = view.offset else { throw .missingField(.offset) }
-            guard rooms[id]!.advance(to: offset) else { return link.release(credit, on: session) }
+            switch rooms[id]!.receive(offset, byteCount: credit, isFull: held.isFull) {
+            case .repeated: return link.release(credit, on: session)
+            case .dropped:
+                // Its credit is kept, so that the server stops.
+                hasLaggingRooms = true
+                return
+            case .new: held.give(credit)
+            }
             message = Message(view, &senders)
         } catch {
             guard error.scope == .frame else { throw .peer(error.code) }

@@ -18,7 +18,7 @@ extension ClientEngine {
         guard rooms.count < configuration.maxRooms else { throw .tooManyRooms }
         let id = RoomID(rawValue: nextRoom)
         nextRoom += 1
-        rooms[id] = ClientRoom(id: id, name: name, options: options)
+        rooms[id] = ClientRoom(id: id, name: name, options: options, limits: configuration.limits)
         roomOfName[name] = id
         if ticket != nil || link.isAttached { openSession(id, now: now) }
         return id
@@ -85,7 +85,20 @@ extension ClientEngine {
         guard let room = rooms[id] else { return }
         if let session = room.session { link.release(byteCount, on: session) }
         rooms[id]!.progress(.delivered, upTo: cursor)
+        _ = held.take(rooms[id]!.held.take(byteCount))
+        beginAgain(now: now)
         scheduleReceipts(id, now: now)
+    }
+
+    /// Rooms that dropped messages are opened again from their cursors when the application has taken enough.
+    private mutating func beginAgain(now: Instant) {
+        guard hasLaggingRooms, !held.isFull else { return }
+        for id in roomIDs where rooms[id]!.isLagging && rooms[id]!.held.isHalfEmpty {
+            guard let session = rooms[id]!.session else { continue }
+            link.reset(session, code: .cancelled)
+            sessionLost(id, .cancelled, now: now)
+        }
+        hasLaggingRooms = rooms.values.contains(where: \.isLagging)
     }
 
     /// The user has read everything up to `offset`.
@@ -142,8 +155,7 @@ extension ClientEngine {
             noLocal: !room.options.echo)
         do throws(LinkError) {
             let session = try link.open(open)
-            rooms[id]!.session = session
-            rooms[id]!.isHeldBack = false
+            rooms[id]!.begin(session)
             roomOfSession[session] = id
             if room.isSuspended { link.suspend(session) }
             handOver(id, now: now)
@@ -290,6 +302,7 @@ extension ClientEngine {
         failRequests(of: id, code ?? .cancelled, onlyHanded: false, now: now)
         guard let room = rooms.removeValue(forKey: id) else { return }
         roomOfName[room.name] = nil
+        _ = held.take(room.held.byteCount)
         if let session = room.session { leave(session) }
         for key in [TimerKey.receipts(id), .expiry(id), .reopen(id)] { timers.cancel(key) }
         for message in room.pending where !message.isDone {

@@ -28,6 +28,10 @@ struct ClientRoom: Sendable {
     private(set) var cursor: RoomCursor
     /// How near to the head to begin; nil once the relay has let the session in, which settles the cursor.
     private(set) var tail: UInt32?
+    /// What the application has of this room and has not taken.
+    var held: HeldMessages
+    /// Whether messages were dropped for it.
+    private(set) var isLagging = false
     /// The room's head when the relay let the session in last.
     private var head: UInt64 = 0
     var pending = Deque<PendingMessage>()
@@ -49,7 +53,8 @@ struct ClientRoom: Sendable {
     var isHeldBack = false
     var reopenAttempts = 0
 
-    init(id: RoomID, name: RoomName, options: RoomOptions) {
+    init(id: RoomID, name: RoomName, options: RoomOptions, limits: Limits) {
+        held = HeldMessages(maxByteCount: min(limits.sessionWindow, SessionPreset(options.kind).windowByteCount))
         self.id = id
         self.name = name
         self.options = options
@@ -80,14 +85,35 @@ struct ClientRoom: Sendable {
         return before.offset > kept ? before : nil
     }
 
+    /// Begins on a new session.
+    mutating func begin(_ session: SessionID) {
+        self.session = session
+        isHeldBack = false
+        isLagging = false
+    }
+
+    /// What is done about a message.
+    enum Reception {
+        /// The application has it already: offsets only rise.
+        case repeated
+        /// The application has no room for it; it comes again after the cursor, on another session.
+        case dropped
+        /// It goes to the application.
+        case new
+    }
+
     /// A message came.
     ///
-    /// - Returns: whether it is new: offsets only rise, and what a new link repeats has been given to the application
-    ///   already.
-    mutating func advance(to offset: UInt64) -> Bool {
-        guard offset > cursor.offset else { return false }
+    /// - Parameter isFull: whether the application has as much of all rooms as it may.
+    mutating func receive(_ offset: UInt64, byteCount: Int, isFull: Bool) -> Reception {
+        guard offset > cursor.offset else { return .repeated }
+        guard !isLagging, !isFull, !held.isFull else {
+            isLagging = true
+            return .dropped
+        }
         cursor.offset = offset
-        return true
+        held.give(byteCount)
+        return .new
     }
 
     /// Offsets will not come.
@@ -95,7 +121,9 @@ struct ClientRoom: Sendable {
     /// - Returns: those that the application does not know of.
     mutating func skip(_ offsets: ClosedRange<UInt64>) -> ClosedRange<UInt64>? {
         let before = cursor.offset
-        guard advance(to: offsets.upperBound) else { return nil }
+        // Behind what was dropped a gap says nothing yet.
+        guard !isLagging, offsets.upperBound > before else { return nil }
+        cursor.offset = offsets.upperBound
         return max(offsets.lowerBound, before + 1)...offsets.upperBound
     }
 
