@@ -1,8 +1,8 @@
-import MartletTestKit
 import MartletWire
 import Testing
 
 @testable import MartletProtocol
+@testable import MartletTestKit
 
 /// An application that does not take its messages, and a relay that sends more than a window of them.
 @Suite struct HeldMessagesTests {

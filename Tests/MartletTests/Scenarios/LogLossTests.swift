@@ -37,7 +37,7 @@ struct LogLossTests {
             #expect(current.offset == 0 && current.log != old.log && current.log != nil)
             let texts = items.compactMap { if case .message(let message) = $0 { message.text } else { nil } }
             #expect(texts == (101...110).map { "\($0)" })
-            #expect(outbox.open().cursors["lobby"] == RoomCursor(log: current.log, offset: 10))
+            #expect(outbox.open().cursors["lobby"]?.log == current.log)
         }
     }
 
