@@ -6,6 +6,7 @@
 // What the API speaks of comes along with it: an application imports Martlet and nothing else.
 @_exported public import struct MartletProtocol.ReconnectPolicy
 @_exported public import enum MartletProtocol.RetryReason
+@_exported public import struct MartletProtocol.RoomCursor
 @_exported public import enum MartletProtocol.SendFailure
 @_exported public import enum MartletProtocol.StopReason
 @_exported public import class MartletTransport.EventLoop
@@ -14,6 +15,7 @@
 @_exported public import struct MartletWire.DeviceID
 @_exported public import struct MartletWire.ErrorCode
 @_exported public import struct MartletWire.Limits
+@_exported public import struct MartletWire.LogID
 @_exported public import struct MartletWire.MessageContent
 @_exported public import struct MartletWire.MessageID
 @_exported public import enum MartletWire.SessionKind

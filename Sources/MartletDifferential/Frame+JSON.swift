@@ -230,14 +230,17 @@ extension Open {
     fileprivate var json: [String: JSONValue?] {
         [
             "room": .name(room), "sessionKind": .number(Int(kind.rawValue)), "cursor": .wide(cursor),
-            "tail": tail.map { .number(Int($0)) }, "noLocal": noLocal ? .number(1) : nil,
+            "log": .wide(log?.rawValue), "tail": tail.map { .number(Int($0)) }, "noLocal": noLocal ? .number(1) : nil,
         ]
     }
 }
 
 extension Opened {
     fileprivate var json: [String: JSONValue?] {
-        ["head": .wide(head), "first": .wide(first), "member": .many(members.map { .text($0.text) })]
+        [
+            "head": .wide(head), "first": .wide(first), "log": .wide(log?.rawValue),
+            "member": .many(members.map { .text($0.text) }),
+        ]
     }
 }
 

@@ -48,7 +48,10 @@ struct FrameGenerator {
         case 7: Ping(nonce: number())
         case 8: Pong(nonce: number(), echo: echo())
         case 9: GoAway(notice())
-        case 10: Open(room: name(), kind: kind(), cursor: number(), tail: maybe { $0.word() }, noLocal: flip())
+        case 10:
+            Open(
+                room: name(), kind: kind(), cursor: number(), log: maybe { LogID(rawValue: $0.number()) },
+                tail: maybe { $0.word() }, noLocal: flip())
         case 11: opened()
         case 12: Close(code: maybe { $0.code() }, reason: maybe { $0.text(below: 40) })
         case 13: reset()
@@ -118,7 +121,9 @@ struct FrameGenerator {
     }
 
     private mutating func opened() -> Opened {
-        Opened(head: number(), first: number(), members: (0..<below(5)).map { _ in name() })
+        Opened(
+            head: number(), first: number(), log: maybe { LogID(rawValue: $0.number()) },
+            members: (0..<below(5)).map { _ in name() })
     }
 
     private mutating func reset() -> Reset {

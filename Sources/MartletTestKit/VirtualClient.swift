@@ -40,7 +40,9 @@ public final class VirtualClient {
     /// Whether the application takes messages; when not, their credit is kept.
     public var takesMessages = true
     var nextCounter: UInt64 = 1
-    var untaken: [(room: RoomID, byteCount: Int, offset: UInt64)] = []
+    var untaken: [(room: RoomID, byteCount: Int, cursor: RoomCursor)] = []
+    /// The log of each room that is open.
+    private var logs: [RoomID: LogID] = [:]
 
     let configuration: ClientConfiguration
 
@@ -94,8 +96,9 @@ public final class VirtualClient {
             case .connect, .race, .close, .fetchCredential: forWorld.append(output)
             case .room(let room, .message(let message, let byteCount)):
                 if remembers { received[room, default: []].append((now, message)) }
-                untaken.append((room, byteCount, message.relay?.offset ?? 0))
+                untaken.append((room, byteCount, RoomCursor(log: logs[room], offset: message.relay?.offset ?? 0)))
                 if takesMessages { takeAll(now: now) }
+            case .room(let room, .opened(_, _, _, let log)): logs[room] = log
             case .room(let room, .accepted(let run)) where remembers:
                 accepted[room, default: []].formUnion(run.counters)
             case .transmit, .status, .room, .response, .stopped: break
@@ -108,7 +111,7 @@ public final class VirtualClient {
         let all = untaken
         untaken = []
         for message in all {
-            engine.consumed(message.room, byteCount: message.byteCount, upTo: message.offset, now: now)
+            engine.consumed(message.room, byteCount: message.byteCount, upTo: message.cursor, now: now)
         }
     }
 }

@@ -31,6 +31,10 @@ public final class VirtualRelay {
     public var onNote: ((RelayNote) -> Void)?
     /// What the engine noted.
     public internal(set) var notes: [RelayNote] = []
+    /// What a lost log had, by its identity.
+    public private(set) var lostLogs: [LogID: [LogEntry]] = [:]
+    private var logIDs: [RoomName: LogID] = [:]
+    private var logRandom: VirtualRandom
     private var watermarks: [RoomName: [DeviceKey: UInt64]] = [:]
     private var heads: [RoomName: UInt64] = [:]
     /// The first offset of each room that the store has not let go of.
@@ -52,12 +56,16 @@ public final class VirtualRelay {
     init(_ configuration: RelayConfiguration, loopCount: Int = 1, seed: UInt64) {
         loops = VirtualLoops(configuration, count: loopCount, seed: seed)
         random = VirtualRandom(seed: seed)
+        logRandom = VirtualRandom(seed: ~seed)
     }
 
     /// A relay in another's place: it has the store and the operator's wishes, and nothing of what was in memory.
     init(_ configuration: RelayConfiguration, loopCount: Int, after other: VirtualRelay, seed: UInt64) {
         loops = VirtualLoops(configuration, count: loopCount, seed: seed)
         random = VirtualRandom(seed: seed)
+        logRandom = other.logRandom
+        lostLogs = other.lostLogs
+        logIDs = other.logIDs
         log = other.log
         watermarks = other.watermarks
         heads = other.heads
@@ -77,6 +85,29 @@ public final class VirtualRelay {
     /// The store lets go of a room's messages before `offset`.
     public func trim(_ room: RoomName, before offset: UInt64) {
         firstKept[room] = max(first(room), offset)
+    }
+
+    /// The identity of a room's log.
+    public func logID(_ room: RoomName) -> LogID {
+        if let id = logIDs[room] { return id }
+        let id = LogID(rawValue: logRandom.next())
+        logIDs[room] = id
+        return id
+    }
+
+    /// What a log has, be it lost by now; nil when the store never had it.
+    public func entries(of id: LogID, in room: RoomName) -> [LogEntry]? {
+        logIDs[room] == id ? log[room] ?? [] : lostLogs[id]
+    }
+
+    /// The store loses a room's log, with the relay that has it in memory down: the next one begins at offset 1.
+    public func loseLog(of room: RoomName) {
+        lostLogs[logID(room)] = log[room] ?? []
+        log[room] = nil
+        logIDs[room] = nil
+        watermarks[room] = nil
+        heads[room] = nil
+        firstKept[room] = nil
     }
 
     /// Takes note of what the engine wants and returns what others have to do: the network's, and what takes a while.
@@ -112,7 +143,8 @@ public final class VirtualRelay {
             loops.authenticated(key, answer(request), now: now)
         case .load(let room):
             let head = heads[room] ?? 0
-            let snapshot = RoomSnapshot(head: head, first: first(room), watermarks: watermarks[room] ?? [:])
+            let snapshot = RoomSnapshot(
+                log: logID(room), head: head, first: first(room), watermarks: watermarks[room] ?? [:])
             loops.loaded(room, refusesLoads ? nil : snapshot)
         case .append(let room, let entries):
             if !refusesAppends { store(entries, in: room) }

@@ -209,6 +209,7 @@ class Open(Body):
     room: str = one(0x0050, name(128))
     session_kind: int = one(0x0051, integer(1, most=3))
     cursor: int = one(0x0052, U64)
+    log: int = maybe(0x0059, U64)
     tail: int = maybe(0x0056, U32)
     no_local: int = maybe(0x0058, SWITCH)
 
@@ -222,6 +223,7 @@ class Opened(Body):
     type = FrameType.OPENED
     head: int = one(0x0053, U64)
     first: int = one(0x0054, U64)
+    log: int = maybe(0x0059, U64)
     member: tuple = many(0x0055, ACCOUNT, 256)
 
 

@@ -85,13 +85,13 @@ for shape, names in pairs({
     u32 = "retryAfter epoch resumeLifetime heartbeatInterval maxBody maxMessage linkWindow sessionWindow timeToLive "
         .. "tail deadline",
     u64 = "features device link linkCredit nonce creditUsed counter offset acceptedAt cursor head first upTo "
-        .. "correlation",
+        .. "correlation log",
     text = "reason redirect account agent sender room member method recipient text name mediaType",
     bytes = "credential resumeToken sessionPosition echo sessionAck acceptedRun limits resume content data chunk",
 }) do
     for name in names:gmatch("%S+") do shapes[name] = shape end
 end
-local hexadecimal = { spokenVersion = true, features = true, device = true, link = true, nonce = true }
+local hexadecimal = { spokenVersion = true, features = true, device = true, link = true, nonce = true, log = true }
 local tagFields = {}
 for number, name in pairs(registry.tags) do
     local shape = shapes[name] or "bytes"

@@ -71,6 +71,7 @@ registry.tags = {
     [0x0056] = "tail",
     [0x0057] = "session",
     [0x0058] = "noLocal",
+    [0x0059] = "log",
     [0x0060] = "acceptedRun",
     [0x0061] = "receiptKind",
     [0x0062] = "upTo",

@@ -5,6 +5,8 @@ extension ClientDriver {
     /// A room as its loop has it.
     struct RoomEntry {
         let core: RoomCore
+        /// The log that offsets are of.
+        var log: LogID?
         /// What came in this turn.
         var arrivals: [Inbox.Item] = []
         /// Who waits until the relay has let us in.
@@ -118,14 +120,15 @@ extension ClientDriver {
 
     func takeNews(of room: RoomCore) {
         let news = room.takeNews()
-        if news.takenUpTo > 0 {
-            engine.consumed(room.id, byteCount: news.takenByteCount, upTo: news.takenUpTo, now: now)
+        if let taken = news.takenUpTo {
+            engine.consumed(room.id, byteCount: news.takenByteCount, upTo: taken, now: now)
         }
-        if news.dealtWithUpTo > cursors[room.name.text] ?? 0 {
-            cursors[room.name.text] = news.dealtWithUpTo
-            outbox.saveCursor(news.dealtWithUpTo, room: room.name.text)
+        if let dealtWith = news.dealtWithUpTo {
+            let before = cursors[room.name.text]
+            cursors[room.name.text].advance(to: dealtWith)
+            if cursors[room.name.text] != before { outbox.saveCursor(dealtWith, room: room.name.text) }
         }
-        if news.readUpTo > 0 { engine.markRead(room.id, upTo: news.readUpTo, now: now) }
+        if let read = news.readUpTo { engine.markRead(room.id, upTo: read, now: now) }
         if let isTyping = news.isTyping { engine.setTyping(isTyping, in: room.id, now: now) }
         for transient in news.transients {
             engine.sendTransient(transient.kind, transient.content, in: room.id, now: now)
@@ -179,15 +182,19 @@ extension ClientDriver {
     func handle(_ event: RoomEvent, in id: RoomID) {
         guard let core = rooms[id]?.core else { return }
         switch event {
-        case .opened(let head, let first, let members):
+        case .logReplaced(let previous, let current):
+            core.logReplaced(previous: previous, current: current)
+            arrive(.logReplaced(previous: previous, current: current), in: id)
+        case .opened(let head, let first, let members, let log):
             rooms[id]!.isOpen = true
-            core.opened(head: head, first: first, members: members)
+            rooms[id]!.log = log
+            core.opened(head: head, first: first, members: members, log: log)
             resolveOpener(id)
         case .message(let message, let credit):
-            guard let message = RoomMessage(message) else { break }
+            guard let message = RoomMessage(message, log: rooms[id]!.log) else { break }
             arrive(.message(message, creditByteCount: credit), in: id)
         case .gap(let offsets):
-            arrive(.gap(offsets), in: id)
+            arrive(.gap(offsets, of: rooms[id]!.log), in: id)
             core.events.publish(.gap(offsets))
         case .sent(let counters): core.sent(counters)
         case .accepted(let run):
@@ -271,13 +278,13 @@ extension ClientDriver {
 }
 
 extension RoomOptions {
-    init(_ options: Room.Options, stored: UInt64?) {
+    init(_ options: Room.Options, stored: RoomCursor?) {
         self.init(kind: options.kind, echo: options.echo)
         switch options.from {
-        case .stored: cursor = stored ?? 0
+        case .stored: if let stored { cursor = stored }
         case .start: break
         case .latest(let count): tail = UInt32(clamping: count)
-        case .cursor(let offset): cursor = offset
+        case .cursor(let place): cursor = place
         }
     }
 }

@@ -41,7 +41,7 @@ final class ClientDriver: @unchecked Sendable {  // all state is touched on its 
     var roomOfName: [RoomName: RoomID] = [:]
     var deferredOpens: [RoomName: DeferredOpen] = [:]
     var backlog: [String: [OutboxEntry]]
-    var cursors: [String: UInt64]
+    var cursors: [String: RoomCursor]
     var withArrivals: [RoomID] = []
     var freed: [RoomID] = []
     let counters: CounterSource

@@ -1,4 +1,4 @@
-import MartletProtocol
+public import MartletProtocol
 import MartletTransport
 public import MartletWire
 
@@ -13,7 +13,7 @@ public final class InMemoryOutbox: ImmediateOutbox {
         var device: DeviceID
         var nextCounter: UInt64 = 1
         var pending: [String: Deque<OutboxEntry>] = [:]
-        var cursors: [String: UInt64] = [:]
+        var cursors: [String: RoomCursor] = [:]
     }
 
     private let state: Guarded<State>
@@ -58,10 +58,10 @@ public final class InMemoryOutbox: ImmediateOutbox {
     }
 
     /// Remembers how far a room was read.
-    public func saveCursor(_ offset: UInt64, room: String) {
+    public func saveCursor(_ cursor: RoomCursor, room: String) {
         state.withLock { state in
             guard state.cursors[room] != nil || state.cursors.count < Self.maxCursorCount else { return }
-            state.cursors[room] = max(offset, state.cursors[room] ?? 0)
+            state.cursors[room].advance(to: cursor)
         }
     }
 }

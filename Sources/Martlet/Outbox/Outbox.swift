@@ -1,3 +1,4 @@
+public import MartletProtocol
 public import MartletWire
 
 /// Where a client keeps what must not be forgotten: its device's ID, messages that the relay has not accepted, and how
@@ -15,8 +16,9 @@ public protocol Outbox: Sendable {
     /// Forgets messages; some may be unknown.
     func remove(_ ids: [MessageID], room: String) async throws
 
-    /// The application has dealt with the room's messages up to `offset`.
-    func saveCursor(_ offset: UInt64, room: String) async throws
+    /// The application has dealt with the room's messages up to `cursor`, which replaces the one of before, also where
+    /// its offset is lower: then it is of another log.
+    func saveCursor(_ cursor: RoomCursor, room: String) async throws
 }
 
 /// An outbox that answers at once and cannot fail. Its methods are called on the client's loop and must not block;
@@ -29,7 +31,7 @@ public protocol ImmediateOutbox: Outbox {
     /// As in ``Outbox``.
     func remove(_ ids: [MessageID], room: String)
     /// As in ``Outbox``.
-    func saveCursor(_ offset: UInt64, room: String)
+    func saveCursor(_ cursor: RoomCursor, room: String)
 }
 
 /// What an outbox knows from earlier.
@@ -40,11 +42,13 @@ public struct OutboxState: Sendable {
     public var nextCounter: UInt64
     /// Messages that were not accepted, in ascending order of their counters within each room.
     public var pending: [OutboxEntry]
-    /// By room: the highest offset that the application has dealt with.
-    public var cursors: [String: UInt64]
+    /// By room: how far the application has dealt with its messages.
+    public var cursors: [String: RoomCursor]
 
     /// A state.
-    public init(device: DeviceID, nextCounter: UInt64, pending: [OutboxEntry] = [], cursors: [String: UInt64] = [:]) {
+    public init(
+        device: DeviceID, nextCounter: UInt64, pending: [OutboxEntry] = [], cursors: [String: RoomCursor] = [:]
+    ) {
         self.device = device
         self.nextCounter = nextCounter
         self.pending = pending

@@ -24,7 +24,7 @@ final class OutboxWriter {
     private struct Work: Sendable {
         var appends: [Appending] = []
         var removals: [String: [MessageID]] = [:]
-        var cursors: [String: UInt64] = [:]
+        var cursors: [String: RoomCursor] = [:]
 
         var isEmpty: Bool { appends.isEmpty && removals.isEmpty && cursors.isEmpty }
     }
@@ -51,8 +51,8 @@ final class OutboxWriter {
         begin()
     }
 
-    func saveCursor(_ offset: UInt64, room: String) {
-        work.cursors[room] = offset
+    func saveCursor(_ cursor: RoomCursor, room: String) {
+        work.cursors[room] = cursor
         begin()
     }
 
@@ -82,8 +82,8 @@ final class OutboxWriter {
         for (room, ids) in work.removals {
             do { try await outbox.remove(ids, room: room) } catch { outcome.failureCount += 1 }
         }
-        for (room, offset) in work.cursors {
-            do { try await outbox.saveCursor(offset, room: room) } catch { outcome.failureCount += 1 }
+        for (room, cursor) in work.cursors {
+            do { try await outbox.saveCursor(cursor, room: room) } catch { outcome.failureCount += 1 }
         }
         return outcome
     }
@@ -114,10 +114,10 @@ enum OutboxPort {
         }
     }
 
-    func saveCursor(_ offset: UInt64, room: String) {
+    func saveCursor(_ cursor: RoomCursor, room: String) {
         switch self {
-        case .immediate(let outbox): outbox.saveCursor(offset, room: room)
-        case .queued(let writer): writer.saveCursor(offset, room: room)
+        case .immediate(let outbox): outbox.saveCursor(cursor, room: room)
+        case .queued(let writer): writer.saveCursor(cursor, room: room)
         }
     }
 

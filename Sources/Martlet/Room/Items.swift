@@ -1,3 +1,4 @@
+import MartletProtocol
 import Synchronization
 
 extension Room {
@@ -70,22 +71,22 @@ final class ItemReader {
     private var items: [Inbox.Item] = []
     private var index = 0
     private var creditByteCount = 0
-    private var lastOffset: UInt64 = 0
+    private var last: RoomCursor?
 
     init(_ core: RoomCore) {
         self.core = core
     }
 
     deinit {
-        guard lastOffset > 0 else { return }
-        if creditByteCount > 0 { core.handedOut(creditByteCount: creditByteCount, upTo: lastOffset) }
-        core.giveBack(items[index...], dealtWithUpTo: lastOffset)
+        guard let last else { return }
+        if creditByteCount > 0 { core.handedOut(creditByteCount: creditByteCount, upTo: last) }
+        core.giveBack(items[index...], dealtWithUpTo: last)
     }
 
     func next(isolation: isolated (any Actor)?) async throws -> RoomItem? {
         while index == items.count {
             index = 0
-            switch core.take(into: &items, dealtWithUpTo: lastOffset) {
+            switch core.take(into: &items, dealtWithUpTo: last) {
             case .taken: break
             case .over(nil): return nil
             case .over(let error?): throw error
@@ -102,14 +103,15 @@ final class ItemReader {
         let item = items[index]
         index += 1
         creditByteCount += item.creditByteCount
-        lastOffset = item.offset
+        last = item.cursor
         if index == items.count {
-            core.handedOut(creditByteCount: creditByteCount, upTo: lastOffset)
+            core.handedOut(creditByteCount: creditByteCount, upTo: item.cursor)
             creditByteCount = 0
         }
         switch item {
         case .message(let message, _): return .message(message)
-        case .gap(let offsets): return .gap(offsets)
+        case .gap(let offsets, _): return .gap(offsets)
+        case .logReplaced(let previous, let current): return .logReplaced(previous: previous, current: current)
         }
     }
 }

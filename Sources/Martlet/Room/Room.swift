@@ -1,3 +1,4 @@
+public import MartletProtocol
 public import MartletWire
 import Synchronization
 
@@ -90,9 +91,18 @@ public final class Room: Sendable {
     /// The offset of the first message that the relay kept then.
     public var first: UInt64 { core.state.withLock { $0.first } }
 
-    /// Tells the others that the user has read all messages up to the offset.
+    /// The log that the room had at the relay then; nil before, and with a relay that does not name its logs.
+    public var log: LogID? { core.state.withLock { $0.log } }
+
+    /// Tells the others that the user has read all messages up to the cursor, that of the last message read. Of a log
+    /// that the relay has lost nobody hears.
+    public func markRead(upTo cursor: RoomCursor) {
+        core.note { $0.news.readUpTo.advance(to: cursor) }
+    }
+
+    /// Tells the others that the user has read all messages up to the offset of the room's present ``log``.
     public func markRead(upTo offset: UInt64) {
-        core.note { $0.news.readUpTo = max($0.news.readUpTo, offset) }
+        core.note { $0.news.readUpTo.advance(to: RoomCursor(log: $0.log, offset: offset)) }
     }
 
     /// Asks the relay to hold this room's messages back until `resume`.

@@ -1,3 +1,4 @@
+public import MartletProtocol
 public import MartletWire
 
 extension Room {
@@ -16,6 +17,9 @@ extension Room {
         /// The relay let us in, again after each new link: the offset of the room's last message, and of the first it
         /// keeps.
         case opened(head: UInt64, first: UInt64)
+        /// The relay has lost what was seen of the room up to `previous`; delivery goes on after `current`. See
+        /// ``RoomItem/logReplaced(previous:current:)``, which comes in its place among the messages.
+        case logReplaced(previous: RoomCursor, current: RoomCursor)
         /// A member came, went, or lost its connection.
         case presence(AccountName, Presence)
         /// A member types, or no longer.

@@ -1,21 +1,27 @@
+public import MartletProtocol
 public import MartletWire
 
 /// A message of a room, as the relay gave it to its members.
 public struct RoomMessage: Sendable, Equatable, Identifiable {
     private let message: Message
     private let stamp: RelayStamp
+    private let log: LogID?
 
     /// Nil for a message without the relay's stamp.
-    init?(_ message: Message) {
+    init?(_ message: Message, log: LogID? = nil) {
         guard let stamp = message.relay else { return nil }
         self.message = message
         self.stamp = stamp
+        self.log = log
     }
 
     /// The sender's ID of it; a message has one ID however often it is sent.
     public var id: MessageID { MessageID(device: stamp.device, counter: message.counter) }
     /// Its place in the room, from 1.
     public var offset: UInt64 { stamp.offset }
+    /// Its place, and the log that it is a place in: what an application keeps to go on behind this message, by
+    /// ``Room/Options/From/cursor(_:)-enum.case``.
+    public var cursor: RoomCursor { RoomCursor(log: log, offset: stamp.offset) }
     /// Who sent it.
     public var sender: AccountName { stamp.sender }
     /// What the content is.
@@ -39,4 +45,8 @@ public enum RoomItem: Sendable, Equatable {
     case message(RoomMessage)
     /// The relay does not have these offsets any more, or left them out because this side was too slow.
     case gap(ClosedRange<UInt64>)
+    /// The relay has lost the log that was read up to `previous`, and what comes next follows on `current`: in another
+    /// log from the first message that is kept, in the same one from its present end. Offsets begin again below
+    /// those that were seen.
+    case logReplaced(previous: RoomCursor, current: RoomCursor)
 }

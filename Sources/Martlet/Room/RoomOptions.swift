@@ -1,3 +1,4 @@
+public import MartletProtocol
 public import MartletWire
 
 extension Room {
@@ -12,8 +13,12 @@ extension Room {
             case start
             /// So many messages before the room's end; 0 is only what is new.
             case latest(count: Int)
-            /// After that offset.
-            case cursor(UInt64)
+            /// After that place. In another log than the cursor's, at the first message that is kept.
+            case cursor(RoomCursor)
+
+            /// After that offset, of whatever log the relay has: when it began anew since the offset was kept, and has
+            /// become longer again, messages are left out without a word. A cursor does not have this fault.
+            public static func cursor(_ offset: UInt64) -> From { .cursor(RoomCursor(offset: offset)) }
         }
 
         /// The preset of priority, window and fragment size.

@@ -1,9 +1,11 @@
+import MartletProtocol
 import MartletWire
 
 /// What a room has received and the application has not taken.
 ///
-/// Messages are bounded by the session's credit, which goes back when they are taken; gaps cost no credit and are
-/// therefore merged when more than `maxWaitingGaps` wait.
+/// Messages are bounded by the session's credit, which goes back when they are taken. Gaps and replaced logs cost no
+/// credit: gaps are merged when more than `maxWaitingGaps` wait, and a log that was replaced takes the place of all
+/// that follows the last message (Specs/hostile.md row 34).
 struct Inbox: Sendable {
     /// Gaps that wait, at the most.
     static let maxWaitingGaps = 256
@@ -12,12 +14,15 @@ struct Inbox: Sendable {
 
     enum Item: Sendable {
         case message(RoomMessage, creditByteCount: Int)
-        case gap(ClosedRange<UInt64>)
+        case gap(ClosedRange<UInt64>, of: LogID? = nil)
+        case logReplaced(previous: RoomCursor, current: RoomCursor)
 
-        var offset: UInt64 {
+        /// Where a reader is that has dealt with it.
+        var cursor: RoomCursor {
             switch self {
-            case .message(let message, _): message.offset
-            case .gap(let offsets): offsets.upperBound
+            case .message(let message, _): message.cursor
+            case .gap(let offsets, let log): RoomCursor(log: log, offset: offsets.upperBound)
+            case .logReplaced(_, let current): current
             }
         }
 
@@ -32,24 +37,35 @@ struct Inbox: Sendable {
 
     mutating func append(_ arrivals: [Item]) {
         for item in arrivals {
-            guard case .gap(let offsets) = item else {
-                items.append(item)
-                continue
+            switch item {
+            case .message: items.append(item)
+            case .gap(let offsets, let log): append(gap: offsets, of: log)
+            case .logReplaced(let previous, let current): append(logReplaced: previous, current)
             }
-            skippedMessages &+= offsets.upperBound - offsets.lowerBound + 1
-            append(gap: offsets)
         }
     }
 
-    private mutating func append(gap offsets: ClosedRange<UInt64>) {
-        if case .gap(let last)? = items.last,
-            gapCount >= Self.maxWaitingGaps || last.upperBound + 1 == offsets.lowerBound
+    private mutating func append(gap offsets: ClosedRange<UInt64>, of log: LogID?) {
+        // Offsets are a peer's numbers, up to the highest that there is.
+        skippedMessages = skippedMessages.addingSaturating(offsets.offsetCount)
+        if case .gap(let last, _)? = items.last,
+            gapCount >= Self.maxWaitingGaps || last.upperBound == offsets.lowerBound - 1
         {
-            items[items.count - 1] = .gap(last.lowerBound...max(last.upperBound, offsets.upperBound))
+            items[items.count - 1] = .gap(last.lowerBound...max(last.upperBound, offsets.upperBound), of: log)
         } else {
-            items.append(.gap(offsets))
+            items.append(.gap(offsets, of: log))
             gapCount += 1
         }
+    }
+
+    private mutating func append(logReplaced previous: RoomCursor, _ current: RoomCursor) {
+        var first = previous
+        while let last = items.last {
+            if case .message = last { break }
+            if case .logReplaced(let earlier, _) = last { first = earlier }
+            items.removeLast()
+        }
+        items.append(.logReplaced(previous: first, current: current))
     }
 
     /// All there is, in exchange for an empty array whose storage is used again, unless it is large.

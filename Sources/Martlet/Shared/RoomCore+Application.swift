@@ -73,12 +73,10 @@ extension RoomCore {
         case over(MartletError?)
     }
 
-    /// Takes all that waits. What was handed out before, up to `offset`, has been dealt with.
-    func take(into items: inout [Inbox.Item], dealtWithUpTo offset: UInt64) -> Taking {
+    /// Takes all that waits. What was handed out before, up to `cursor`, has been dealt with.
+    func take(into items: inout [Inbox.Item], dealtWithUpTo cursor: RoomCursor?) -> Taking {
         items.removeAll(keepingCapacity: true)
-        if offset > 0 {
-            note { $0.news.dealtWithUpTo = max($0.news.dealtWithUpTo, offset) }
-        }
+        if let cursor { note { $0.news.dealtWithUpTo.advance(to: cursor) } }
         var taken: [Inbox.Item] = []
         swap(&taken, &items)
         defer { swap(&taken, &items) }
@@ -95,18 +93,18 @@ extension RoomCore {
     }
 
     /// Items were handed out: their credit may go back, and their senders may hear of it.
-    func handedOut(creditByteCount: Int, upTo offset: UInt64) {
+    func handedOut(creditByteCount: Int, upTo cursor: RoomCursor) {
         note { state in
             state.news.takenByteCount += creditByteCount
-            state.news.takenUpTo = max(state.news.takenUpTo, offset)
+            state.news.takenUpTo.advance(to: cursor)
         }
     }
 
     /// An iteration ended early: the rest is for the next.
-    func giveBack(_ rest: ArraySlice<Inbox.Item>, dealtWithUpTo offset: UInt64) {
+    func giveBack(_ rest: ArraySlice<Inbox.Item>, dealtWithUpTo cursor: RoomCursor) {
         note { state in
             state.inbox.giveBack(rest)
-            state.news.dealtWithUpTo = max(state.news.dealtWithUpTo, offset)
+            state.news.dealtWithUpTo.advance(to: cursor)
         }
     }
 

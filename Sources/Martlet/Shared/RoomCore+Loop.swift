@@ -99,13 +99,20 @@ extension RoomCore {
         state.withLock { $0.requests.cancel(correlation) }
     }
 
-    func opened(head: UInt64, first: UInt64, members: [AccountName]) {
+    func opened(head: UInt64, first: UInt64, members: [AccountName], log: LogID?) {
         state.withLock { state in
             state.head = head
             state.first = first
+            state.log = log
             state.members = Set(members)
         }
         events.publish(.opened(head: head, first: first))
+    }
+
+    /// What is known by offsets of the log before holds no longer.
+    func logReplaced(previous: RoomCursor, current: RoomCursor) {
+        state.withLock { $0.ledger.forgetOffsets() }
+        events.publish(.logReplaced(previous: previous, current: current))
     }
 
     func present(_ account: AccountName, _ presence: Room.Presence) {

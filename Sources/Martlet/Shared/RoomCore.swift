@@ -48,6 +48,7 @@ final class RoomCore: Waitable {
         var members: Set<AccountName> = []
         var head: UInt64 = 0
         var first: UInt64 = 0
+        var log: LogID?
         var readers: [Waiter] = []
         var requestTakers: [Waiter] = []
         var observers: [(counter: UInt64, waiter: Waiter)] = []

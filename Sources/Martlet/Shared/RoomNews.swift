@@ -10,10 +10,10 @@ struct RoomNews: Sendable {
     var arriving: [OutgoingQueue.Arriving] = []
     /// Credit of messages that the application has taken, and how far it has.
     var takenByteCount = 0
-    var takenUpTo: UInt64 = 0
+    var takenUpTo: RoomCursor?
     /// Messages up to here have been dealt with.
-    var dealtWithUpTo: UInt64 = 0
-    var readUpTo: UInt64 = 0
+    var dealtWithUpTo: RoomCursor?
+    var readUpTo: RoomCursor?
     var isTyping: Bool?
     var isSuspended: Bool?
     var transients = Deque<Transient>()
@@ -26,5 +26,12 @@ struct RoomNews: Sendable {
     mutating func append(_ transient: Transient) {
         if transients.count >= Self.maxTransients { _ = transients.popFirst() }
         transients.append(transient)
+    }
+}
+
+extension RoomCursor? {
+    /// Goes on to a later place, or begins there.
+    mutating func advance(to later: RoomCursor) {
+        if self == nil { self = later } else { self!.advance(to: later) }
     }
 }

@@ -48,8 +48,9 @@ public struct ClientConfiguration: Sendable {
 public struct RoomOptions: Equatable, Sendable {
     /// The session's preset: priority, window, fragments.
     public var kind = SessionKind.chat
-    /// Messages with offsets greater than this are delivered; 0 is from the first that is kept.
-    public var cursor: UInt64 = 0
+    /// Messages with offsets greater than this are delivered; 0 is from the first that is kept. In another log than the
+    /// cursor's, all are.
+    public var cursor = RoomCursor(offset: 0)
     /// Begin this many messages before the room's head, or at the cursor where that is later.
     public var tail: UInt32?
     /// Whether this device's own messages come back to it in the room's order.
@@ -57,6 +58,11 @@ public struct RoomOptions: Equatable, Sendable {
 
     /// From the first message kept, without the device's own.
     public init(kind: SessionKind = .chat, cursor: UInt64 = 0, tail: UInt32? = nil, echo: Bool = false) {
+        self.init(kind: kind, cursor: RoomCursor(offset: cursor), tail: tail, echo: echo)
+    }
+
+    /// After a cursor, without the device's own.
+    public init(kind: SessionKind = .chat, cursor: RoomCursor, tail: UInt32? = nil, echo: Bool = false) {
         self.kind = kind
         self.cursor = cursor
         self.tail = tail

@@ -167,8 +167,6 @@ extension ClientEngine {
             rooms[id]!.session = nil
             rooms[id]!.isOpen = false
             rooms[id]!.handed = 0
-            rooms[id]!.reportedDelivered = 0
-            rooms[id]!.reportedRead = 0
             openSession(id, now: now)
         }
     }

@@ -86,11 +86,10 @@ extension ClientEngine {
         switch event {
         case .opened(let session, let opened):
             guard let id = roomOfSession[session] else { return }
-            rooms[id]!.isOpen = true
-            rooms[id]!.reopenAttempts = 0
-            // A log that ends before what was seen of it has begun anew: its offsets are new ones.
-            rooms[id]!.cursor = min(rooms[id]!.cursor, opened.head)
-            tell(id, .opened(head: opened.head, first: opened.first, members: opened.members))
+            if let previous = rooms[id]!.enter(opened) {
+                tell(id, .logReplaced(previous: previous, current: rooms[id]!.cursor))
+            }
+            tell(id, .opened(head: opened.head, first: opened.first, members: opened.members, log: opened.log))
             scheduleReceipts(id, now: now)
         case .acknowledged(let session, _):
             if let id = roomOfSession[session] { handOver(id, now: now) }
@@ -132,7 +131,7 @@ extension ClientEngine {
             take(try Link.parse(Receipt.self, body), id)
         case .gap:
             let gap = try Link.parse(Gap.self, body)
-            skip(to: gap.offsets.upperBound, from: gap.offsets.lowerBound, in: id)
+            skip(gap.offsets, in: id)
         case .transient:
             take(try Link.parse(Transient.self, body), id)
         case .request:
@@ -177,7 +176,6 @@ extension ClientEngine {
         _ = link.send(.response, EncodedBody(response.encode()), on: session)
     }
 
-    /// Offsets only rise: what a new link repeats has been given to the application already.
     private mutating func takeMessage(
         _ body: RawSpan, _ id: RoomID, _ session: SessionID, _ credit: Int
     ) throws(LinkError) {
@@ -185,25 +183,28 @@ extension ClientEngine {
         do throws(WireError) {
             let view = try MessageView(parsing: body)
             guard let offset = view.offset else { throw .missingField(.offset) }
-            guard offset > rooms[id]!.cursor else { return link.release(credit, on: session) }
-            rooms[id]!.cursor = offset
+            switch rooms[id]!.receive(offset, byteCount: credit, isFull: held.isFull) {
+            case .repeated: return link.release(credit, on: session)
+            case .dropped:
+                // Its credit is kept, so that the server stops.
+                hasLaggingRooms = true
+                return
+            case .new: held.give(credit)
+            }
             message = Message(view, &senders)
         } catch {
             guard error.scope == .frame else { throw .peer(error.code) }
             // It would come again on every link: what cannot be shown is told as missing.
             link.release(credit, on: session)
             guard let offset = MessageView.offset(in: body) else { return }
-            return skip(to: offset, from: offset, in: id)
+            return skip(offset...offset, in: id)
         }
         tell(id, .message(message, creditByteCount: credit))
     }
 
     /// Tells the application of offsets that it will not get, as far as it does not know.
-    private mutating func skip(to last: UInt64, from first: UInt64, in id: RoomID) {
-        let cursor = rooms[id]!.cursor
-        guard last > cursor else { return }
-        rooms[id]!.cursor = last
-        tell(id, .gap(max(first, cursor + 1)...last))
+    private mutating func skip(_ offsets: ClosedRange<UInt64>, in id: RoomID) {
+        if let gap = rooms[id]!.skip(offsets) { tell(id, .gap(gap)) }
     }
 
     private mutating func take(_ run: AcceptedRun, _ id: RoomID, now: Instant) {

@@ -18,7 +18,7 @@ extension ClientEngine {
         guard rooms.count < configuration.maxRooms else { throw .tooManyRooms }
         let id = RoomID(rawValue: nextRoom)
         nextRoom += 1
-        rooms[id] = ClientRoom(id: id, name: name, options: options)
+        rooms[id] = ClientRoom(id: id, name: name, options: options, limits: configuration.limits)
         roomOfName[name] = id
         if ticket != nil || link.isAttached { openSession(id, now: now) }
         return id
@@ -77,16 +77,39 @@ extension ClientEngine {
     /// The application has taken messages up to `offset`: their credit goes back, and their senders hear of it.
     public mutating func consumed(_ id: RoomID, byteCount: Int, upTo offset: UInt64, now: Instant) {
         guard let room = rooms[id] else { return }
+        consumed(id, byteCount: byteCount, upTo: RoomCursor(log: room.cursor.log, offset: offset), now: now)
+    }
+
+    /// The same for messages that may be of an earlier log of the room: nobody hears of those.
+    public mutating func consumed(_ id: RoomID, byteCount: Int, upTo cursor: RoomCursor, now: Instant) {
+        guard let room = rooms[id] else { return }
         if let session = room.session { link.release(byteCount, on: session) }
-        rooms[id]!.delivered = max(room.delivered, offset)
+        rooms[id]!.progress(.delivered, upTo: cursor)
+        _ = held.take(rooms[id]!.held.take(byteCount))
+        beginAgain(now: now)
         scheduleReceipts(id, now: now)
+    }
+
+    /// Rooms that dropped messages are opened again from their cursors when the application has taken enough.
+    private mutating func beginAgain(now: Instant) {
+        guard hasLaggingRooms, !held.isFull else { return }
+        for id in roomIDs where rooms[id]!.isLagging && rooms[id]!.held.isHalfEmpty {
+            guard let session = rooms[id]!.session else { continue }
+            link.reset(session, code: .cancelled)
+            sessionLost(id, .cancelled, now: now)
+        }
+        hasLaggingRooms = rooms.values.contains(where: \.isLagging)
     }
 
     /// The user has read everything up to `offset`.
     public mutating func markRead(_ id: RoomID, upTo offset: UInt64, now: Instant) {
-        guard let room = rooms[id], offset > room.read else { return }
-        rooms[id]!.read = offset
-        rooms[id]!.delivered = max(room.delivered, offset)
+        guard let room = rooms[id] else { return }
+        markRead(id, upTo: RoomCursor(log: room.cursor.log, offset: offset), now: now)
+    }
+
+    /// The same for messages that may be of an earlier log of the room: nobody hears of those.
+    public mutating func markRead(_ id: RoomID, upTo cursor: RoomCursor, now: Instant) {
+        rooms[id]?.progress(.read, upTo: cursor)
         scheduleReceipts(id, now: now)
     }
 
@@ -127,14 +150,12 @@ extension ClientEngine {
 
     mutating func openSession(_ id: RoomID, now: Instant) {
         guard let room = rooms[id] else { return }
-        // Once something has arrived the cursor knows better than the wish to begin near the head.
-        let tail = room.cursor == room.options.cursor ? room.options.tail : nil
         let open = Open(
-            room: room.name, kind: room.options.kind, cursor: room.cursor, tail: tail, noLocal: !room.options.echo)
+            room: room.name, kind: room.options.kind, cursor: room.cursor.offset, log: room.cursor.log, tail: room.tail,
+            noLocal: !room.options.echo)
         do throws(LinkError) {
             let session = try link.open(open)
-            rooms[id]!.session = session
-            rooms[id]!.isHeldBack = false
+            rooms[id]!.begin(session)
             roomOfSession[session] = id
             if room.isSuspended { link.suspend(session) }
             handOver(id, now: now)
@@ -281,6 +302,7 @@ extension ClientEngine {
         failRequests(of: id, code ?? .cancelled, onlyHanded: false, now: now)
         guard let room = rooms.removeValue(forKey: id) else { return }
         roomOfName[room.name] = nil
+        _ = held.take(room.held.byteCount)
         if let session = room.session { leave(session) }
         for key in [TimerKey.receipts(id), .expiry(id), .reopen(id)] { timers.cancel(key) }
         for message in room.pending where !message.isDone {

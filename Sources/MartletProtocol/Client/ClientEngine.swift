@@ -69,6 +69,10 @@ public struct ClientEngine: ~Copyable {
     var flushesOnClose = false
 
     var rooms: [RoomID: ClientRoom] = [:]
+    /// What the application has of all rooms and has not taken.
+    var held: HeldMessages
+    /// Whether a room may have dropped messages.
+    var hasLaggingRooms = false
     var roomOfName: [RoomName: RoomID] = [:]
     var roomOfSession: [SessionID: RoomID] = [:]
     var nextRoom: UInt32 = 1
@@ -96,6 +100,9 @@ public struct ClientEngine: ~Copyable {
     public init(configuration: ClientConfiguration, seed: UInt64, now: Instant) {
         self.configuration = configuration
         random = SeededRandom(seed: seed)
+        // A link has a window under way and, beside it, what has arrived of one message (S-37).
+        held = HeldMessages(
+            maxByteCount: configuration.limits.linkWindow + configuration.limits.maxMessageByteCount)
         machine = ConnectionMachine(deadlines: configuration.deadlines)
         policy = ReconnectPolicy(configuration: configuration.reconnect)
         heartbeat = Heartbeat(strategy: configuration.heartbeat, now: now, random: random.next())

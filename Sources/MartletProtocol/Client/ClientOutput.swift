@@ -25,8 +25,12 @@ public enum ClientOutput: Equatable, Sendable {
 
 /// What happens in a room.
 public enum RoomEvent: Equatable, Sendable {
-    /// The server let us in; again after each new link.
-    case opened(head: UInt64, first: UInt64, members: [AccountName])
+    /// The server has lost what the application has seen of the room: the cursor was `previous`, and delivery goes on
+    /// after `current`. In another log that is before its first message; in the same one, or where logs have no names,
+    /// it is the head. Told in front of `opened`.
+    case logReplaced(previous: RoomCursor, current: RoomCursor)
+    /// The server let us in; again after each new link. `log` is nil when the server does not name it.
+    case opened(head: UInt64, first: UInt64, members: [AccountName], log: LogID? = nil)
     /// A message, in order and once; hand `creditByteCount` back with `consumed`.
     case message(Message, creditByteCount: Int)
     /// These messages of ours were handed to a connection.

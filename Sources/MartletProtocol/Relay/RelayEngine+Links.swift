@@ -165,7 +165,11 @@ extension RelayEngine {
     private mutating func setSuspended(_ isSuspended: Bool, _ session: SessionID, cursor: UInt64?, of slot: Int) {
         guard let membership = links[slot].sessions[session] else { return }
         links[slot].sessions[session]?.isSuspended = isSuspended
-        if let handle = membership.handle { call(.setSuspended(handle, isSuspended, cursor: cursor)) }
+        guard let handle = membership.handle else {
+            links[slot].sessions[session]?.wantedCursor = cursor ?? membership.wantedCursor
+            return
+        }
+        call(.setSuspended(handle, isSuspended, cursor: cursor))
     }
 
     private mutating func isOpen(_ room: RoomName, by membership: RelayLink.Membership) -> Bool {
@@ -410,7 +414,9 @@ extension RelayEngine {
         links[slot].link.accept(key.session, opened)
         links[slot].sessions.values[place].handle = handle
         if handle.loop == key.link.loop { links[slot].sessions.values[place].room = nil }
-        if links[slot].sessions.values[place].isSuspended { call(.setSuspended(handle, true, cursor: nil)) }
+        let isSuspended = links[slot].sessions.values[place].isSuspended
+        let cursor = links[slot].sessions.values[place].wantedCursor.take()
+        if isSuspended || cursor != nil { call(.setSuspended(handle, isSuspended, cursor: cursor)) }
         links[slot].noteHeldBack(key.session)
         let held = links[slot].sessions.values[place].held
         links[slot].heldByteCount -= links[slot].sessions.values[place].uncreditedByteCount

@@ -56,6 +56,8 @@ struct RelayLink: Sendable {
         var handle: MemberHandle?
         /// Whether the session asked to hold messages back.
         var isSuspended = false
+        /// The cursor of a `resume` that came before the room let the session in.
+        var wantedCursor: UInt64?
         /// Whether its room holds messages back, because enough is on the link's way.
         var isHeldBack = false
         /// What came before that.

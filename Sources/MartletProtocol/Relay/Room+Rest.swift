@@ -22,6 +22,7 @@ extension Room: Packable {
         packer.pass(&index)
         packer.pass(&loop)
         packer.pass(&isLoading)
+        packer.pass(&log, LogID(rawValue: 0)) { $0.passRaw(&$1.rawValue) }
         packer.pass(&first)
         packer.pass(&head)
         packer.pass(&durable)

@@ -79,6 +79,8 @@ struct Room: Sendable {
     var hasNews = false
     var waiting: [JoinRequest] = []
 
+    /// The log's identity, as the store gave it.
+    var log: LogID?
     var tail = LogRows(next: 1)
     var first: UInt64 = 1
     /// The highest offset given out, and the highest that is durable.
@@ -140,7 +142,7 @@ struct Room: Sendable {
         return members.isLive(slot) && members[slot].key == handle.key ? slot : nil
     }
 
-    var state: Opened { Opened(head: durable, first: first, members: presentAccounts()) }
+    var state: Opened { Opened(head: durable, first: first, log: log, members: presentAccounts()) }
 
     // MARK: Coming and going
 
@@ -152,9 +154,8 @@ struct Room: Sendable {
         }
         guard memberCount < Room.maxMembers else { return effects.append(.reset(join.member, .roomFull)) }
         let before = presence(of: join.who.account)
-        var cursor = min(join.open.cursor, durable)
-        if let tail = join.open.tail { cursor = max(cursor, durable - min(durable, UInt64(tail))) }
-        var member = RoomMember(key: join.member, who: join.who, cursor: cursor, noLocal: join.open.noLocal)
+        var member = RoomMember(
+            key: join.member, who: join.who, cursor: cursor(of: join.open), noLocal: join.open.noLocal)
         member.mark = markOfDevice[join.who]
         member.isHeldBack = join.isHeldBack
         member.features = join.features
@@ -165,6 +166,13 @@ struct Room: Sendable {
         sendProgress(to: slot, into: &effects)
         announceChange(of: join.who.account, from: before, except: slot, into: &effects)
         pump(slot, into: &effects)
+    }
+
+    /// Where a session begins that opens so.
+    private func cursor(of open: Open) -> UInt64 {
+        let isOfAnotherLog = open.log != nil && log != nil && open.log != log
+        let cursor = isOfAnotherLog ? 0 : min(open.cursor, durable)
+        return open.tail.map { max(cursor, durable - min(durable, UInt64($0))) } ?? cursor
     }
 
     mutating func leave(_ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
@@ -207,6 +215,7 @@ struct Room: Sendable {
     mutating func loaded(_ snapshot: RoomSnapshot, into effects: inout Deque<RoomEffect>) {
         guard isLoading else { return }
         isLoading = false
+        log = snapshot.log
         head = snapshot.head
         durable = snapshot.head
         first = snapshot.first

@@ -65,6 +65,9 @@ public struct DeviceKey: Hashable, Sendable {
 
 /// What a store knows about a room when the relay opens it.
 public struct RoomSnapshot: Sendable {
+    /// The log's identity: chosen at random when the log begins, and another one when it begins anew. Nil when the
+    /// store has none; then readers notice a log that began anew only while it is shorter than the one they know.
+    public var log: LogID?
     /// The highest offset stored; 0 when the room is new.
     public var head: UInt64
     /// The lowest offset still kept; `head + 1` when nothing is.
@@ -73,7 +76,10 @@ public struct RoomSnapshot: Sendable {
     public var watermarks: [DeviceKey: UInt64]
 
     /// A room's state.
-    public init(head: UInt64 = 0, first: UInt64 = 1, watermarks: [DeviceKey: UInt64] = [:]) {
+    public init(
+        log: LogID? = nil, head: UInt64 = 0, first: UInt64 = 1, watermarks: [DeviceKey: UInt64] = [:]
+    ) {
+        self.log = log
         self.head = head
         self.first = first
         self.watermarks = watermarks

@@ -20,7 +20,7 @@ public enum RelayMethod: String, CaseIterable, Sendable {
         let told =
             switch self {
             case .members: room
-            case .head: Opened(head: room.head, first: room.first)
+            case .head: Opened(head: room.head, first: room.first, log: room.log)
             }
         return Response(correlation: correlation, content: told.encode())
     }

@@ -30,6 +30,8 @@ public final class InMemoryStore: ImmediateRoomStore {
 
     /// How much is kept at the most.
     public let bounds: Bounds
+    /// The identity of the rooms' logs, which all begin and end with the store.
+    private let log = LogID(rawValue: .random(in: .min ... .max))
     private let logs = Guarded<[RoomName: MemoryLog]>([:])
 
     /// An empty store.
@@ -56,10 +58,10 @@ public final class InMemoryStore: ImmediateRoomStore {
     public func load(_ room: RoomName) throws -> RoomSnapshot {
         try logs.withLock { logs in
             if let log = logs[room] {
-                return RoomSnapshot(head: log.head, first: log.first, watermarks: log.watermarks)
+                return RoomSnapshot(log: self.log, head: log.head, first: log.first, watermarks: log.watermarks)
             }
             guard logs.count < bounds.maxRooms else { throw Failure.tooManyRooms }
-            return RoomSnapshot()
+            return RoomSnapshot(log: log)
         }
     }
 

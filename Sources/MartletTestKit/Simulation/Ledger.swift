@@ -15,6 +15,8 @@ public struct Violation: Sendable, CustomStringConvertible {
         case shownOnceInOrder = "shown once and in order"
         /// No message fails, and no offsets are skipped but those that the store has let go of.
         case nothingIsGivenUp = "nothing is given up"
+        /// A device that has seen a log which the store has lost is told so, and no other device is.
+        case lossIsTold = "a lost log is told"
         /// When the trouble is over, everything is accepted, and shown or told as missing, in `Simulation.patience`.
         case everythingArrives = "everything arrives in the end"
         /// A resume token that has been used resumes nothing.
@@ -141,6 +143,11 @@ struct Ledger {
             count = log.count
             checked[room] = (count, counters)
         }
+    }
+
+    /// The store has lost a room's log: the next one is another matter.
+    mutating func lost(_ room: RoomName) {
+        checked[room] = nil
     }
 
     /// A device begins to connect.

@@ -16,8 +16,12 @@ final class SimulatedDevice {
     private let allRooms: [RoomName]
     private(set) var drafts = VirtualDisk<Draft>()
     private(set) var settled = VirtualDisk<UInt64>()
-    private var shown: [RoomName: VirtualDisk<UInt64>] = [:]
-    /// Offsets that the application was told it will not get.
+    private var shown: [RoomName: VirtualDisk<RoomCursor>] = [:]
+    /// The logs of the rooms, as the application was told.
+    private(set) var logs: [RoomName: LogID] = [:]
+    /// Rooms whose log is lost, as the application was told since it was let in.
+    private var replaced: Set<RoomName> = []
+    /// Offsets of the rooms' logs that the application was told it will not get.
     private(set) var missed: [RoomName: Set<UInt64>] = [:]
     /// The rooms as the present engine calls them.
     private(set) var rooms: [RoomName: RoomID] = [:]
@@ -53,12 +57,18 @@ final class SimulatedDevice {
 
     func name(of room: RoomID) -> RoomName? { names[room] }
 
-    func lastShown(_ room: RoomName) -> UInt64 { shown[room]?.records.last ?? 0 }
+    /// The highest offset shown of the room's present log.
+    func lastShown(_ room: RoomName) -> UInt64 {
+        guard let last = shown[room]?.records.last, last.log == logs[room] else { return 0 }
+        return last.offset
+    }
 
     /// The highest offset that the application has heard of, as shown or as missing.
     func lastKnown(_ room: RoomName) -> UInt64 { max(lastShown(room), missed[room]?.max() ?? 0) }
 
-    func shownOffsets(_ room: RoomName) -> [UInt64] { shown[room]?.records ?? [] }
+    func shownOffsets(_ room: RoomName) -> [UInt64] {
+        (shown[room]?.records ?? []).filter { $0.log == logs[room] }.map(\.offset)
+    }
 
     // MARK: What happens
 
@@ -71,7 +81,9 @@ final class SimulatedDevice {
         rooms = [:]
         names = [:]
         for room in allRooms {
-            let options = RoomOptions(cursor: lastShown(room))
+            let cursor = shown[room]?.records.last ?? RoomCursor(offset: 0)
+            if cursor.log != logs[room] { beginLog(of: room, cursor.log) }
+            let options = RoomOptions(cursor: cursor)
             guard let id = world.act(client, { try? $0.open(room, options, now: $1) }) else { continue }
             rooms[room] = id
             names[id] = room
@@ -103,7 +115,26 @@ final class SimulatedDevice {
     }
 
     func show(_ offset: UInt64, in room: RoomName) {
-        shown[room]!.append(offset)
+        shown[room]!.append(RoomCursor(log: logs[room], offset: offset))
+    }
+
+    /// The application is told that a room's log is lost.
+    func hear(thatLogIsReplacedOf room: RoomName) {
+        replaced.insert(room)
+    }
+
+    /// The application is let in; answers whether it had been told if the log is not the one that it knows.
+    func enter(_ room: RoomName, _ log: LogID?) -> Bool {
+        let wasTold = replaced.remove(room) != nil
+        guard log != logs[room] else { return true }
+        let knewSome = logs[room] != nil && lastKnown(room) > 0
+        beginLog(of: room, log)
+        return wasTold || !knewSome
+    }
+
+    private func beginLog(of room: RoomName, _ log: LogID?) {
+        logs[room] = log
+        missed[room] = nil
     }
 
     func miss(_ offsets: ClosedRange<UInt64>, in room: RoomName) {

@@ -166,18 +166,20 @@ public final class Simulation {
 
     private func see(_ event: RoomEvent, in room: RoomName, on device: SimulatedDevice) {
         let now = world.now
-        let log = world.relay.log[room] ?? []
         switch event {
         case .message(let message, _):
             let offset = message.relay?.offset ?? 0
             trace.note(
                 now, device: device.number, "is shown", offset, message.relay?.device.rawValue ?? 0, message.counter)
-            ledger.shown(message, in: room, after: device.lastShown(room), log: log, to: device.id, at: now)
+            ledger.shown(
+                message, in: room, after: device.lastShown(room), log: log(of: room, on: device), to: device.id, at: now
+            )
             device.show(offset, in: room)
             deliveryCount += 1
             syncLater(device)
         case .accepted(let run):
             trace.note(now, device: device.number, "is told accepted", run.firstCounter, UInt64(run.count))
+            let log = log(of: room, on: device)
             for (index, counter) in run.counters.enumerated() {
                 let offset = run.firstOffset == 0 ? 0 : run.firstOffset + UInt64(index)
                 let key = Ledger.Key(device: device.id, counter: counter)
@@ -194,9 +196,24 @@ public final class Simulation {
         case .closed(let code):
             ledger.fail(
                 .nothingIsGivenUp, at: now, "\(room) is closed to device \(device.id): \(String(describing: code))")
-        case .opened(let head, _, _): trace.note(now, device: device.number, "is let in", head)
+        case .logReplaced(let previous, _):
+            trace.note(now, device: device.number, "loses a log", previous.offset)
+            device.hear(thatLogIsReplacedOf: room)
+            if previous.log.flatMap({ world.relay.lostLogs[$0] }) == nil {
+                ledger.fail(.lossIsTold, at: now, "device \(device.id) is told so of \(previous) of \(room)")
+            }
+        case .opened(let head, _, _, let log):
+            trace.note(now, device: device.number, "is let in", head)
+            if !device.enter(room, log) {
+                ledger.fail(.lossIsTold, at: now, "device \(device.id) is let into another log of \(room)")
+            }
         case .sent, .progress, .presence, .typing, .transient, .request, .requestCancelled: break
         }
+    }
+
+    /// What the log has that a device has been let into.
+    private func log(of room: RoomName, on device: SimulatedDevice) -> [LogEntry] {
+        device.logs[room].flatMap { world.relay.entries(of: $0, in: room) } ?? []
     }
 
     private func see(_ note: RelayNote) {
@@ -240,7 +257,8 @@ public final class Simulation {
     /// The first offset that a device should show of a room and does not.
     private func missing(_ room: RoomName, on device: SimulatedDevice) -> UInt64? {
         let last = (world.relay.log[room] ?? []).last { $0.device.rawValue != device.id }?.offset ?? 0
-        return device.lastKnown(room) < last ? last : nil
+        let known = device.logs[room] == world.relay.logID(room) ? device.lastKnown(room) : 0
+        return known < last ? last : nil
     }
 
     private func compare() {
@@ -283,8 +301,11 @@ public final class Simulation {
         case .switchPath(let number, let delay): switchPath(devices[number], delay)
         case .crash(let number, let time): crash(devices[number], downFor: time)
         case .restartRelay(let time):
-            world.restartRelay(downFor: time)
-            for device in devices { device.epochAtRelay = nil }
+            restartRelay(time)
+        case .loseLog(let number, let time):
+            restartRelay(time)
+            world.relay.loseLog(of: rooms[number])
+            ledger.lost(rooms[number])
         case .failStore(let part, let time):
             setStore(part, fails: true)
             heal(after: time) { $0.setStore(part, fails: false) }
@@ -352,6 +373,11 @@ public final class Simulation {
         let address = "10.0.\(random.next() % 256).\(random.next() % 256)"
         let status = PathStatus(isUp: true, kind: .wifi, network: network, addresses: [address])
         world.switchPath(of: device.client, to: conditions, status)
+    }
+
+    private func restartRelay(_ time: Duration) {
+        world.restartRelay(downFor: time)
+        for device in devices { device.epochAtRelay = nil }
     }
 
     private func setStore(_ part: Story.StorePart, fails: Bool) {

@@ -87,6 +87,7 @@ extension Story {
             case 25: return .retryNow(device: device)
             case 26: return .trim(room: room, keeps: below(20))
             case 27: return .replayHello(device: device)
+            case 28: return .loseLog(room: room, down: .milliseconds(below(5000)))
             default:
                 let byteCount = below(12) == 0 ? below(40_000) : below(200)
                 return .say(device: device, room: room, count: 1 + below(6), byteCount: byteCount)

@@ -26,6 +26,8 @@ public struct Story: Sendable {
         case crash(device: Int, down: Duration)
         /// The relay's process dies; what its store had not synced may be gone.
         case restartRelay(down: Duration)
+        /// The relay's process dies, and its store loses a room's log: the next one begins at offset 1.
+        case loseLog(room: Int, down: Duration)
         /// The relay's store fails.
         case failStore(StorePart, lasts: Duration)
         /// The device's host does not read.

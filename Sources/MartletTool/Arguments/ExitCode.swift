@@ -4,6 +4,8 @@ enum ExitCode: Int32, Sendable {
     case success = 0
     /// It ran, and the answer is no: not everything was accepted, or two files differ.
     case failure = 1
+    /// It ran, and the relay had lost what was read before: what came is of a log that began anew.
+    case logReplaced = 3
     /// The command line is wrong.
     case usage = 64
     /// The input is not what it should be.

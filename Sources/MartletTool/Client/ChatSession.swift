@@ -53,9 +53,11 @@ struct ChatSession: Sendable {
                     .received(
                         sender: message.sender.text, text: Self.text(of: message),
                         clock: ClockText.minutes(message.acceptedAt)))
-                room.markRead(upTo: message.offset)
+                room.markRead(upTo: message.cursor)
             case .gap(let gap):
                 show(.notice("Messages \(gap.lowerBound) to \(gap.upperBound) are no longer there."))
+            case .logReplaced:
+                show(.notice("The relay has lost the room's messages; what it has now follows."))
             }
         }
     }
@@ -80,7 +82,7 @@ struct ChatSession: Sendable {
             case .presence(let name, .away): show(.presence(name.text, .away))
             case .typing(let name, let isTyping): show(.typing(name.text, isTyping))
             case .missed: show(.members(room.members.map(\.text)))
-            case .delivered, .read, .gap, .transient: break
+            case .delivered, .read, .gap, .logReplaced, .transient: break
             }
         }
     }

@@ -1,6 +1,7 @@
 import Foundation
 import Martlet
 import MartletTransport
+import MartletWire
 
 /// Receives a room's messages and has them written, until enough came or somebody ends it.
 ///
@@ -48,18 +49,27 @@ struct Listening: Sendable {
         defer { buffer.finish() }
         let isTerminal = Terminal.isTerminal(STDOUT_FILENO)
         var received = 0
+        // Whose offsets a gap names: the items say when it becomes another.
+        var log = room.log
         for try await item in room.items {
             activity.note()
             switch item {
             case .message(let message):
                 let bytes = isJSON ? ReceivedLine.json(message) : ReceivedLine.text(message, isTerminal: isTerminal)
-                await buffer.add(bytes, offset: message.offset)
+                log = message.cursor.log
+                await buffer.add(bytes, at: message.cursor)
                 received += 1
                 monitor.count { $0.received += 1 }
             case .gap(let gap):
-                monitor.count { $0.missed += gap.upperBound - gap.lowerBound + 1 }
+                monitor.count { $0.missed = $0.missed.addingSaturating(gap.offsetCount) }
                 Output.report("martlet: messages \(gap.lowerBound) to \(gap.upperBound) are no longer there")
-                await buffer.add(isJSON ? ReceivedLine.json(gap: gap) : [], offset: gap.upperBound)
+                await buffer.add(
+                    isJSON ? ReceivedLine.json(gap: gap) : [], at: RoomCursor(log: log, offset: gap.upperBound))
+            case .logReplaced(_, let current):
+                log = current.log
+                monitor.count { $0.replacedLogs += 1 }
+                Output.report("martlet: the relay has lost the room's messages; what it has now follows")
+                await buffer.add([], at: current)
             }
             if let count, received >= count { return }
         }
@@ -71,7 +81,7 @@ struct Listening: Sendable {
         defer { buffer.finish() }
         var output = output
         while let batch = await buffer.take() {
-            try output.write(batch.bytes, upTo: batch.offset ?? 0)
+            if let cursor = batch.cursor { try output.write(batch.bytes, upTo: cursor) }
         }
     }
 

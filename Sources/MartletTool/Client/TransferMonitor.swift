@@ -28,6 +28,7 @@ final class TransferMonitor: Sendable {
         var failed = 0
         var received = 0
         var missed: UInt64 = 0
+        var replacedLogs: UInt64 = 0
         /// The bytes of accepted lines.
         var acceptedByteCount = 0
     }
@@ -109,6 +110,7 @@ final class TransferMonitor: Sendable {
         report.failed = counts.failed
         report.received = counts.received
         report.missed = counts.missed
+        report.replacedLogs = counts.replacedLogs
         report.reconnects = statistics.reconnects
         report.resumes = statistics.resumes
         report.retransmissions = statistics.retransmissions

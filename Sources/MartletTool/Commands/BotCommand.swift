@@ -50,7 +50,7 @@ enum BotCommand {
     private static func answerCommands(in room: Room, as account: AccountName) async throws {
         var random = SystemRandomNumberGenerator()
         for try await message in room.messages where message.sender != account {
-            room.markRead(upTo: message.offset)
+            room.markRead(upTo: message.cursor)
             guard let text = message.text,
                 let answer = BotReply.answer(to: text, time: ClockText.now(), using: &random)
             else { continue }

@@ -22,7 +22,7 @@ enum ListenCommand {
             switch self {
             case .start: .start
             case .latest: .latest(count: 0)
-            case .cursor(let offset): .cursor(offset)
+            case .cursor(let offset): .cursor(RoomCursor(offset: offset))
             }
         }
     }
@@ -60,6 +60,9 @@ enum ListenCommand {
         exitCodes: [
             ExitMeaning(.success, "everything that came was written"),
             ExitMeaning(.failure, "the relay no longer had some messages, which standard error tells"),
+            ExitMeaning(
+                .logReplaced,
+                "the relay had lost the room's messages, which standard error tells; all that it has now was written"),
             ExitMeaning(.noInput, "the cursor's file holds something else"),
             ExitMeaning(.cannotCreate, "the cursor's file cannot be written, or another listener has it"),
             ExitMeaning(.inputOutput, "writing failed"),
@@ -71,7 +74,7 @@ enum ListenCommand {
         let file = try arguments[cursorFile].map { path throws(CommandError) in try CursorFile(path: path) }
         let monitor = TransferMonitor(arguments[ProgressStyle.option] ?? .auto, totalCount: arguments[count])
         let listening = Listening(
-            begin: file?.cursor.map { .cursor($0.offset) } ?? (arguments[from] ?? .latest).from,
+            begin: file?.cursor.map { .cursor($0.room) } ?? (arguments[from] ?? .latest).from,
             count: arguments[count],
             idleTime: arguments[untilIdle], endsWithInput: arguments.has(untilEOF), isJSON: arguments.has(json))
         var failure: (any Error)?
@@ -98,6 +101,7 @@ enum ListenCommand {
         case let error as MartletError: throw CommandError(error)
         case let error?: throw error
         }
+        if report.replacedLogs > 0 { throw CommandError(.logReplaced, "the room's log began anew") }
         if report.missed > 0 { throw CommandError(.failure, "\(report.missed) messages were no longer there") }
         return .success
     }

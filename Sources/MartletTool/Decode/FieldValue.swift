@@ -73,7 +73,7 @@ enum FieldShape: Sendable {
                 .text
             case .spokenVersion: .version
             case .features: .features
-            case .device, .link, .nonce: .identifier
+            case .device, .link, .log, .nonce: .identifier
             case .credential, .resumeToken: .secret
             case .sessionPosition: .position
             case .echo: .echo

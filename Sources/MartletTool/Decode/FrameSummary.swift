@@ -39,11 +39,11 @@ extension Frame {
         case .open(let open):
             Self.list([
                 "room \(Self.shown(open.room.text))", "\(open.kind)", "cursor \(open.cursor)",
-                open.tail.map { "tail \($0)" }, open.noLocal ? "no local" : nil,
+                open.log.map { "log \($0)" }, open.tail.map { "tail \($0)" }, open.noLocal ? "no local" : nil,
             ])
         case .opened(let opened):
             Self.list([
-                "head \(opened.head)", "first \(opened.first)",
+                "head \(opened.head)", "first \(opened.first)", opened.log.map { "log \($0)" },
                 Self.prefix(opened.members.map { Self.shown($0.text) }).map { "members " + $0 },
             ])
         case .close(let close): Self.list([close.code?.name, close.reason.map(Self.shown)])

@@ -19,6 +19,8 @@ struct TransferReport: Equatable, Sendable, Decodable {
     var received = 0
     /// Messages that the relay no longer had.
     var missed: UInt64 = 0
+    /// Times that the relay had lost the room's log.
+    var replacedLogs: UInt64 = 0
     /// Connections after the first.
     var reconnects: UInt64 = 0
     /// Connections that went on where the last one stopped.
@@ -45,6 +47,7 @@ struct TransferReport: Equatable, Sendable, Decodable {
         .object([
             .init("event", .string(event.rawValue)), .init("sent", .count(sent)), .init("accepted", .count(accepted)),
             .init("failed", .count(failed)), .init("received", .count(received)), .init("missed", .count(missed)),
+            .init("replacedLogs", .count(replacedLogs)),
             .init("reconnects", .count(reconnects)), .init("resumes", .count(resumes)),
             .init("retransmissions", .count(retransmissions)), .init("rttP50", rttP50.map { .decimal($0) } ?? .null),
             .init("rttP99", rttP99.map { .decimal($0) } ?? .null), .init("bytesSent", .count(bytesSent)),

@@ -1,3 +1,4 @@
+import Martlet
 import MartletTransport
 
 /// Lines between who receives and who writes them: whatever came during one write goes out in the next.
@@ -7,8 +8,8 @@ final class LineBuffer: Sendable {
     /// What is to be written together.
     struct Batch: Equatable, Sendable {
         var bytes: [UInt8] = []
-        /// The offset of the last message in it; `nil` when there is none.
-        var offset: UInt64?
+        /// The place of the last message in it; `nil` when there is none.
+        var cursor: RoomCursor?
     }
 
     /// How many bytes may wait to be written.
@@ -23,11 +24,11 @@ final class LineBuffer: Sendable {
 
     private let state = Guarded(State())
 
-    /// Adds what belongs to the message at `offset`; returns when there is room for more.
-    func add(_ bytes: [UInt8], offset: UInt64) async {
+    /// Adds what belongs to the message at `cursor`; returns when there is room for more.
+    func add(_ bytes: [UInt8], at cursor: RoomCursor) async {
         let (waker, isFull) = state.withLock { state in
             state.batch.bytes += bytes
-            state.batch.offset = offset
+            state.batch.cursor = cursor
             let waker = state.reader
             state.reader = nil
             return (waker, state.batch.bytes.count >= Self.maxByteCount)
@@ -50,7 +51,7 @@ final class LineBuffer: Sendable {
     func take() async -> Batch? {
         await withCheckedContinuation { continuation in
             let isReady = state.withLock { state in
-                if state.batch.offset != nil || state.isFinished { return true }
+                if state.batch.cursor != nil || state.isFinished { return true }
                 state.reader = continuation
                 return false
             }
@@ -61,7 +62,7 @@ final class LineBuffer: Sendable {
             return (state.batch, state.writer)
         }
         waker?.resume()
-        return batch.offset == nil ? nil : batch
+        return batch.cursor == nil ? nil : batch
     }
 
     private func waitForRoom() async {

@@ -1,4 +1,5 @@
 import Foundation
+import Martlet
 
 /// Where a listener's lines go: batches are written whole, then the cursor follows. A file has them on the disk before
 /// the cursor says so.
@@ -18,15 +19,15 @@ struct LineOutput {
         tail = WrittenTail(Self.read(descriptor, from: recorded.byteCount, to: place.byteCount))
     }
 
-    /// Writes lines, the last of which belongs to the message at `offset`, and then the cursor.
-    mutating func write(_ bytes: [UInt8], upTo offset: UInt64) throws(CommandError) {
+    /// Writes lines, the last of which belongs to the message at `cursor`, and then the cursor.
+    mutating func write(_ bytes: [UInt8], upTo cursor: RoomCursor) throws(CommandError) {
         try Output.write(Array(tail.remove(from: bytes)), to: descriptor)
         guard let cursorFile else { return }
         let place = Self.place(of: descriptor)
         if place != nil, fsync(descriptor) != 0 {
             throw CommandError(.inputOutput, "cannot write: \(unsafe String(cString: strerror(errno)))")
         }
-        try cursorFile.write(Cursor(offset: offset, place: place))
+        try cursorFile.write(Cursor(cursor, place: place))
     }
 
     /// Where the descriptor's file ends; `nil` when it is none.

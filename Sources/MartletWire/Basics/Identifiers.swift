@@ -71,6 +71,23 @@ public struct DeviceID: RawRepresentable, Hashable, Comparable, Sendable, Bitwis
     }
 }
 
+/// Names one log of a room: a log that begins anew, at offset 1, has another.
+public struct LogID: RawRepresentable, Hashable, Sendable, Codable, CustomStringConvertible {
+    /// The number on the wire.
+    public var rawValue: UInt64
+
+    /// The identifier with that number; every number is one.
+    @inlinable
+    public init(rawValue: UInt64) {
+        self.rawValue = rawValue
+    }
+
+    /// The number in hexadecimal.
+    public var description: String {
+        hexadecimal(rawValue)
+    }
+}
+
 /// Counts the accepted resumes of a link, so that an older connection's frames can be told and fenced off (W-47).
 public struct Epoch: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The number on the wire.

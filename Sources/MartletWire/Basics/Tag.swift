@@ -141,6 +141,9 @@ extension Tag {
     /// u8, 0 or 1: do not send the device its own messages.
     @inlinable
     public static var noLocal: Tag { Tag(rawValue: 0x0058) }
+    /// u64, a `LogID`.
+    @inlinable
+    public static var log: Tag { Tag(rawValue: 0x0059) }
     /// u16, a `SessionID`.
     @inlinable
     public static var session: Tag { Tag(rawValue: 0x0057) }

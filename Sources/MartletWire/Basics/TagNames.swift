@@ -43,6 +43,7 @@ extension Tag: CustomStringConvertible {
         case .tail: "tail"
         case .session: "session"
         case .noLocal: "noLocal"
+        case .log: "log"
         case .acceptedRun: "acceptedRun"
         case .receiptKind: "receiptKind"
         case .upTo: "upTo"
@@ -71,7 +72,7 @@ extension Tag: CustomStringConvertible {
         .agent, .link, .resumeToken, .sessionPosition, .epoch, .resumeLifetime, .heartbeatInterval, .maxBody,
         .maxMessage, .linkWindow, .sessionWindow, .maxSessions, .echo, .linkCredit, .sessionAck, .nonce, .creditUsed,
         .counter, .kind, .timeToLive, .offset, .acceptedAt, .sender, .room, .sessionKind, .cursor, .head,
-        .first, .member, .tail, .session, .noLocal, .acceptedRun, .receiptKind, .upTo, .correlation, .method,
+        .first, .member, .tail, .session, .noLocal, .log, .acceptedRun, .receiptKind, .upTo, .correlation, .method,
         .deadline, .recipient, .status, .presence, .typing, .limits, .resume, .content, .text, .data, .name,
         .mediaType, .chunk,
     ]

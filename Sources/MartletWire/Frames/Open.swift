@@ -9,6 +9,8 @@ public struct Open: FrameBody {
     public var kind: SessionKind
     /// Deliver offsets greater than this; 0 is from the start.
     public var cursor: UInt64
+    /// The log that the cursor belongs to; nil when it is not known. In another log the cursor counts as 0.
+    public var log: LogID?
     /// Start this many messages before the room's head, or at the cursor where that is later.
     public var tail: UInt32?
     /// Whether messages of the opening device are not sent back to it (No Local of MQTT 5 §3.8.3.1).
@@ -16,11 +18,13 @@ public struct Open: FrameBody {
 
     /// A request to open.
     public init(
-        room: RoomName, kind: SessionKind = .chat, cursor: UInt64, tail: UInt32? = nil, noLocal: Bool = false
+        room: RoomName, kind: SessionKind = .chat, cursor: UInt64, log: LogID? = nil, tail: UInt32? = nil,
+        noLocal: Bool = false
     ) {
         self.room = room
         self.kind = kind
         self.cursor = cursor
+        self.log = log
         self.tail = tail
         self.noLocal = noLocal
     }
@@ -30,6 +34,7 @@ public struct Open: FrameBody {
         var room: RoomName?
         var kind: SessionKind?
         var cursor: UInt64?
+        var log: LogID?
         var tail: UInt32?
         var noLocal: Bool?
         var reader = try TLVReader(wholeBody: body)
@@ -38,6 +43,7 @@ public struct Open: FrameBody {
             case .room: try room.fill(.room, field.name())
             case .sessionKind: try kind.fill(.sessionKind, field.sessionKind())
             case .cursor: try cursor.fill(.cursor, field.uint64())
+            case .log: try log.fill(.log, LogID(rawValue: field.uint64()))
             case .tail: try tail.fill(.tail, field.uint32())
             case .noLocal: try noLocal.fill(.noLocal, field.bool())
             default: try field.skip()
@@ -46,6 +52,7 @@ public struct Open: FrameBody {
         self.room = try room.required(.room)
         self.kind = try kind.required(.sessionKind)
         self.cursor = try cursor.required(.cursor)
+        self.log = log
         self.tail = tail
         self.noLocal = noLocal ?? false
     }
@@ -55,6 +62,7 @@ public struct Open: FrameBody {
         writer.append(.room, name: room)
         writer.append(.sessionKind, uint8: kind.rawValue)
         writer.append(.cursor, uint64: cursor)
+        if let log { writer.append(.log, uint64: log.rawValue) }
         if let tail { writer.append(.tail, uint32: tail) }
         if noLocal { writer.append(.noLocal, uint8: 1) }
     }

@@ -9,16 +9,19 @@ public struct Opened: FrameBody {
     public let head: UInt64
     /// The lowest offset still kept.
     public let first: UInt64
+    /// The room's log; nil from a relay that does not name it.
+    public let log: LogID?
     /// Who is in the room, at most 256 of them.
     public let members: [AccountName]
 
     /// An answer.
     ///
     /// - Precondition: at most ``maxMemberCount`` members.
-    public init(head: UInt64, first: UInt64, members: [AccountName] = []) {
+    public init(head: UInt64, first: UInt64, log: LogID? = nil, members: [AccountName] = []) {
         precondition(members.count <= Self.maxMemberCount, "more members than a frame may name")
         self.head = head
         self.first = first
+        self.log = log
         self.members = members
     }
 
@@ -26,18 +29,21 @@ public struct Opened: FrameBody {
     public init(parsing body: RawSpan) throws(WireError) {
         var head: UInt64?
         var first: UInt64?
+        var log: LogID?
         var members: [AccountName] = []
         var reader = try TLVReader(wholeBody: body)
         while let field = try reader.next() {
             switch field.tag {
             case .head: try head.fill(.head, field.uint64())
             case .first: try first.fill(.first, field.uint64())
+            case .log: try log.fill(.log, LogID(rawValue: field.uint64()))
             case .member: try members.append(field.name(), limit: Self.maxMemberCount)
             default: try field.skip()
             }
         }
         self.head = try head.required(.head)
         self.first = try first.required(.first)
+        self.log = log
         self.members = members
     }
 
@@ -45,6 +51,7 @@ public struct Opened: FrameBody {
     public func encode(into writer: inout TLVWriter) {
         writer.append(.head, uint64: head)
         writer.append(.first, uint64: first)
+        if let log { writer.append(.log, uint64: log.rawValue) }
         for member in members { writer.append(.member, name: member) }
     }
 }

@@ -82,6 +82,7 @@ def escapes(file):
         ("an unknown tag", 0x4001, b"abc"), ("a critical one", 0x8001, b""),
         ("a tag that has a code, in another length", 0x0040, b"\x05"),
         ("a tag that has a code, in its length", 0x0040, u64(5)),
+        ("log, which has no code", 0x0059, u64((1 << 64) - 1)),
         ("a container", 0x0142, joined(t(0x0201, "abc"))), ("a container that holds no TLVs", 0x0142, b"\x01\x02\x03"),
     ]:
         file.good(f"the code 0 with {name}", "W-89", of(b"\x00", u16(tag), v(len(value)), value), shown(t(tag, value)))

@@ -45,9 +45,10 @@ SAMPLES = {
         "redirect": (0x04, "b.example", "b.example")}),
     0x5001: ({}, {
         "room": (0x50, "lobby", "lobby"), "sessionKind": (0x51, u8(0), 0), "cursor": (0x52, u64(5), "5"),
-        "tail": (0x56, u32(10), 10), "noLocal": (0x58, u8(1), 1)}),
+        "log": (0x59, u64(6), "6"), "tail": (0x56, u32(10), 10), "noLocal": (0x58, u8(1), 1)}),
     0x5002: (FROM_SERVER, {
-        "head": (0x53, u64(9), "9"), "first": (0x54, u64(3), "3"), "member": (0x55, "ada", ["ada"])}),
+        "head": (0x53, u64(9), "9"), "first": (0x54, u64(3), "3"), "log": (0x59, u64(6), "6"),
+        "member": (0x55, "ada", ["ada"])}),
     0x5004: ({}, {
         "session": (0x57, u16(1), 1), "code": (0x01, u16(0x0305), 0x0305), "reason": (0x02, "", ""),
         "creditUsed": (0x34, u64(5), "5")}),
@@ -62,7 +63,7 @@ FIXED = [
     (0x1000, "offset acceptedAt device counter kind timeToLive"), (0x1001, "typing"), (0x2001, "linkCredit echo"),
     (0x2002, "receiptKind"), (0x2003, "acceptedRun"), (0x2004, "first upTo"), (0x3002, "nonce echo"),
     (0x4001, "spokenVersion features device"), (0x4002, "link resumeToken epoch resumeLifetime heartbeatInterval"),
-    (0x4004, "code retryAfter"), (0x5001, "sessionKind cursor tail noLocal"), (0x5002, "head first"),
+    (0x4004, "code retryAfter"), (0x5001, "sessionKind cursor log tail noLocal"), (0x5002, "head first log"),
     (0x5004, "session creditUsed"), (0x6001, "correlation deadline"), (0x6002, "status"),
 ]
 # Fields of text or bytes: from so many bytes to so many.
@@ -197,7 +198,7 @@ def kinds(file):
 def senders(file):
     """Types that both sides send, from the side that sends them seldom."""
     file.good("opened from a client", "W-56", 0x5002, body(0x5002, None),
-              {"head": "9", "first": "3", "member": ["ada"]}, session=2)
+              {"head": "9", "first": "3", "log": "6", "member": ["ada"]}, session=2)
     for kind, value in ((0x5005, {}), (0x5006, {"cursor": "5"})):
         file.good(f"{NAMES[kind]} from a server", "W-58", kind, t(0x52, u64(5)) if value else [], value, FROM_SERVER)
     for kind in (0x6001, 0x6002):

@@ -78,8 +78,10 @@ def opens(file):
         file.bad(name, clauses, 0x5001, body, code)
 
     file.good("the least open", "W-55", 0x5001, [room, kind, cursor], shown)
-    file.good("an open with everything", "W-55", 0x5001, [room, t(0x51, u8(3)), t(0x52, u64(LAST)), t(0x56, u32(50)),
-              t(0x58, u8(1))], {"room": "lobby", "sessionKind": 3, "cursor": str(LAST), "tail": 50, "noLocal": 1})
+    file.good("an open with everything", "W-55", 0x5001, [room, t(0x51, u8(3)), t(0x52, u64(LAST)),
+              t(0x59, u64(LAST)), t(0x56, u32(50)), t(0x58, u8(1))], {
+                  "room": "lobby", "sessionKind": 3, "cursor": str(LAST), "log": str(LAST), "tail": 50, "noLocal": 1})
+    file.good("an open of log 0", "W-55", 0x5001, [room, kind, cursor, t(0x59, u64(0))], shown | {"log": "0"})
     file.good("a server opens a session", "W-54", 0x5001, [room, kind, cursor], shown, FROM_SERVER, session=2)
     file.good("the last session of a client", "W-54", 0x5001, [room, kind, cursor], shown, session=65_535)
     for i, name in enumerate(["room", "sessionKind", "cursor"]):
@@ -101,6 +103,10 @@ def openeds(file):
               {"head": "0", "first": "1"}, FROM_SERVER)
     file.good("opened with members", "W-56", 0x5002, [head, first, t(0x55, "ada"), t(0x55, "bob")],
               {"head": "9", "first": "3", "member": ["ada", "bob"]}, FROM_SERVER)
+    file.good("opened with its log", "W-56", 0x5002, [head, first, t(0x59, u64(LAST))],
+              {"head": "9", "first": "3", "log": str(LAST)}, FROM_SERVER)
+    file.bad("opened with a log of seven bytes", "W-30", 0x5002, [head, first, t(0x59, u64(7)[1:])], "invalidValue",
+             FROM_SERVER)
     file.bad("opened without a head", "W-56", 0x5002, first, "missingField", FROM_SERVER)
     file.bad("opened without a first", "W-56", 0x5002, head, "missingField", FROM_SERVER)
     member = repeat(bytes.fromhex("0055 00000001 61"), 256)

@@ -180,6 +180,21 @@ import Testing
         #expect(bob.log.all(Message.self).map(\.text) == ["one"])
     }
 
+    //
+    @Test func `a cursor in a resume that comes before the room is loaded moves the session forward`() throws {
+        let stage = RelayStage()
+        let alice = stage.member("alice", of: .lobby)
+        for counter in UInt64(1)...5 { alice.text("line \(counter)", counter: counter) }
+        alice.say(Close(), on: .first)
+        stage.relay.storeDelay = .seconds(1)
+        let bob = stage.member("bob")
+        bob.open(.lobby, on: .first)
+        bob.say(Suspend(), on: .first)
+        bob.say(Resume(cursor: 3), on: .first)
+        stage.run(for: .seconds(5))
+        #expect(bob.log.all(Message.self).map(\.counter) == [4, 5])
+    }
+
     // W-58
     @Test func `a session that resumes from a cursor is not given what lies before`() throws {
         let stage = RelayStage()

@@ -276,6 +276,18 @@ import Testing
         #expect(script.drain().offsets(to: "dave").isEmpty)
     }
 
+    //
+    @Test func `a cursor of another log begins at 0, unless tail is later`() {
+        var script = RoomScript("alice", snapshot: RoomSnapshot(log: LogID(rawValue: 7)))
+        script.fill("alice", 1...10)
+        script.join("bob", cursor: 7, log: LogID(rawValue: 6))
+        #expect(script.drain().offsets(to: "bob") == Array(1...10))
+        script.join("carol", cursor: 7, tail: 2, log: LogID(rawValue: 6))
+        #expect(script.drain().offsets(to: "carol") == [9, 10])
+        script.join("dave", cursor: 7, log: LogID(rawValue: 7))
+        #expect(script.drain().offsets(to: "dave") == [8, 9, 10])
+    }
+
     //
     @Test func `what is no longer in memory is read from the store, then the tail goes on`() {
         var script = RoomScript("alice")

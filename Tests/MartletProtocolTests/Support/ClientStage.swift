@@ -111,8 +111,8 @@ final class ClientStage {
             resumeLifetime: .seconds(300), heartbeatInterval: heartbeatInterval, resumed: resumed)
     }
 
-    func opened(_ session: SessionID, head: UInt64 = 0) {
-        say(Opened(head: head, first: 1, members: [.alice]), on: session)
+    func opened(_ session: SessionID, head: UInt64 = 0, log: LogID? = nil) {
+        say(Opened(head: head, first: 1, log: log, members: [.alice]), on: session)
     }
 
     /// A message as a relay sends it.
@@ -137,7 +137,7 @@ final class ClientStage {
     /// Starts the client and brings it online, with a room open, and with credit without end unless told.
     @discardableResult
     func goOnline(
-        _ room: RoomName? = nil, _ options: RoomOptions = RoomOptions(), head: UInt64? = nil,
+        _ room: RoomName? = nil, _ options: RoomOptions = RoomOptions(), head: UInt64? = nil, log: LogID? = nil,
         creditLimit: UInt64 = 1 << 40
     ) -> RoomID {
         var id = RoomID(rawValue: 0)
@@ -146,7 +146,7 @@ final class ClientStage {
         accept()
         welcome()
         if room != nil {
-            opened(.first, head: head ?? options.cursor)
+            opened(.first, head: head ?? options.cursor.offset, log: log)
             acknowledge(1, creditLimit: creditLimit)
         }
         return id

@@ -47,13 +47,14 @@ struct RoomScript: ~Copyable {
     // MARK: Events
 
     mutating func join(
-        _ name: String, cursor: UInt64 = 0, tail: UInt32? = nil, noLocal: Bool = false, room: RoomName? = nil
+        _ name: String, cursor: UInt64 = 0, tail: UInt32? = nil, noLocal: Bool = false, room: RoomName? = nil,
+        log: LogID? = nil
     ) {
         let slot = Int32(keys.count)
         let key = MemberKey(link: LinkKey(slot: slot, generation: 1), session: SessionID(rawValue: 1))
         keys[name] = key
         names[key] = name
-        let open = Open(room: room ?? self.room, cursor: cursor, tail: tail, noLocal: noLocal)
+        let open = Open(room: room ?? self.room, cursor: cursor, log: log, tail: tail, noLocal: noLocal)
         rooms.join(JoinRequest(member: key, who: RoomScript.who(name), open: open))
     }
 

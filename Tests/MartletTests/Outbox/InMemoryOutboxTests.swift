@@ -21,9 +21,12 @@ struct InMemoryOutboxTests {
 
     @Test func `cursors only rise`() {
         let outbox = InMemoryOutbox()
-        outbox.saveCursor(5, room: "a")
-        outbox.saveCursor(3, room: "a")
-        #expect(outbox.open().cursors == ["a": 5])
+        let log = LogID(rawValue: 7)
+        outbox.saveCursor(RoomCursor(log: log, offset: 5), room: "a")
+        outbox.saveCursor(RoomCursor(log: log, offset: 3), room: "a")
+        #expect(outbox.open().cursors == ["a": RoomCursor(log: log, offset: 5)])
+        outbox.saveCursor(RoomCursor(log: LogID(rawValue: 8), offset: 1), room: "a")
+        #expect(outbox.open().cursors == ["a": RoomCursor(log: LogID(rawValue: 8), offset: 1)])
     }
 
     // W-34

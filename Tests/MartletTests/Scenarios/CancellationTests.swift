@@ -147,5 +147,5 @@ private final class HangingOutbox: Outbox {
 
     func append(_ entries: [OutboxEntry]) async throws {}
     func remove(_ ids: [MessageID], room: String) async throws {}
-    func saveCursor(_ offset: UInt64, room: String) async throws {}
+    func saveCursor(_ cursor: RoomCursor, room: String) async throws {}
 }

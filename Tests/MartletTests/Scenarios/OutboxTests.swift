@@ -35,7 +35,7 @@ struct OutboxTests {
                 _ = try await lobby.messages.first(1)
             }
             #expect(await outbox.removed == outbox.appended)
-            #expect(await outbox.cursors == ["lobby": 1])
+            #expect(await outbox.cursors.mapValues(\.offset) == ["lobby": 1])
         }
     }
 
@@ -148,7 +148,7 @@ private actor RecordingOutbox: Outbox {
 
     private(set) var appended: [MessageID] = []
     private(set) var removed: [MessageID] = []
-    private(set) var cursors: [String: UInt64] = [:]
+    private(set) var cursors: [String: RoomCursor] = [:]
     private var entries: [OutboxEntry] = []
     private var failsOpen = false
     private var failsAppend = false
@@ -176,7 +176,7 @@ private actor RecordingOutbox: Outbox {
         if !ignoresRemovals { entries.removeAll { ids.contains($0.id) } }
     }
 
-    func saveCursor(_ offset: UInt64, room: String) async throws {
-        cursors[room] = offset
+    func saveCursor(_ cursor: RoomCursor, room: String) async throws {
+        cursors[room] = cursor
     }
 }

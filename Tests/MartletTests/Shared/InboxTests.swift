@@ -1,3 +1,4 @@
+import MartletProtocol
 import MartletWire
 import Testing
 
@@ -13,7 +14,7 @@ struct InboxTests {
     }
 
     private func gaps(_ inbox: Inbox) -> [ClosedRange<UInt64>] {
-        inbox.items.compactMap { if case .gap(let offsets) = $0 { offsets } else { nil } }
+        inbox.items.compactMap { if case .gap(let offsets, _) = $0 { offsets } else { nil } }
     }
 
     @Test func `all is taken at once, in order`() throws {
@@ -22,7 +23,7 @@ struct InboxTests {
         inbox.append([try message(3)])
         var taken: [Inbox.Item] = []
         inbox.take(leaving: &taken)
-        #expect(taken.map(\.offset) == [1, 2, 3])
+        #expect(taken.map(\.cursor.offset) == [1, 2, 3])
         #expect(inbox.items.isEmpty)
     }
 
@@ -50,7 +51,7 @@ struct InboxTests {
         inbox.take(leaving: &taken)
         inbox.append([try message(3)])
         inbox.giveBack(taken[1...])
-        #expect(inbox.items.map(\.offset) == [2, 3])
+        #expect(inbox.items.map(\.cursor.offset) == [2, 3])
     }
 
     @Test func `neighbouring gaps are one, and all are counted`() throws {
@@ -66,5 +67,31 @@ struct InboxTests {
         inbox.append((0..<(3 * count)).map { .gap((10 * $0 + 1)...(10 * $0 + 2)) })
         #expect(gaps(inbox).count == Inbox.maxWaitingGaps)
         #expect(gaps(inbox).last?.upperBound == 10 * (3 * count - 1) + 2)
+    }
+
+    // Specs/hostile.md row 34
+    @Test func `gaps up to the highest offset there is are counted, and what follows them comes`() {
+        var inbox = Inbox()
+        inbox.append([.gap(1 ... .max)])
+        inbox.append([.gap(6...7), .gap(1 ... .max), .gap(.max ... .max)])
+        #expect(gaps(inbox) == [1 ... .max, 6...7, 1 ... .max, .max ... .max])
+        #expect(inbox.skippedMessages == .max)
+    }
+
+    // Specs/hostile.md row 34
+    @Test func `replaced logs cannot fill the inbox, and the first cursor of all is told`() throws {
+        func place(_ number: UInt64) -> RoomCursor { RoomCursor(log: LogID(rawValue: number), offset: number) }
+        var inbox = Inbox()
+        inbox.append([try message(1)])
+        for number in UInt64(1)...1000 {
+            inbox.append([.logReplaced(previous: place(number), current: place(number + 1)), .gap(1...2)])
+        }
+        #expect(inbox.items.count == 3)
+        guard case .logReplaced(let previous, let current) = inbox.items[1] else {
+            Issue.record("\(inbox.items[1])")
+            return
+        }
+        #expect(previous == place(1))
+        #expect(current == place(1001))
     }
 }

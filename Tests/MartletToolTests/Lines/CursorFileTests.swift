@@ -1,4 +1,5 @@
 import Foundation
+import Martlet
 import Testing
 
 @testable import MartletTool
@@ -9,8 +10,8 @@ import Testing
             let path = folder + "/cursor"
             #expect(try CursorFile(path: path).cursor == nil)
             for offset: UInt64 in [1, 100_000, 2] {
-                try CursorFile(path: path).write(Cursor(offset: offset))
-                #expect(try CursorFile(path: path).cursor == Cursor(offset: offset))
+                try CursorFile(path: path).write(Cursor(RoomCursor(offset: offset)))
+                #expect(try CursorFile(path: path).cursor == Cursor(RoomCursor(offset: offset)))
             }
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["cursor"])
         }
@@ -23,11 +24,11 @@ import Testing
             var first: CursorFile? = try CursorFile(path: path)
             for offset: UInt64 in 1...3 {
                 #expect(throws: taken) { try CursorFile(path: path) }
-                try first?.write(Cursor(offset: offset))
+                try first?.write(Cursor(RoomCursor(offset: offset)))
             }
             #expect(throws: taken) { try CursorFile(path: path) }
             first = nil
-            #expect(try CursorFile(path: path).cursor == Cursor(offset: 3))
+            #expect(try CursorFile(path: path).cursor == Cursor(RoomCursor(offset: 3)))
         }
     }
 

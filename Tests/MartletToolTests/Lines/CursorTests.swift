@@ -1,11 +1,14 @@
+import Martlet
 import Testing
 
 @testable import MartletTool
 
 @Suite struct CursorTests {
     @Test(arguments: [
-        Cursor(offset: 0), Cursor(offset: .max),
-        Cursor(offset: 7, place: .init(device: 1, file: 2, byteCount: 3)),
+        Cursor(RoomCursor(offset: 0)), Cursor(RoomCursor(offset: .max)),
+        Cursor(RoomCursor(log: LogID(rawValue: 0), offset: 7)),
+        Cursor(RoomCursor(log: LogID(rawValue: .max), offset: 7), place: .init(device: 1, file: 2, byteCount: 3)),
+        Cursor(RoomCursor(offset: 7), place: .init(device: 1, file: 2, byteCount: 3)),
     ])
     func `a cursor's text reads back`(cursor: Cursor) {
         #expect(Cursor(cursor.text) == cursor)
@@ -14,6 +17,7 @@ import Testing
     @Test(arguments: [
         "", "\n", "7\n", "martlet-cursor 7", "martlet-cursor\n", "martlet-cursor x\n", "martlet-cursor 1 2\n",
         "martlet-cursor  7\n", "martlet-cursor 7\nmore\n", "martlet-cursor -1\n",
+        "martlet-cursor 7 log=\n", "martlet-cursor 7 log=x\n", "martlet-cursor log=7\n",
     ])
     func `what is no cursor`(text: String) {
         #expect(Cursor(text) == nil)

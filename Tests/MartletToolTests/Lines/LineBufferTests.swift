@@ -1,3 +1,4 @@
+import Martlet
 import Testing
 
 @testable import MartletTool
@@ -5,12 +6,12 @@ import Testing
 @Suite struct LineBufferTests {
     @Test func `what came meanwhile goes out together`() async {
         let buffer = LineBuffer()
-        await buffer.add([1], offset: 1)
-        await buffer.add([2, 3], offset: 2)
-        #expect(await buffer.take() == .init(bytes: [1, 2, 3], offset: 2))
-        await buffer.add([], offset: 3)
+        await buffer.add([1], at: RoomCursor(offset: 1))
+        await buffer.add([2, 3], at: RoomCursor(offset: 2))
+        #expect(await buffer.take() == .init(bytes: [1, 2, 3], cursor: RoomCursor(offset: 2)))
+        await buffer.add([], at: RoomCursor(offset: 3))
         buffer.finish()
-        #expect(await buffer.take() == .init(bytes: [], offset: 3))
+        #expect(await buffer.take() == .init(bytes: [], cursor: RoomCursor(offset: 3)))
         #expect(await buffer.take() == nil)
         #expect(await buffer.take() == nil)
     }
@@ -18,15 +19,15 @@ import Testing
     @Test func `who takes waits for who adds`() async {
         let buffer = LineBuffer()
         async let taken = buffer.take()
-        await buffer.add([7], offset: 7)
-        #expect(await taken == .init(bytes: [7], offset: 7))
+        await buffer.add([7], at: RoomCursor(offset: 7))
+        #expect(await taken == .init(bytes: [7], cursor: RoomCursor(offset: 7)))
     }
 
     @Test func `who adds waits while the buffer is full, and nothing is lost`() async {
         let buffer = LineBuffer()
         let piece = [UInt8](repeating: 9, count: LineBuffer.maxByteCount / 4)
         async let added: Void = {
-            for offset in 1...40 as ClosedRange<UInt64> { await buffer.add(piece, offset: offset) }
+            for offset in 1...40 as ClosedRange<UInt64> { await buffer.add(piece, at: RoomCursor(offset: offset)) }
             buffer.finish()
         }()
         var byteCount = 0
@@ -34,7 +35,7 @@ import Testing
         while let batch = await buffer.take() {
             #expect(batch.bytes.count < LineBuffer.maxByteCount + piece.count)
             byteCount += batch.bytes.count
-            last = batch.offset
+            last = batch.cursor?.offset
         }
         await added
         #expect(byteCount == piece.count * 40)

@@ -1,4 +1,5 @@
 import Foundation
+import Martlet
 import Testing
 
 @testable import MartletTool
@@ -8,17 +9,17 @@ import Testing
         try withTemporaryFolder { folder in
             let output = folder + "/out"
             let cursor = folder + "/cursor"
-            try run(output, cursor) { try $0.write(Array("one\n".utf8), upTo: 1) }
+            try run(output, cursor) { try $0.write(Array("one\n".utf8), upTo: RoomCursor(offset: 1)) }
             // Two lines and a half that no cursor knows of.
-            try run(output, nil) { try $0.write(Array("two\nthree\nfo".utf8), upTo: 4) }
-            #expect(try CursorFile(path: cursor).cursor?.offset == 1)
+            try run(output, nil) { try $0.write(Array("two\nthree\nfo".utf8), upTo: RoomCursor(offset: 4)) }
+            #expect(try CursorFile(path: cursor).cursor?.room.offset == 1)
             try run(output, cursor) {
-                try $0.write(Array("two\n".utf8), upTo: 2)
-                try $0.write(Array("three\nfour\n".utf8), upTo: 4)
-                try $0.write(Array("five\n".utf8), upTo: 5)
+                try $0.write(Array("two\n".utf8), upTo: RoomCursor(offset: 2))
+                try $0.write(Array("three\nfour\n".utf8), upTo: RoomCursor(offset: 4))
+                try $0.write(Array("five\n".utf8), upTo: RoomCursor(offset: 5))
             }
             #expect(try String(contentsOfFile: output, encoding: .utf8) == "one\ntwo\nthree\nfour\nfive\n")
-            #expect(try CursorFile(path: cursor).cursor?.offset == 5)
+            #expect(try CursorFile(path: cursor).cursor?.room.offset == 5)
             #expect(try CursorFile(path: cursor).cursor?.place?.byteCount == 24)
         }
     }
@@ -26,9 +27,9 @@ import Testing
     @Test func `another file gets everything`() throws {
         try withTemporaryFolder { folder in
             let cursor = folder + "/cursor"
-            try run(folder + "/first", cursor) { try $0.write(Array("one\n".utf8), upTo: 1) }
-            try run(folder + "/second", nil) { try $0.write(Array("one\ntwo\n".utf8), upTo: 2) }
-            try run(folder + "/second", cursor) { try $0.write(Array("two\n".utf8), upTo: 2) }
+            try run(folder + "/first", cursor) { try $0.write(Array("one\n".utf8), upTo: RoomCursor(offset: 1)) }
+            try run(folder + "/second", nil) { try $0.write(Array("one\ntwo\n".utf8), upTo: RoomCursor(offset: 2)) }
+            try run(folder + "/second", cursor) { try $0.write(Array("two\n".utf8), upTo: RoomCursor(offset: 2)) }
             #expect(try String(contentsOfFile: folder + "/second", encoding: .utf8) == "one\ntwo\ntwo\n")
         }
     }

@@ -9,7 +9,7 @@ import Testing
             #expect(numbers == Set(numbers).sorted())
         }
         #expect(FrameType.registered.count == 21)
-        #expect(Tag.registered.count == 59)
+        #expect(Tag.registered.count == 60)
         #expect(ErrorCode.registered.count == 61)
     }
 

@@ -115,10 +115,11 @@ let frameCases: [FrameCase] = [
         required: [.acceptedRun], repeats: [.acceptedRun: 256]),
     FrameCase("gap", .gap(Gap(offsets: 3...9)), required: [.first, .upTo]),
     FrameCase(
-        "open", .open(Open(room: RoomName("lobby")!, kind: .file, cursor: 8, tail: 50)),
+        "open", .open(Open(room: RoomName("lobby")!, kind: .file, cursor: 8, log: LogID(rawValue: 6), tail: 50)),
         required: [.room, .sessionKind, .cursor], texts: [.room: name]),
     FrameCase(
-        "opened", .opened(Opened(head: 9, first: 2, members: [ada, noor])), required: [.head, .first],
+        "opened", .opened(Opened(head: 9, first: 2, log: LogID(rawValue: 6), members: [ada, noor])),
+        required: [.head, .first],
         repeats: [.member: 256], texts: [.member: name]),
     FrameCase(
         "close", .close(Close(code: .closedByPeer, reason: "bye")), required: [], texts: [.reason: 0...256]),

@@ -159,8 +159,12 @@ extension SplitMix64 {
             .open(
                 Open(
                     room: RoomName(text(1...128))!, kind: .allCases.randomElement(using: &self)!, cursor: number(),
-                    tail: maybe { $0.long() }))
-        case .opened: .opened(Opened(head: number(), first: number(), members: some(0...30) { $0.account() }))
+                    log: maybe { LogID(rawValue: $0.number()) }, tail: maybe { $0.long() }))
+        case .opened:
+            .opened(
+                Opened(
+                    head: number(), first: number(), log: maybe { LogID(rawValue: $0.number()) },
+                    members: some(0...30) { $0.account() }))
         case .close: .close(Close(code: maybe { $0.code() }, reason: maybe { $0.reason() }))
         case .reset:
             .reset(Reset(session: SessionID(rawValue: short() | 1), code: code(), reason: maybe { $0.reason() }))

@@ -26,7 +26,9 @@ enum FrameMaker {
         case .opened:
             .opened(
                 Opened(
-                    head: program.number(), first: program.number(), members: list(0...256, &program) { $0.name() }))
+                    head: program.number(), first: program.number(),
+                    log: optional(&program) { LogID(rawValue: $0.number()) },
+                    members: list(0...256, &program) { $0.name() }))
         case .close: .close(Close(code: optional(&program, code), reason: optional(&program, reason)))
         case .reset: .reset(reset(&program))
         case .suspend: .suspend(Suspend())
@@ -183,7 +185,8 @@ enum FrameMaker {
     static func open(_ program: inout ByteProgram) -> Open {
         Open(
             room: program.name(), kind: program.pick(SessionKind.allCases), cursor: program.number(),
-            tail: optional(&program) { $0.integer() }, noLocal: program.bool())
+            log: optional(&program) { LogID(rawValue: $0.number()) }, tail: optional(&program) { $0.integer() },
+            noLocal: program.bool())
     }
 
     private static func reset(_ program: inout ByteProgram) -> Reset {
