@@ -110,11 +110,11 @@ int32_t martlet_thread_start(const char *name, void (*body)(void *), void *conte
 }
 
 #ifdef __GLIBC__
-void martlet_heap_share(void) { mallopt(M_ARENA_MAX, 1); }
+void martlet_heap_share(int32_t count) { mallopt(M_ARENA_MAX, count); }
 
 void martlet_heap_trim(void) { malloc_trim(0); }
 #else
-void martlet_heap_share(void) {}
+void martlet_heap_share(int32_t count) { (void)count; }
 
 void martlet_heap_trim(void) {}
 #endif
