@@ -1,18 +1,18 @@
-/// What the engine of one loop holds in memory, in bytes with objects, against the loop's share of the relay's budget (R-47,
-/// Specs/hostile.md row 35).
+/// What the engine of one loop holds in memory, in bytes with objects, against the loop's share of the relay's budget
+/// (R-47, Specs/hostile.md row 35).
 ///
 /// Each class has one place that changes it, so nothing is looked through for a message.
 ///
-///     class        changed by                                                  counts
-///     links        a link that something was done for, at the end of the turn   its queues, what it holds, its sessions
-///     connections  a frame that is not whole                                    the framer's storage
-///     rooms        a room that something was done for, at the end of the turn   `Rooms.memoryByteCount`
+///     class        changed by                                        counts
+///     links        a link after a turn in which it was touched       its queues, what it holds, its sessions
+///     connections  a frame that is not whole                         the framer's storage
+///     rooms        a room after a turn in which it was touched       `Rooms.memoryByteCount`
 ///
 /// A queue's share is an upper bound until it is counted anew: a body counts in each queue that holds it. States:
 ///
-///     fits ──more than the budget──► over: rooms and links give way ──still over──► full: what is new is refused
-///      ▲                               │                                                    │
-///      └───────────────────────────────┴────────────── within the budget again ─────────────┘
+///     fits ──more than the budget──► over: rooms and links give way ──still over──► full: what is new is refused
+///      ▲                               │                                             │
+///      └───────────────────────────────┴──────────── within the budget again ────────┘
 struct MemoryLedger: Sendable {
     /// What a connection takes beside what it has read of a frame, in bytes, its socket's objects included.
     static let connectionByteCount = 768

@@ -24,6 +24,8 @@ struct RelayLink: Sendable {
     static let furtherSessionByteCount = 640
     static let fewSessions = 4
     static let retiredByteCount = 96
+    /// What the deflate stream of a device takes that sends one (W-94).
+    static let streamByteCount = 44 * 1024
     /// What a session has to hold at least to be reset for it when memory is short.
     static let leastResetByteCount = 4096
     /// Transient frames that a link may send a minute before further ones are dropped.
@@ -145,7 +147,10 @@ struct RelayLink: Sendable {
             byteCount += (count - RelayLink.fewSessions) * RelayLink.furtherSessionByteCount
         }
         byteCount += link.retired.count * RelayLink.retiredByteCount
-        if let framer { byteCount += framer.framer.storageByteCount }
+        if let framer {
+            byteCount += framer.framer.storageByteCount
+            if framer.framer.isStreaming { byteCount += RelayLink.streamByteCount }
+        }
         defer { chargedByteCount = byteCount }
         return byteCount - chargedByteCount
     }

@@ -261,7 +261,7 @@ struct Room: Sendable {
         }
     }
 
-    /// A member's device has a mark from its first message on; nil when its account or the room keeps as many as it may.
+    /// A member's device has a mark from its first message on; nil when its account or the room has as many as it may.
     mutating func mark(ofMember slot: Int, at now: UInt64) -> Int? {
         let device = members[slot].who
         guard let mark = members[slot].mark ?? marks[device] ?? addMark(device, at: now) else { return nil }
@@ -275,7 +275,9 @@ struct Room: Sendable {
         case .mark(let mark): return mark
         case .none: return nil
         case .markInPlace(let mark, of: let other):
-            for slot in slotsOfAccount[other.account] ?? [] where members[slot].who == other { members[slot].mark = nil }
+            for slot in slotsOfAccount[other.account] ?? [] where members[slot].who == other {
+                members[slot].mark = nil
+            }
             return mark
         }
     }

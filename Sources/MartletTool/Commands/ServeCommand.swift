@@ -32,14 +32,14 @@ enum ServeCommand {
         name: "serve",
         summary: "A relay: keeps rooms and passes messages on.",
         options: [
-            listen.spec, tokens.spec, allowAll.spec, history.spec, historyBytes.spec, memory.spec, drain.spec, multipath.spec,
-            loops.spec, busyPoll.spec, quiet.spec, json.spec,
+            listen.spec, tokens.spec, allowAll.spec, history.spec, historyBytes.spec, memory.spec, drain.spec,
+            multipath.spec, loops.spec, busyPoll.spec, quiet.spec, json.spec,
         ],
         notes: [
             """
             One of --tokens and --allow-all is needed. Messages are kept in memory, the oldest giving way to new ones; \
-            they end with the process. Beyond --memory, what was not used for longest gives way, then suspended links, \
-            then what waits for the slowest; at last new messages and links are refused. When it is interrupted or asked to terminate, it sends its clients away; a \
+            they end with the process. Beyond --memory suspended links end, then what waits for the slowest is let \
+            go, and at last new messages and links are refused. When it is interrupted or asked to terminate, it sends its clients away; a \
             second time, it leaves at once.
             """
         ],

@@ -25,7 +25,7 @@ import Testing
         #expect(marks.add(device(5000, of: .bob), at: 0) == .mark(DeviceMarks.maxCountPerAccount))
     }
 
-    @Test func `after its lifetime the mark that has not been used for longest is let go, and its number is not reused`() {
+    @Test func `after its lifetime the mark unused for longest is let go, and its number is not given out again`() {
         var marks = full()
         marks[0].append(AcceptedRun(firstCounter: 9, count: 1, firstOffset: 1))
         marks.use(1, at: 5)

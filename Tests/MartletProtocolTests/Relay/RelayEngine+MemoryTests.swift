@@ -8,7 +8,10 @@ import Testing
 @Suite struct RelayEngineMemoryTests {
     /// Alice keeps up, and four devices of mallory's read nothing while bob says more than their queues may hold.
     private func hall(budget: Int, cutsMallory: Bool) -> (stage: RelayStage, alice: RawPeer, mallory: [RawPeer]) {
-        let stage = RelayStage { $0.memoryBudget = budget }
+        let stage = RelayStage {
+            $0.memoryBudget = budget
+            $0.slowConsumerTimeout = .seconds(3600)
+        }
         let alice = stage.member("alice", of: .lobby)
         let mallory = (1...4).map { stage.member("mallory", device: $0, of: .lobby) }
         for peer in mallory { peer.isReading = false }
@@ -18,6 +21,7 @@ import Testing
             bob.text(String(repeating: "x", count: 2000), counter: counter)
             bob.acknowledgeAll()
             alice.acknowledgeAll()
+            stage.run(for: .milliseconds(100))
         }
         return (stage, alice, mallory)
     }
@@ -25,11 +29,12 @@ import Testing
     @Test func `logs in memory give way before any link does`() {
         let whole = hall(budget: .max, cutsMallory: true)
         let tight = hall(budget: whole.stage.relay.engine.memoryByteCount - 100_000, cutsMallory: true)
-        #expect(tight.stage.relay.engine.rooms.rooms.find(0)?.tail.count ?? 1000 < 100)
+        #expect(whole.stage.relay.engine.rooms.rooms.find(0)?.tail.count == 200)
+        #expect(tight.stage.relay.engine.rooms.rooms.find(0)?.tail.count ?? 200 < 200)
         #expect(tight.stage.relay.engine.statistics.links == 6)
     }
 
-    @Test func `suspended links of the account that holds most end first, and no more than is needed`() {
+    @Test func `row 35, suspended links of the account that holds most end first, and no more than is needed`() {
         let (stage, alice, _) = hall(budget: 1 << 20, cutsMallory: true)
         let engine = stage.relay.engine.statistics
         #expect(engine.links < 6 && engine.suspendedLinks >= 1)
@@ -106,7 +111,7 @@ import Testing
     }
 
     // Specs/hostile.md row 36
-    @Test func `frames behind gaps on all sessions are bounded by the link's window, objects counted`() throws {
+    @Test func `row 36, frames behind gaps on all sessions are bounded by the link's window, objects counted`() throws {
         let stage = RelayStage()
         let peer = stage.member("mallory", of: .lobby)
         for number in 1..<60 as Range<UInt16> {

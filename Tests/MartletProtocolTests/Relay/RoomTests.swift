@@ -153,7 +153,7 @@ import Testing
     }
 
     // Specs/hostile.md row 34
-    @Test func `an account with as many devices as a room remembers writes with these only, other accounts with any`() {
+    @Test func `row 34, an account writes with the devices that a room remembers, another account with any`() {
         var watermarks: [DeviceKey: UInt64] = [:]
         for number in 0..<DeviceMarks.maxCountPerAccount {
             watermarks[DeviceKey(account: .carol, device: DeviceID(rawValue: UInt64(number)))] = 5
