@@ -26,7 +26,7 @@ struct ReceiveStream: Sendable {
     /// Frames held out of order at the most; further ones are dropped and come again (S-31).
     static let maxHeldFrames = 1024
     /// What a frame that is held takes beside its body, in bytes: its place in the tables and its body's object
-    /// (Specs/hostile.md row 36).
+    /// (Specs/hostile.md row 38).
     static let heldFrameByteCount = 192
     /// Ranges that one acknowledgement names at the most.
     static let maxAckRanges = 32

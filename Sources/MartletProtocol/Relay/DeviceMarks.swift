@@ -1,7 +1,7 @@
 import MartletWire
 
-/// The marks of the devices that have written in a room, and which of them may be let go (R-46,
-/// Specs/hostile.md row 34).
+/// The marks of the devices that have written in a room, and which of them may be let go (R-47,
+/// Specs/hostile.md row 36).
 ///
 /// A mark's number is never given to another device while the room is in memory: the log's entries name it.
 ///

@@ -1,5 +1,5 @@
 /// What the engine of one loop holds in memory, in bytes with objects, against the loop's share of the relay's budget
-/// (R-47, Specs/hostile.md row 35).
+/// (R-48, Specs/hostile.md row 37).
 ///
 /// Each class has one place that changes it, so nothing is looked through for a message.
 ///

@@ -1,6 +1,6 @@
 import MartletWire
 
-/// What gives way when a loop holds more than its share of the relay's memory, in the order of R-47.
+/// What gives way when a loop holds more than its share of the relay's memory, in the order of R-48.
 extension RelayEngine {
     /// Bytes that the engine holds, objects counted: at the most what is really taken, but for what the allocator adds.
     public var memoryByteCount: Int {

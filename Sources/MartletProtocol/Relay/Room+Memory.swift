@@ -10,7 +10,7 @@ extension Room {
     static let requestByteCount = 256
     /// What a message in memory takes beside its body, in bytes.
     static let entryByteCount = 128
-    /// What a room keeps of what is durable when memory is short.
+    /// What a room keeps of what is durable when memory is short.
     static let leastTailBounds = LogRows.Bounds(maxCount: 16, maxByteCount: 4096)
 
     /// How much more it holds than when it was asked last, in bytes with objects.

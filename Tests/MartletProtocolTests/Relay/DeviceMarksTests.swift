@@ -3,7 +3,7 @@ import Testing
 
 @testable import MartletProtocol
 
-//
+//
 @Suite struct DeviceMarksTests {
     private func device(_ number: Int, of account: AccountName = .alice) -> DeviceKey {
         DeviceKey(account: account, device: DeviceID(rawValue: UInt64(number)))

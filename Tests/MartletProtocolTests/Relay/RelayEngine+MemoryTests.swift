@@ -4,7 +4,7 @@ import Testing
 @testable import MartletProtocol
 @testable import MartletTestKit
 
-// R-47, Specs/hostile.md row 35
+// R-48, Specs/hostile.md row 37
 @Suite struct RelayEngineMemoryTests {
     /// Alice keeps up, and four devices of mallory's read nothing while bob says more than their queues may hold.
     private func hall(budget: Int, cutsMallory: Bool) -> (stage: RelayStage, alice: RawPeer, mallory: [RawPeer]) {
@@ -34,7 +34,7 @@ import Testing
         #expect(tight.stage.relay.engine.statistics.links == 6)
     }
 
-    @Test func `row 35, suspended links of the account that holds most end first, and no more than is needed`() {
+    @Test func `row 37, suspended links of the account that holds most end first, and no more than is needed`() {
         let (stage, alice, _) = hall(budget: 1 << 20, cutsMallory: true)
         let engine = stage.relay.engine.statistics
         #expect(engine.links < 6 && engine.suspendedLinks >= 1)
@@ -110,8 +110,8 @@ import Testing
         #expect(stage.relay.engine.memoryByteCount == 0)
     }
 
-    // Specs/hostile.md row 36
-    @Test func `row 36, frames behind gaps on all sessions are bounded by the link's window, objects counted`() throws {
+    // Specs/hostile.md row 38
+    @Test func `row 38, frames behind gaps on all sessions are bounded by the link's window, objects counted`() throws {
         let stage = RelayStage()
         let peer = stage.member("mallory", of: .lobby)
         for number in 1..<60 as Range<UInt16> {

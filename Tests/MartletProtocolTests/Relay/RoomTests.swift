@@ -152,8 +152,8 @@ import Testing
         #expect(room.marks.count == 1)
     }
 
-    // Specs/hostile.md row 34
-    @Test func `row 34, an account writes with the devices that a room remembers, another account with any`() {
+    // Specs/hostile.md row 36
+    @Test func `row 36, an account writes with the devices that a room remembers, another account with any`() {
         var watermarks: [DeviceKey: UInt64] = [:]
         for number in 0..<DeviceMarks.maxCountPerAccount {
             watermarks[DeviceKey(account: .carol, device: DeviceID(rawValue: UInt64(number)))] = 5

@@ -91,7 +91,7 @@ struct InMemoryStoreTests {
         #expect(store.roomCount == 1)
     }
 
-    //
+    //
     @Test("beyond the bytes of all rooms, the room unused for longest loses its oldest messages first")
     func maxBytesOfAll() throws {
         var bounds = InMemoryStore.Bounds()
@@ -120,7 +120,7 @@ struct InMemoryStoreTests {
         #expect(try store.load(room).first > 1 && store.byteCount <= 40_000)
     }
 
-    //
+    //
     @Test("rooms and devices that take all there is leave no room for messages")
     func full() throws {
         var bounds = InMemoryStore.Bounds()
