@@ -110,11 +110,17 @@ int32_t martlet_thread_start(const char *name, void (*body)(void *), void *conte
 }
 
 #ifdef __GLIBC__
-void martlet_heap_share(void) { mallopt(M_ARENA_MAX, 1); }
+void martlet_heap_share(int32_t count) {
+    mallopt(M_ARENA_MAX, count);
+    // Large blocks are mapped by themselves, and the free end of a heap is given back: without these two glibc raises
+    // both limits to what was freed last.
+    mallopt(M_MMAP_THRESHOLD, 1 << 20);
+    mallopt(M_TRIM_THRESHOLD, 8 << 20);
+}
 
 void martlet_heap_trim(void) { malloc_trim(0); }
 #else
-void martlet_heap_share(void) {}
+void martlet_heap_share(int32_t count) { (void)count; }
 
 void martlet_heap_trim(void) {}
 #endif

@@ -33,10 +33,12 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
     private var isTurnEndPending = false
     private lazy var timer = LoopTimer(on: loop) { [weak self] in self?.deadlinePassed() }
     private var whenIdle: [IdleWaiter] = []
+    private var heapTrim: HeapTrim
 
     init(_ parts: RelayParts, on loop: EventLoop, place: LoopPlace) {
         self.parts = parts
         self.loop = loop
+        heapTrim = HeapTrim(budget: parts.configuration.engine.memoryBudget / place.count)
         var random = SystemRandomNumberGenerator()
         engine = RelayEngine(configuration: parts.configuration.engine, seed: random.next(), place: place)
     }
@@ -66,7 +68,10 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
     func loopTurnWillEnd() {
         performOutputs()
         isTurnEndPending = false
-        timer.set(deadline: engine.deadline?.nanoseconds)
+        trimHeap()
+        var deadline = engine.deadline
+        if let trim = heapTrim.deadline { deadline = min(deadline ?? trim, trim) }
+        timer.set(deadline: deadline?.nanoseconds)
         settleIdleWaiters()
     }
 
@@ -77,6 +82,11 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
 
     private func deadlinePassed() {
         engine.deadlinePassed(now: enter())
+    }
+
+    private func trimHeap() {
+        guard heapTrim.isDue(engine.memoryByteCount, now: now) else { return }
+        Task.detached(priority: .background) { SystemHeap.trim() }
     }
 
     // MARK: Connections

@@ -122,8 +122,9 @@ void martlet_sanitizer_release(const void *address);
 
 // MARK: memory
 
-/// Lets threads that allocate for the first time share a heap, where the C library would give each its own (glibc).
-void martlet_heap_share(void);
+/// Lets threads that allocate for the first time share so many heaps, where the C library would give each its own
+/// (glibc).
+void martlet_heap_share(int32_t count);
 /// Gives what was freed back to the system, where the C library keeps it to allocate from (glibc).
 void martlet_heap_trim(void);
 

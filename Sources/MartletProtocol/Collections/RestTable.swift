@@ -130,6 +130,15 @@ struct RestTable<Element: Packable>: ~Copyable {
         return before - wakefulCount
     }
 
+    /// Looks at every element that is not packed, in place.
+    mutating func forEachWakeful(_ body: (inout Element) -> Void) {
+        for index in wakeful.indices {
+            let place = places[Int(wakeful[index].slot)]
+            guard place & Self.isPacked == 0, place > Self.freedWakeful else { continue }
+            unsafe body(&Self.element(place).pointee)
+        }
+    }
+
     /// Whether a number's element is packed; nothing changes.
     func isPacked(_ slot: Int) -> Bool {
         isLive(slot) && places[slot] & Self.isPacked != 0

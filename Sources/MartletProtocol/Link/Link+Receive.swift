@@ -77,6 +77,8 @@ extension Link {
         _ header: FrameHeader, _ plain: RawSpan, isInPlace: Bool, _ now: Instant
     ) throws(LinkError) -> Reception {
         noteTimestamp(header, now: now)
+        // Pieces of an answer that was never due would be joined beside all credit (S-5).
+        guard header.type != .opened || isOurs(header.session) else { throw .peer(.protocolViolation) }
         guard let slot = try slot(for: header, plain, now: now) else { return .handled }
         guard let sequence = sessions[slot].receive.sequence(low: header.sequence) else { throw .peer(.outOfWindow) }
         guard let arrival = try accept(sequence, header, plain, slot: slot, isInPlace: isInPlace) else {

@@ -318,6 +318,14 @@ public struct Link: Sendable {
         return backlog
     }
 
+    /// What a session holds in bytes, and `overhead` for each frame: what waits to be sent or acknowledged, and what
+    /// has come and cannot be taken yet.
+    func memoryByteCount(of id: SessionID, perFrame overhead: Int) -> (queued: Int, received: Int) {
+        guard let slot = slots[id] else { return (0, 0) }
+        let (send, receive) = (sessions[slot].send, sessions[slot].receive)
+        return (send.byteCount + send.count * overhead, receive.heldByteCount + receive.assemblingByteCount)
+    }
+
     /// Bytes of bodies that wait on a session to be sent or acknowledged.
     public func queuedByteCount(on id: SessionID) -> Int {
         slots[id].map { sessions[$0].send.byteCount } ?? 0

@@ -25,6 +25,9 @@ struct ReceiveStream: Sendable {
     static let windowFrameCount: UInt64 = 8192
     /// Frames held out of order at the most; further ones are dropped and come again (S-31).
     static let maxHeldFrames = 1024
+    /// What a frame that is held takes beside its body, in bytes: its place in the tables and its body's object
+    /// (Specs/hostile.md row 38).
+    static let heldFrameByteCount = 192
     /// Ranges that one acknowledgement names at the most.
     static let maxAckRanges = 32
     /// The longest message of a type that uses no credit, in bytes; `opened` with all its members is the longest
@@ -54,6 +57,7 @@ struct ReceiveStream: Sendable {
     private(set) var expected: UInt64
     private var held: [UInt64: Held] = [:]
     private var heldRanges = SequenceRanges()
+    /// What is held out of order, in bytes with objects.
     private(set) var heldByteCount = 0
     private var ready = Deque<OrderedFrame>()
     private var assembling: OrderedFrame?
@@ -76,6 +80,8 @@ struct ReceiveStream: Sendable {
     }
 
     var hasGap: Bool { !held.isEmpty }
+    /// Frames held out of order.
+    var heldFrameCount: Int { held.count }
     /// The highest sequence received with everything before it.
     var cumulative: UInt64 { expected - 1 }
     /// What has arrived of a message whose end has not, in bytes of credit.
@@ -110,18 +116,19 @@ struct ReceiveStream: Sendable {
 
     /// What to do with a frame whose body is `plain`, inflated.
     ///
-    /// - Parameter heldRoom: bytes that may still be held out of order on the whole link.
+    /// - Parameter heldRoom: bytes that may still be held out of order on the whole link, objects counted.
     mutating func accept(
         _ sequence: UInt64, type: FrameType, hasMore: Bool, plain: RawSpan, isInPlace: Bool, heldRoom: Int
     ) throws(LinkError) -> Arrival {
         guard sequence >= expected, held[sequence] == nil else { return .duplicate }  // W-14
         guard sequence - expected < ReceiveStream.windowFrameCount else { throw .peer(.outOfWindow) }
         guard sequence == expected else {
-            guard held.count < ReceiveStream.maxHeldFrames, plain.byteCount <= heldRoom else { return .dropped }
+            let byteCount = plain.byteCount + ReceiveStream.heldFrameByteCount
+            guard held.count < ReceiveStream.maxHeldFrames, byteCount <= heldRoom else { return .dropped }
             try charge(type, plain.byteCount)
             held[sequence] = Held(type: type, hasMore: hasMore, body: [UInt8](copying: plain))
             heldRanges.insert(sequence)
-            heldByteCount += plain.byteCount
+            heldByteCount += byteCount
             return .held
         }
         try charge(type, plain.byteCount)
@@ -192,7 +199,7 @@ struct ReceiveStream: Sendable {
 
     private mutating func drainHeld() throws(LinkError) {
         while let frame = held.removeValue(forKey: expected) {
-            heldByteCount -= frame.body.count
+            heldByteCount -= frame.body.count + ReceiveStream.heldFrameByteCount
             expected += 1
             try join(frame.type, hasMore: frame.hasMore, plain: frame.body.rawBytes)
         }

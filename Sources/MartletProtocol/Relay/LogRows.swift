@@ -74,6 +74,17 @@ package struct LogRows: Sendable {
         }
     }
 
+    /// Lets go of the oldest messages that came together, and with them of their memory; false when there are none, or
+    /// only the newest row and that is to be kept.
+    package mutating func removeFirstRow(keepsLast: Bool) -> Bool {
+        guard rows.count > (keepsLast ? 1 : 0) else { return false }
+        byteCount -= rows[0].byteCount
+        count -= rows[0].entries.count
+        first += UInt64(rows[0].entries.count)
+        rows.removeFirst(1)
+        return true
+    }
+
     private mutating func trimFirstRow(to bounds: Bounds) {
         let before = byteCount
         let entries = rows[0].entries

@@ -31,6 +31,10 @@ public struct RelayConfiguration: Sendable {
     /// Links without a connection at the most; beyond it the account that has most of them loses the one that has been
     /// without for longest (C-62).
     public var maxSuspendedLinks = 20_000
+    /// Bytes that the relay's links, connections and rooms take together at the most, objects counted, divided evenly
+    /// over its loops; beyond it they give way in the order of R-48, and what is new is refused. What the store keeps
+    /// is not among them. Less than 16 MiB for each loop is meant for tests only.
+    public var memoryBudget = 1024 * 1024 * 1024
     /// Resumes that a connection may try in vain (Specs/hostile.md row 23).
     public var maxResumeTries = 5
     /// The sequence of each session's first frame, as its clients have it (W-11).

@@ -38,6 +38,8 @@ struct RelayConnection {
     var framer: FramerBox?
     /// Handshake frames and a goaway that wait to be written.
     var outbox = HandshakeQueue()
+    /// What the engine's ledger was told that its framer holds, in bytes.
+    private(set) var chargedByteCount: UInt32 = 0
     var lastReceived: Instant
     private var asked = Instant.distantFuture
     private var partial = Instant.distantFuture
@@ -120,8 +122,16 @@ struct RelayConnection {
         framer?.framer.maxBodyByteCount = byteCount
     }
 
+    /// How much more its framer holds than when it was asked last, in bytes.
+    mutating func takeChargeChange() -> Int {
+        let byteCount = framer?.framer.storageByteCount ?? 0
+        defer { chargedByteCount = UInt32(clamping: byteCount) }
+        return byteCount - Int(chargedByteCount)
+    }
+
     /// Begins anew on another loop.
     mutating func move(generation: UInt32) {
+        chargedByteCount = 0
         self.generation = generation
         isAmongAsked = false
         transmitAskedAt = nil

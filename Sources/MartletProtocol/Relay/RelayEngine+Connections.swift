@@ -115,6 +115,7 @@ extension RelayEngine {
 
     mutating func forget(_ slot: Int) {
         guard connections.isLive(slot) else { return }
+        memory.changeConnections(by: -Int(connections[slot].chargedByteCount))
         connections.remove(slot)
         timers.cancel(TimerKey.connection(slot))
         counted.connections -= 1
@@ -140,8 +141,12 @@ extension RelayEngine {
         guard connections.isLive(slot), connections[slot].phase != .closing else { return }
         if box.framer.bufferedByteCount > 0 {
             connections[slot].framer = box
+            memory.changeConnections(by: connections[slot].takeChargeChange())
         } else {
-            if connections[slot].framer != nil { connections[slot].framer = nil }
+            if connections[slot].framer != nil {
+                connections[slot].framer = nil
+                memory.changeConnections(by: connections[slot].takeChargeChange())
+            }
             spareFramer = box
         }
     }

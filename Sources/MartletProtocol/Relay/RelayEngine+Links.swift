@@ -14,7 +14,8 @@ extension RelayEngine {
     }
 
     /// Makes a place for one more link of an account; when there is none, why. An account that has as many links as it
-    /// may loses the one that has been suspended for longest: that harms that account only (C-64).
+    /// may loses the one that has been suspended for longest: that harms that account only (C-64,
+    /// Specs/hostile.md row 33).
     mutating func makePlace(forLinkOf account: Int32, now: Instant) -> ErrorCode? {
         if accounts.linkCount(account) >= configuration.maxLinksPerAccount {
             guard let oldest = accounts.oldestSuspended(of: account), let slot = slot(oldest) else {
@@ -22,7 +23,7 @@ extension RelayEngine {
             }
             remove(slot, now: now)
         }
-        return counted.links < configuration.maxLinks ? nil : .serverBusy
+        return counted.links < configuration.maxLinks && !memory.isFull ? nil : .serverBusy
     }
 
     /// A fresh link for a device that has none.
@@ -89,6 +90,7 @@ extension RelayEngine {
         for (session, membership) in zip(link.sessions.keys, link.sessions.values) {
             leave(membership, MemberKey(link: link.key, session: session))
         }
+        memory.changeLinks(by: -link.chargedByteCount)
         timers.cancel(TimerKey.link(slot))
         linkOfDevice.remove(link.who, slot)
         linkOfID.remove(link.id, slot)
@@ -299,7 +301,7 @@ extension RelayEngine {
         links[slot].sessions[session]!.held.append(frame)
     }
 
-    private mutating func drop(_ session: SessionID, _ code: ErrorCode, of slot: Int) {
+    mutating func drop(_ session: SessionID, _ code: ErrorCode, of slot: Int) {
         links[slot].link.reset(session, code: code)
         guard let membership = takeMembership(session, of: slot) else { return }
         leave(membership, MemberKey(link: links[slot].key, session: session))
@@ -334,17 +336,13 @@ extension RelayEngine {
     }
 
     private mutating func hasRoom(_ slot: Int) -> Bool {
-        if !links[slot].hasRoom { countQueued(slot) }
+        if !links[slot].hasRoom { links[slot].countQueued() }
         return links[slot].hasRoom
-    }
-
-    private mutating func countQueued(_ slot: Int) {
-        links[slot].queued = links[slot].link.queued(perFrame: RelayLink.entryByteCount)
     }
 
     /// Lets one session's messages flow again when there is room; the next follows when it is known what that took.
     mutating func releaseHeldBack(_ slot: Int) {
-        if links[slot].isMuchQueued { countQueued(slot) }
+        if links[slot].isMuchQueued { links[slot].countQueued() }
         while let session = links[slot].popHeldBack() {
             guard let membership = links[slot].sessions[session], let handle = membership.handle else { continue }
             links[slot].sessions[session]?.isHeldBack = false

@@ -53,6 +53,7 @@ public struct RelayEngine: ~Copyable {
     var drainNotice: Notice?
     var counted = RelayStatistics()
     var rest = RestSchedule()
+    var memory: MemoryLedger
 
     /// A relay without connections.
     ///
@@ -64,6 +65,7 @@ public struct RelayEngine: ~Copyable {
     ) {
         self.configuration = configuration
         self.place = place
+        memory = MemoryLedger(budget: configuration.memoryBudget / place.count)
         nextLinkID = seed
         rooms = Rooms(loop: place.number)
         departing = Array(repeating: [], count: place.count)
@@ -73,7 +75,7 @@ public struct RelayEngine: ~Copyable {
 
     /// A connection was accepted; nil when there are too many and it is to be closed at once (C-11).
     public mutating func accepted(_ carrier: Carrier, now: Instant) -> ConnectionKey? {
-        guard counted.connections < configuration.maxConnections else { return nil }
+        guard counted.connections < configuration.maxConnections, !memory.isFull else { return nil }
         generation &+= 1
         let slot = connections.insert(RelayConnection(generation: generation, carrier: carrier, now: now))
         counted.connections += 1
@@ -118,7 +120,7 @@ public struct RelayEngine: ~Copyable {
 
     /// The store's answer to `.load`; nil when it could not.
     public mutating func loaded(_ room: RoomName, _ snapshot: RoomSnapshot?) {
-        rooms.loaded(room, snapshot)
+        rooms.loaded(room, snapshot, at: wallClock)
     }
 
     /// The store's answer to `.append`: durable up to this offset; nil when it could not.
@@ -196,6 +198,7 @@ public struct RelayEngine: ~Copyable {
             }
             guard !touched.isEmpty else {
                 if let output = nextDeparture() { return output }
+                if boundMemory(now: now) { continue }
                 queueWaits(now: now)
                 sweep(now: now)
                 return nil

@@ -26,6 +26,7 @@ extension RelayLink: Packable {
         id = LinkID(rawValue: number)
         packer.pass(&who)
         packer.pass(&account)
+        packer.pass(&chargedByteCount)
         link.pass(&packer)
         packer.pass(&epoch)
         packer.pass(&token)

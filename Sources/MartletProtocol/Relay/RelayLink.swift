@@ -15,6 +15,19 @@ struct RelayLink: Sendable {
     static let maxOthersByteCount = 192 * 1024
     /// What a frame that waits costs beside its bytes: its place in the queue and its body's objects.
     static let entryByteCount = 192
+    /// The same as `holdingByteCount` while the device has no connection: what it misses is read from the log when it
+    /// is back.
+    static let suspendedHoldingByteCount = 16 * 1024
+    /// What a link, a session of it, one beyond the first few, and one that ended lately take beside what waits.
+    static let baseByteCount = 384
+    static let sessionByteCount = 128
+    static let furtherSessionByteCount = 640
+    static let fewSessions = 4
+    static let retiredByteCount = 96
+    /// What the deflate stream of a device takes that sends one (W-94).
+    static let streamByteCount = 44 * 1024
+    /// What a session has to hold at least to be reset for it when memory is short.
+    static let leastResetByteCount = 4096
     /// Transient frames that a link may send a minute before further ones are dropped.
     static let transientsPerMinute = 600
 
@@ -45,6 +58,8 @@ struct RelayLink: Sendable {
     var wasTouched = true
     /// What the engine's timer is set to, at the latest.
     var armedAt: Instant?
+    /// What the engine's ledger was told last that it holds.
+    var chargedByteCount = 0
 
     /// A session's place in its room.
     struct Membership: Sendable {
@@ -62,6 +77,11 @@ struct RelayLink: Sendable {
         var isHeldBack = false
         /// What came before that.
         var held: [OrderedFrame] = []
+
+        /// What came before that, in bytes with objects.
+        var heldByteCount: Int {
+            held.reduce(0) { $0 + $1.body.count + RelayLink.entryByteCount }
+        }
 
         var uncreditedByteCount: Int {
             held.reduce(0) { $0 + ($1.creditByteCount == 0 ? $1.body.count : 0) }
@@ -100,9 +120,41 @@ struct RelayLink: Sendable {
         queued.others < RelayLink.maxOthersByteCount || queued.byteCount < RelayLink.maxQueuedByteCount
     }
 
+    /// Beyond what its rooms hold messages back.
+    private var holdingLimit: Int {
+        connection == nil ? RelayLink.suspendedHoldingByteCount : RelayLink.holdingByteCount
+    }
+
     /// Whether enough messages of a class wait.
     func isHolding(bulk: Bool) -> Bool {
-        (bulk ? queued.bulk : queued.talk) > RelayLink.holdingByteCount
+        (bulk ? queued.bulk : queued.talk) > holdingLimit
+    }
+
+    /// Makes exact what waits.
+    mutating func countQueued() {
+        queued = link.queued(perFrame: RelayLink.entryByteCount)
+    }
+
+    /// How much more it holds than when it was asked last, in bytes with objects.
+    ///
+    /// Credit that was not given back counts whatever was paid with it: what came before a room was loaded, what is
+    /// incomplete, and what is behind a gap.
+    @inline(__always)
+    mutating func takeChargeChange() -> Int {
+        let count = sessions.count
+        var byteCount = RelayLink.baseByteCount + count * RelayLink.sessionByteCount + queued.byteCount
+        byteCount += link.heldByteCount + heldByteCount
+        byteCount += Int(truncatingIfNeeded: link.linkCreditReceived &- link.linkCreditReleased)
+        if count > RelayLink.fewSessions {
+            byteCount += (count - RelayLink.fewSessions) * RelayLink.furtherSessionByteCount
+        }
+        byteCount += link.retired.count * RelayLink.retiredByteCount
+        if let framer {
+            byteCount += framer.framer.storageByteCount
+            if framer.framer.isStreaming { byteCount += RelayLink.streamByteCount }
+        }
+        defer { chargedByteCount = byteCount }
+        return byteCount - chargedByteCount
     }
 
     mutating func noteQueued(_ messages: ArraySlice<LogEntry>, isBulk: Bool) {
@@ -131,8 +183,8 @@ struct RelayLink: Sendable {
 
     /// The session whose messages may flow again, if there is room for more of its class.
     mutating func popHeldBack() -> SessionID? {
-        if queued.talk <= RelayLink.holdingByteCount / 2, let session = heldBackTalk.popFirst() { return session }
-        return queued.bulk <= RelayLink.holdingByteCount / 2 ? heldBackBulk.popFirst() : nil
+        if queued.talk <= holdingLimit / 2, let session = heldBackTalk.popFirst() { return session }
+        return queued.bulk <= holdingLimit / 2 ? heldBackBulk.popFirst() : nil
     }
 
     /// The handles of all memberships in the order of their sessions.

@@ -47,6 +47,7 @@ extension RelayEngine {
     mutating func sweep(now: Instant) {
         rest.update(wakefulCount: links.wakefulCount + rooms.wakefulCount, now: now)
         guard rest.isDue(now: now) else { return }
+        countLinks()
         let packedCount = links.sweep() + rooms.sweep()
         rest.looked(packedCount: packedCount, wakefulCount: links.wakefulCount + rooms.wakefulCount, now: now)
     }

@@ -21,7 +21,7 @@ extension Room {
         guard let slot = slot(handle) else { return }
         if !draft.takes(body, counter: counter, from: handle, at: acceptedAt) {
             take(&draft)
-            guard isNew(counter, handle, slot, body.byteCount, into: &effects) else { return }
+            guard isNew(counter, handle, slot, body.byteCount, at: acceptedAt, into: &effects) else { return }
         }
         guard pendingByteCount < Room.maxPendingByteCount else {
             return turnAway(handle, body.byteCount, .serverBusy, into: &effects)
@@ -37,9 +37,10 @@ extension Room {
     /// Whether a message is to be taken: none that was before, nor of a device more than the room remembers. What there
     /// is to be said of it otherwise has been. All drafts have been taken.
     private mutating func isNew(
-        _ counter: UInt64, _ handle: MemberHandle, _ slot: Int, _ credit: Int, into effects: inout Deque<RoomEffect>
+        _ counter: UInt64, _ handle: MemberHandle, _ slot: Int, _ credit: Int, at now: UInt64,
+        into effects: inout Deque<RoomEffect>
     ) -> Bool {
-        guard let mark = mark(ofMember: slot) else {
+        guard let mark = mark(ofMember: slot, at: now) else {
             turnAway(handle, credit, .roomFull, into: &effects)
             return false
         }
@@ -105,7 +106,7 @@ extension Room {
     }
 
     /// A message cannot be taken now: its sender begins again from a new session, so that its order is kept.
-    private mutating func turnAway(
+    mutating func turnAway(
         _ handle: MemberHandle, _ credit: Int, _ code: ErrorCode, into effects: inout Deque<RoomEffect>
     ) {
         effects.append(.release(handle.key, byteCount: credit))

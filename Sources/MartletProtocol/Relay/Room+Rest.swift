@@ -28,10 +28,11 @@ extension Room: Packable {
         packer.pass(&durable)
         tail.pass(&packer)
         packer.pass(&nextCorrelation)
+        packer.pass(&chargedByteCount)
         members.pass(&packer, RoomMember.blank) { $0.pass(&$1) }
         packer.pass(&memberCount)
         passSlotsOfAccounts(&packer)
-        passMarks(&packer)
+        marks.pass(&packer)
         passProgress(&packer)
     }
 
@@ -46,17 +47,6 @@ extension Room: Packable {
         packer.pass(&lists, []) { packer, list in packer.pass(&list, 0) { $0.pass(&$1) } }
         guard packer.isUnpacking else { return }
         for list in lists { slotsOfAccount[members[list[0]].who.account] = list }
-    }
-
-    private mutating func passMarks(_ packer: inout Packer) {
-        packer.pass(&marks, DeviceMark()) { packer, mark in mark.pass(&packer) }
-        guard !marks.isEmpty else { return }
-        var devices = [DeviceKey](repeating: .blank, count: marks.count)
-        for (device, mark) in markOfDevice { devices[mark] = device }
-        for mark in devices.indices {
-            packer.pass(&devices[mark])
-            if packer.isUnpacking { markOfDevice[devices[mark]] = mark }
-        }
     }
 
     private mutating func passProgress(_ packer: inout Packer) {

@@ -59,8 +59,6 @@ public struct MemberHandle: Hashable, Sendable {
 struct Room: Sendable {
     /// Members of one room at the most.
     static let maxMembers = 16_384
-    /// Devices whose watermarks one room keeps.
-    static let maxDevices = 65_536
     /// Rooms larger than this do not tell every member of every coming and going.
     static let maxPresenceMembers = 256
     /// Accounts whose delivered and read marks one room keeps.
@@ -97,8 +95,7 @@ struct Room: Sendable {
     var memberCount = 0
     /// The slots of each account's members in the order in which they came.
     var slotsOfAccount: [AccountName: [Int]] = [:]
-    var markOfDevice: [DeviceKey: Int] = [:]
-    var marks: [DeviceMark] = []
+    var marks = DeviceMarks()
     var progress: [AccountName: Progress] = [:]
     /// Slots of members for whom there is more than they were handed in this turn.
     var unfinished: [Int] = []
@@ -107,6 +104,8 @@ struct Room: Sendable {
     var requests: [UInt64: RoutedRequest] = [:]
     var requestTimers = TimerQueue<UInt64>()
     var nextCorrelation: UInt64 = 1
+    /// What the table of rooms counts for it, in bytes.
+    var chargedByteCount = 0
 
     /// Neighbouring messages that are not durable yet: whose they are.
     struct Unconfirmed: Sendable {
@@ -156,7 +155,7 @@ struct Room: Sendable {
         let before = presence(of: join.who.account)
         var member = RoomMember(
             key: join.member, who: join.who, cursor: cursor(of: join.open), noLocal: join.open.noLocal)
-        member.mark = markOfDevice[join.who]
+        member.mark = marks[join.who]
         member.isHeldBack = join.isHeldBack
         member.features = join.features
         let slot = members.insert(member)
@@ -212,7 +211,8 @@ struct Room: Sendable {
         announceChange(of: account, from: before, except: slot, into: &effects)
     }
 
-    mutating func loaded(_ snapshot: RoomSnapshot, into effects: inout Deque<RoomEffect>) {
+    /// - Parameter now: the relay's wall clock in milliseconds since 1970.
+    mutating func loaded(_ snapshot: RoomSnapshot, at now: UInt64 = 0, into effects: inout Deque<RoomEffect>) {
         guard isLoading else { return }
         isLoading = false
         log = snapshot.log
@@ -220,11 +220,7 @@ struct Room: Sendable {
         durable = snapshot.head
         first = snapshot.first
         tail = LogRows(next: head + 1)
-        // All that the store knows, be it more than the bound: to forget one is to take its messages twice.
-        for (device, watermark) in snapshot.watermarks {
-            markOfDevice[device] = marks.count
-            marks.append(DeviceMark(watermark: watermark))
-        }
+        for (device, watermark) in snapshot.watermarks { marks.load(device, watermark: watermark, at: now) }
         let joins = waiting
         waiting = []
         for request in joins { join(request, into: &effects) }
@@ -274,18 +270,25 @@ struct Room: Sendable {
         }
     }
 
-    /// A member's device has a mark from its first message on; nil when the room keeps as many as it may.
-    mutating func mark(ofMember slot: Int) -> Int? {
-        if let mark = members[slot].mark { return mark }
+    /// A member's device has a mark from its first message on; nil when its account or the room has as many as it may.
+    mutating func mark(ofMember slot: Int, at now: UInt64) -> Int? {
         let device = members[slot].who
-        let mark = markOfDevice[device] ?? marks.count
-        if mark == marks.count {
-            guard marks.count < Room.maxDevices else { return nil }
-            markOfDevice[device] = mark
-            marks.append(DeviceMark())
-        }
+        guard let mark = members[slot].mark ?? marks[device] ?? addMark(device, at: now) else { return nil }
+        marks.use(mark, at: now)
         members[slot].mark = mark
         return mark
+    }
+
+    private mutating func addMark(_ device: DeviceKey, at now: UInt64) -> Int? {
+        switch marks.add(device, at: now) {
+        case .mark(let mark): return mark
+        case .none: return nil
+        case .markInPlace(let mark, of: let other):
+            for slot in slotsOfAccount[other.account] ?? [] where members[slot].who == other {
+                members[slot].mark = nil
+            }
+            return mark
+        }
     }
 
     // MARK: Frames

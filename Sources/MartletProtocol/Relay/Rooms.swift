@@ -15,6 +15,10 @@ public struct Rooms: ~Copyable, Sendable {
     private var effects = Deque<RoomEffect>()
     /// The messages that came last, all of one device to one room.
     private var draft = RoomDraft()
+    /// What the rooms hold, in bytes with objects.
+    private(set) var memoryByteCount = 0
+    /// Whether the relay has no memory for new rooms and messages.
+    var isFull = false
 
     /// No rooms yet.
     ///
@@ -46,7 +50,7 @@ public struct Rooms: ~Copyable, Sendable {
             rooms[index].join(join, into: &effects)
             return touch(index)
         }
-        guard count < Rooms.maxRooms else { return effects.append(.reset(join.member, .serverBusy)) }
+        guard count < Rooms.maxRooms, !isFull else { return effects.append(.reset(join.member, .serverBusy)) }
         var room = Room(name: join.open.room, index: Int32(rooms.nextSlot), loop: loop)
         room.join(join, into: &effects)
         let index = rooms.insert(room)
@@ -62,10 +66,12 @@ public struct Rooms: ~Copyable, Sendable {
     }
 
     /// The store's answer to `load`; nil when it could not.
-    public mutating func loaded(_ name: RoomName, _ snapshot: RoomSnapshot?) {
+    ///
+    /// - Parameter now: the relay's wall clock in milliseconds since 1970.
+    public mutating func loaded(_ name: RoomName, _ snapshot: RoomSnapshot?, at now: UInt64 = 0) {
         guard let index = index(of: name) else { return }
         if let snapshot {
-            rooms[index].loaded(snapshot, into: &effects)
+            rooms[index].loaded(snapshot, at: now, into: &effects)
         } else {
             rooms[index].loadFailed(into: &effects)
             drop(index)
@@ -136,7 +142,11 @@ public struct Rooms: ~Copyable, Sendable {
         let index = Int(handle.room)
         guard rooms.isLive(index) else { return }
         if draft.room != handle.room { closeDraft() }
-        rooms[index].post(handle, counter: counter, body, acceptedAt: acceptedAt, draft: &draft, into: &effects)
+        if isFull {
+            rooms[index].refusePost(handle, credit: body.byteCount, into: &effects)
+        } else {
+            rooms[index].post(handle, counter: counter, body, acceptedAt: acceptedAt, draft: &draft, into: &effects)
+        }
         touch(index)
     }
 
@@ -179,6 +189,20 @@ public struct Rooms: ~Copyable, Sendable {
         }
     }
 
+    // MARK: Memory
+
+    /// Lets rooms go of messages that the store has until so many bytes are free, or there are none.
+    mutating func trimTails(byteCount: Int) {
+        let goal = memoryByteCount - byteCount
+        var freed = 0
+        rooms.forEachWakeful { [memoryByteCount] room in
+            guard memoryByteCount - freed > goal else { return }
+            room.trimTail()
+            freed -= room.takeChargeChange()
+        }
+        memoryByteCount -= freed
+    }
+
     // MARK: Rest
 
     /// Rooms that are not packed.
@@ -216,6 +240,7 @@ public struct Rooms: ~Copyable, Sendable {
         if draft.room == Int32(index) { closeDraft() }
         rooms[index].isTouched = false
         rooms[index].flush(into: &effects)
+        memoryByteCount += rooms[index].takeChargeChange()
         requestDeadlines.set(index, at: rooms[index].requestTimers.earliest)
         if rooms[index].isIdle { return drop(index) }
         if !rooms[index].unfinished.isEmpty { touch(index) }
@@ -223,6 +248,7 @@ public struct Rooms: ~Copyable, Sendable {
 
     private mutating func drop(_ index: Int) {
         guard rooms.isLive(index) else { return }
+        memoryByteCount -= rooms[index].chargedByteCount
         indexOfName.remove(rooms[index].name, index)
         requestDeadlines.cancel(index)
         rooms.remove(index)

@@ -65,6 +65,7 @@ extension RelayEngine {
             }
             links[slot].isTouched = false
             if links[slot].isHoldingBack || links[slot].isMuchQueued { releaseHeldBack(slot) }
+            settle(slot)
             links[slot].link.asksForAck = links[slot].isHoldingBack
             guard let connection = links[slot].connection else { continue }
             // When it wants to be looked at again is known when it has sent, unless that takes a while.

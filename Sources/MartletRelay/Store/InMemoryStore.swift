@@ -2,7 +2,9 @@ public import MartletProtocol
 import MartletTransport
 public import MartletWire
 
-/// Rooms' logs in memory, within bounds: the oldest messages of a room give way to new ones.
+/// Rooms' logs in memory, within bounds: the oldest messages of a room give way to new ones, and beyond
+/// `Bounds.maxByteCount` those of the room that has not been read or written for longest. Readers are told of a gap
+///
 ///
 /// Everything is lost with the process. Watermarks outlive the messages they come from, so a message that was sent
 /// again is told from a new one even when the log no longer has it. Several relays may share one store.
@@ -13,6 +15,9 @@ public final class InMemoryStore: ImmediateRoomStore {
         public var maxMessagesPerRoom = 10_000
         /// Bytes of bodies of one room; the newest message is kept even if it is longer.
         public var maxByteCountPerRoom = 8 * 1024 * 1024
+        /// Bytes that all rooms take together, with objects: bodies, 128 for each message, 512 for each room and 96 for
+        /// each device that has written in a room. Half of what a relay takes at the most by default.
+        public var maxByteCount = 512 * 1024 * 1024
         /// Rooms; a message to a room beyond them is refused.
         public var maxRooms = 65_536
 
@@ -24,6 +29,8 @@ public final class InMemoryStore: ImmediateRoomStore {
     public enum Failure: Error, Equatable, Sendable {
         /// There are `Bounds.maxRooms` rooms already.
         case tooManyRooms
+        /// Rooms and their devices take `Bounds.maxByteCount` without any message.
+        case full
         /// The offsets do not continue the room's log.
         case outOfOrder(head: UInt64)
     }
@@ -32,13 +39,14 @@ public final class InMemoryStore: ImmediateRoomStore {
     public let bounds: Bounds
     /// The identity of the rooms' logs, which all begin and end with the store.
     private let log = LogID(rawValue: .random(in: .min ... .max))
-    private let logs = Guarded<[RoomName: MemoryLog]>([:])
+    private let logs = Guarded(MemoryLogs())
 
     /// An empty store.
     ///
     /// - Precondition: the bounds are positive.
     public init(bounds: Bounds = Bounds()) {
-        precondition(bounds.maxMessagesPerRoom > 0 && bounds.maxByteCountPerRoom > 0 && bounds.maxRooms > 0)
+        precondition(bounds.maxMessagesPerRoom > 0 && bounds.maxByteCountPerRoom > 0)
+        precondition(bounds.maxRooms > 0 && bounds.maxByteCount > 0)
         self.bounds = bounds
     }
 
@@ -54,10 +62,14 @@ public final class InMemoryStore: ImmediateRoomStore {
     /// Rooms that hold or held a message.
     public var roomCount: Int { logs.withLock(\.count) }
 
+    /// Bytes that all rooms take together, with objects.
+    public var byteCount: Int { logs.withLock(\.byteCount) }
+
     /// What there is of a room. Throws `Failure.tooManyRooms` when it has nothing and there is no place for it.
     public func load(_ room: RoomName) throws -> RoomSnapshot {
         try logs.withLock { logs in
             if let log = logs[room] {
+                logs.use(room)
                 return RoomSnapshot(log: self.log, head: log.head, first: log.first, watermarks: log.watermarks)
             }
             guard logs.count < bounds.maxRooms else { throw Failure.tooManyRooms }
@@ -69,7 +81,8 @@ public final class InMemoryStore: ImmediateRoomStore {
     public func append(_ entries: [LogEntry], to room: RoomName) throws {
         try logs.withLock { logs in
             guard logs.count < bounds.maxRooms || logs[room] != nil else { throw Failure.tooManyRooms }
-            try logs[room, default: MemoryLog()].append(entries, bounds)
+            guard logs.lastingByteCount < bounds.maxByteCount else { throw Failure.full }
+            try logs.append(entries, to: room, bounds)
         }
     }
 
@@ -77,54 +90,8 @@ public final class InMemoryStore: ImmediateRoomStore {
     public func read(_ range: ReadRange, of room: RoomName) -> RoomHistory {
         logs.withLock { logs in
             guard let log = logs[room] else { return RoomHistory(entries: [], first: 1) }
+            logs.use(room)
             return RoomHistory(entries: log.read(range), first: log.first)
         }
-    }
-}
-
-/// One room's messages, oldest first, and what is remembered of those that gave way.
-private struct MemoryLog {
-    private var rows = LogRows(next: 1)
-    private(set) var watermarks: [DeviceKey: UInt64] = [:]
-
-    var head: UInt64 { rows.end - 1 }
-    var first: UInt64 { rows.first }
-
-    mutating func append(_ new: [LogEntry], _ bounds: InMemoryStore.Bounds) throws(InMemoryStore.Failure) {
-        for index in new.indices where new[index].offset != rows.end + UInt64(index) {
-            throw .outOfOrder(head: head)
-        }
-        var start = 0
-        while start < new.count {
-            // A device's messages come in rows, and each row is one look into the table.
-            let device = DeviceKey(account: new[start].sender, device: new[start].device)
-            var highest: UInt64 = 0
-            repeat {
-                highest = max(highest, new[start].counter)
-                start += 1
-            } while start < new.count && new[start].hasSameDevice(as: new[start - 1])
-            Self.raise(&watermarks[device, default: 0], to: highest)
-        }
-        rows.append(new[...])
-        rows.trim(
-            to: LogRows.Bounds(
-                minCount: 1, maxCount: bounds.maxMessagesPerRoom, maxByteCount: bounds.maxByteCountPerRoom))
-    }
-
-    private static func raise(_ watermark: inout UInt64, to counter: UInt64) {
-        watermark = max(watermark, counter)
-    }
-
-    func read(_ range: ReadRange) -> [LogEntry] {
-        var result: [LogEntry] = []
-        var byteCount = 0
-        var row = rows.row(from: max(range.from, first))
-        while let entry = row.first, result.count < range.maxCount {
-            byteCount += entry.body.byteCount
-            guard result.isEmpty || byteCount <= range.maxByteCount else { break }
-            result.append(entry)
-            row = row.count > 1 ? row.dropFirst() : rows.row(from: entry.offset + 1)
-        }
-        return result
     }
 }

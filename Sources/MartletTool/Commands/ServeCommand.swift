@@ -1,3 +1,4 @@
+import CMartletSystem
 import Foundation
 import MartletProtocol
 import MartletRelay
@@ -13,6 +14,9 @@ enum ServeCommand {
         "history", in: 1...100_000_000, fallback: 100_000, help: "how many messages are kept of each room")
     private static let historyBytes = Option.byteCount(
         "history-bytes", help: "how many bytes of messages are kept of each room [64M]")
+    private static let memory = Option.byteCount(
+        "memory", atLeast: 32 << 20,
+        help: "how much memory the relay takes: half of it for messages, the rest for who is there [1G]")
     private static let drain = Option.duration(
         "drain", "S", in: .seconds, fallback: .seconds(5), help: "how long clients are given to leave at the end")
     private static let multipath = Option.flag("multipath", help: "take multipath TCP where this machine has it")
@@ -28,14 +32,15 @@ enum ServeCommand {
         name: "serve",
         summary: "A relay: keeps rooms and passes messages on.",
         options: [
-            listen.spec, tokens.spec, allowAll.spec, history.spec, historyBytes.spec, drain.spec, multipath.spec,
-            loops.spec, busyPoll.spec, quiet.spec, json.spec,
+            listen.spec, tokens.spec, allowAll.spec, history.spec, historyBytes.spec, memory.spec, drain.spec,
+            multipath.spec, loops.spec, busyPoll.spec, quiet.spec, json.spec,
         ],
         notes: [
             """
             One of --tokens and --allow-all is needed. Messages are kept in memory, the oldest giving way to new ones; \
-            they end with the process. When it is interrupted or asked to terminate, it sends its clients away; a \
-            second time, it leaves at once. The log never makes it wait: lines that are not read in time are dropped, \
+            they end with the process. Beyond --memory suspended links end, then what waits for the slowest is let \
+            go, and at last new messages and links are refused. When it is interrupted or asked to terminate, it \
+            sends its clients away; a second time, it leaves at once. The log never makes it wait: lines that are not read in time are dropped, \
             and their number is logged.
             """,
             "--listen may be given several times. [::] takes IPv4 as well, unless 0.0.0.0 is given with the same port.",
@@ -54,6 +59,8 @@ enum ServeCommand {
         // The log's reader may go away.
         _ = signal(SIGPIPE, SIG_IGN)
         Descriptors.raiseLimit()
+        // One heap for each loop, and one for everything else.
+        martlet_heap_share(Int32((arguments[loops] ?? 1) + 1))
         let log = LineLog<RelayLog.Entry>(to: isJSON ? STDOUT_FILENO : STDERR_FILENO) { entry in
             isJSON ? RelayLog.json(entry) : RelayLog.text(entry)
         } dropped: { count in
@@ -96,9 +103,13 @@ enum ServeCommand {
         }
         var bounds = InMemoryStore.Bounds()
         bounds.maxMessagesPerRoom = arguments[history] ?? bounds.maxMessagesPerRoom
-        bounds.maxByteCountPerRoom = arguments[historyBytes] ?? 64 << 20
+        // An eighth is left to the program itself, and to what the allocator adds.
+        let budget = arguments[memory] ?? 1 << 30
+        bounds.maxByteCount = budget / 2
+        bounds.maxByteCountPerRoom = min(arguments[historyBytes] ?? 64 << 20, bounds.maxByteCount / 2)
         var configuration = Relay.Configuration(addresses: addresses(arguments))
         configuration.loopCount = arguments[loops] ?? configuration.loopCount
+        configuration.engine.memoryBudget = budget / 8 * 3
         configuration.busyPollLimit = arguments[busyPoll] ?? configuration.busyPollLimit
         configuration.connection.usesMultipath = arguments.has(multipath)
         return Relay(

@@ -18,7 +18,7 @@ enum MeasuredHeap {
 
     /// Threads of this process that have no heap yet share those that there are (mallopt(3)).
     static func share() {
-        martlet_heap_share()
+        martlet_heap_share(1)
     }
 
     /// Gives back to the system what this process has freed (malloc_trim(3)).

@@ -45,7 +45,7 @@ import Testing
     }
 
     // C-62, Specs/hostile.md row 33
-    @Test func `beyond the bound, an account with many suspended links loses its own and no other account's`() throws {
+    @Test func `row 33, an account with many suspended links loses its own and no other account's`() throws {
         let stage = RelayStage { $0.maxSuspendedLinks = 8 }
         let honest = ["a", "b", "c"].map { stage.member($0) }
         for peer in honest { peer.cut() }

@@ -146,24 +146,28 @@ import Testing
             let who = DeviceKey(account: .bob, device: DeviceID(rawValue: UInt64(number)))
             room.join(JoinRequest(member: key, who: who, open: Open(room: .lobby, cursor: 0)), into: &effects)
         }
-        #expect(room.marks.isEmpty)
-        #expect(room.mark(ofMember: 3) == 0)
-        #expect(room.mark(ofMember: 3) == 0)
+        #expect(room.marks.count == 0)
+        #expect(room.mark(ofMember: 3, at: 0) == 0)
+        #expect(room.mark(ofMember: 3, at: 0) == 0)
         #expect(room.marks.count == 1)
     }
 
-    @Test func `a room that remembers as many devices as it may takes messages of these only`() {
+    // Specs/hostile.md row 36
+    @Test func `row 36, an account writes with the devices that a room remembers, another account with any`() {
         var watermarks: [DeviceKey: UInt64] = [:]
-        for number in 0..<Room.maxDevices {
+        for number in 0..<DeviceMarks.maxCountPerAccount {
             watermarks[DeviceKey(account: .carol, device: DeviceID(rawValue: UInt64(number)))] = 5
         }
-        var script = RoomScript("alice", "carol/7", snapshot: RoomSnapshot(head: 1, first: 1, watermarks: watermarks))
+        var script = RoomScript(
+            "alice", "carol/7", "carol/5000", snapshot: RoomSnapshot(head: 1, first: 1, watermarks: watermarks))
         script.post("carol/7", 6)
+        script.post("carol/5000", 1, byteCount: 3)
         script.post("alice", 1, byteCount: 3)
         let effects = script.drain()
-        #expect(effects.contains(.append([2])))
+        #expect(effects.contains(.append([2, 3])))
         #expect(
-            effects.about("alice").prefix(2) == [.released("alice", RoomScript.credit(3)), .reset("alice", .roomFull)])
+            effects.about("carol/5000").prefix(2)
+                == [.released("carol/5000", RoomScript.credit(3)), .reset("carol/5000", .roomFull)])
     }
 
     //

@@ -91,6 +91,47 @@ struct InMemoryStoreTests {
         #expect(store.roomCount == 1)
     }
 
+    //
+    @Test("beyond the bytes of all rooms, the room unused for longest loses its oldest messages first")
+    func maxBytesOfAll() throws {
+        var bounds = InMemoryStore.Bounds()
+        bounds.maxByteCount = 40_000
+        let store = InMemoryStore(bounds: bounds)
+        let (old, read) = (RoomName("old")!, RoomName("read")!)
+        for name in [old, read] {
+            for offset in 1...10 as ClosedRange<UInt64> {
+                try store.append(entries(offset...offset, byteCount: 1000), to: name)
+            }
+        }
+        _ = store.read(ReadRange(from: 1, maxCount: 1, maxByteCount: 1), of: read)
+        for offset in 1...20 as ClosedRange<UInt64> {
+            try store.append(entries(offset...offset, byteCount: 1000), to: room)
+            #expect(store.byteCount <= 40_000)
+        }
+        let first = try store.load(old).first
+        #expect(first > 1 && first <= 11)
+        #expect(try store.load(read).first == 1 && store.load(room).first == 1)
+        // The counters of what gave way are known as ever.
+        #expect(try store.load(old).watermarks.count == 1 && store.load(old).head == 10)
+        for offset in 21...60 as ClosedRange<UInt64> {
+            try store.append(entries(offset...offset, byteCount: 1000), to: room)
+        }
+        #expect(try store.load(old).first == 11 && store.load(read).first == 11)
+        #expect(try store.load(room).first > 1 && store.byteCount <= 40_000)
+    }
+
+    //
+    @Test("rooms and devices that take all there is leave no room for messages")
+    func full() throws {
+        var bounds = InMemoryStore.Bounds()
+        bounds.maxByteCount = 1000
+        let store = InMemoryStore(bounds: bounds)
+        try store.append(entries(1...1), to: RoomName("one")!)
+        try store.append(entries(1...1), to: RoomName("two")!)
+        #expect(throws: InMemoryStore.Failure.full) { try store.append(entries(1...1), to: room) }
+        #expect(try store.load(RoomName("one")!).first == 2)
+    }
+
     //
     @Test("a gap or a repetition in the offsets is refused whole")
     func outOfOrder() throws {

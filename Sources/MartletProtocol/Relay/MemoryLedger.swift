@@ -1,0 +1,77 @@
+/// What the engine of one loop holds in memory, in bytes with objects, against the loop's share of the relay's budget
+/// (R-48, Specs/hostile.md row 37).
+///
+/// Each class has one place that changes it, so nothing is looked through for a message.
+///
+///     class        changed by                                        counts
+///     links        a link after a turn in which it was touched       its queues, what it holds, its sessions
+///     connections  a frame that is not whole                         the framer's storage
+///     rooms        a room after a turn in which it was touched       `Rooms.memoryByteCount`
+///
+/// A queue's share is an upper bound until it is counted anew: a body counts in each queue that holds it. States:
+///
+///     fits ──more than the budget──► over: rooms and links give way ──still over──► full: what is new is refused
+///      ▲                               │                                             │
+///      └───────────────────────────────┴──────────── within the budget again ────────┘
+struct MemoryLedger: Sendable {
+    /// What a connection takes beside what it has read of a frame, in bytes, its socket's objects included.
+    static let connectionByteCount = 768
+    /// What a link or a room takes while it is not packed, beside what is counted, in bytes.
+    static let awakeLinkByteCount = 3072
+    static let awakeRoomByteCount = 1024
+    /// The shortest time between two times that rooms and links give way: looking for those that can takes a while.
+    static let reliefInterval: Duration = .milliseconds(50)
+
+    enum OnCheck: Equatable {
+        case fits
+        /// Rooms and links have to give way until this many bytes are held.
+        case giveWay(to: Int)
+        /// They have just done so.
+        case wait
+    }
+
+    /// Bytes that may be held.
+    let budget: Int
+    /// What links hold, and connections beside what each takes.
+    private(set) var links = 0
+    private(set) var connections = 0
+    /// Whether what is new is refused.
+    private(set) var isFull = false
+    private var relievedAt: Instant?
+
+    init(budget: Int) {
+        self.budget = budget
+    }
+
+    /// Links hold so much more, or less.
+    @inline(__always)
+    mutating func changeLinks(by byteCount: Int) { links += byteCount }
+
+    /// Connections hold so much more, or less.
+    mutating func changeConnections(by byteCount: Int) { connections += byteCount }
+
+    /// At the end of a turn, with all that is held.
+    @inline(__always)
+    mutating func check(_ byteCount: Int, now: Instant) -> OnCheck {
+        guard byteCount > budget else {
+            isFull = false
+            return .fits
+        }
+        return overBudget(now: now)
+    }
+
+    @inline(never)
+    private mutating func overBudget(now: Instant) -> OnCheck {
+        if let relievedAt, relievedAt + MemoryLedger.reliefInterval > now {
+            isFull = true
+            return .wait
+        }
+        relievedAt = now
+        return .giveWay(to: budget - budget / 8)
+    }
+
+    /// All that can give way has.
+    mutating func relieved(_ byteCount: Int) {
+        isFull = byteCount > budget
+    }
+}

@@ -1,0 +1,25 @@
+import Testing
+
+@testable import MartletProtocol
+
+@Suite struct MemoryLedgerTests {
+    private static let start = Instant(nanoseconds: 1_000_000_000)
+
+    @Test func `within the budget nothing gives way, beyond it down to seven eighths`() {
+        var ledger = MemoryLedger(budget: 800)
+        #expect(ledger.check(800, now: Self.start) == .fits)
+        #expect(ledger.check(801, now: Self.start) == .giveWay(to: 700))
+    }
+
+    @Test func `what gave way in vain is not asked again for a while, and what is new is refused meanwhile`() {
+        var ledger = MemoryLedger(budget: 800)
+        _ = ledger.check(900, now: Self.start)
+        ledger.relieved(700)
+        #expect(!ledger.isFull)
+        #expect(ledger.check(900, now: Self.start + .milliseconds(49)) == .wait && ledger.isFull)
+        #expect(ledger.check(900, now: Self.start + .milliseconds(50)) == .giveWay(to: 700))
+        ledger.relieved(801)
+        #expect(ledger.isFull)
+        #expect(ledger.check(800, now: Self.start + .milliseconds(51)) == .fits && !ledger.isFull)
+    }
+}

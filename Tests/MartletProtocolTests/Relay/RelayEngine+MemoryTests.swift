@@ -1,0 +1,136 @@
+import MartletWire
+import Testing
+
+@testable import MartletProtocol
+@testable import MartletTestKit
+
+// R-48, Specs/hostile.md row 37
+@Suite struct RelayEngineMemoryTests {
+    /// Alice keeps up, and four devices of mallory's read nothing while bob says more than their queues may hold.
+    private func hall(budget: Int, cutsMallory: Bool) -> (stage: RelayStage, alice: RawPeer, mallory: [RawPeer]) {
+        let stage = RelayStage {
+            $0.memoryBudget = budget
+            $0.slowConsumerTimeout = .seconds(3600)
+        }
+        let alice = stage.member("alice", of: .lobby)
+        let mallory = (1...4).map { stage.member("mallory", device: $0, of: .lobby) }
+        for peer in mallory { peer.isReading = false }
+        let bob = stage.member("bob", of: .lobby)
+        for counter in 1...200 as ClosedRange<UInt64> {
+            if counter == 150, cutsMallory { for peer in mallory { peer.cut() } }
+            bob.text(String(repeating: "x", count: 2000), counter: counter)
+            bob.acknowledgeAll()
+            alice.acknowledgeAll()
+            stage.run(for: .milliseconds(100))
+        }
+        return (stage, alice, mallory)
+    }
+
+    @Test func `logs in memory give way before any link does`() {
+        let whole = hall(budget: .max, cutsMallory: true)
+        let tight = hall(budget: whole.stage.relay.engine.memoryByteCount - 100_000, cutsMallory: true)
+        #expect(whole.stage.relay.engine.rooms.rooms.find(0)?.tail.count == 200)
+        #expect(tight.stage.relay.engine.rooms.rooms.find(0)?.tail.count ?? 200 < 200)
+        #expect(tight.stage.relay.engine.statistics.links == 6)
+    }
+
+    @Test func `row 37, suspended links of the account that holds most end first, and no more than is needed`() {
+        let (stage, alice, _) = hall(budget: 1 << 20, cutsMallory: true)
+        let engine = stage.relay.engine.statistics
+        #expect(engine.links < 6 && engine.suspendedLinks >= 1)
+        #expect(stage.link(of: alice)?.sessions.count == 1 && alice.closedAt == nil)
+        #expect(stage.relay.engine.memoryByteCount <= 1 << 20)
+    }
+
+    @Test func `sessions of connected links of the account that holds most are reset with slowConsumer`() {
+        let (stage, alice, mallory) = hall(budget: 1 << 20, cutsMallory: false)
+        #expect(stage.relay.engine.statistics.links == 6)
+        #expect(mallory.contains { stage.link(of: $0)?.sessions.isEmpty == true })
+        #expect(stage.link(of: alice)?.sessions.count == 1)
+        #expect(stage.relay.engine.memoryByteCount <= 1 << 20)
+        for peer in mallory where stage.link(of: peer)?.sessions.isEmpty == true {
+            peer.isReading = true
+            peer.read()
+            #expect(peer.log.last(Reset.self)?.code == .slowConsumer)
+        }
+    }
+
+    @Test func `a relay that is full refuses new connections, links and messages until there is room`() throws {
+        let stage = RelayStage { $0.memoryBudget = 40_000 }
+        let alice = stage.member("alice", of: .lobby)
+        let early = try #require(stage.connect())
+        let crowd = (1...60).compactMap { _ in
+            let peer = stage.connect()
+            stage.settle()
+            return peer
+        }
+        #expect(crowd.count < 60 && stage.connect() == nil)
+        early.greet("bob")
+        #expect(early.farewell == .serverBusy)
+        alice.text("hello", counter: 1)
+        #expect(alice.log.last(Reset.self)?.code == .serverBusy && stage.relay.log[.lobby] == nil)
+        for peer in crowd { peer.cut() }
+        stage.run(for: .seconds(1))
+        alice.open(.lobby, on: .second)
+        alice.text("hello", counter: 1, on: .second)
+        #expect(stage.relay.log[.lobby]?.count == 1)
+    }
+
+    @Test func `a link without a connection queues little, and its device gets the rest when it is back`() throws {
+        let stage = RelayStage()
+        let alice = stage.member("alice", of: .lobby)
+        alice.acknowledgeAll()
+        let welcome = try #require(alice.log.last(Welcome.self))
+        let bob = stage.member("bob", of: .lobby)
+        stage.run(for: .seconds(1))
+        alice.cut()
+        for counter in 1...400 as ClosedRange<UInt64> {
+            bob.text(String(repeating: "x", count: 100), counter: counter)
+            bob.acknowledgeAll()
+        }
+        let slot = try #require(stage.relay.engine.suspended.first.flatMap { stage.relay.engine.slot($0.link) })
+        let queued = stage.relay.engine.links[slot].link.queued(perFrame: RelayLink.entryByteCount).byteCount
+        #expect(queued <= RelayLink.suspendedHoldingByteCount + 1000)
+        let again = try #require(stage.connect())
+        #expect(again.resume("alice", from: welcome)?.resumed != nil)
+        for _ in 0..<100 {
+            again.acknowledge(UInt64(1 + again.log.all(Message.self).count))
+            stage.run(for: .milliseconds(10))
+        }
+        #expect(again.log.all(Message.self).compactMap(\.relay?.offset) == Array(1...400))
+    }
+
+    @Test func `when all have left nothing is held`() {
+        let (stage, alice, mallory) = hall(budget: .max, cutsMallory: true)
+        #expect(stage.relay.engine.memoryByteCount > 1 << 20)
+        _ = mallory
+        for peer in stage.peers where peer.closedAt == nil { peer.cut() }
+        stage.run(for: .seconds(700))
+        #expect(alice.closedAt != nil && stage.relay.engine.statistics.links == 0)
+        #expect(stage.relay.engine.memoryByteCount == 0)
+    }
+
+    // Specs/hostile.md row 38
+    @Test func `row 38, frames behind gaps on all sessions are bounded by the link's window, objects counted`() throws {
+        let stage = RelayStage()
+        let peer = stage.member("mallory", of: .lobby)
+        for number in 1..<60 as Range<UInt16> {
+            let session = SessionID(rawValue: 2 * number + 1)
+            peer.open(RoomName("room-\(number)")!, on: session)
+            for sequence in 0..<400 as Range<UInt32> {
+                peer.say(.receipt, [0, 0, 0, 0], on: session, flags: .reliable, sequence: 3 + 2 * sequence)
+            }
+        }
+        let link = try #require(stage.link(of: peer))
+        let count = link.link.sessions.reduce(0) { $0 + $1.receive.heldFrameCount }
+        #expect(count > 1000 && count * ReceiveStream.heldFrameByteCount <= link.link.limits.linkWindow)
+    }
+
+    // S-5
+    @Test func `opened from a client ends the connection before any of it is kept`() {
+        let stage = RelayStage()
+        let peer = stage.member("mallory", of: .lobby)
+        peer.say(.opened, [UInt8](repeating: 0, count: 100), on: .first, flags: [.reliable, .moreFragments])
+        #expect(peer.farewell == .protocolViolation)
+    }
+}

@@ -1,0 +1,26 @@
+import MartletProtocol
+import Testing
+
+@testable import MartletRelay
+
+@Suite struct HeapTrimTests {
+    private static let start = Instant(nanoseconds: 1_000_000_000)
+
+    @Test func `memory is given back when an eighth of the budget less is held than at the peak`() {
+        var trim = HeapTrim(budget: 800)
+        var answers = [500, 700, 600, 599].map { trim.isDue($0, now: Self.start) }
+        #expect(answers == [false, false, false, true])
+        #expect(trim.deadline == nil)
+        answers = [599, 400].map { trim.isDue($0, now: Self.start + HeapTrim.interval) }
+        #expect(answers == [false, true])
+    }
+
+    @Test func `what falls soon after is given back when the interval is over, for which it wants to be asked`() {
+        var trim = HeapTrim(budget: 800)
+        for byteCount in [700, 500] { _ = trim.isDue(byteCount, now: Self.start) }
+        let soon = trim.isDue(300, now: Self.start + .seconds(1))
+        #expect(!soon && trim.deadline == Self.start + HeapTrim.interval)
+        let later = trim.isDue(300, now: Self.start + HeapTrim.interval)
+        #expect(later && trim.deadline == nil)
+    }
+}
