@@ -4,7 +4,7 @@ import MartletWire
 /// The engines of a relay's loops, which together look like one: a connection keeps the key under which it was
 /// accepted, whatever loop it goes to.
 final class VirtualLoops {
-    private final class Loop {
+    final class Loop {
         var engine: RelayEngine
 
         init(_ engine: consuming RelayEngine) {
@@ -18,7 +18,7 @@ final class VirtualLoops {
         var key: ConnectionKey
     }
 
-    private let loops: [Loop]
+    let loops: [Loop]
     /// Of connections that have moved: where they are, and what they are called outside.
     private var homes: [ConnectionKey: Home] = [:]
     private var names: [Home: ConnectionKey] = [:]
@@ -36,6 +36,11 @@ final class VirtualLoops {
     }
 
     var statistics: RelayStatistics { loops.reduce(RelayStatistics()) { $0 + $1.engine.statistics } }
+
+    /// An account's credentials hold no longer, as every loop is told.
+    func revoke(_ account: AccountName, now: Instant) {
+        for loop in loops { loop.engine.revoke(account, now: now) }
+    }
 
     func setWallClock(_ milliseconds: UInt64) {
         for loop in loops { loop.engine.wallClock = milliseconds }

@@ -19,9 +19,9 @@ enum LinkBounds {
         let most = RelayLink.maxQueuedByteCount + RelayLink.maxOthersByteCount + last + own
         hold(queued <= most, "\(queued) bytes wait for a device")
         hold(device.sessions.count <= Link.maxSessions, "\(device.sessions.count) sessions are members")
-        let held = device.sessions.values.reduce(0) { $0 + $1.held.count }
-        hold(held <= device.sessions.count * RelayLink.maxHeldFrames, "\(held) frames wait for their rooms")
-        let uncredited = device.sessions.values.reduce(0) { $0 + $1.uncreditedByteCount }
+        let credited = device.sessions.values.reduce(0) { $0 + $1.held.creditByteCount }
+        hold(credited <= device.link.limits.linkWindow, "\(credited) bytes of credit wait for their rooms")
+        let uncredited = device.sessions.values.reduce(0) { $0 + $1.held.uncreditedCost }
         hold(uncredited <= RelayLink.maxHeldByteCount, "\(uncredited) bytes without credit wait for their rooms")
         hold(uncredited == device.heldByteCount, "\(uncredited) bytes are counted as \(device.heldByteCount)")
     }
