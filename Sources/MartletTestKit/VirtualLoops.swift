@@ -37,11 +37,6 @@ final class VirtualLoops {
 
     var statistics: RelayStatistics { loops.reduce(RelayStatistics()) { $0 + $1.engine.statistics } }
 
-    /// An account's credentials hold no longer, as every loop is told.
-    func revoke(_ account: AccountName, now: Instant) {
-        for loop in loops { loop.engine.revoke(account, now: now) }
-    }
-
     func setWallClock(_ milliseconds: UInt64) {
         for loop in loops { loop.engine.wallClock = milliseconds }
     }

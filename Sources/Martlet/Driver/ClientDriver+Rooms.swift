@@ -49,7 +49,8 @@ extension ClientDriver {
             return
         }
         let core = RoomCore(
-            id: id, name: name, account: life.identity.account, device: device, configuration: configuration, source: counters,
+            id: id, name: name, account: life.identity.account, device: device, configuration: configuration,
+            source: counters,
             waitsForOutbox: waitsForOutbox, mailbox: mailbox)
         rooms[id] = RoomEntry(core: core, isHidden: shot == nil)
         roomOfName[name] = id

@@ -144,7 +144,7 @@ extension ClientEngine {
             if room.isSuspended { link.suspend(session) }
             handOver(id, now: now)
             handRequests(id, now: now)
-        } catch where roomOfSession.count < link.sessionCount {
+        } catch  where roomOfSession.count < link.sessionCount {
             // Sessions of rooms that were left are closing; there is room for this one when they have.
             timers.set(.reopen(id), at: now + ClientEngine.closingRetry)
         } catch {

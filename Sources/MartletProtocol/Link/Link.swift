@@ -322,7 +322,9 @@ public struct Link: Sendable {
         for slot in sessions.indices where sessions[slot].isLive {
             let messages = sessions[slot].send.messageByteCount + sessions[slot].send.messageFrameCount * overhead
             if sessions[slot].priority.isBulk { backlog.bulk += messages } else { backlog.talk += messages }
-            backlog.others += sessions[slot].send.byteCount + sessions[slot].send.count * overhead - messages
+            let requests = sessions[slot].send.requestByteCount
+            backlog.requests += requests
+            backlog.others += sessions[slot].send.byteCount + sessions[slot].send.count * overhead - messages - requests
         }
         return backlog
     }

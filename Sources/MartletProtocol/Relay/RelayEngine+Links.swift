@@ -395,20 +395,36 @@ extension RelayEngine {
         }
     }
 
-    /// Passes a request or a response on, unless it is longer than its receiver takes, which would reset its session
-    /// for what another has done: the requester is told instead (S-44, R-41, Specs/hostile.md row 34).
+    /// Passes a request or a response on, unless it is longer than its receiver takes or too much waits for it already,
+    /// which would reset its session for what another has done: the requester is told instead (S-44, R-41,
+    /// Specs/hostile.md row 34).
     private mutating func pass(_ type: FrameType, _ body: EncodedBody, to key: MemberKey, of slot: Int) {
-        guard body.byteCount > links[slot].link.limits.maxMessageByteCount else {
-            return send(type, body, on: key.session, of: slot)
+        guard body.byteCount <= links[slot].link.limits.maxMessageByteCount else {
+            return decline(type, body, .messageTooLarge, to: key, of: slot)
         }
+        if !links[slot].takesRequest(body.byteCount) { countQueued(slot) }
+        guard links[slot].takesRequest(body.byteCount) else {
+            return decline(type, body, .serverBusy, to: key, of: slot)
+        }
+        guard links[slot].link.send(type, body, on: key.session) != .full else {
+            return drop(key.session, .slowConsumer, of: slot)
+        }
+        links[slot].queued.requests += body.byteCount
+        links[slot].queued.others += body.fragmentCount * RelayLink.entryByteCount
+    }
+
+    /// Answers a request in place of the member that it is not passed on to, or says so in place of a response.
+    private mutating func decline(
+        _ type: FrameType, _ body: EncodedBody, _ code: ErrorCode, to key: MemberKey, of slot: Int
+    ) {
         guard let handle = links[slot].sessions[key.session]?.handle else { return }
         credit(handle, byteCount: body.byteCount)
         let bytes = body.bytes
         if type == .response {
             guard let response = try? Response(parsing: bytes.rawBytes) else { return }
-            answer(Response(correlation: response.correlation, status: .messageTooLarge), on: key.session, of: slot)
+            answer(Response(correlation: response.correlation, status: code), on: key.session, of: slot)
         } else if let request = try? Request(parsing: bytes.rawBytes) {
-            call(.respond(handle, Response(correlation: request.correlation, status: .messageTooLarge)))
+            call(.respond(handle, Response(correlation: request.correlation, status: code)))
         }
     }
 

@@ -12,6 +12,9 @@ struct RelayLink: Sendable {
     /// reset (R-45, Specs/hostile.md row 20).
     static let maxQueuedByteCount = 960 * 1024
     static let maxOthersByteCount = 192 * 1024
+    /// Bytes of requests and responses that wait for a device, beyond which none is passed on to it while others wait
+    ///
+    static let maxRequestByteCount = 192 * 1024
     /// What a frame that waits costs beside its bytes: its place in the queue and its body's objects.
     static let entryByteCount = 192
     /// Transient frames that a link may send a minute before further ones are dropped.
@@ -109,6 +112,11 @@ struct RelayLink: Sendable {
     /// Whether one more frame that is no message may wait.
     var hasRoom: Bool {
         queued.others < RelayLink.maxOthersByteCount || queued.byteCount < RelayLink.maxQueuedByteCount
+    }
+
+    /// Whether a request or a response may wait; one may be as long as a message.
+    func takesRequest(_ byteCount: Int) -> Bool {
+        queued.requests == 0 || queued.requests + byteCount <= RelayLink.maxRequestByteCount
     }
 
     /// Whether enough messages of a class wait.

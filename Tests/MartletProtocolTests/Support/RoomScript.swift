@@ -179,7 +179,8 @@ extension [RoomScript.Effect] {
     func about(_ name: String) -> [RoomScript.Effect] {
         filter {
             switch $0 {
-            case .opened(name, _, _, _), .reset(name, _), .closed(name), .told(name, _), .whispered(name, _), .released(name, _),
+            case .opened(name, _, _, _), .reset(name, _), .closed(name), .told(name, _), .whispered(name, _),
+                .released(name, _),
                 .read(name, _), .asked(name, _):
                 true
             default: false

@@ -12,9 +12,10 @@ enum LinkBounds {
         let queued = device.link.sessions.reduce(0) { sum, session in
             session.isLive ? sum + session.send.byteCount + session.send.count * RelayLink.entryByteCount : sum
         }
-        // What is more than may wait: the message that was the last to find room, of bulk and of talk, and what is no
-        // message; and what the link itself has to say on its sessions, which is bounded by count.
-        let last = 2 * (device.link.limits.maxMessageByteCount + RelayStamp.maxByteCount)
+        // What is more than may wait: the message that was the last to find room, of bulk and of talk, the request that
+        // was the first, and what is no message; and what the link itself has to say on its sessions, which is bounded by count.
+        let last =
+            RelayLink.maxRequestByteCount + 3 * (device.link.limits.maxMessageByteCount + RelayStamp.maxByteCount)
         let own = 2 * Link.maxSessions * (RelayLink.entryByteCount + 64) + SendStream.maxEntries * 64
         let most = RelayLink.maxQueuedByteCount + RelayLink.maxOthersByteCount + last + own
         hold(queued <= most, "\(queued) bytes wait for a device")
