@@ -129,7 +129,7 @@ extension Link {
         assemblingByteCount += sessions[slot].receive.assemblingByteCount - assembling
         heldByteCount += sessions[slot].receive.heldByteCount - held
         // A frame with a fault is charged on both levels or on neither: the link outlives the connection (S-36,
-        // Specs/hostile.md row 36).
+        // Specs/hostile.md row 41).
         linkCreditReceived += sessions[slot].receive.creditReceived - received
         guard fault.scope == .session else { throw fault }
         fail(slot, fault.code)

@@ -147,7 +147,7 @@ extension RelayEngine {
         case .resumed(let session, let cursor):
             setSuspended(false, session, cursor: cursor, of: slot)
         case .closed(let session, _):
-            // What was posted before is still accepted, and told before the relay's own close (S-7, R-46).
+            // What was posted before is still accepted, and told before the relay's own close (S-7, R-49).
             if let membership = takeMembership(session, of: slot) {
                 if let handle = membership.handle { return call(.close(handle)) }
                 leave(membership, MemberKey(link: links[slot].key, session: session))
@@ -397,7 +397,7 @@ extension RelayEngine {
 
     /// Passes a request or a response on, unless it is longer than its receiver takes or too much waits for it already,
     /// which would reset its session for what another has done: the requester is told instead (S-44, R-41,
-    /// Specs/hostile.md row 34).
+    /// Specs/hostile.md row 39).
     private mutating func pass(_ type: FrameType, _ body: EncodedBody, to key: MemberKey, of slot: Int) {
         guard body.byteCount <= links[slot].link.limits.maxMessageByteCount else {
             return decline(type, body, .messageTooLarge, to: key, of: slot)

@@ -67,7 +67,7 @@ extension Room {
         return false
     }
 
-    /// A message of a member's that will never be acceptable; the session goes on (R-24, Specs/hostile.md row 35).
+    /// A message of a member's that will never be acceptable; the session goes on (R-24, Specs/hostile.md row 40).
     private mutating func refuse(
         _ slot: Int, _ counter: UInt64, _ credit: Int, _ code: ErrorCode, into effects: inout Deque<RoomEffect>
     ) {
@@ -160,7 +160,7 @@ extension Room {
         if !closing.isEmpty { endClosing(into: &effects) }
     }
 
-    /// Sessions that were closed behind their messages end when these have been accepted.
+    /// Sessions that were closed behind their messages end when these have been accepted.
     private mutating func endClosing(into effects: inout Deque<RoomEffect>) {
         let ended = closing.filter { $0.lastOffset <= durable }
         closing.removeAll { $0.lastOffset <= durable }

@@ -190,7 +190,7 @@ struct Room: Sendable {
     }
 
     /// A member has said its last: it leaves, and is told of the messages that it is still to be told of before its
-    /// session ends (S-7, R-46).
+    /// session ends (S-7, R-49).
     mutating func close(_ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
         guard let slot = slot(handle), !members[slot].hasLeft else { return }
         withdraw(slot, into: &effects)

@@ -425,8 +425,8 @@ import Testing
         }
     }
 
-    // S-36, Specs/hostile.md row 36
-    @Test func `row 36: a fault in the middle of a message is charged to the link as to its session`() throws {
+    // S-36, Specs/hostile.md row 41
+    @Test func `row 41: a fault in the middle of a message is charged to the link as to its session`() throws {
         let victim = try Victim()
         let part = [UInt8](repeating: 1, count: 100)
         victim.send(.data, part, sequence: 2, on: victim.session, [.reliable, .moreFragments])

@@ -388,7 +388,7 @@ import Testing
         #expect(late.log.last(Reject.self)?.notice.redirect == "martlet://b.example")
     }
 
-    // S-7, R-14, R-46
+    // S-7, R-14, R-49
     @Test func `a close right behind messages is answered when they have been accepted`() {
         let stage = RelayStage()
         let alice = stage.member("alice", of: .lobby)

@@ -480,8 +480,8 @@ import Testing
         .told(name, .receipt(.refused(Receipt.Refusal(counter: counter, code: code))))
     }
 
-    // R-20, Specs/hostile.md row 35
-    @Test func `row 35: old counters in one burst are accepted or refused, each of them`() {
+    // R-20, Specs/hostile.md row 40
+    @Test func `row 40: old counters in one burst are accepted or refused, each of them`() {
         var script = RoomScript("alice")
         for counter in [1, 1000, 1, 1000, 5] as [UInt64] { script.post("alice", counter) }
         let posted = script.drain()
@@ -499,8 +499,8 @@ import Testing
             ])
     }
 
-    // R-16, Specs/hostile.md row 35
-    @Test func `row 35: a counter far ahead is refused and does not make the next ones old`() {
+    // R-16, Specs/hostile.md row 40
+    @Test func `row 40: a counter far ahead is refused and does not make the next ones old`() {
         var script = RoomScript("alice")
         script.fill("alice", 1...3)
         script.post("alice", 1 << 40)
@@ -519,7 +519,7 @@ import Testing
         #expect(script.drain() == [.released("alice", RoomScript.credit(1))])
     }
 
-    // S-7, R-46
+    // S-7, R-49
     @Test func `a member that closes behind its messages is told of them before its session ends`() {
         var script = RoomScript("alice", "bob")
         script.post("alice", 1)
@@ -538,7 +538,7 @@ import Testing
         #expect(effects.offsets(to: "alice").isEmpty && effects.offsets(to: "bob") == [1, 2])
     }
 
-    //
+    //
     @Test func `a member that closes with nothing on its way ends at once`() {
         var script = RoomScript("alice")
         script.with("alice") { $0.close($1) }
@@ -546,7 +546,7 @@ import Testing
         #expect(script.rooms.count == 0)
     }
 
-    //
+    //
     @Test func `a member that closes behind messages that are not stored is reset`() {
         var script = RoomScript("alice", "bob")
         script.post("alice", 1)

@@ -32,8 +32,8 @@ import Testing
         }
     }
 
-    // S-44, R-41, Specs/hostile.md row 34
-    @Test func `row 34: a request longer than its recipient takes is answered messageTooLarge and not passed on`()
+    // S-44, R-41, Specs/hostile.md row 39
+    @Test func `row 39: a request longer than its recipient takes is answered messageTooLarge and not passed on`()
         throws
     {
         let stage = RelayStage()
@@ -50,8 +50,8 @@ import Testing
         #expect(bob.log.all(Request.self).count == 1)
     }
 
-    // S-44, R-41, Specs/hostile.md row 34
-    @Test func `row 34: a response longer than its requester takes becomes messageTooLarge`() throws {
+    // S-44, R-41, Specs/hostile.md row 39
+    @Test func `row 39: a response longer than its requester takes becomes messageTooLarge`() throws {
         let stage = RelayStage()
         let (mallory, bob) = try company(stage)
         bob.say(
@@ -66,8 +66,8 @@ import Testing
         #expect(!bob.log.frames.contains { $0.type == .reset })
     }
 
-    // Specs/hostile.md row 34
-    @Test func `row 34: requests faster than their recipient reads are answered serverBusy, and it keeps its session`()
+    // Specs/hostile.md row 39
+    @Test func `row 39: requests faster than their recipient reads are answered serverBusy, and it keeps its session`()
         throws
     {
         let stage = RelayStage()
