@@ -11,7 +11,7 @@ extension Room: Packable {
         self.wasTouched = false
         guard !wasTouched, !isTouched, !isLoading, waiting.isEmpty, !hasNews, tail.isEmpty, storing == nil,
             pendingByteCount == 0, unstored.isEmpty, unconfirmed.isEmpty, unfinished.isEmpty, posters.isEmpty,
-            requests.isEmpty, members.slots.count <= Room.maxRestingCount, marks.count <= Room.maxRestingCount,
+            requests.isEmpty, presenceChanges.isEmpty, members.slots.count <= Room.maxRestingCount, marks.count <= Room.maxRestingCount,
             progress.count <= Room.maxRestingCount
         else { return false }
         return members.slots.allSatisfy { !members.isLive($0) || members[$0].isAtRest }
@@ -27,6 +27,7 @@ extension Room: Packable {
         packer.pass(&durable)
         tail.pass(&packer)
         packer.pass(&nextCorrelation)
+        presenceChanges.pass(&packer)
         members.pass(&packer, RoomMember.blank) { $0.pass(&$1) }
         packer.pass(&memberCount)
         passSlotsOfAccounts(&packer)

@@ -98,6 +98,7 @@ struct Room: Sendable {
     var markOfDevice: [DeviceKey: Int] = [:]
     var marks: [DeviceMark] = []
     var progress: [AccountName: Progress] = [:]
+    var presenceChanges = PresenceChanges()
     /// Slots of members for whom there is more than they were handed in this turn.
     var unfinished: [Int] = []
     /// Slots of members with acceptances to be told at the end of the turn.
@@ -131,6 +132,9 @@ struct Room: Sendable {
 
     var isIdle: Bool { memberCount == 0 && waiting.isEmpty && unconfirmed.isEmpty && !isLoading }
 
+    /// When it wants to be flushed although nothing happens.
+    var deadline: Instant? { requestTimers.earliest.orEarlier(presenceChanges.deadline) }
+
     func handle(_ slot: Int) -> MemberHandle {
         MemberHandle(room: index, slot: Int32(slot), key: members[slot].key, loop: loop)
     }
@@ -163,7 +167,7 @@ struct Room: Sendable {
         slotsOfAccount[join.who.account, default: []].append(slot)
         effects.append(.opened(join.member, handle: handle(slot), state))
         sendProgress(to: slot, into: &effects)
-        announceChange(of: join.who.account, from: before, except: slot, into: &effects)
+        notePresence(of: join.who.account, from: before, by: join.member)
         pump(slot, into: &effects)
     }
 
@@ -176,7 +180,7 @@ struct Room: Sendable {
         memberCount -= 1
         slotsOfAccount[account]?.removeAll { $0 == slot }
         if slotsOfAccount[account]?.isEmpty == true { slotsOfAccount[account] = nil }
-        announceChange(of: account, from: before, except: slot, into: &effects)
+        notePresence(of: account, from: before, by: handle.key)
     }
 
     mutating func setSuspended(_ isSuspended: Bool, _ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
@@ -196,16 +200,17 @@ struct Room: Sendable {
         members[slot].features = features
     }
 
-    mutating func setAway(_ isAway: Bool, _ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
+    mutating func setAway(_ isAway: Bool, _ handle: MemberHandle) {
         guard let slot = slot(handle) else { return }
         let account = members[slot].who.account
         let before = presence(of: account)
         members[slot].isAway = isAway
-        announceChange(of: account, from: before, except: slot, into: &effects)
+        notePresence(of: account, from: before, by: handle.key)
     }
 
-    mutating func loaded(_ snapshot: RoomSnapshot, into effects: inout Deque<RoomEffect>) {
-        guard isLoading else { return }
+    /// Returns the sessions that have waited to join.
+    mutating func loaded(_ snapshot: RoomSnapshot) -> [JoinRequest] {
+        guard isLoading else { return [] }
         isLoading = false
         head = snapshot.head
         durable = snapshot.head
@@ -218,7 +223,7 @@ struct Room: Sendable {
         }
         let joins = waiting
         waiting = []
-        for request in joins { join(request, into: &effects) }
+        return joins
     }
 
     mutating func loadFailed(into effects: inout Deque<RoomEffect>) {
@@ -252,16 +257,22 @@ struct Room: Sendable {
         return slots.contains { !members[$0].isAway } ? .online : .away
     }
 
-    private func announceChange(
-        of account: AccountName, from before: Transient.Presence, except slot: Int,
-        into effects: inout Deque<RoomEffect>
-    ) {
+    private mutating func notePresence(of account: AccountName, from before: Transient.Presence, by member: MemberKey) {
         let presence = presence(of: account)
         guard presence != before, memberCount <= Room.maxPresenceMembers else { return }
-        let body = EncodedBody(Transient(.presence(presence), sender: account).encode())
-        for other in members.slots where other != slot && members.isLive(other) {
-            guard !members[other].isAway, members[other].features.contains(.presence) else { continue }
-            effects.append(.sendTransient(members[other].key, body))
+        presenceChanges.note(account, from: before, to: presence, of: member)
+    }
+
+    /// Tells the members who has come and gone since they were told last, as far as a batch goes.
+    mutating func tellPresence(now: Instant, into effects: inout Deque<RoomEffect>) {
+        guard memberCount <= Room.maxPresenceMembers else { return presenceChanges.removeAll() }
+        for change in presenceChanges.takeBatch(memberCount: memberCount, now: now) {
+            let presence = presence(of: change.account)
+            let body = EncodedBody(Transient(.presence(presence), sender: change.account).encode())
+            for other in members.slots where members.isLive(other) && members[other].key != change.member {
+                guard !members[other].isAway, members[other].features.contains(.presence) else { continue }
+                effects.append(.sendTransient(members[other].key, body))
+            }
         }
     }
 
