@@ -29,7 +29,7 @@ public enum Carrier: UInt8, Sendable {
 public struct Link: Sendable {
     /// Frames of a session that one expiry of the timer sends again, on a carrier without order.
     static let maxOverdueFrames = 16
-    /// Frames without progress that a peer may send at once, and in a minute thereafter (S-59, Specs/hostile.md row 35).
+    /// Frames without progress that a peer may send at once, and in a minute thereafter (S-59, Specs/hostile.md row 43).
     public static let unproductiveBurst = 1000
     public static let unproductivePerMinute = 200 * 60
     static let unproductiveBucket = TokenBucket(burst: unproductiveBurst, perMinute: unproductivePerMinute)
@@ -305,7 +305,7 @@ public struct Link: Sendable {
     ///
     /// On a carrier without order the network repeats and overtakes, so nobody is charged there.
     ///
-    /// - Throws: `controlFlood` beyond the rate (S-59, Specs/hostile.md row 35).
+    /// - Throws: `controlFlood` beyond the rate (S-59, Specs/hostile.md row 43).
     mutating func chargeUnproductive(_ count: Int = 1, now: Instant) throws(LinkError) {
         guard count > 0, carrier != .unreliable else { return }
         guard unproductive.take(min(count, Link.unproductiveBurst), now: now) else { throw .peer(.controlFlood) }

@@ -1,5 +1,5 @@
 /// Sessions that are to join their rooms, so many in a turn: to tell a member of all the others is what costs a relay
-/// most of what a peer can ask for.
+/// most of what a peer can ask for.
 ///
 /// A session is in it once, until its turn has come or it is withdrawn.
 struct JoinQueue: Sendable {

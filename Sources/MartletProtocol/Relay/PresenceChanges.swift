@@ -1,7 +1,7 @@
 import MartletWire
 
 /// Accounts of a room whose presence is another than its members were told last, and when they are told (R-37,
-/// Specs/hostile.md row 36).
+/// Specs/hostile.md row 44).
 ///
 /// An account is in it once, in the order in which accounts changed, and no longer when it is again what its members
 /// know. So one that comes and goes costs the others nothing, however often it does.

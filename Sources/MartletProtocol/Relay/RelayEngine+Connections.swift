@@ -4,7 +4,7 @@ extension RelayEngine {
     /// Takes bytes that arrived on a connection, in whatever pieces; they are borrowed.
     ///
     /// What goes beyond the connection's budget of a turn is kept, `.pauseReading` asks for no more of it, and
-    /// `deadlinePassed` reads on (R-46, Specs/hostile.md row 34).
+    /// `deadlinePassed` reads on (R-50, Specs/hostile.md row 42).
     public mutating func receive(_ bytes: RawSpan, on key: ConnectionKey, now: Instant) {
         guard let slot = slot(key), connections[slot].phase != .closing else { return }
         connections[slot].lastReceived = now

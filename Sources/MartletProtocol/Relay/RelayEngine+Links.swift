@@ -142,7 +142,7 @@ extension RelayEngine {
                 return links[slot].link.reset(session, code: .alreadyOpen)
             }
             guard accounts.takeOpen(link.account, now: now) else {
-                return links[slot].link.reset(session, code: .serverBusy)  // S-4, Specs/hostile.md row 36
+                return links[slot].link.reset(session, code: .serverBusy)  // S-4, Specs/hostile.md row 44
             }
             links[slot].sessions[session] = RelayLink.Membership(
                 room: open.room, isBulk: SessionPreset(open.kind).priority.isBulk)

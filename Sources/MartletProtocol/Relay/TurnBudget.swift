@@ -1,4 +1,4 @@
-/// The work that one connection may cause before other connections have their turn.
+/// The work that one connection may cause before other connections have their turn.
 ///
 /// | state | owns | ends |
 /// |---|---|---|

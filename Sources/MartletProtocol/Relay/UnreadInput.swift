@@ -1,6 +1,6 @@
 import MartletWire
 
-/// Input of connections that have spent their budget of a turn, in the order in which they are read on.
+/// Input of connections that have spent their budget of a turn, in the order in which they are read on.
 ///
 /// A connection is in it at most once, and its socket is not read meanwhile: what waits is at most one read of each.
 struct UnreadInput {

@@ -72,7 +72,7 @@ import Testing
         return peer
     }
 
-    // S-59, Specs/hostile.md row 35
+    // S-59, Specs/hostile.md row 43
     @Test(arguments: all)
     func `frames without progress beyond 1,000 at once end the connection`(waste: Waste) throws {
         let stage = RelayStage()
@@ -100,7 +100,7 @@ import Testing
         #expect(peer.closedAt == nil || peer.farewell == .ackTimeout)
     }
 
-    // S-59, Specs/hostile.md row 35
+    // S-59, Specs/hostile.md row 43
     @Test func `a link that is resumed has no more of its rate than when it was cut`() throws {
         let stage = RelayStage()
         let peer = try member(of: stage)
@@ -151,7 +151,7 @@ import Testing
         #expect(peer.farewell == .controlFlood && count == 1001)
     }
 
-    // S-42, Specs/hostile.md row 35
+    // S-42, Specs/hostile.md row 43
     @Test func `an empty fragment with more to come is a fault`() throws {
         let stage = RelayStage()
         let peer = try member(of: stage)
@@ -159,7 +159,7 @@ import Testing
         #expect(peer.farewell == .protocolViolation)
     }
 
-    // R-46, Specs/hostile.md row 34
+    // R-50, Specs/hostile.md row 42
     @Test func `of 1,361 frames in one packet a turn takes 512, and another connection is read before the rest`() throws {
         let stage = RelayStage()
         stage.readsOn = false
@@ -179,7 +179,7 @@ import Testing
         #expect(peer.farewell == .controlFlood)
     }
 
-    // R-46, Specs/hostile.md row 34
+    // R-50, Specs/hostile.md row 42
     @Test func `of 600 packets without frames a turn takes some 512`() throws {
         let stage = RelayStage()
         stage.readsOn = false
@@ -189,7 +189,7 @@ import Testing
         #expect(stage.relay.engine.unreadByteCount > 0 && stage.relay.engine.unreadByteCount <= 88 * 6)
     }
 
-    // R-46, Specs/hostile.md row 34
+    // R-50, Specs/hostile.md row 42
     @Test func `of bodies that inflate to 60 KB each a turn takes five`() throws {
         let stage = RelayStage()
         stage.readsOn = false
@@ -203,7 +203,7 @@ import Testing
         #expect(stage.link(of: peer)?.link.counters.framesReceived == before + 5)
     }
 
-    // S-4, Specs/hostile.md row 36
+    // S-4, Specs/hostile.md row 44
     @Test func `an account that opens sessions on one link after the other is told to come again later`() throws {
         let stage = RelayStage()
         var opened = 0

@@ -42,7 +42,7 @@ import Testing
         #expect(table.find(.named("account-\(AccountTable.maxIdleCount)")) != nil)
     }
 
-    // S-4, Specs/hostile.md row 36
+    // S-4, Specs/hostile.md row 44
     @Test func `an account opens 512 sessions at once and 66 a second, whatever links it has`() {
         var table = AccountTable()
         let alice = table.place(of: .alice, now: Self.start)

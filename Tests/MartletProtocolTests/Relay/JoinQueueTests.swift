@@ -5,7 +5,7 @@ import Testing
 
 /// Which sessions join in a turn.
 @Suite struct JoinQueueTests {
-    //
+    //
     @Test func `of 40 sessions 16 join in each turn, in their order, without one that gives up`() {
         var script = RoomScript("alice")
         for number in 0..<40 { script.join("member\(number)") }
@@ -25,7 +25,7 @@ import Testing
         #expect(script.rooms.deadline.map { $0 > script.now } != false)
     }
 
-    //
+    //
     @Test func `of 40 sessions that wait for a room to be loaded all join`() {
         var script = RoomScript(snapshot: nil)
         for number in 0..<40 { script.join("member\(number)") }

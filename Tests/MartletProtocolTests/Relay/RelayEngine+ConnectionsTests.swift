@@ -38,7 +38,7 @@ import Testing
         #expect(peer.log.last(Accepted.self) != nil)
     }
 
-    //
+    //
     @Test func `600 messages in one read are taken 256 a turn, and the peer is not read meanwhile`() throws {
         let stage = RelayStage()
         stage.readsOn = false
@@ -56,7 +56,7 @@ import Testing
         #expect(!peer.isPaused && stage.relay.engine.unreadByteCount == 0)
     }
 
-    //
+    //
     @Test func `connections whose input waits are read on in turn`() throws {
         let stage = RelayStage()
         stage.readsOn = false
@@ -72,7 +72,7 @@ import Testing
         #expect(stage.relay.log[.lobby]?.count == 900)
     }
 
-    //
+    //
     @Test func `two reads of a connection in one turn share its budget`() throws {
         let stage = RelayStage()
         stage.readsOn = false
@@ -86,7 +86,7 @@ import Testing
         #expect(stage.relay.log[.lobby]?.count == 256)
     }
 
-    //
+    //
     @Test func `input that comes while other input waits goes behind it, and the end of the stream last`() throws {
         let stage = RelayStage()
         stage.readsOn = false
@@ -100,7 +100,7 @@ import Testing
         #expect(peer.closedAt == stage.now)
     }
 
-    //
+    //
     @Test func `input of a connection that has ended is not read on`() throws {
         let stage = RelayStage()
         stage.readsOn = false
@@ -112,7 +112,7 @@ import Testing
         #expect(stage.relay.engine.unreadByteCount == 0)
     }
 
-    // W-78, R-46
+    // W-78, R-50
     @Test func `a packet is taken whole, and its frames within the budget`() throws {
         let stage = RelayStage()
         stage.readsOn = false

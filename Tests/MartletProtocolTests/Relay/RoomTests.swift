@@ -72,7 +72,7 @@ import Testing
         #expect(script.drain() == [presence("alice", .bob, .online)])
     }
 
-    // R-37, Specs/hostile.md row 36
+    // R-37, Specs/hostile.md row 44
     @Test func `a member that goes and comes back in one turn is not told of, and many changes are one`() {
         var script = RoomScript("alice", "bob", "carol")
         for isAway in [true, false] { script.with("bob") { $0.setAway(isAway, $1) } }
@@ -81,7 +81,7 @@ import Testing
         #expect(script.drain() == [presence("alice", .bob, .away), presence("carol", .bob, .away)])
     }
 
-    // R-37, Specs/hostile.md row 36
+    // R-37, Specs/hostile.md row 44
     @Test func `a member that comes and goes for ever is told of ten times at once, then ten times a second`() {
         var script = RoomScript("alice", "bob")
         script.now = script.now + .seconds(60)

@@ -86,7 +86,7 @@ struct TCPConnectionTests {
         }
     }
 
-    //
+    //
     @Test(arguments: EventLoop.Backend.allCases)
     func `with a bound of 1,000 bytes a read, no reception is longer`(_ backend: EventLoop.Backend) async throws {
         try await withLoop(backend) { loop in
