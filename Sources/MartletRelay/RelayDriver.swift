@@ -5,14 +5,17 @@ import MartletWire
 /// Owns a relay's engine on one loop, tells it what happens, and does what it wants done.
 ///
 /// Events (bytes, an answer of the store, a deadline) go into the engine at once. What the engine wants is done at
-/// the end of the loop's turn, so that all that one turn brought makes one append a room and one write a connection;
-/// sooner when one connection brought very much.
+/// the end of the loop's turn, so that all that one turn brought makes one append a room and one write a connection.
+/// A turn reads of each connection as much as `TurnBudget` says, and of those with
+/// input that waits, of one.
 ///
 /// `@unchecked Sendable`: everything here belongs to the loop, which `enter` checks in debug builds; other threads
 /// only hold the reference and hand work over with `loop.execute`.
 final class RelayDriver: TurnEndHandler, @unchecked Sendable {
-    /// Messages that are taken of what came at once before those they are for get them.
-    static let maxPostsPerFlush = 256
+    /// Bytes of input that wait to be read on, beyond which each read of a socket is a small one.
+    static let maxUnreadByteCount = 4 << 20
+    /// Bytes of such a read.
+    static let smallReadByteCount = 4 << 10
 
     let loop: EventLoop
     let parts: RelayParts
@@ -69,6 +72,8 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
         performOutputs()
         isTurnEndPending = false
         trimHeap()
+        let isMuchUnread = engine.unreadByteCount > Self.maxUnreadByteCount
+        loop.readByteCount = isMuchUnread ? Self.smallReadByteCount : EventLoop.readBufferByteCount
         var deadline = engine.deadline
         if let trim = heapTrim.deadline { deadline = min(deadline ?? trim, trim) }
         timer.set(deadline: deadline?.nanoseconds)
@@ -108,15 +113,8 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
         peers.remove(peer)
     }
 
-    /// Much at once is passed on a part after the other, so that those it is for work at the same time.
     func received(_ bytes: RawSpan, on key: ConnectionKey) {
-        var offset = 0
-        while let count = engine.receive(
-            bytes.extracting(droppingFirst: offset), on: key, now: enter(), maxPosts: Self.maxPostsPerFlush)
-        {
-            offset += count
-            performOutputs()
-        }
+        engine.receive(bytes, on: key, now: enter())
         if traffic.contains(where: \.isFull) { holdUp(key) }
     }
 

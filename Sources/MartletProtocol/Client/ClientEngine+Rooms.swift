@@ -154,7 +154,7 @@ extension ClientEngine {
     mutating func openSession(_ id: RoomID, now: Instant) {
         guard let room = rooms[id] else { return }
         // What is beyond the burst goes out at the rate that the server takes (S-4).
-        guard opens.take(now: now) else { return timers.set(.reopen(id), at: opens.availableAt(now: now)) }
+        guard opens.take(now: now) else { return timers.set(.reopen(id), at: max(now, opens.availableAt())) }
         let open = Open(
             room: room.name, kind: room.options.kind, cursor: room.cursor.offset, log: room.cursor.log, tail: room.tail,
             noLocal: !room.options.echo)

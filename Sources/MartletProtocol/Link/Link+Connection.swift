@@ -54,6 +54,7 @@ extension Link {
         streamDeadline = nil
         endsStream = false
         probe = nil
+        pongsDue = 0
         ackTimer.stop()  // S-33
         overdueDeadline = nil
         creditProbe = CreditProbe()

@@ -81,6 +81,10 @@ extension Link {
         guard header.type != .opened || isOurs(header.session) else { throw .peer(.protocolViolation) }
         guard let slot = try slot(for: header, plain, now: now) else { return .handled }
         guard let sequence = sessions[slot].receive.sequence(low: header.sequence) else { throw .peer(.outOfWindow) }
+        if header.flags.contains(.moreFragments), plain.byteCount < Link.leastFragmentByteCount {
+            guard plain.byteCount > 0 else { throw .peer(.protocolViolation) }  // S-42
+            try chargeUnproductive(now: now)
+        }
         guard let arrival = try accept(sequence, header, plain, slot: slot, isInPlace: isInPlace) else {
             return .handled
         }
@@ -89,7 +93,10 @@ extension Link {
         switch arrival {
         case .duplicate:
             counters.duplicates += 1
-        case .held, .dropped:
+            try chargeUnproductive(now: now)
+        case .dropped:
+            try chargeUnproductive(now: now)
+        case .held:
             break
         case .ready:
             readySlots.append(slot)
@@ -98,7 +105,7 @@ extension Link {
         case .deliver where sessions[slot].peerClosed:
             throw .peer(.protocolViolation)
         case .deliver where header.type.isLifecycle:
-            try handleLifecycle(header.type, plain, slot: slot)
+            try handleLifecycle(header.type, plain, slot: slot, now: now)
         case .deliver:
             return .deliver(sessions[slot].id, creditByteCount: header.type.isCredited ? plain.byteCount : 0)
         }
@@ -145,6 +152,8 @@ extension Link {
         guard retired[id] == nil else {
             retired.oweAck(id)
             wantAck(at: nil)
+            // What was under way when the session ended comes once (S-14).
+            if !retired.noteLate(header.sequence, of: id) { try chargeUnproductive(now: now) }
             return nil
         }
         guard header.type == .open else {
@@ -188,13 +197,17 @@ extension Link {
         case .ping:
             try takePing(try Link.parse(Ping.self, plain), header, now: now)
         case .pong:
-            takePong(try Link.parse(Pong.self, plain), now: now)
+            try takePong(try Link.parse(Pong.self, plain), now: now)
         case .ack:
             try takeAck(try Link.parse(Ack.self, plain), now: now)
         case .goaway:
             arrivals.append(.event(.goAway(try Link.parse(GoAway.self, plain))))
         default:
-            guard let slot = slots[header.session], !sessions[slot].peerClosed else { return .handled }
+            guard let slot = slots[header.session], !sessions[slot].peerClosed else {
+                // To a client a relay passes on what many say, more than it may say itself.
+                if role == .relay { try chargeUnproductive(now: now) }
+                return .handled
+            }
             guard !isInPlace else { return .deliver(header.session, creditByteCount: 0) }
             let frame = OrderedFrame(type: header.type, body: [UInt8](copying: plain), creditByteCount: 0)
             arrivals.append(.frame(header.session, frame))
@@ -219,7 +232,8 @@ extension Link {
         queueControl(.pong, flags: [], EncodedBody(Pong(nonce: ping.nonce, echo: echo).encode()))
     }
 
-    private mutating func takePong(_ pong: Pong, now: Instant) {
+    private mutating func takePong(_ pong: Pong, now: Instant) throws(LinkError) {
+        if pongsDue > 0 { pongsDue -= 1 } else { try chargeUnproductive(now: now) }
         sampleRTT(pong.echo, sentAt: nil, now: now)
         guard pong.nonce & Link.probeBit != 0 else { return arrivals.append(.event(.pong(nonce: pong.nonce))) }
         guard let probe, probe.nonce == pong.nonce else { return }
@@ -231,16 +245,24 @@ extension Link {
     }
 
     private mutating func takeAck(_ ack: Ack, now: Instant) throws(LinkError) {
+        var isProductive = raisesLinkCredit(ack.linkCredit)
         if ack.linkCredit > linkCreditLimit ?? 0 { linkCreditLimit = ack.linkCredit }
         ackCount += 1
+        var staleCount = 0
         var total = SendStream.Acknowledged()
         var bulk = SendStream.Acknowledged()
         for index in 0..<ack.sessionCount {
             let entry = ack.session(index)
-            guard let slot = slots[entry.session] else { continue }
+            guard let slot = slots[entry.session] else {
+                staleCount += 1
+                continue
+            }
             guard sessions[slot].lastAck != ackCount else { throw .peer(.protocolViolation) }  // S-21
             sessions[slot].lastAck = ackCount
+            let raisesCredit = sessions[slot].send.isWorthwhile(
+                entry.creditLimit, window: sendWindow(of: slot), maxMessageByteCount: limits.maxMessageByteCount)
             let part = try acknowledge(entry, slot: slot)
+            if part.frameCount > 0 || raisesCredit { isProductive = true } else { staleCount += 1 }
             if sessions[slot].priority.isBulk { bulk.add(part) }
             total.add(part)
             report(slot, released: part.releasedByteCount)
@@ -250,6 +272,7 @@ extension Link {
         let sample = ack.echo.flatMap { sampleRTT($0, sentAt: total.largestSentAt, now: now) }
         let timesBulk = bulk.largestSentAt == total.largestSentAt
         flight.acknowledged(bulk.byteCount, rtt: sample, timesBulk: timesBulk, now: now)
+        try chargeUnproductive((isProductive ? 0 : 1) + staleCount / Link.staleSessionsPerFrame, now: now)
         guard total.frameCount > 0 else { return }
         lastAckProgress = now
         probe = nil
@@ -301,7 +324,9 @@ extension Link {
         return .nanoseconds(max(sample - delay, 0))
     }
 
-    mutating func handleLifecycle(_ type: FrameType, _ body: RawSpan, slot: Int) throws(LinkError) {
+    mutating func handleLifecycle(
+        _ type: FrameType, _ body: RawSpan, slot: Int, now: Instant
+    ) throws(LinkError) {
         let id = sessions[slot].id
         switch type {
         case .open:
@@ -319,11 +344,13 @@ extension Link {
             arrivals.append(.event(.closed(id, code: close.code)))
             if sessions[slot].isFinished { remove(slot, isReset: false) }
         case .reset:
-            try takeReset(try Link.parse(Reset.self, body))
+            try takeReset(try Link.parse(Reset.self, body), now: now)
         case .suspend:
+            try chargeUnproductive(now: now)
             _ = try Link.parse(Suspend.self, body)
             arrivals.append(.event(.suspended(id)))
         default:
+            try chargeUnproductive(now: now)
             arrivals.append(.event(.resumed(id, cursor: try Link.parse(Resume.self, body).cursor)))
         }
     }

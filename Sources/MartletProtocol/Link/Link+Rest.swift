@@ -39,6 +39,8 @@ extension Link {
         pings.pass(&packer)
         openBudget.pass(&packer)
         unknownFrames.pass(&packer)
+        unproductive.pass(&packer)
+        packer.pass(&pongsDue)
         rtt.pass(&packer)
         counters.pass(&packer)
     }

@@ -66,8 +66,9 @@ extension Link {
     }
 
     /// The peer ends a session at once (S-10, S-11).
-    mutating func takeReset(_ reset: Reset) throws(LinkError) {
+    mutating func takeReset(_ reset: Reset, now: Instant) throws(LinkError) {
         let id = reset.session
+        if slots[id] == nil { try chargeUnproductive(now: now) }
         if let slot = slots[id] {
             let send = sessions[slot].send
             remove(slot, isReset: true)
@@ -137,6 +138,21 @@ extension Link {
 
     mutating func announceLinkCredit() {
         if announcesLinkCredit() { wantAck(at: nil) }
+    }
+
+    /// Whether a limit that the peer names lets this side send more by an amount that an honest peer speaks for (S-39).
+    /// Before the first one, the limit is a window.
+    func raisesLinkCredit(_ limit: UInt64) -> Bool {
+        let window = UInt64(limits.linkWindow)
+        let known = linkCreditLimit ?? window
+        let limit = min(limit, linkCreditUsed + window + UInt64(limits.maxMessageByteCount))
+        return limit > known && limit - known >= window / 16
+    }
+
+    /// The window of a session that this side sends on, in bytes.
+    func sendWindow(of slot: Int) -> Int {
+        guard slot != 0 else { return Link.controlWindowByteCount }
+        return min(limits.sessionWindow, SessionPreset(sessions[slot].kind).windowByteCount)
     }
 
     var linkCredit: SendStream.LinkCredit {

@@ -29,6 +29,15 @@ public enum Carrier: UInt8, Sendable {
 public struct Link: Sendable {
     /// Frames of a session that one expiry of the timer sends again, on a carrier without order.
     static let maxOverdueFrames = 16
+    /// Frames without progress that a peer may send at once, and in a minute thereafter (S-59, Specs/hostile.md row 43).
+    public static let unproductiveBurst = 1000
+    public static let unproductivePerMinute = 200 * 60
+    static let unproductiveBucket = TokenBucket(burst: unproductiveBurst, perMinute: unproductivePerMinute)
+    /// Sessions of an acknowledgement of which it says nothing new, for each of which it costs as a frame without
+    /// progress.
+    static let staleSessionsPerFrame = 32
+    /// Bytes of a fragment with more to come below which it is a frame without progress.
+    static let leastFragmentByteCount = 256
     /// The longest that an acknowledgement is held back (RFC 9000 §13.2.1; W-49).
     public static let maxAckDelay: Duration = .milliseconds(25)
     /// How long the peer may leave frames unacknowledged while it shows signs of life (C-60, Specs/hostile.md row 20).
@@ -130,6 +139,9 @@ public struct Link: Sendable {
     var pings = RecentCount(maxCount: 100, window: .seconds(10))  // W-71, Specs/hostile.md row 17
     var openBudget = TokenBucket(burst: Link.openBurst, perMinute: Link.opensPerMinute)  // S-4, Specs/hostile.md row 18
     var unknownFrames = RecentCount(maxCount: 32, window: .seconds(60))  // W-73
+    var unproductive = Link.unproductiveBucket
+    /// Pings of this connection whose pongs have not come.
+    var pongsDue = 0
 
     /// Round-trip times measured on this link (RFC 6298).
     public internal(set) var rtt = RTTEstimator()
@@ -298,6 +310,16 @@ public struct Link: Sendable {
         queueControl(.goaway, flags: [], EncodedBody(GoAway(notice).encode()))
     }
 
+    /// The peer sent frames that bring nothing, or that the engine drops: what costs no credit has a rate instead.
+    ///
+    /// On a carrier without order the network repeats and overtakes, so nobody is charged there.
+    ///
+    /// - Throws: `controlFlood` beyond the rate (S-59, Specs/hostile.md row 43).
+    mutating func chargeUnproductive(_ count: Int = 1, now: Instant) throws(LinkError) {
+        guard count > 0, carrier != .unreliable else { return }
+        guard unproductive.take(min(count, Link.unproductiveBurst), now: now) else { throw .peer(.controlFlood) }
+    }
+
     /// Gives back the credit of a message that the application has taken; more than it was given is ignored (S-38).
     public mutating func release(_ byteCount: Int, on id: SessionID) {
         guard byteCount > 0 else { return }
@@ -337,6 +359,11 @@ public struct Link: Sendable {
         return (send.byteCount + send.count * overhead, receive.heldByteCount + receive.assemblingByteCount)
     }
 
+    /// The sequence of the next frame that is queued on a session; 0 when there is no such session.
+    func nextSequence(on id: SessionID) -> UInt64 {
+        slots[id].map { sessions[$0].send.end } ?? 0
+    }
+
     /// Bytes of bodies that wait on a session to be sent or acknowledged.
     public func queuedByteCount(on id: SessionID) -> Int {
         slots[id].map { sessions[$0].send.byteCount } ?? 0
@@ -354,7 +381,7 @@ public struct Link: Sendable {
             guard frame.type.rule != nil else { continue }
             guard !sessions[slot].peerClosed else { throw .peer(.protocolViolation) }
             guard frame.type.isLifecycle else { return .frame(sessions[slot].id, frame) }
-            try handleLifecycle(frame.type, frame.body.rawBytes, slot: slot)
+            try handleLifecycle(frame.type, frame.body.rawBytes, slot: slot, now: now)
         }
     }
 
@@ -385,6 +412,7 @@ public struct Link: Sendable {
 
     mutating func queueControl(_ type: FrameType, flags: FrameFlags, _ body: EncodedBody) {
         guard carrier != nil else { return }
+        if type == .ping { pongsDue += 1 }
         control.append(ControlOutput(type: type, flags: flags, body: body))
     }
 

@@ -18,6 +18,8 @@ struct RetiredSessions: Sendable {
         var isSettled = false
         /// Whether the acknowledgement is to be sent.
         var owesAck = false
+        /// The highest late sequence that came since it ended, as the header carries it (S-14).
+        var late: UInt32?
     }
 
     private var records: [SessionID: Record] = [:]
@@ -43,6 +45,16 @@ struct RetiredSessions: Sendable {
         guard records[session]?.owesAck == false else { return }
         records[session]?.owesAck = true
         owed.append(session)
+    }
+
+    /// A late frame came; false when it, or a later one, had come before, or it is none that may have been under way.
+    mutating func noteLate(_ sequence: UInt32, of session: SessionID) -> Bool {
+        guard let record = records[session] else { return false }
+        let last = record.late ?? UInt32(truncatingIfNeeded: record.cumulative)
+        let end = UInt32(truncatingIfNeeded: record.cumulative &+ ReceiveStream.windowFrameCount)
+        guard Int32(bitPattern: sequence &- last) > 0, Int32(bitPattern: sequence &- end) <= 0 else { return false }
+        records[session]?.late = sequence
+        return true
     }
 
     /// Takes the next session whose acknowledgement is owed.
@@ -85,6 +97,7 @@ struct RetiredSessions: Sendable {
             packer.pass(&record.unreleased)
             packer.pass(&record.isSettled)
             packer.pass(&record.owesAck)
+            packer.pass(&record.late, 0) { $0.pass(&$1) }
             records[session] = record
         }
     }

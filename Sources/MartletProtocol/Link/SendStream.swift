@@ -311,6 +311,13 @@ struct SendStream: Sendable {
         (base..<neverSent).contains { !frame($0).isAcknowledged && frame($0).type.isCredited }
     }
 
+    /// Whether a limit that the peer names lets more be sent by an amount that an honest peer speaks for, and is not
+    /// beyond what it can have room for (S-37, S-39).
+    func isWorthwhile(_ limit: UInt64, window: Int, maxMessageByteCount: Int) -> Bool {
+        let limit = min(limit, creditUsed + UInt64(window) + UInt64(maxMessageByteCount))
+        return limit > creditLimit && limit - creditLimit >= UInt64(window / 16)
+    }
+
     mutating func raiseCreditLimit(to limit: UInt64) {
         creditLimit = max(creditLimit, limit)
     }

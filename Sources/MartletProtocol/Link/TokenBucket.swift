@@ -15,19 +15,25 @@ struct TokenBucket: Equatable, Sendable {
         self.perMinute = perMinute
     }
 
-    /// Takes a token; false when none is left.
-    mutating func take(now: Instant) -> Bool {
-        let interval = Duration.seconds(60) / perMinute
-        let start = max(fullAt, now)
-        guard start - now <= interval * (burst - 1) else { return false }
-        fullAt = start + interval
+    /// Takes tokens, at most as many as a full bucket has; false, and none is taken, when fewer are left.
+    mutating func take(_ count: Int = 1, now: Instant) -> Bool {
+        guard availableAt(count) <= now else { return false }
+        fullAt = max(fullAt, now) + interval * count
         return true
     }
 
-    /// When `take` succeeds next, if nothing is taken before.
-    func availableAt(now: Instant) -> Instant {
-        max(now, fullAt + (.zero - Duration.seconds(60) / perMinute * (burst - 1)))
+    /// When so many tokens are there, if none is taken before.
+    func availableAt(_ count: Int = 1) -> Instant {
+        fullAt + (.zero - interval * (burst - count))
     }
+
+    /// Whether another with the same bounds has more tokens.
+    func isEmptier(than other: TokenBucket) -> Bool { fullAt > other.fullAt }
+
+    /// Whether nothing is known of it but its bounds.
+    func isFull(now: Instant) -> Bool { fullAt <= now }
+
+    private var interval: Duration { Duration.seconds(60) / perMinute }
 
     /// What there is beside the bounds.
     mutating func pass(_ packer: inout Packer) {

@@ -14,10 +14,16 @@ struct AccountTable: Sendable {
     static let lifetime: Duration = .seconds(60)
     /// Accounts without links that are remembered at the most.
     static let maxIdleCount = 16_384
+    /// Sessions that an account may open at once, over all of its links, and in a minute thereafter (S-4).
+    static let opensBurst = 512
+    static let opensPerMinute = 66 * 60
 
     private struct Account: Sendable {
         let name: AccountName
         var linkCount = 0
+        var opens = TokenBucket(burst: AccountTable.opensBurst, perMinute: AccountTable.opensPerMinute)
+        /// Of its links that have ended, what the one that had used most of it has left (S-59).
+        var unproductive = Link.unproductiveBucket
         /// Its links without a connection, the one that has been without for longest first.
         var suspended: [LinkKey] = []
         /// Since when it has had no link; nil while it has one.
@@ -64,6 +70,17 @@ struct AccountTable: Sendable {
 
     /// Links that an account has, with a connection or without.
     func linkCount(_ account: Int32) -> Int { accounts[Int(account)].linkCount }
+
+    /// An account opens a session; false when that is one too many.
+    mutating func takeOpen(_ account: Int32, now: Instant) -> Bool { accounts[Int(account)].opens.take(now: now) }
+
+    /// How many frames without progress the next link of an account may send.
+    func unproductive(_ account: Int32) -> TokenBucket { accounts[Int(account)].unproductive }
+
+    /// A link of an account ends that has so much left of its own.
+    mutating func noteUnproductive(_ bucket: TokenBucket, of account: Int32) {
+        if bucket.isEmptier(than: accounts[Int(account)].unproductive) { accounts[Int(account)].unproductive = bucket }
+    }
 
     /// An account has one more link.
     mutating func addLink(_ account: Int32) {

@@ -27,6 +27,8 @@ struct RelayConnection {
     private var stage = Stage.awaitingHello
     /// Whether the engine has it among those that it asked for bytes.
     var isAmongAsked = false
+    /// Whether input of it waits to be read on.
+    var hasUnread = false
     /// The link's slot while the stage is `attached`.
     private var attachedSlot: Int32 = 0
     /// How long a body may be, in bytes.

@@ -3,22 +3,47 @@ import MartletWire
 extension RelayEngine {
     /// Takes bytes that arrived on a connection, in whatever pieces; they are borrowed.
     ///
-    /// - Parameter maxPosts: how many messages are taken in one go, so that those they are for need not wait for all
-    ///   that came with them.
-    /// - Returns: nil when all has been taken; otherwise how many bytes were, and the rest is to be given next.
-    @discardableResult
-    public mutating func receive(
-        _ bytes: RawSpan, on key: ConnectionKey, now: Instant, maxPosts: Int = .max
-    ) -> Int? {
-        guard let slot = slot(key), connections[slot].phase != .closing else { return nil }
+    /// What goes beyond the connection's budget of a turn is kept, `.pauseReading` asks for no more of it, and
+    /// `deadlinePassed` reads on (R-50, Specs/hostile.md row 42).
+    public mutating func receive(_ bytes: RawSpan, on key: ConnectionKey, now: Instant) {
+        guard let slot = slot(key), connections[slot].phase != .closing else { return }
         connections[slot].lastReceived = now
         connections[slot].entry?.receivedByteCount += bytes.byteCount
-        guard connections[slot].phase != .authenticating else {
-            hold(bytes, on: slot, now: now)
-            return nil
+        guard connections[slot].phase != .authenticating else { return hold(bytes, on: slot, now: now) }
+        guard !connections[slot].hasUnread else { return unread.extend(key, with: bytes) }
+        turn.begin(key)
+        read(bytes, on: slot, now: now)
+    }
+
+    /// Reads as far as the budget goes; the rest waits.
+    private mutating func read(_ bytes: RawSpan, on slot: Int, now: Instant) {
+        guard let count = parse(bytes, on: slot, now: now) else { return }
+        connections[slot].hasUnread = true
+        unread.append(bytes.extracting(droppingFirst: count), of: key(slot))
+        outputs.append(.pauseReading(key(slot)))
+    }
+
+    /// Reads on for the connection that has waited for longest, as far as a budget goes.
+    mutating func readOn(now: Instant) {
+        while var part = unread.popFirst() {
+            guard let slot = slot(part.connection), connections[slot].phase != .closing else { continue }
+            turn.beginAnew(part.connection)
+            let count = parse(part.bytes.rawBytes.extracting(droppingFirst: part.readByteCount), on: slot, now: now)
+            if let count {
+                part.readByteCount += count
+                return unread.append(part)
+            }
+            return finishUnread(part, now: now)
         }
-        postsLeft = maxPosts
-        return parse(bytes, on: slot, now: now)
+    }
+
+    /// All that waited of a connection has been read.
+    private mutating func finishUnread(_ part: UnreadInput.Part, now: Instant) {
+        guard let slot = slot(part.connection), connections[slot].phase != .closing else { return }
+        connections[slot].hasUnread = false
+        if part.isLast { return endOfStream(part.connection, now: now) }
+        // One that waits for its hello's answer is read again after that.
+        if connections[slot].phase != .authenticating { outputs.append(.resumeReading(part.connection)) }
     }
 
     /// The shell's answer to `.authenticate`.
@@ -60,8 +85,8 @@ extension RelayEngine {
         // The handshake's time is over: nobody is woken for it.
         connections[slot].armedAt = nil
         armConnection(slot)
-        postsLeft = .max
-        if !held.isEmpty { _ = parse(held.rawBytes, on: slot, now: now) }
+        turn.beginAnew(key(slot))
+        if !held.isEmpty { read(held.rawBytes, on: slot, now: now) }
     }
 
     /// Ends a connection for a fault of the peer's and tells it where that is possible (C-41).
@@ -182,7 +207,7 @@ extension RelayEngine {
         var consumed = 0
         var frames = 0
         while consumed < bytes.byteCount || box.framer.hasWaitingFrames {
-            guard postsLeft > 0 else { return consumed }
+            guard !turn.isSpent else { return consumed }
             var failure: LinkError?
             let before = consumed
             do throws(WireError) {
@@ -198,6 +223,7 @@ extension RelayEngine {
                 fail(slot, failure, now: now)
                 return nil
             }
+            if box.framer.allowsPackets, !chargePackets(box, on: slot, now: now) { return nil }
             switch phase(slot) {
             case nil, .closing: return nil
             case .authenticating:
@@ -209,6 +235,19 @@ extension RelayEngine {
         }
         checkPartial(slot, box, hadFrames: frames > 0, now: now)
         return nil
+    }
+
+    /// Packets cost beside their frames; false when they were so many without any that the connection is over (S-59).
+    private mutating func chargePackets(_ box: FramerBox, on slot: Int, now: Instant) -> Bool {
+        let counts = box.framer.takePacketCounts()
+        turn.charge(counts.packets + counts.streams * TurnBudget.streamUnits)
+        let unproductive = counts.withoutFrames + counts.streams * TurnBudget.streamUnits
+        guard unproductive > 0, let link = connections[slot].linkSlot else { return true }
+        do throws(LinkError) { try links[link].link.chargeUnproductive(unproductive, now: now) } catch {
+            fail(slot, error, now: now)
+            return false
+        }
+        return true
     }
 
     /// A first frame that is not hello is refused by its header, before its body (Specs/hostile.md row 4); a frame that
@@ -239,13 +278,14 @@ extension RelayEngine {
                 guard connections[slot].entry?.isPassingOver == true || connections[slot].carrier == .unreliable else {
                     throw .peer(.expectedHello)
                 }
-                return .proceed
+                turn.charge(frameOf: body.byteCount)
+                return turn.isSpent ? .stop : .proceed
             }
             try takeHello(header, body, on: slot, now: now)
             return .stop
         case .attached(let link):
             try receive(header, body, onLink: link, now: now)
-            if case .attached = phase(slot), postsLeft > 0 { return .proceed }
+            if case .attached = phase(slot), !turn.isSpent { return .proceed }
             return .stop
         case .authenticating, .closing, nil:
             return .stop

@@ -45,6 +45,7 @@ extension RelayEngine {
         linkOfDevice.insert(who, slot)
         linkOfID.insert(id, slot)
         counted.links += 1
+        links[slot].link.unproductive = accounts.unproductive(account)
         accounts.addLink(account)
         return slot
     }
@@ -86,6 +87,7 @@ extension RelayEngine {
             suspendedCount -= 1
             accounts.unsuspend(link.key, of: link.account)
         }
+        accounts.noteUnproductive(link.link.unproductive, of: link.account)
         accounts.removeLink(link.account, now: now)
         for (session, membership) in zip(link.sessions.keys, link.sessions.values) {
             leave(membership, MemberKey(link: link.key, session: session))
@@ -109,7 +111,10 @@ extension RelayEngine {
     mutating func receive(
         _ header: FrameHeader, _ body: RawSpan, onLink slot: Int, now: Instant
     ) throws(LinkError) {
+        turn.charge(frameOf: body.byteCount)
+        let inflated = inflater.producedByteCount
         let reception = try links[slot].link.receive(header, body, inflater: &inflater, now: now)
+        turn.charge((inflater.producedByteCount - inflated) / TurnBudget.bytesPerUnit)
         if !links[slot].isTouched { touch(slot) }
         switch reception {
         case .deliver(let session, let credit):
@@ -133,9 +138,13 @@ extension RelayEngine {
     private mutating func handle(_ event: LinkEvent, of slot: Int, now: Instant) {
         switch event {
         case .open(let session, let open):
+            turn.charge(TurnBudget.openUnits)
             let link = links[slot]
             if link.sessions.values.contains(where: { isOpen(open.room, by: $0) }) {
                 return links[slot].link.reset(session, code: .alreadyOpen)
+            }
+            guard accounts.takeOpen(link.account, now: now) else {
+                return links[slot].link.reset(session, code: .serverBusy)  // S-4, Specs/hostile.md row 44
             }
             links[slot].sessions[session] = RelayLink.Membership(
                 room: open.room, isBulk: SessionPreset(open.kind).priority.isBulk)
@@ -207,33 +216,54 @@ extension RelayEngine {
     mutating func deliver(
         _ type: FrameType, _ body: RawSpan, on session: SessionID, _ credit: Int, of slot: Int, now: Instant
     ) throws(LinkError) {
-        guard session != .control else { return try takeControl(type, body, credit, of: slot) }
+        guard session != .control else { return try takeControl(type, body, credit, of: slot, now: now) }
         guard let place = links[slot].sessions.index(of: session) else {
             links[slot].link.release(credit, on: session)
+            if credit == 0 { try links[slot].link.chargeUnproductive(now: now) }
             return
         }
         guard let handle = links[slot].sessions.values[place].handle else {
-            guard type != .transient else { return }
+            guard type != .transient else { return try drop(transientOf: slot, now: now) }
             return hold(type, body, credit, session, slot)
         }
         if type == .data { return try post(body, handle, session, credit, of: slot) }
         links[slot].link.release(credit, on: session)
         switch type {
         case .receipt:
+            let end = links[slot].link.nextSequence(on: session)
+            if !links[slot].sessions.values[place].receipts.take(end: end) {
+                try links[slot].link.chargeUnproductive(now: now)
+            }
             guard case .progress(let progress) = try Link.parse(Receipt.self, body) else { break }
             call(.progressed(handle, progress))
         case .transient:
             let transient = try Link.parse(Transient.self, body)
-            if links[slot].transients.take(now: now) { call(.whisper(handle, transient)) }
+            guard links[slot].transients.take(now: now) else {
+                return try links[slot].link.chargeUnproductive(now: now)
+            }
+            turn.charge(TurnBudget.transientUnits)
+            call(.whisper(handle, transient))
         case .request:
+            links[slot].cancelsDue = min(links[slot].cancelsDue + 1, RelayLink.maxCancelsDue)
             try ask(body, handle, session, of: slot, now: now)
         case .response:
             call(.respond(handle, try Link.parse(Response.self, body)))
         case .cancel:
+            if links[slot].cancelsDue > 0 {
+                links[slot].cancelsDue -= 1
+            } else {
+                try links[slot].link.chargeUnproductive(now: now)
+            }
             call(.cancel(handle, correlation: try Link.parse(CancelRequest.self, body).correlation))
         default:
             throw .peer(.protocolViolation)
         }
+    }
+
+    /// A transient frame that comes before its session is in its room has nobody to go to.
+    private mutating func drop(transientOf slot: Int, now: Instant) throws(LinkError) {
+        guard !links[slot].transients.take(now: now) else { return }
+        try links[slot].link.chargeUnproductive(now: now)
     }
 
     /// A message: a value that is wrong is refused and the session goes on, a structure that is wrong ends the
@@ -250,7 +280,7 @@ extension RelayEngine {
                 // With the stamp it would be longer than anybody takes.
                 refusal = .messageTooLarge
             } else {
-                postsLeft -= 1
+                turn.charge(TurnBudget.messageUnits)
                 return post(handle, counter: view.counter, body)
             }
         } catch {
@@ -284,10 +314,13 @@ extension RelayEngine {
     /// What is said on the link's own session: a request for the relay as such, which serves none, or something about a
     /// request that it never made (S-58).
     private mutating func takeControl(
-        _ type: FrameType, _ body: RawSpan, _ credit: Int, of slot: Int
+        _ type: FrameType, _ body: RawSpan, _ credit: Int, of slot: Int, now: Instant
     ) throws(LinkError) {
         links[slot].link.release(credit, on: .control)
-        guard type == .request else { return }
+        guard type == .request else {
+            if credit == 0 { try links[slot].link.chargeUnproductive(now: now) }
+            return
+        }
         // Who takes no answers is not answered for ever.
         guard hasRoom(slot) else { throw .peer(.slowConsumer) }
         answer(try ReceivedRequest(parsing: body).declined, on: .control, of: slot)

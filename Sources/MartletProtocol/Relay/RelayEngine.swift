@@ -45,8 +45,9 @@ public struct RelayEngine: ~Copyable {
     /// Whether a group of links has been seen to, and what they want goes before further effects.
     private var isHandingOut = false
     var inflater = Inflater()
-    /// Messages that may still be taken in one go.
-    var postsLeft = Int.max
+    /// What the connection that is read may still cause in this turn, and input of those that have caused enough.
+    var turn = TurnBudget()
+    var unread = UnreadInput()
     /// Serves connections that hold nothing of a frame.
     var spareFramer: FramerBox?
     var nextLinkID: UInt64
@@ -95,20 +96,29 @@ public struct RelayEngine: ~Copyable {
     /// The peer will send no more; a frame that is not whole is not delivered (Specs/hostile.md row 8).
     public mutating func endOfStream(_ key: ConnectionKey, now: Instant) {
         guard let slot = slot(key), connections[slot].phase != .closing else { return }
+        guard !connections[slot].hasUnread else { return unread.noteEnd(of: key) }
         do { try heldFramer(of: slot)?.framer.finish() } catch { return fail(slot, LinkError(error), now: now) }
         end(slot, afterFlush: true, now: now)
     }
 
     // MARK: Time
 
-    /// When `deadlinePassed` wants to be called.
+    /// When `deadlinePassed` wants to be called; a time that has passed while input waits to be read on.
     public var deadline: Instant? {
+        unread.isEmpty ? nextDeadline : .zero
+    }
+
+    private var nextDeadline: Instant? {
         timers.earliest.orEarlier(waitDeadline).orEarlier(suspensionDeadline).orEarlier(rooms.deadline)
             .orEarlier(rest.deadline)
     }
 
-    /// Acts on the deadlines that have passed.
+    /// Bytes of input that wait to be read on.
+    public var unreadByteCount: Int { unread.byteCount }
+
+    /// Acts on the deadlines that have passed, and reads on for one of the connections whose input waits.
     public mutating func deadlinePassed(now: Instant) {
+        readOn(now: now)
         rooms.deadlinePassed(now: now)
         endLongWaits(now: now)
         endLongSuspensions(now: now)
@@ -183,7 +193,7 @@ public struct RelayEngine: ~Copyable {
     public mutating func nextOutput(now: Instant) -> RelayOutput? {
         while true {
             // Effects first: a shell that answers an output at once would heap up those of many rooms.
-            if !isHandingOut, let effect = rooms.nextEffect() {
+            if !isHandingOut, let effect = rooms.nextEffect(now: now) {
                 apply(consume effect, now: now)
                 if touched.isGroupFull {
                     flushTouched(isGroup: true, now: now)
@@ -205,6 +215,8 @@ public struct RelayEngine: ~Copyable {
                 if boundMemory(now: now) { continue }
                 queueWaits(now: now)
                 sweep(now: now)
+                turn.end()
+                rooms.endTurn()
                 return nil
             }
             flushTouched(isGroup: false, now: now)

@@ -35,6 +35,7 @@ extension RelayLink: Packable {
         packer.pass(&suspendedAt)
         passMemberships(&packer)
         transients.pass(&packer)
+        packer.pass(&cancelsDue)
     }
 
     init(unpacking packer: inout Packer) {
@@ -74,6 +75,7 @@ extension RelayLink: Packable {
         packer.pass(&membership.room, .blank) { $0.pass(&$1) }
         packer.pass(&membership.isSuspended)
         packer.pass(&membership.isHeldBack)
+        membership.receipts.pass(&packer)
     }
 }
 

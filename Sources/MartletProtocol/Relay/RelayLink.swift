@@ -32,6 +32,8 @@ struct RelayLink: Sendable {
     static let leastResetByteCount = 4096
     /// Transient frames that a link may send a minute before further ones are dropped.
     static let transientsPerMinute = 600
+    /// Cancels that a client may send for requests that it has sent, before they count as frames without progress.
+    static let maxCancelsDue = 1024
 
     var key: LinkKey
     var id: LinkID
@@ -48,6 +50,8 @@ struct RelayLink: Sendable {
     var suspendedAt: Instant?
     var sessions = SortedMap<SessionID, Membership>()
     var transients = TokenBucket(burst: 100, perMinute: RelayLink.transientsPerMinute)
+    /// Requests that it has sent and not cancelled, as far as they are counted.
+    var cancelsDue = 0
     /// What all sessions hold without credit, in bytes.
     var heldByteCount = 0
     /// What waits, objects counted; made exact when it matters.
@@ -77,6 +81,7 @@ struct RelayLink: Sendable {
         var wantedCursor: UInt64?
         /// Whether its room holds messages back, because enough is on the link's way.
         var isHeldBack = false
+        var receipts = ReceiptAllowance()
         /// What came before that.
         var held = HeldFrames()
     }
@@ -119,11 +124,11 @@ struct RelayLink: Sendable {
 
     /// One that goes on where another was when it gave its `packedContext`.
     func framer(packedContext: [UInt8]) -> FramerBox {
-        FramerBox(
-            Framer(
-                maxBodyByteCount: link.limits.maxBodyByteCount, ringByteCount: RelayLink.ringByteCount,
-                deflated: link.features.contains(.sharedDeflate),
-                packedContext: packedContext))
+        var framer = Framer(
+            maxBodyByteCount: link.limits.maxBodyByteCount, ringByteCount: RelayLink.ringByteCount,
+            deflated: link.features.contains(.sharedDeflate), packedContext: packedContext)
+        framer.maxPacketsPerCall = TurnBudget.packetsPerCall
+        return FramerBox(framer)
     }
 
     /// Whether one more frame that is no message may wait.

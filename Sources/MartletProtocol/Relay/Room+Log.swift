@@ -137,7 +137,8 @@ extension Room {
     }
 
     /// Ends a turn: what is durable goes to the members, what was posted to the store, what was accepted is said.
-    mutating func flush(into effects: inout Deque<RoomEffect>) {
+    mutating func flush(now: Instant, into effects: inout Deque<RoomEffect>) {
+        if !presenceChanges.isEmpty { tellPresence(now: now, into: &effects) }
         if !unfinished.isEmpty { pumpUnfinished(into: &effects) }
         if hasNews {
             for slot in members.slots where members.isLive(slot) { pump(slot, into: &effects) }

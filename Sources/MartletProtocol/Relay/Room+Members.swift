@@ -30,20 +30,34 @@ extension Room {
         if told.mark == .read { mine.read = upTo }
         mine.delivered = max(mine.delivered, upTo)
         progress[who.account] = mine
-        var authors: Set<DeviceKey> = []
-        for offset in max(before + 1, tail.first)...max(upTo, tail.first) {
-            guard let entry = tail[offset], offset <= upTo, entry.sender != who.account else { continue }
-            authors.insert(DeviceKey(account: entry.sender, device: entry.device))
+        var slots = slotsOfAuthors(from: before + 1, upTo: upTo, except: who.account)
+        // The account's other devices hear what was read on this one.
+        if told.mark == .read {
+            for other in slotsOfAccount[who.account] ?? [] where other != slot {
+                if members[other].features.contains(.receipts) { slots.append(other) }
+            }
         }
-        let tellsOwn = told.mark == .read && (slotsOfAccount[who.account]?.count ?? 0) > 1
-        guard !authors.isEmpty || tellsOwn else { return }
+        guard !slots.isEmpty else { return }
         let stamped = Receipt.Progress(told.mark, upTo: upTo, sender: who.account, device: who.device)
         let body = EncodedBody(Receipt.progress(stamped).encode())
-        for other in members.slots where other != slot && isPresent(other) {
-            let isTold = authors.contains(members[other].who) || tellsOwn && members[other].who.account == who.account
-            guard isTold, members[other].features.contains(.receipts) else { continue }
-            send(.receipt, body, to: other, into: &effects)
+        for slot in slots { send(.receipt, body, to: slot, into: &effects) }
+    }
+
+    /// The members whose devices wrote messages that the room has at hand, and that are told how far these came. Found
+    /// by the messages: there are as many receipts as members, and each must not look at all of them.
+    private func slotsOfAuthors(from first: UInt64, upTo last: UInt64, except account: AccountName) -> [Int] {
+        let first = max(first, tail.first)
+        guard first <= last else { return [] }
+        var seen: Set<Int32> = []
+        var slots: Set<Int> = []
+        for offset in first...last {
+            guard let entry = tail[offset], entry.sender != account else { continue }
+            if entry.mark >= 0, !seen.insert(entry.mark).inserted { continue }
+            for slot in slotsOfAccount[entry.sender] ?? [] where members[slot].who.device == entry.device {
+                if members[slot].features.contains(.receipts) { slots.insert(slot) }
+            }
         }
+        return slots.sorted()
     }
 
     /// A member that comes back learns how far the others are: marks are cumulative, so one each is enough, and of many

@@ -11,8 +11,8 @@ extension Room: Packable {
         self.wasTouched = false
         guard !wasTouched, !isTouched, !isLoading, waiting.isEmpty, !hasNews, tail.isEmpty, storing == nil,
             pendingByteCount == 0, unstored.isEmpty, unconfirmed.isEmpty, unfinished.isEmpty, posters.isEmpty,
-            closing.isEmpty, requests.isEmpty, members.slots.count <= Room.maxRestingCount,
-            marks.count <= Room.maxRestingCount,
+            closing.isEmpty, requests.isEmpty, presenceChanges.isEmpty,
+            members.slots.count <= Room.maxRestingCount, marks.count <= Room.maxRestingCount,
             progress.count <= Room.maxRestingCount
         else { return false }
         return members.slots.allSatisfy { !members.isLive($0) || members[$0].isAtRest }
@@ -30,6 +30,7 @@ extension Room: Packable {
         tail.pass(&packer)
         packer.pass(&nextCorrelation)
         packer.pass(&chargedByteCount)
+        presenceChanges.pass(&packer)
         members.pass(&packer, RoomMember.blank) { $0.pass(&$1) }
         packer.pass(&memberCount)
         passSlotsOfAccounts(&packer)

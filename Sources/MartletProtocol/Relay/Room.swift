@@ -99,6 +99,7 @@ struct Room: Sendable {
     var slotsOfAccount: [AccountName: [Int]] = [:]
     var marks = DeviceMarks()
     var progress: [AccountName: Progress] = [:]
+    var presenceChanges = PresenceChanges()
     /// Slots of members for whom there is more than they were handed in this turn.
     var unfinished: [Int] = []
     /// Slots of members with acceptances to be told at the end of the turn.
@@ -144,6 +145,9 @@ struct Room: Sendable {
         memberCount == 0 && waiting.isEmpty && unconfirmed.isEmpty && closing.isEmpty && !isLoading
     }
 
+    /// When it wants to be flushed although nothing happens.
+    var deadline: Instant? { requestTimers.earliest.orEarlier(presenceChanges.deadline) }
+
     func handle(_ slot: Int) -> MemberHandle {
         MemberHandle(room: index, slot: Int32(slot), key: members[slot].key, loop: loop)
     }
@@ -178,7 +182,7 @@ struct Room: Sendable {
         slotsOfAccount[join.who.account, default: []].append(slot)
         effects.append(.opened(join.member, handle: handle(slot), state))
         sendProgress(to: slot, into: &effects)
-        announceChange(of: join.who.account, from: before, except: slot, into: &effects)
+        notePresence(of: join.who.account, from: before, by: join.member)
         pump(slot, into: &effects)
     }
 
@@ -214,7 +218,7 @@ struct Room: Sendable {
         memberCount -= 1
         slotsOfAccount[account]?.removeAll { $0 == slot }
         if slotsOfAccount[account]?.isEmpty == true { slotsOfAccount[account] = nil }
-        announceChange(of: account, from: before, except: slot, into: &effects)
+        notePresence(of: account, from: before, by: handle.key)
     }
 
     /// The offset of the last message that is not durable and that this member waits to be told of; 0 when there is
@@ -246,17 +250,18 @@ struct Room: Sendable {
         members[slot].features = features
     }
 
-    mutating func setAway(_ isAway: Bool, _ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
+    mutating func setAway(_ isAway: Bool, _ handle: MemberHandle) {
         guard let slot = slot(handle) else { return }
         let account = members[slot].who.account
         let before = presence(of: account)
         members[slot].isAway = isAway
-        announceChange(of: account, from: before, except: slot, into: &effects)
+        notePresence(of: account, from: before, by: handle.key)
     }
 
     /// - Parameter now: the relay's wall clock in milliseconds since 1970.
-    mutating func loaded(_ snapshot: RoomSnapshot, at now: UInt64 = 0, into effects: inout Deque<RoomEffect>) {
-        guard isLoading else { return }
+    /// Returns the sessions that have waited to join.
+    mutating func loaded(_ snapshot: RoomSnapshot, at now: UInt64 = 0) -> [JoinRequest] {
+        guard isLoading else { return [] }
         isLoading = false
         log = snapshot.log
         head = snapshot.head
@@ -266,7 +271,7 @@ struct Room: Sendable {
         for (device, watermark) in snapshot.watermarks { marks.load(device, watermark: watermark, at: now) }
         let joins = waiting
         waiting = []
-        for request in joins { join(request, into: &effects) }
+        return joins
     }
 
     mutating func loadFailed(into effects: inout Deque<RoomEffect>) {
@@ -300,16 +305,22 @@ struct Room: Sendable {
         return slots.contains { !members[$0].isAway } ? .online : .away
     }
 
-    private func announceChange(
-        of account: AccountName, from before: Transient.Presence, except slot: Int,
-        into effects: inout Deque<RoomEffect>
-    ) {
+    private mutating func notePresence(of account: AccountName, from before: Transient.Presence, by member: MemberKey) {
         let presence = presence(of: account)
         guard presence != before, memberCount <= Room.maxPresenceMembers else { return }
-        let body = EncodedBody(Transient(.presence(presence), sender: account).encode())
-        for other in members.slots where other != slot && isPresent(other) {
-            guard !members[other].isAway, members[other].features.contains(.presence) else { continue }
-            effects.append(.sendTransient(members[other].key, body))
+        presenceChanges.note(account, from: before, to: presence, of: member)
+    }
+
+    /// Tells the members who has come and gone since they were told last, as far as a batch goes.
+    mutating func tellPresence(now: Instant, into effects: inout Deque<RoomEffect>) {
+        guard memberCount <= Room.maxPresenceMembers else { return presenceChanges.removeAll() }
+        for change in presenceChanges.takeBatch(memberCount: memberCount, now: now) {
+            let presence = presence(of: change.account)
+            let body = EncodedBody(Transient(.presence(presence), sender: change.account).encode())
+            for other in members.slots where isPresent(other) && members[other].key != change.member {
+                guard !members[other].isAway, members[other].features.contains(.presence) else { continue }
+                effects.append(.sendTransient(members[other].key, body))
+            }
         }
     }
 

@@ -11,7 +11,8 @@ public struct Rooms: ~Copyable, Sendable {
     private(set) var rooms = RestTable<Room>()
     private var indexOfName = SlotIndex()
     private var touched = Deque<Int>()
-    private var requestDeadlines = TimerQueue<Int>()
+    private var deadlines = TimerQueue<Int>()
+    private var joins = JoinQueue()
     private var effects = Deque<RoomEffect>()
     /// The messages that came last, all of one device to one room.
     private var draft = RoomDraft()
@@ -30,22 +31,31 @@ public struct Rooms: ~Copyable, Sendable {
     /// Rooms in memory.
     public var count: Int { indexOfName.count }
 
-    /// When `deadlinePassed` wants to be called.
-    public var deadline: Instant? { requestDeadlines.earliest }
+    /// When `deadlinePassed` wants to be called; a time that has passed while sessions wait to join.
+    public var deadline: Instant? { joins.isEmpty ? deadlines.earliest : .zero }
 
     /// The next thing to do; nil when there is none until the next event.
     ///
     /// Rooms end their turn one by one: what one wants done is taken before the next fills the links' queues further.
-    public mutating func nextEffect() -> RoomEffect? {
+    public mutating func nextEffect(now: Instant) -> RoomEffect? {
         while true {
             if let effect = effects.popFirst() { return effect }
             guard let index = touched.popFirst() else { return nil }
-            flush(index)
+            flush(index, now: now)
         }
+    }
+
+    /// All that a turn has brought is done: in the next one so many sessions may join again.
+    public mutating func endTurn() {
+        joins.endTurn()
     }
 
     /// A session wants to be a member.
     public mutating func join(_ join: JoinRequest) {
+        if joins.admits() { enter(join) } else { joins.append(join) }
+    }
+
+    private mutating func enter(_ join: JoinRequest) {
         if let index = index(of: join.open.room) {
             rooms[index].join(join, into: &effects)
             return touch(index)
@@ -60,7 +70,7 @@ public struct Rooms: ~Copyable, Sendable {
 
     /// A session that asked to join gave up before it was a member.
     public mutating func withdraw(_ key: MemberKey, from name: RoomName) {
-        guard let index = index(of: name) else { return }
+        guard !joins.withdraw(key), let index = index(of: name) else { return }
         rooms[index].withdraw(key)
         touch(index)
     }
@@ -71,7 +81,10 @@ public struct Rooms: ~Copyable, Sendable {
     public mutating func loaded(_ name: RoomName, _ snapshot: RoomSnapshot?, at now: UInt64 = 0) {
         guard let index = index(of: name) else { return }
         if let snapshot {
-            rooms[index].loaded(snapshot, at: now, into: &effects)
+            // Those that began the load have had their turn; of many, the others wait for one more.
+            for (number, request) in rooms[index].loaded(snapshot, at: now).enumerated() {
+                if number < JoinQueue.maxPerTurn { enter(request) } else { joins.append(request) }
+            }
         } else {
             rooms[index].loadFailed(into: &effects)
             drop(index)
@@ -142,7 +155,7 @@ public struct Rooms: ~Copyable, Sendable {
 
     /// A member's link lost its connection, or has one again.
     public mutating func setAway(_ isAway: Bool, _ handle: MemberHandle) {
-        with(handle) { $0.setAway(isAway, handle, into: &$1) }
+        with(handle) { room, _ in room.setAway(isAway, handle) }
     }
 
     /// A member's message, checked; the body is borrowed.
@@ -192,7 +205,8 @@ public struct Rooms: ~Copyable, Sendable {
 
     /// Acts on the deadlines that have passed.
     public mutating func deadlinePassed(now: Instant) {
-        while let index = requestDeadlines.popExpired(now: now) {
+        while let join = joins.popFirst() { enter(join) }
+        while let index = deadlines.popExpired(now: now) {
             guard rooms.isLive(index) else { continue }
             rooms[index].expireRequests(now: now, into: &effects)
             touch(index)
@@ -245,13 +259,13 @@ public struct Rooms: ~Copyable, Sendable {
         touched.append(index)
     }
 
-    private mutating func flush(_ index: Int) {
+    private mutating func flush(_ index: Int, now: Instant) {
         guard rooms.isLive(index) else { return }
         if draft.room == Int32(index) { closeDraft() }
         rooms[index].isTouched = false
-        rooms[index].flush(into: &effects)
+        rooms[index].flush(now: now, into: &effects)
         memoryByteCount += rooms[index].takeChargeChange()
-        requestDeadlines.set(index, at: rooms[index].requestTimers.earliest)
+        deadlines.set(index, at: rooms[index].deadline)
         if rooms[index].isIdle { return drop(index) }
         if !rooms[index].unfinished.isEmpty { touch(index) }
     }
@@ -260,7 +274,7 @@ public struct Rooms: ~Copyable, Sendable {
         guard rooms.isLive(index) else { return }
         memoryByteCount -= rooms[index].chargedByteCount
         indexOfName.remove(rooms[index].name, index)
-        requestDeadlines.cancel(index)
+        deadlines.cancel(index)
         rooms.remove(index)
     }
 }

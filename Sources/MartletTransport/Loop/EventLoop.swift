@@ -56,6 +56,8 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // all but 
     private let poller: any Poller
 
     // All below belongs to the loop.
+    /// Bytes that the next reads get at the most, up to `readBufferByteCount`. On the loop only.
+    public var readByteCount = readBufferByteCount
     let readBuffer = LoopBuffer(byteCount: readBufferByteCount)
     let writeBuffer = LoopBuffer(byteCount: writeBufferByteCount)
     private var turnTime: UInt64
@@ -235,7 +237,8 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // all but 
 
     /// True when there is nothing to do before `nextDeadline` or a wake.
     func prepareToSleep() -> Bool {
-        turnEnds.isEmpty && flushes.isEmpty && queue.fallAsleep()
+        // A deadline that had passed when the turn began is the next turn's: to arm for it is to be woken at once.
+        turnEnds.isEmpty && flushes.isEmpty && timers.earliestKey > turnTime && queue.fallAsleep()
     }
 
     var nextDeadline: UInt64 { timers.earliestKey }

@@ -20,9 +20,9 @@ final class LoopBuffer {
 
     var byteCount: Int { unsafe storage.count }
 
-    /// Reads from a socket to the buffer's beginning: how much, or the negated error number.
-    func receive(from descriptor: Int32) -> Int {
-        unsafe Int(martlet_socket_receive(descriptor, start, storage.count))
+    /// Reads at most `limit` bytes from a socket to the buffer's beginning: how much, or the negated error number.
+    func receive(_ limit: Int, from descriptor: Int32) -> Int {
+        unsafe Int(martlet_socket_receive(descriptor, start, min(limit, storage.count)))
     }
 
     /// Hands out the first `count` bytes.

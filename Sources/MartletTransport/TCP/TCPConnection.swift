@@ -197,12 +197,13 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // all state
     private func readAvailable(_ descriptor: Int32) {
         let buffer = loop.readBuffer
         for _ in 0..<Self.maxReadsPerTurn where interest.contains(.readable) {
-            let count = buffer.receive(from: descriptor)
+            let limit = loop.readByteCount
+            let count = buffer.receive(limit, from: descriptor)
             guard count > 0 else { return readEnded(count) }
             if phase == .open {
                 buffer.withBytes(count) { handler?.transport(self, didReceive: $0) }
             }
-            if count < buffer.byteCount { return }
+            if count < limit { return }
         }
     }
 

@@ -1,3 +1,13 @@
+/// What packets cost their reader beside the frames in them.
+package struct PacketCounts: Equatable, Sendable {
+    /// Packets read.
+    package var packets = 0
+    /// Those that held no frame, or ended a deflate stream.
+    package var withoutFrames = 0
+    /// Deflate streams begun, but for a connection's first.
+    package var streams = 0
+}
+
 /// Makes frames of the packets of one direction of a connection.
 ///
 /// What a packet costs is bounded before it is looked at: its payload by ``Packet/maxPayloadByteCount``, inflated or
@@ -5,8 +15,11 @@
 final class PacketReader {
     private var context: PacketContext
     private var stream: InflateStream?
+    /// Whether there was a stream on the connection; one that begins after it costs its reader.
+    private var hadStream = false
     /// Of a payload, what comes behind the frame that `frame` has stopped at.
     private var rest: [UInt8] = []
+    private var counts = PacketCounts()
 
     /// A reader at the start of a connection, or one that goes on where another was when it gave its `packedContext`.
     init(packedContext: [UInt8] = []) {
@@ -22,6 +35,12 @@ final class PacketReader {
 
     /// Whether `frame` stopped in the middle of a packet.
     var hasRest: Bool { !rest.isEmpty }
+
+    /// What has been read since the last call.
+    func takeCounts() -> PacketCounts {
+        defer { counts = PacketCounts() }
+        return counts
+    }
 
     /// Goes on where `frame` has stopped.
     func resume(
@@ -45,15 +64,25 @@ final class PacketReader {
         let actual = CRC32.checksum(packet.extracting(first: end))
         guard expected == actual else { throw .badChecksum(expected: expected, actual: actual) }
         let payload = packet.extracting(head.byteCount..<end)
+        counts.packets += 1
         guard head.isDeflated else { return try readFrames(payload, maxBodyByteCount, frame) }
         guard payload.byteCount > 0 else {
             stream = nil
+            counts.withoutFrames += 1
             return .proceed
         }
-        let stream = self.stream ?? InflateStream()
-        self.stream = stream
+        let stream = openStream()
         let inflated = try stream.inflate(payload, limit: Packet.maxPayloadByteCount)
         return try readFrames(inflated.rawBytes, maxBodyByteCount, frame)
+    }
+
+    private func openStream() -> InflateStream {
+        if let stream { return stream }
+        if hadStream { counts.streams += 1 }
+        hadStream = true
+        let made = InflateStream()
+        stream = made
+        return made
     }
 
     private func readFrames(
@@ -61,6 +90,7 @@ final class PacketReader {
         _ frame: (FrameHeader, RawSpan) throws(WireError) -> FramerStep
     ) throws(WireError) -> FramerStep {
         var cursor = PacketCursor(payload)
+        if cursor.isAtEnd { counts.withoutFrames += 1 }
         var body = TLVWriter()
         while !cursor.isAtEnd {
             body.removeAll()

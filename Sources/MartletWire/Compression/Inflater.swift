@@ -11,6 +11,8 @@ public struct Inflater: ~Copyable {
     /// input libdeflate reads 8 bytes of zeros, and no more than 32 copies of 258 bytes come of these.
     private static var roomBeyondLimitByteCount: Int { 16 * 1024 }
     private let handle: OpaquePointer
+    /// Bytes that have come out so far.
+    package private(set) var producedByteCount = 0
 
     /// A decompressor.
     public init() {
@@ -42,7 +44,9 @@ public struct Inflater: ~Copyable {
                 }
             }
             switch outcome {
-            case MARTLET_INFLATE_DONE where room <= limit: return output
+            case MARTLET_INFLATE_DONE where room <= limit:
+                producedByteCount += output.count
+                return output
             case MARTLET_INFLATE_FULL where room < limit: room = room > limit / 4 ? limit : room * 4
             case MARTLET_INFLATE_FULL where room == limit: room += min(Self.roomBeyondLimitByteCount, .max - limit)
             case MARTLET_INFLATE_FULL, MARTLET_INFLATE_DONE: throw .inflateLimit(limit)

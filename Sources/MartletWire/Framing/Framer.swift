@@ -61,6 +61,13 @@ public struct Framer: ~Copyable {
         if !packedContext.isEmpty { reader = PacketReader(packedContext: packedContext) }
     }
 
+    /// Packets of one call of `consume`, beyond which the rest of the input is left: a packet need not hold a frame, and
+    /// whoever bounds the work of a call gets no word of it.
+    package var maxPacketsPerCall = Int.max
+
+    /// What packets have cost since the last call.
+    package func takePacketCounts() -> PacketCounts { reader?.takeCounts() ?? PacketCounts() }
+
     /// Whether nothing is known but what `packedContext` and the framer's settings say.
     package var isAtRest: Bool { failure == nil && partial.isEmpty && !hasWaitingFrames && !isStreaming }
 
@@ -94,7 +101,7 @@ public struct Framer: ~Copyable {
     /// Takes bytes of the stream and calls `frame` for each frame that is complete and whose checksum is right.
     ///
     /// The views that `frame` gets are valid during the call only. Returns how many bytes of `input` were consumed:
-    /// all, unless `frame` answered `.stop`. A packet is consumed whole; frames of it that were not handed out come
+    /// all, unless `frame` answered `.stop` or `maxPacketsPerCall` were there. A packet is consumed whole; frames of it that were not handed out come
     /// with the next call, for which ``hasWaitingFrames`` tells that it is worth making without input.
     ///
     /// Throws what `FrameHeader.init(parsing:maxBodyByteCount:)` and `FrameHeader.verify(body:)` throw, and what
@@ -142,6 +149,7 @@ public struct Framer: ~Copyable {
         _ input: RawSpan, _ frame: (FrameHeader, RawSpan) throws(WireError) -> FramerStep
     ) throws(WireError) -> Int {
         var offset = 0
+        var packetsLeft = maxPacketsPerCall
         if !partial.isEmpty {
             offset = try fill(from: input)
             if missingByteCount > 0 { return offset }
@@ -156,7 +164,8 @@ public struct Framer: ~Copyable {
                 let packet = rest.extracting(first: head.packetByteCount)
                 offset &+= head.packetByteCount
                 let step = try packetReader().read(packet, head, maxBodyByteCount: maxBodyByteCount, frame)
-                if step == .stop { return offset }
+                packetsLeft -= 1
+                if step == .stop || packetsLeft == 0 { return offset }
                 continue
             }
             guard rest.byteCount >= FrameHeader.byteCount else { break }

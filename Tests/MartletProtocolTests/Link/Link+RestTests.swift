@@ -14,7 +14,7 @@ extension Link: Packable {
             id: .control, kind: .chat, state: .open, sendLimit: 0, receiveWindow: 0, maxMessageByteCount: 0)
         let link = Link(role: .relay, limits: .minimum, features: [], began: .zero)
         func count(_ value: Any) -> Int { Mirror(reflecting: value).children.count }
-        #expect(count(link) == 53)
+        #expect(count(link) == 55)
         #expect(count(session) == 16)
         #expect(count(session.send) == 18)
         #expect(count(session.receive) == 12)

@@ -42,6 +42,37 @@ import Testing
         #expect(table.find(.named("account-\(AccountTable.maxIdleCount)")) != nil)
     }
 
+    // S-4, Specs/hostile.md row 44
+    @Test func `an account opens 512 sessions at once and 66 a second, whatever links it has`() {
+        var table = AccountTable()
+        let alice = table.place(of: .alice, now: Self.start)
+        let bob = table.place(of: .bob, now: Self.start)
+        var opened = 0
+        for _ in 0..<6 {
+            table.addLink(alice)
+            opened += (0..<100).count { _ in table.takeOpen(alice, now: Self.start) }
+            table.removeLink(alice, now: Self.start)
+        }
+        #expect(opened == 512)
+        let isOthersFree = table.takeOpen(bob, now: Self.start)
+        #expect(isOthersFree)
+        opened = (0..<100).count { _ in table.takeOpen(alice, now: Self.start + .seconds(1)) }
+        #expect(opened == 66)
+    }
+
+    // S-59
+    @Test func `an account's next link has what the emptiest of its ended links has left`() {
+        var table = AccountTable()
+        let alice = table.place(of: .alice, now: Self.start)
+        var used = Link.unproductiveBucket
+        _ = used.take(900, now: Self.start)
+        table.noteUnproductive(used, of: alice)
+        table.noteUnproductive(Link.unproductiveBucket, of: alice)
+        var left = table.unproductive(alice)
+        let count = (0..<1000).count { _ in left.take(now: Self.start) }
+        #expect(count == 100)
+    }
+
     @Test func `the account with most suspended links is named by its oldest one`() {
         var table = AccountTable()
         let alice = table.place(of: .alice, now: Self.start)

@@ -38,43 +38,95 @@ import Testing
         #expect(peer.log.last(Accepted.self) != nil)
     }
 
-    @Test func `so many messages are taken in one go, and the rest when it is given`() throws {
+    //
+    @Test func `600 messages in one read are taken 256 a turn, and the peer is not read meanwhile`() throws {
         let stage = RelayStage()
+        stage.readsOn = false
         let peer = stage.member("alice", of: .lobby)
-        let frames = (UInt64(1)...5).map { counter in
-            let content = Message.textContent("text")
-            let body = Message.encodeClient(counter: counter, kind: .text, content: content)
-            return peer.maker.frame(.data, body, on: .first)
-        }
-        var rest = frames.flatMap(\.self)
-        for taken in [2, 4] {
-            let count = stage.receive(rest, on: peer, maxPosts: 2)
-            #expect(count == 2 * frames[0].count)
-            rest.removeFirst(count ?? rest.count)
+        let bytes = (UInt64(1)...600).flatMap { peer.maker.text($0) }
+        peer.send(bytes)
+        for taken in [256, 512] {
             #expect(stage.relay.log[.lobby]?.count == taken)
-            #expect(peer.log.last(Accepted.self)?.runs.last?.firstCounter == UInt64(taken - 1))
+            #expect(peer.log.last(Accepted.self)?.runs.last?.firstCounter == UInt64(taken - 255))
+            #expect(peer.isPaused && stage.relay.engine.unreadByteCount == bytes.count / 600 * (600 - taken))
+            #expect(stage.relay.engine.deadline.map { $0 <= stage.now } == true)
+            stage.act { engine, now in engine.deadlinePassed(now: now) }
         }
-        #expect(stage.receive(rest, on: peer, maxPosts: 1) == nil)
-        #expect(stage.relay.log[.lobby]?.count == 5)
+        #expect(stage.relay.log[.lobby]?.count == 600)
+        #expect(!peer.isPaused && stage.relay.engine.unreadByteCount == 0)
     }
 
-    // W-78
-    @Test func `a packet is taken whole, and its frames so many in one go`() throws {
+    //
+    @Test func `connections whose input waits are read on in turn`() throws {
         let stage = RelayStage()
+        stage.readsOn = false
+        let busy = stage.member("alice", of: .lobby)
+        let other = stage.member("bob", of: .lobby)
+        busy.send((UInt64(1)...600).flatMap { busy.maker.text($0) })
+        other.send((UInt64(1)...300).flatMap { other.maker.text($0) })
+        let counts = (1...3).map { _ in
+            stage.act { engine, now in engine.deadlinePassed(now: now) }
+            return stage.relay.log[.lobby]?.suffix(1).map(\.sender.text)
+        }
+        #expect(counts == [["alice"], ["bob"], ["alice"]])
+        #expect(stage.relay.log[.lobby]?.count == 900)
+    }
+
+    //
+    @Test func `two reads of a connection in one turn share its budget`() throws {
+        let stage = RelayStage()
+        stage.readsOn = false
+        let peer = stage.member("alice", of: .lobby)
+        let first = (UInt64(1)...200).flatMap { peer.maker.text($0) }
+        let second = (UInt64(201)...400).flatMap { peer.maker.text($0) }
+        stage.act { engine, now in
+            engine.receive(first.rawBytes, on: peer.key, now: now)
+            engine.receive(second.rawBytes, on: peer.key, now: now)
+        }
+        #expect(stage.relay.log[.lobby]?.count == 256)
+    }
+
+    //
+    @Test func `input that comes while other input waits goes behind it, and the end of the stream last`() throws {
+        let stage = RelayStage()
+        stage.readsOn = false
+        let peer = stage.member("alice", of: .lobby)
+        peer.send((UInt64(1)...300).flatMap { peer.maker.text($0) })
+        peer.text("more", counter: 301)
+        peer.finish()
+        #expect(peer.closedAt == nil)
+        stage.act { engine, now in engine.deadlinePassed(now: now) }
+        #expect(stage.relay.log[.lobby]?.map(\.counter) == Array(1...301))
+        #expect(peer.closedAt == stage.now)
+    }
+
+    //
+    @Test func `input of a connection that has ended is not read on`() throws {
+        let stage = RelayStage()
+        stage.readsOn = false
+        let peer = stage.member("alice", of: .lobby)
+        peer.send((UInt64(1)...300).flatMap { peer.maker.text($0) })
+        peer.cut()
+        stage.act { engine, now in engine.deadlinePassed(now: now) }
+        #expect(stage.relay.log[.lobby]?.count == 256)
+        #expect(stage.relay.engine.unreadByteCount == 0)
+    }
+
+    // W-78, R-50
+    @Test func `a packet is taken whole, and its frames within the budget`() throws {
+        let stage = RelayStage()
+        stage.readsOn = false
         let peer = try #require(stage.connect())
         peer.greet("alice", features: .supported.union(.compact))
         peer.open(.lobby, on: .first)
-        var frames: [UInt8] = []
-        for counter in 1...3 as ClosedRange<UInt64> {
-            let body = Message.encodeClient(counter: counter, kind: .text, content: Message.textContent("text"))
-            frames += peer.maker.frame(.data, body, on: .first)
-        }
-        let packet = PacketWriter().packets(of: frames)
+        peer.send((UInt64(1)...255).flatMap { peer.maker.text($0) })
+        let first = (UInt64(256)...510).flatMap { peer.maker.text($0) }
+        let packet = PacketWriter().packets(of: (UInt64(511)...513).flatMap { peer.maker.text($0) })
         #expect(packet.count < 127)
-        #expect(stage.receive(packet, on: peer, maxPosts: 2) == packet.count)
-        #expect(stage.relay.log[.lobby]?.count == 2)
-        #expect(stage.receive([], on: peer, maxPosts: 2) == nil)
-        #expect(stage.relay.log[.lobby]?.count == 3)
+        peer.send(first + packet)
+        #expect(stage.relay.log[.lobby]?.count == 511)
+        stage.act { engine, now in engine.deadlinePassed(now: now) }
+        #expect(stage.relay.log[.lobby]?.map(\.counter) == Array(1...513))
     }
 
     @Test func `a hello in two pieces leaves no deadline behind`() throws {
@@ -380,12 +432,11 @@ import Testing
     }
 }
 
-extension RelayStage {
-    /// Has the relay take bytes, and what comes of them done.
-    fileprivate func receive(_ bytes: [UInt8], on peer: RawPeer, maxPosts: Int) -> Int? {
-        var count: Int?
-        act { engine, now in count = engine.receive(bytes.rawBytes, on: peer.key, now: now, maxPosts: maxPosts) }
-        return count
+extension FrameMaker {
+    /// A message with some text.
+    fileprivate mutating func text(_ counter: UInt64) -> [UInt8] {
+        let body = Message.encodeClient(counter: counter, kind: .text, content: Message.textContent("text"))
+        return frame(.data, body, on: .first)
     }
 }
 

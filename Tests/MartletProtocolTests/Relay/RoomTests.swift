@@ -72,6 +72,37 @@ import Testing
         #expect(script.drain() == [presence("alice", .bob, .online)])
     }
 
+    // R-37, Specs/hostile.md row 44
+    @Test func `a member that goes and comes back in one turn is not told of, and many changes are one`() {
+        var script = RoomScript("alice", "bob", "carol")
+        for isAway in [true, false] { script.with("bob") { $0.setAway(isAway, $1) } }
+        #expect(script.drain().isEmpty)
+        for isAway in [true, false, true] { script.with("bob") { $0.setAway(isAway, $1) } }
+        #expect(script.drain() == [presence("alice", .bob, .away), presence("carol", .bob, .away)])
+    }
+
+    // R-37, Specs/hostile.md row 44
+    @Test func `a member that comes and goes for ever is told of ten times at once, then ten times a second`() {
+        var script = RoomScript("alice", "bob")
+        script.now = script.now + .seconds(60)
+        var toldCount = 0
+        for number in 0..<100 {
+            script.with("bob") { $0.setAway(number % 2 == 0, $1) }
+            toldCount += script.drain().count
+        }
+        #expect(toldCount == 10)
+        for number in 0..<100 {
+            script.now = script.now + .milliseconds(10)
+            script.with("bob") { $0.setAway(number % 2 == 0, $1) }
+            toldCount += script.drain().count
+        }
+        #expect((15...20).contains(toldCount))
+        script.now = script.now + .seconds(1)
+        script.with("bob") { $0.setAway(false, $1) }
+        let effects = script.drain()
+        #expect(effects.isEmpty || effects == [presence("alice", .bob, .online)])
+    }
+
     //
     @Test func `who is away is told nothing that does not keep`() {
         var script = RoomScript("alice", "bob")
@@ -91,6 +122,7 @@ import Testing
         for number in 0..<Room.maxPresenceMembers { script.join("member\(number)") }
         script.rooms.loaded(.lobby, RoomSnapshot())
         _ = script.drain()
+        script.now = script.now + .seconds(60)
         script.join("late")
         let effects = script.drain()
         #expect(effects.count == 1)
@@ -102,7 +134,8 @@ import Testing
         script.with("member3") { $0.setAway(true, $1) }
         #expect(script.drain().isEmpty)
         script.with("late") { $0.leave($1) }
-        #expect(script.drain().count == Room.maxPresenceMembers - 1)
+        // The one that is away hears nothing.
+        #expect(script.drain() == (0..<256).filter { $0 != 3 }.map { presence("member\($0)", .named("late"), .left) })
     }
 
     @Test func `a place that is taken again does not answer to who had it before`() {
@@ -135,12 +168,12 @@ import Testing
         var script = RoomScript("alice")
         for number in 2...100 {
             script.join("bob/\(number)")
-            script.with("alice") { rooms, _ in _ = rooms.nextEffect() }
+            script.with("alice") { rooms, _ in _ = rooms.nextEffect(now: .zero) }
         }
         #expect(script.rooms.count == 1)
         var room = Room(name: .lobby, index: 0)
         var effects = Deque<RoomEffect>()
-        room.loaded(RoomSnapshot(), into: &effects)
+        _ = room.loaded(RoomSnapshot())
         for number in 0..<10 {
             let key = MemberKey(link: LinkKey(slot: Int32(number), generation: 0), session: SessionID(rawValue: 1))
             let who = DeviceKey(account: .bob, device: DeviceID(rawValue: UInt64(number)))
@@ -178,7 +211,7 @@ import Testing
         #expect(script.drain().contains(.reset("late", .roomFull)))
         var room = Room(name: .lobby, index: 0)
         var effects = Deque<RoomEffect>()
-        room.loaded(RoomSnapshot(), into: &effects)
+        _ = room.loaded(RoomSnapshot())
         room.memberCount = Room.maxMembers
         let key = MemberKey(link: LinkKey(slot: 0, generation: 0), session: SessionID(rawValue: 1))
         let open = Open(room: .lobby, cursor: 0)

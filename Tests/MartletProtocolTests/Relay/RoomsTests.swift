@@ -59,15 +59,18 @@ import Testing
             return JoinRequest(
                 member: key, who: RoomScript.who("alice"), open: Open(room: .named("room \(number)"), cursor: 0))
         }
-        for number in 0..<Rooms.maxRooms { rooms.join(join(number)) }
-        while let effect = rooms.nextEffect() {
+        for number in 0..<Rooms.maxRooms {
+            rooms.join(join(number))
+            rooms.endTurn()
+        }
+        while let effect = rooms.nextEffect(now: .zero) {
             guard case .load = effect else {
                 Issue.record("only loads were to be seen")
                 break
             }
         }
         rooms.join(join(Rooms.maxRooms))
-        guard case .reset(_, .serverBusy)? = rooms.nextEffect() else {
+        guard case .reset(_, .serverBusy)? = rooms.nextEffect(now: .zero) else {
             Issue.record("the room was let in")
             return
         }

@@ -6,6 +6,8 @@ import MartletWire
 /// A relay engine with a store, whose peers say whatever bytes they like, in virtual time.
 final class RelayStage {
     let relay: VirtualRelay
+    /// Whether input that waits for its next turn is read on before time passes.
+    var readsOn = true
     private(set) var now = Instant(nanoseconds: 1_000_000_000)
     private(set) var peers: [RawPeer] = []
     private var work: [(at: Instant, work: VirtualRelay.Work)] = []
@@ -81,7 +83,10 @@ final class RelayStage {
             default: break
             }
         }
-        if !drained.network.isEmpty { settle() }
+        if !drained.network.isEmpty { return settle() }
+        guard readsOn, !relay.engine.unread.isEmpty else { return }
+        relay.engine.deadlinePassed(now: now)
+        settle()
     }
 
     private func peer(_ key: ConnectionKey) -> RawPeer? {

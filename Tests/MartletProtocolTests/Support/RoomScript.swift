@@ -29,7 +29,7 @@ struct RoomScript: ~Copyable {
     private var names: [MemberKey: String] = [:]
     private var appending: [LogEntry] = []
     let room = RoomName.lobby
-    let now = Instant(nanoseconds: 1_000_000_000)
+    var now = Instant(nanoseconds: 1_000_000_000)
 
     /// A room that the named have joined, and nothing left to say.
     init(_ members: String..., snapshot: RoomSnapshot? = RoomSnapshot()) {
@@ -122,7 +122,14 @@ struct RoomScript: ~Copyable {
     /// Everything wanted since the last call, in order.
     mutating func drain() -> [Effect] {
         var effects: [Effect] = []
-        while let effect = rooms.nextEffect() {
+        repeat { effects += drainTurn() } while goesOn()
+        return effects
+    }
+
+    /// What is wanted in this turn.
+    mutating func drainTurn() -> [Effect] {
+        var effects: [Effect] = []
+        while let effect = rooms.nextEffect(now: now) {
             if case .deliver(let key, let entries) = effect {
                 effects += entries.map { .told(name(key), frame(.data, $0.body)) }
             } else {
@@ -130,6 +137,14 @@ struct RoomScript: ~Copyable {
             }
         }
         return effects
+    }
+
+    /// Ends the turn; true when the next one has something to do at once.
+    private mutating func goesOn() -> Bool {
+        rooms.endTurn()
+        guard let deadline = rooms.deadline, deadline <= now else { return false }
+        rooms.deadlinePassed(now: now)
+        return true
     }
 
     private mutating func note(_ effect: RoomEffect) -> Effect {

@@ -86,6 +86,20 @@ struct TCPConnectionTests {
         }
     }
 
+    //
+    @Test(arguments: EventLoop.Backend.allCases)
+    func `with a bound of 1,000 bytes a read, no reception is longer`(_ backend: EventLoop.Backend) async throws {
+        try await withLoop(backend) { loop in
+            let pair = try await Pair.connect(on: loop, server: Peer(.count))
+            await loop.run {
+                loop.readByteCount = 1000
+                pair.client.sendPattern(byteCount: 100_000)
+            }
+            await pair.server.receive(byteCount: 100_000)
+            #expect(await loop.run { pair.server.receptionCount } >= 100)
+        }
+    }
+
     @Test(arguments: EventLoop.Backend.allCases)
     func `a connection that floods does not keep another from its turn`(_ backend: EventLoop.Backend) async throws {
         try await withLoop(backend) { loop in

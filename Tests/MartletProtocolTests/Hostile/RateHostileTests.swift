@@ -1,0 +1,225 @@
+import MartletTestKit
+import MartletWire
+import Testing
+
+@testable import MartletProtocol
+
+/// What a peer may send without credit: how often, and how much of it in one turn.
+@Suite struct RateHostileTests {
+    /// A frame that brings nothing, the number of them said so far given.
+    struct Waste: CustomTestStringConvertible, Sendable {
+        var testDescription: String
+        /// How many are free for another reason.
+        var freeCount = 0
+        var say: @Sendable (RawPeer, Int) -> Void
+    }
+
+    static let all: [Waste] = [
+        Waste(testDescription: "acks that say nothing") { peer, _ in
+            peer.say(Ack(echo: nil, linkCredit: 0, sessions: []))
+        },
+        Waste(testDescription: "acks of the same again", freeCount: 1) { peer, _ in peer.acknowledge(0) },
+        Waste(testDescription: "acks of more credit than there can be", freeCount: 1) { peer, number in
+            let part = SessionAck(session: .first, cumulative: 0, creditLimit: 1 << 40 + UInt64(number) << 30)
+            peer.say(Ack(echo: nil, linkCredit: 1 << 40 + UInt64(number) << 30, sessions: [part]))
+        },
+        Waste(testDescription: "acks of sessions that are not there") { peer, _ in
+            peer.say(
+                Ack(
+                    echo: nil, linkCredit: 0,
+                    sessions: [SessionAck(session: .second, cumulative: 0, creditLimit: 0)]))
+        },
+        Waste(testDescription: "duplicates") { peer, _ in peer.say(.receipt, [], on: .first, sequence: 1) },
+        Waste(testDescription: "receipts", freeCount: 4) { peer, number in
+            peer.say(Receipt.progress(Receipt.Progress(.delivered, upTo: UInt64(number))), on: .first)
+        },
+        Waste(testDescription: "suspend and resume") { peer, number in
+            if number % 2 == 0 { peer.say(Suspend(), on: .first) } else { peer.say(Resume(cursor: nil), on: .first) }
+        },
+        Waste(testDescription: "cancels") { peer, number in
+            peer.say(CancelRequest(correlation: UInt64(number)), on: .first)
+        },
+        Waste(testDescription: "transient frames", freeCount: 100) { peer, _ in
+            peer.say(Transient(.typing(true)), on: .first)
+        },
+        Waste(testDescription: "transient frames of no session") { peer, _ in
+            peer.say(Transient(.typing(true)), on: .second)
+        },
+        Waste(testDescription: "pongs") { peer, number in peer.say(Pong(nonce: UInt64(number), echo: Echo(timestamp: 0, delay: .zero))) },
+        Waste(testDescription: "resets of sessions that are not there") { peer, number in
+            peer.say(Reset(session: SessionID(rawValue: UInt16(2 * number + 101)), code: .cancelled))
+        },
+        Waste(testDescription: "fragments of one byte") { peer, _ in
+            peer.say(.data, [0], on: .first, flags: .moreFragments)
+        },
+        Waste(testDescription: "packets without frames") { peer, _ in
+            peer.send(RateHostileTests.packet([], isDeflated: true))
+        },
+    ]
+
+    /// A packet as it is, of up to 4,096 bytes.
+    private static func packet(_ payload: [UInt8], isDeflated: Bool = false) -> [UInt8] {
+        var bytes: [UInt8] = [(isDeflated ? 0xA0 : 0xC0) | UInt8(payload.count >> 8), UInt8(payload.count & 0xFF)] + payload
+        let checksum = CRC32.checksum(bytes.rawBytes)
+        for shift in [24, 16, 8, 0] as [UInt32] { bytes.append(UInt8(truncatingIfNeeded: checksum >> shift)) }
+        return bytes
+    }
+
+    private func member(of stage: RelayStage) throws -> RawPeer {
+        let peer = try #require(stage.connect())
+        peer.greet("mallory", features: .supported.union([.compact, .sharedDeflate]))
+        peer.open(.lobby, on: .first)
+        return peer
+    }
+
+    // S-59, Specs/hostile.md row 43
+    @Test(arguments: all)
+    func `frames without progress beyond 1,000 at once end the connection`(waste: Waste) throws {
+        let stage = RelayStage()
+        let peer = try member(of: stage)
+        var count = 0
+        while peer.closedAt == nil, count < 2000 {
+            waste.say(peer, count)
+            count += 1
+        }
+        #expect(peer.farewell == .controlFlood)
+        #expect(count == 1001 + waste.freeCount)
+    }
+
+    // S-59
+    @Test(arguments: all)
+    func `200 frames without progress in a second go on for ever`(waste: Waste) throws {
+        guard waste.testDescription != "fragments of one byte" else { return }
+        let stage = RelayStage()
+        let peer = try member(of: stage)
+        for number in 0..<2500 {
+            stage.run(for: .milliseconds(5))
+            waste.say(peer, number)
+            if number % 200 == 0 { peer.acknowledgeAll() }
+        }
+        #expect(peer.closedAt == nil || peer.farewell == .ackTimeout)
+    }
+
+    // S-59, Specs/hostile.md row 43
+    @Test func `a link that is resumed has no more of its rate than when it was cut`() throws {
+        let stage = RelayStage()
+        let peer = try member(of: stage)
+        let welcome = try #require(peer.log.last(Welcome.self))
+        for _ in 0...1000 { peer.acknowledge(0) }
+        #expect(peer.closedAt == nil)
+        peer.cut()
+        let again = try #require(stage.connect())
+        let positions = [
+            SessionPosition(session: .control, received: 0), SessionPosition(session: .first, received: 1),
+        ]
+        #expect(
+            again.greet(
+                "mallory", features: .supported.union([.compact, .sharedDeflate]),
+                resume: ResumePoint(link: welcome.link, token: welcome.resumeToken, positions: positions)) != nil)
+        again.say(Ack(echo: nil, linkCredit: 0, sessions: []))
+        #expect(again.farewell == .controlFlood)
+    }
+
+    // S-59
+    @Test func `acks and receipts of 3,000 messages that are read one by one are free`() throws {
+        let stage = RelayStage()
+        let reader = stage.member("bob", of: .lobby)
+        let writer = stage.member("alice", of: .lobby)
+        for counter in UInt64(1)...3000 {
+            writer.text("text", counter: counter)
+            writer.acknowledgeAll()
+            reader.acknowledgeAll()
+            reader.say(Receipt.progress(Receipt.Progress(.delivered, upTo: counter)), on: .first)
+            reader.say(Receipt.progress(Receipt.Progress(.read, upTo: counter)), on: .first)
+        }
+        #expect(reader.closedAt == nil && writer.closedAt == nil)
+        #expect(stage.link(of: reader)?.link.unproductive.isFull(now: stage.now) == true)
+    }
+
+    // S-14, S-59
+    @Test func `frames that were under way when their session ended are free, each once`() throws {
+        let stage = RelayStage()
+        let peer = try member(of: stage)
+        peer.say(Reset(session: .first, code: .cancelled))
+        for counter in UInt64(1)...2000 { peer.text("late", counter: counter) }
+        #expect(peer.closedAt == nil)
+        var count = 0
+        while peer.closedAt == nil, count < 2000 {
+            peer.say(.data, [0], on: .first, sequence: 9)
+            count += 1
+        }
+        #expect(peer.farewell == .controlFlood && count == 1001)
+    }
+
+    // S-42, Specs/hostile.md row 43
+    @Test func `an empty fragment with more to come is a fault`() throws {
+        let stage = RelayStage()
+        let peer = try member(of: stage)
+        peer.say(.data, [], on: .first, flags: .moreFragments)
+        #expect(peer.farewell == .protocolViolation)
+    }
+
+    // R-50, Specs/hostile.md row 42
+    @Test func `of 1,361 frames in one packet a turn takes 512, and another connection is read before the rest`() throws {
+        let stage = RelayStage()
+        stage.readsOn = false
+        let peer = try member(of: stage)
+        let other = stage.member("bob", of: .lobby)
+        let before = stage.link(of: peer)?.link.counters.framesReceived ?? 0
+        // The first names its session, and the others mean the same.
+        let next = [[UInt8]](repeating: [0x27, 0x02, 0x00], count: 1360)
+        let acks: [UInt8] = [0x27, 0x03, 0x01, 0x00] + next.joined()
+        peer.send(RateHostileTests.packet(acks) + RateHostileTests.packet(acks))
+        let taken = (stage.link(of: peer)?.link.counters.framesReceived ?? 0) - before
+        #expect(taken > 0 && taken <= UInt64(TurnBudget.unitCount))
+        #expect(peer.isPaused && peer.closedAt == nil)
+        other.text("hello", counter: 1)
+        #expect(stage.relay.log[.lobby]?.count == 1)
+        stage.run(for: .zero)
+        #expect(peer.farewell == .controlFlood)
+    }
+
+    // R-50, Specs/hostile.md row 42
+    @Test func `of 600 packets without frames a turn takes some 512`() throws {
+        let stage = RelayStage()
+        stage.readsOn = false
+        let peer = try member(of: stage)
+        peer.send((0..<600).flatMap { _ in RateHostileTests.packet([], isDeflated: true) })
+        #expect(peer.isPaused)
+        #expect(stage.relay.engine.unreadByteCount > 0 && stage.relay.engine.unreadByteCount <= 88 * 6)
+    }
+
+    // R-50, Specs/hostile.md row 42
+    @Test func `of bodies that inflate to 60 KB each a turn takes five`() throws {
+        let stage = RelayStage()
+        stage.readsOn = false
+        let peer = try member(of: stage)
+        var body = Ack(echo: nil, linkCredit: 1, sessions: []).encode()
+        body += [0x03, 0x33, 0, 0, 0xEA, 0x60] + [UInt8](repeating: 0, count: 60_000)
+        let compressed: [UInt8]? = Deflater().compress(body.rawBytes)
+        let small = try #require(compressed)
+        let before = stage.link(of: peer)?.link.counters.framesReceived ?? 0
+        peer.send((0..<20).flatMap { _ in peer.maker.frame(.ack, small, compression: .zlib) })
+        #expect(stage.link(of: peer)?.link.counters.framesReceived == before + 5)
+    }
+
+    // S-4, Specs/hostile.md row 44
+    @Test func `an account that opens sessions on one link after the other is told to come again later`() throws {
+        let stage = RelayStage()
+        var opened = 0
+        for _ in 0..<8 {
+            let peer = stage.member("mallory")
+            for number in 0..<95 { peer.open(.lobby, on: SessionID(rawValue: UInt16(2 * number + 1))) }
+            for number in 0..<95 { peer.say(Close(), on: SessionID(rawValue: UInt16(2 * number + 1))) }
+            opened += peer.log.all(Opened.self).count
+            let refused = peer.log.all(Reset.self).filter { $0.code == .serverBusy }
+            #expect(opened <= AccountTable.opensBurst || !refused.isEmpty)
+            peer.say(GoAway(Notice(code: .none)))
+        }
+        #expect(opened == AccountTable.opensBurst)
+        stage.run(for: .seconds(10))
+        let peer = stage.member("mallory")
+        peer.open(.lobby, on: .first)
+        #expect(peer.log.last(Opened.self) != nil)
+    }
+}

@@ -1,0 +1,37 @@
+import MartletWire
+import Testing
+
+@testable import MartletProtocol
+
+/// Which sessions join in a turn.
+@Suite struct JoinQueueTests {
+    //
+    @Test func `of 40 sessions 16 join in each turn, in their order, without one that gives up`() {
+        var script = RoomScript("alice")
+        for number in 0..<40 { script.join("member\(number)") }
+        script.withdraw("member20")
+        var joined: [[String]] = []
+        while true {
+            let names = script.drainTurn().compactMap { effect -> String? in
+                if case .opened(let name, _, _, _) = effect { name } else { nil }
+            }
+            if names.isEmpty { break }
+            joined.append(names)
+            script.rooms.endTurn()
+            script.rooms.deadlinePassed(now: script.now)
+        }
+        let expected = (0..<40).filter { $0 != 20 }.map { "member\($0)" }
+        #expect(joined == [Array(expected[..<16]), Array(expected[16..<32]), Array(expected[32...])])
+        #expect(script.rooms.deadline.map { $0 > script.now } != false)
+    }
+
+    //
+    @Test func `of 40 sessions that wait for a room to be loaded all join`() {
+        var script = RoomScript(snapshot: nil)
+        for number in 0..<40 { script.join("member\(number)") }
+        #expect(script.drain() == [.load("lobby")])
+        script.rooms.loaded(.lobby, RoomSnapshot())
+        #expect(script.drain().count { if case .opened = $0 { true } else { false } } == 40)
+        #expect(script.rooms.count == 1)
+    }
+}

@@ -1,0 +1,64 @@
+import MartletWire
+import Testing
+
+@testable import MartletProtocol
+
+/// Which changes of presence are told, and when.
+@Suite struct PresenceChangesTests {
+    private let member = MemberKey(link: LinkKey(slot: 1, generation: 1), session: .first)
+    private let start = Instant(nanoseconds: 1_000_000_000)
+
+    private func note(
+        _ changes: inout PresenceChanges, _ name: String, _ before: Transient.Presence, _ after: Transient.Presence
+    ) {
+        changes.note(.named(name), from: before, to: after, of: member)
+    }
+
+    private func taken(_ changes: inout PresenceChanges, memberCount: Int, now: Instant) -> [String] {
+        changes.takeBatch(memberCount: memberCount, now: now).map(\.account.text)
+    }
+
+    //
+    @Test func `an account that changes back is not told of`() {
+        var changes = PresenceChanges()
+        note(&changes, "bob", .left, .online)
+        note(&changes, "bob", .online, .away)
+        note(&changes, "bob", .away, .left)
+        #expect(changes.isEmpty && changes.deadline == nil)
+        #expect(taken(&changes, memberCount: 2, now: start).isEmpty)
+    }
+
+    //
+    @Test func `an account that changes twice is told of once, in the place of its first change`() {
+        var changes = PresenceChanges()
+        note(&changes, "bob", .left, .online)
+        note(&changes, "carol", .left, .online)
+        note(&changes, "bob", .online, .away)
+        #expect(taken(&changes, memberCount: 2, now: start) == ["bob", "carol"])
+        #expect(changes.isEmpty)
+    }
+
+    //
+    @Test func `a batch has 16 accounts, fewer in a large room, and ten batches make way for one in 100 ms`() {
+        var changes = PresenceChanges()
+        func fill() { for number in 0..<500 { note(&changes, "member\(number)", .left, .online) } }
+        fill()
+        #expect(taken(&changes, memberCount: 3, now: start).count == 16)
+        #expect(taken(&changes, memberCount: 256, now: start).count == 8)
+        for _ in 0..<8 { #expect(taken(&changes, memberCount: 256, now: start).count == 8) }
+        #expect(taken(&changes, memberCount: 3, now: start).isEmpty)
+        #expect(changes.deadline == start + .milliseconds(100))
+        #expect(taken(&changes, memberCount: 3, now: start + .milliseconds(99)).isEmpty)
+        #expect(taken(&changes, memberCount: 3, now: start + .milliseconds(100)).count == 16)
+    }
+
+    @Test func `accounts that come and go for ever hold nothing`() {
+        var changes = PresenceChanges()
+        for number in 0..<10_000 {
+            note(&changes, "member\(number % 10)", .left, .online)
+            note(&changes, "member\(number % 10)", .online, .left)
+        }
+        note(&changes, "last", .left, .online)
+        #expect(taken(&changes, memberCount: 3, now: start) == ["last"])
+    }
+}
