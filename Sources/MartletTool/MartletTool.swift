@@ -11,7 +11,10 @@ struct MartletTool {
             Output.report("martlet: \(error.message)")
             exit(error.code.rawValue)
         }
-        Task { exit(await run(Array(CommandLine.arguments.dropFirst())).rawValue) }
+        Task {
+            let code = await run(Array(CommandLine.arguments.dropFirst()))
+            exit(code.rawValue)
+        }
         dispatchMain()
     }
 
