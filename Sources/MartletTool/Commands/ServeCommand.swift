@@ -39,8 +39,8 @@ enum ServeCommand {
             """
             One of --tokens and --allow-all is needed. Messages are kept in memory, the oldest giving way to new ones; \
             they end with the process. Beyond --memory suspended links end, then what waits for the slowest is let \
-            go, and at last new messages and links are refused. When it is interrupted or asked to terminate, it sends its clients away; a \
-            second time, it leaves at once.
+            go, and at last new messages and links are refused. When it is interrupted or asked to terminate, it sends \
+            its clients away; a second time, it leaves at once.
             """
         ],
         exitCodes: [
