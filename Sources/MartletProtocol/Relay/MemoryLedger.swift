@@ -63,7 +63,7 @@ struct MemoryLedger: Sendable {
     @inline(never)
     private mutating func overBudget(now: Instant) -> OnCheck {
         if let relievedAt, relievedAt + MemoryLedger.reliefInterval > now {
-            isFull = true
+            if byteCount > budget + budget / 16 { isFull = true }
             return .wait
         }
         relievedAt = now

@@ -32,7 +32,7 @@ extension RelayEngine {
         defer { rooms.isFull = memory.isFull }
         guard case .giveWay(let goal) = answer else { return false }
         countLinks()
-        guard memoryByteCount > memory.budget else {
+        guard memoryByteCount > goal else {
             memory.relieved(memoryByteCount)
             return false
         }

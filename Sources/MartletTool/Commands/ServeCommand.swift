@@ -40,8 +40,8 @@ enum ServeCommand {
             One of --tokens and --allow-all is needed. Messages are kept in memory, the oldest giving way to new ones; \
             they end with the process. Beyond --memory suspended links end, then what waits for the slowest is let \
             go, and at last new messages and links are refused. When it is interrupted or asked to terminate, it \
-            sends its clients away; a second time, it leaves at once. The log never makes it wait: lines that are not read in time are dropped, \
-            and their number is logged.
+            sends its clients away; a second time, it leaves at once. The log never makes it wait: lines that are not \
+            read in time are dropped, and their number is logged.
             """,
             "--listen may be given several times. [::] takes IPv4 as well, unless 0.0.0.0 is given with the same port.",
             TokensFile.overview,
