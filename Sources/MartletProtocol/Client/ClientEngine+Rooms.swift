@@ -90,7 +90,8 @@ extension ClientEngine {
         scheduleReceipts(id, now: now)
     }
 
-    /// Tells who is there that the user types, or no longer; it may be lost.
+    /// Tells who is there that the user types, or no longer; it may be lost. While it goes on it is to be said again at
+    /// least every 5 s: others take it for ended 10 s after they heard of it last.
     public mutating func setTyping(_ isTyping: Bool, in id: RoomID, now: Instant) {
         guard link.features.contains(.presence) else { return }  // C-23
         sendTransient(.typing(isTyping), in: id)
@@ -119,6 +120,8 @@ extension ClientEngine {
     static let maxMessageOverhead = 512
     /// Bytes that a session's queue is filled up to; the rest waits where it can still be cancelled.
     static let handOverByteCount = 256 * 1024
+    /// When to try again to open a session that finds no place because others are closing.
+    static let closingRetry: Duration = .seconds(1)
     /// How long delivered receipts are held back to go out together.
     static let receiptDelay: Duration = .milliseconds(25)
 
@@ -127,6 +130,8 @@ extension ClientEngine {
 
     mutating func openSession(_ id: RoomID, now: Instant) {
         guard let room = rooms[id] else { return }
+        // What is beyond the burst goes out at the rate that the server takes (S-4).
+        guard opens.take(now: now) else { return timers.set(.reopen(id), at: opens.availableAt(now: now)) }
         // Once something has arrived the cursor knows better than the wish to begin near the head.
         let tail = room.cursor == room.options.cursor ? room.options.tail : nil
         let open = Open(
@@ -139,6 +144,9 @@ extension ClientEngine {
             if room.isSuspended { link.suspend(session) }
             handOver(id, now: now)
             handRequests(id, now: now)
+        } catch  where roomOfSession.count < link.sessionCount {
+            // Sessions of rooms that were left are closing; there is room for this one when they have.
+            timers.set(.reopen(id), at: now + ClientEngine.closingRetry)
         } catch {
             forget(id, code: error.code, now: now)
         }
@@ -282,7 +290,7 @@ extension ClientEngine {
         guard let room = rooms.removeValue(forKey: id) else { return }
         roomOfName[room.name] = nil
         if let session = room.session { leave(session) }
-        for key in [TimerKey.receipts(id), .expiry(id), .reopen(id)] { timers.cancel(key) }
+        for key in [TimerKey.receipts(id), .expiry(id), .reopen(id), .typing(id)] { timers.cancel(key) }
         for message in room.pending where !message.isDone {
             let failure: SendFailure = code.map { .refused($0, reason: nil) } ?? .closed
             tell(id, .failed(counter: message.counter, failure))

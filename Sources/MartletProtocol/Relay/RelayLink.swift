@@ -2,9 +2,8 @@ import MartletWire
 
 /// A device's link at the relay: what outlives its connections, and where its sessions are members.
 struct RelayLink: Sendable {
-    /// Frames that a session may send before its room has been loaded.
-    static let maxHeldFrames = 1024
-    /// Bytes that all sessions of a link may send before their rooms have been loaded, beside what has credit.
+    /// Bytes that all sessions of a link may send before their rooms have been loaded, beside what has credit; each
+    /// frame counts with what holding it costs.
     static let maxHeldByteCount = 64 * 1024
     /// Bytes of messages that wait for a device or its acknowledgement, objects counted, beyond which its rooms hold
     /// messages back. Bulk is counted apart from talk, so that no line waits behind a file.
@@ -13,6 +12,9 @@ struct RelayLink: Sendable {
     /// reset (R-45, Specs/hostile.md row 20).
     static let maxQueuedByteCount = 960 * 1024
     static let maxOthersByteCount = 192 * 1024
+    /// Bytes of requests and responses that wait for a device, beyond which none is passed on to it while others wait
+    ///
+    static let maxRequestByteCount = 192 * 1024
     /// What a frame that waits costs beside its bytes: its place in the queue and its body's objects.
     static let entryByteCount = 192
     /// Transient frames that a link may send a minute before further ones are dropped.
@@ -33,7 +35,7 @@ struct RelayLink: Sendable {
     var suspendedAt: Instant?
     var sessions = SortedMap<SessionID, Membership>()
     var transients = TokenBucket(burst: 100, perMinute: RelayLink.transientsPerMinute)
-    /// Bytes without credit that all sessions hold.
+    /// What all sessions hold without credit, in bytes.
     var heldByteCount = 0
     /// What waits, objects counted; made exact when it matters.
     var queued = LinkBacklog()
@@ -59,11 +61,25 @@ struct RelayLink: Sendable {
         /// Whether its room holds messages back, because enough is on the link's way.
         var isHeldBack = false
         /// What came before that.
-        var held: [OrderedFrame] = []
+        var held = HeldFrames()
+    }
 
-        var uncreditedByteCount: Int {
-            held.reduce(0) { $0 + ($1.creditByteCount == 0 ? $1.body.count : 0) }
-        }
+    /// Keeps a frame of a session whose room is not loaded; false when that would be beyond the bounds.
+    mutating func hold(_ type: FrameType, _ body: RawSpan, credit: Int, on session: SessionID) -> Bool {
+        guard let place = sessions.index(of: session) else { return false }
+        let before = sessions.values[place].held.uncreditedCost
+        guard sessions.values[place].held.append(type, body, credit: credit) else { return false }
+        heldByteCount += sessions.values[place].held.uncreditedCost - before
+        return heldByteCount <= RelayLink.maxHeldByteCount
+    }
+
+    /// Takes out what is held of a session.
+    mutating func takeHeld(of session: SessionID) -> HeldFrames {
+        guard let place = sessions.index(of: session) else { return HeldFrames() }
+        let held = sessions.values[place].held
+        heldByteCount -= held.uncreditedCost
+        sessions.values[place].held = HeldFrames()
+        return held
     }
 
     /// When the link wants to be called, and whether it has something to send now.
@@ -96,6 +112,11 @@ struct RelayLink: Sendable {
     /// Whether one more frame that is no message may wait.
     var hasRoom: Bool {
         queued.others < RelayLink.maxOthersByteCount || queued.byteCount < RelayLink.maxQueuedByteCount
+    }
+
+    /// Whether a request or a response may wait; one may be as long as a message.
+    func takesRequest(_ byteCount: Int) -> Bool {
+        queued.requests == 0 || queued.requests + byteCount <= RelayLink.maxRequestByteCount
     }
 
     /// Whether enough messages of a class wait.
