@@ -268,4 +268,16 @@ import Testing
         stage.send(opened)
         #expect(room.map { stage.events(in: $0) } == [.opened(head: 0, first: 1, members: [])])
     }
+
+    // C-19, W-7
+    @Test func `on datagrams, a frame longer than a handshake's that overtakes the welcome is passed over`() {
+        let stage = ClientStage { $0.carrier = .unreliable }
+        stage.act { $0.start(now: $1) }
+        stage.accept()
+        let text = MessageContent(text: String(repeating: "x", count: Limits.maxHandshakeBodyByteCount))
+        stage.send(stage.maker.frame(Message(counter: 1, content: text), on: .first))
+        #expect(stage.engine.status.state == .handshaking)
+        stage.welcome()
+        #expect(stage.engine.status.state == .online)
+    }
 }
