@@ -23,6 +23,9 @@ HOSTILE ?=
 MINUTES ?= 30
 # Planted faults that `make bugs` looks for; all when it is empty.
 BUGS ?=
+# How many mutations `make mutants` makes, and the seed that draws them.
+MUTANTS ?= 200
+MUTANTS_SEED ?= 1
 # What `make fuzz` runs, and for how many seconds each.
 TARGET ?= all
 SECONDS ?= 60
@@ -119,9 +122,13 @@ simulate: deps ## play whole conversations in virtual bad weather: make simulate
 	@$(SWIFT) build --configuration release --quiet --product martlet
 	@.build/release/martlet simulate --seeds $(SEEDS)
 
-bugs: deps ## plant faults in a copy, one at a time, and let the simulator find each within 10,000 seeds
+bugs: deps ## plant faults in a copy, one at a time, and let the simulator find each within 2,000 seeds
 	@Scripts/install-dependencies python3
 	@Scripts/planted-bugs $(BUGS)
+
+mutants: deps ## make small mutations in the engines and report those that nothing notices: make mutants MUTANTS=200
+	@Scripts/install-dependencies python3
+	@Scripts/mutants --count $(MUTANTS) --seed $(MUTANTS_SEED)
 
 storm: deps ## kill a relay with 10,000 clients on it and see all come back: make storm CLIENTS=10000 (row 30)
 	@$(SWIFT) build --configuration release --quiet --product martlet

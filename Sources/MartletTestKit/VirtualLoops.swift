@@ -37,6 +37,20 @@ final class VirtualLoops {
 
     var statistics: RelayStatistics { loops.reduce(RelayStatistics()) { $0 + $1.engine.statistics } }
 
+    /// What is left over on all loops although nothing is under way.
+    func quiescence() -> [String] { loops.flatMap { $0.engine.quiescence().faults } }
+
+    func creditTable(of who: DeviceKey) -> CreditTable? {
+        for loop in loops {
+            if let table = loop.engine.creditTable(of: who) { return table }
+        }
+        return nil
+    }
+
+    func revoke(_ account: AccountName, now: Instant) {
+        for loop in loops { loop.engine.revoke(account, now: now) }
+    }
+
     func setWallClock(_ milliseconds: UInt64) {
         for loop in loops { loop.engine.wallClock = milliseconds }
     }

@@ -15,6 +15,8 @@ public final class VirtualRelay {
     public var storeDelay = Duration.zero
     /// Whether the store refuses to append.
     public var refusesAppends = false
+    /// Whether the store takes the first half of what it is to append, and fails with the rest.
+    public var refusesHalves = false
     /// Whether the store refuses to load rooms.
     public var refusesLoads = false
     /// Whether the store refuses to read messages.
@@ -72,6 +74,7 @@ public final class VirtualRelay {
         firstKept = other.firstKept
         storeDelay = other.storeDelay
         refusesAppends = other.refusesAppends
+        refusesHalves = other.refusesHalves
         refusesLoads = other.refusesLoads
         refusesReads = other.refusesReads
         authenticationDelay = other.authenticationDelay
@@ -147,8 +150,9 @@ public final class VirtualRelay {
                 log: logID(room), head: head, first: first(room), watermarks: watermarks[room] ?? [:])
             loops.loaded(room, refusesLoads ? nil : snapshot)
         case .append(let room, let entries):
-            if !refusesAppends { store(entries, in: room) }
-            loops.stored(room, upTo: refusesAppends ? nil : entries.last?.offset, messageCount: entries.count)
+            let taken = refusesAppends ? [] : refusesHalves ? Array(entries.prefix(entries.count / 2)) : entries
+            store(taken, in: room)
+            loops.stored(room, upTo: taken.last?.offset, messageCount: taken.count)
         case .tell(let loop, let messages): loops.receive(messages, at: loop, now: now)
         case .read(let room, let handle, let range):
             loops.read(handle, refusesReads ? nil : entries(of: room, in: range), first: first(room))

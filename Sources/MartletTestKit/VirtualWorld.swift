@@ -1,5 +1,5 @@
 public import MartletProtocol
-import MartletWire
+public import MartletWire
 
 /// A relay, its clients and the network between them, in one thread and in virtual time.
 ///
@@ -224,6 +224,24 @@ public final class VirtualWorld {
         relay.loops.closed(key, now: now)
         settleRelay()
         return isResumed
+    }
+
+    /// Puts out an account's devices, and lets none of them in until `readmit`.
+    public func revoke(_ account: AccountName) {
+        relay.refusals[account] = Notice(code: .revoked)
+        relay.loops.revoke(account, now: now)
+        settleRelay()
+    }
+
+    /// Lets an account's devices in again.
+    public func readmit(_ account: AccountName) {
+        relay.refusals[account] = nil
+    }
+
+    /// Whether what a client sends on its newest connection can reach the relay.
+    public func isPathIntact(of client: VirtualClient) -> Bool {
+        guard let newest = connections.last(where: { clients[$0.client] === client }) else { return false }
+        return newest.era == era && newest.clientSide.isOpen && newest.relaySide.isOpen && !newest.isForgotten
     }
 
     /// Connections of a client that the relay holds to be open.

@@ -179,15 +179,17 @@ struct TreeRuleTests {
         ("old: if [[a > 2]] {\nnew: true", 1), ("old: a > 1\nnew: true", 1), ("", 1), ("- b()\n- a += 1", 0),
     ])
     func `a planted fault without a place, or with two`(edit: String, count: Int) {
-        let ledger = SourceFile(PlantedBugRule.ledger, "case order = \"in order\"")
+        let ledger = SourceFile(PlantedBugRule.promises, "case order = \"in order\"")
         let code = SourceFile("Sources/A.swift", "b()\nif a > 1 {\n    b()\n    a += 1\n}\n")
         let bugs = (1...PlantedBugRule.minCount).map { "## bug-\($0): it\nbreaks: in order\n" }.joined()
         func findings(_ list: String) -> [Finding] {
-            PlantedBugRule.findings(in: SourceTree([ledger, code, SourceFile(PlantedBugRule.list, list)]))
+            PlantedBugRule.findings(
+                in: SourceTree([ledger, code, SourceFile(PlantedBugRule.folder + "list.txt", list)]))
         }
         #expect(findings(bugs + "file: Sources/A.swift\n" + edit).count == count)
         #expect(findings(bugs + "## bug-1: again\n").count == 1)
         #expect(findings(bugs + "breaks: at random\n").count == 1)
+        #expect(findings(bugs + "test: ATests/b is found\n").count == 1)
         #expect(findings(bugs + "file: Sources/B.swift\n- a += 1").count == 1)
         #expect(findings("").count == 1)
     }

@@ -112,7 +112,16 @@ extension ClientEngine {
         failure = nil
         handshake.removeAll()
         handshakeConnection = id
-        framer = Framer(maxBodyByteCount: Limits.maxHandshakeBodyByteCount)
+        framer = Framer(maxBodyByteCount: maxEarlyBodyByteCount)
+    }
+
+    /// The longest body that may come before the welcome: datagrams that overtake it are passed over, and may be as
+    /// long as any (C-19).
+    private var maxEarlyBodyByteCount: Int {
+        switch configuration.carrier {
+        case .reliable: Limits.maxHandshakeBodyByteCount
+        case .unreliable: max(Limits.maxHandshakeBodyByteCount, configuration.limits.maxBodyByteCount)
+        }
     }
 
     private mutating func connectionEnded(_ cause: ConnectionMachine.CloseCause, now: Instant) {

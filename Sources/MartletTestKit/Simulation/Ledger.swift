@@ -1,49 +1,6 @@
 import MartletProtocol
 import MartletWire
 
-/// A promise that a run broke.
-public struct Violation: Sendable, CustomStringConvertible {
-    /// The promises that are watched.
-    public enum Promise: String, CaseIterable, Sendable {
-        /// What was accepted is in the relay's store at that moment.
-        case acceptedIsDurable = "what is accepted is durable"
-        /// The store has a message of a device once, and a device's messages in the order in which it sent them.
-        case storedOnceInOrder = "stored once and in order"
-        /// What a device shows is in the store, under that offset, with that text.
-        case shownIsStored = "what is shown is what is stored"
-        /// Offsets that a device shows grow, also across its crashes.
-        case shownOnceInOrder = "shown once and in order"
-        /// No message fails, and no offsets are skipped but those that the store has let go of.
-        case nothingIsGivenUp = "nothing is given up"
-        /// A device that has seen a log which the store has lost is told so, and no other device is.
-        case lossIsTold = "a lost log is told"
-        /// When the trouble is over, everything is accepted, and shown or told as missing, in `Simulation.patience`.
-        case everythingArrives = "everything arrives in the end"
-        /// A resume token that has been used resumes nothing.
-        case tokensWorkOnce = "a token works once"
-        /// A link that both sides know, under the same epoch, is resumed and not begun anew.
-        case linksAreResumed = "links are resumed"
-        /// A connection that another has replaced is ended.
-        case onlyOneSpeaks = "only one connection speaks for a device"
-        /// Devices wait between attempts to connect: `Ledger.maxDials` in `Ledger.dialWindow` at the most.
-        case attemptsAreSpaced = "attempts are spaced"
-        /// A run needs no more events than `Simulation.maxStepsPerDeed` for each deed of its story.
-        case nothingRunsWild = "nothing runs wild"
-        /// When everything has arrived, a stream that nothing disturbs stays, and nothing is sent twice on it.
-        case calmIsKept = "calm is kept"
-    }
-
-    /// What was promised.
-    public var promise: Promise
-    /// The virtual time in milliseconds.
-    public var at: UInt64
-    /// What was seen instead.
-    public var detail: String
-
-    /// One line.
-    public var description: String { "at \(at) ms, not \(promise.rawValue): \(detail)" }
-}
-
 /// The whole life of every message: said, handed over, accepted, stored, shown.
 struct Ledger {
     /// A message's name: who said it, under which number.
@@ -160,11 +117,19 @@ struct Ledger {
         }
     }
 
-    /// A device is told that it will not get some messages; the store keeps those from `first` on.
+    /// A device is told that it will not get some messages: the store has let go of them, or they are longer than the
+    /// device takes.
+    ///
+    /// - Parameters:
+    ///   - first: the first offset that the store keeps.
+    ///   - limit: the longest body that the device takes, in bytes.
     mutating func missed(
-        _ offsets: ClosedRange<UInt64>, in room: RoomName, first: UInt64, by device: UInt64, at now: Instant
+        _ offsets: ClosedRange<UInt64>, in room: RoomName, first: UInt64, limit: Int, log: [LogEntry],
+        by device: UInt64, at now: Instant
     ) {
         guard offsets.upperBound >= first else { return }
+        let kept = max(offsets.lowerBound, first)...offsets.upperBound
+        if kept.allSatisfy({ entry($0, log).map { $0.body.byteCount > limit } ?? false }) { return }
         fail(.nothingIsGivenUp, at: now, "device \(device) is told to do without \(offsets) of \(room)")
     }
 

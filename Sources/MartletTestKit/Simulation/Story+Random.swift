@@ -6,6 +6,9 @@ extension Story {
     /// The least number of faults in a drawn story.
     public static let minFaultCount = 10
 
+    /// Content of a drawn request, in bytes at the most.
+    private static let maxRequestByteCount = 12_000
+
     /// How much slower a story is told that is to last.
     private static let slowness = 10
 
@@ -20,8 +23,12 @@ extension Story {
         self.loopCount = loopCount
         isReliable = seed.isMultiple(of: 2)
         devices = []
-        roomCount = 1 + draw.below(3)
-        storeDelay = .milliseconds([0, 100, 200, 1000][draw.below(4)])
+        // Mostly few rooms, so that much happens in each.
+        roomCount = draw.below(16) == 0 ? 20 + draw.below(30) : 1 + draw.below(3)
+        let otherKinds: [SessionKind] = [.chat, .media, .file]
+        let mixesKinds = draw.below(4) == 0
+        kinds = (0..<roomCount).map { mixesKinds ? otherKinds[$0 % otherKinds.count] : .chat }
+        storeDelay = .milliseconds([0, 100, 200, 1000, 4000][draw.below(5)])
         firstSequence = draw.below(2) == 0 ? 1 : 1 << 32 - UInt64(1 + draw.below(60))
         relayDeflates = seed & 4 != 0
         steps = []
@@ -29,21 +36,33 @@ extension Story {
             // The fourth device is the first one's owner's other one.
             let account = number == 3 ? "account0" : "account\(number)"
             let features: [Features] = [.supported, .supported.union(.compact), .all]
-            devices.append(
-                Device(
-                    account: account, conditions: draw.conditions(isReliable: isReliable),
-                    features: features[Int((seed / 2 + UInt64(number)) % 3)]))
+            var device = Device(
+                account: account, conditions: draw.conditions(isReliable: isReliable),
+                features: features[Int((seed / 2 + UInt64(number)) % 3)])
+            if draw.below(8) == 0 {
+                device.features.remove([.receipts, .presence, .requests, .zlib][draw.below(4)])
+            }
+            if draw.below(5) == 0 { device.limits = Story.smallLimits }
+            devices.append(device)
         }
         var at = Duration.zero
         let slowness = duration > .zero ? Story.slowness : 1
         var counts = (messages: 0, faults: 0)
         while counts.messages < Story.minMessageCount || counts.faults < Story.minFaultCount || at < duration {
             let deed = draw.deed(devices.count, roomCount)
-            if case .say(_, _, let count, _) = deed { counts.messages += count } else { counts.faults += 1 }
+            switch deed {
+            case .say(_, _, let count, _): counts.messages += count
+            case .read, .type, .ask, .cancelRequest: break
+            default: counts.faults += 1
+            }
             steps.append(Step(at: at, deed: deed))
             at += .milliseconds(draw.below(draw.below(4) == 0 ? 4000 : 400) * slowness)
         }
     }
+
+    /// Hardly more than the least that a peer may offer, so that windows fill and messages are too long for a device.
+    private static let smallLimits = Limits(
+        maxBodyByteCount: 17 << 10, maxMessageByteCount: 20 << 10, linkWindow: 40 << 10, sessionWindow: 20 << 10)
 
     private struct Draw {
         var random: VirtualRandom
@@ -88,6 +107,18 @@ extension Story {
             case 26: return .trim(room: room, keeps: below(20))
             case 27: return .replayHello(device: device)
             case 28: return .loseLog(room: room, down: .milliseconds(below(5000)))
+            case 29..<32: return .read(device: device, room: room)
+            case 32..<34: return .type(device: device, room: room)
+            case 34..<39:
+                let recipient = below(5) == 0 ? nil : Optional(below(deviceCount))
+                let byteCount = below(6) == 0 ? below(Story.maxRequestByteCount) : below(100)
+                return .ask(
+                    device: device, of: recipient, room: room, byteCount: byteCount,
+                    deadline: .milliseconds(below(4) == 0 ? below(2000) : 10_000 + below(50_000)))
+            case 39: return .cancelRequest(device: device)
+            case 40: return .close(device: device, room: room, lasts: .milliseconds(below(5000)))
+            case 41 where below(3) == 0: return .revoke(device: device, lasts: aWhile())
+            case 42: return .failStore(.appendHalf, lasts: aWhile())
             default:
                 let byteCount = below(12) == 0 ? below(40_000) : below(200)
                 return .say(device: device, room: room, count: 1 + below(6), byteCount: byteCount)

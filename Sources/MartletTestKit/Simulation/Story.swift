@@ -46,12 +46,26 @@ public struct Story: Sendable {
         case trim(room: Int, keeps: Int)
         /// Somebody says again what a device has said to resume its link.
         case replayHello(device: Int)
+        /// The user of a device has read what it has shown of a room.
+        case read(device: Int, room: Int)
+        /// The user of a device begins to type, or ends.
+        case type(device: Int, room: Int)
+        /// A device asks another's account, or with nil the relay.
+        case ask(device: Int, of: Int?, room: Int, byteCount: Int, deadline: Duration)
+        /// A device gives up the request that it made last.
+        case cancelRequest(device: Int)
+        /// The application closes a room, and opens it again.
+        case close(device: Int, room: Int, lasts: Duration)
+        /// The operator revokes the credentials of a device's account, and lets it in again.
+        case revoke(device: Int, lasts: Duration)
     }
 
     /// What of a store fails.
     public enum StorePart: Sendable {
         /// Appending messages.
         case append
+        /// Appending the second half of each batch.
+        case appendHalf
         /// Loading rooms.
         case load
         /// Reading messages.
@@ -64,8 +78,13 @@ public struct Story: Sendable {
         public var account: String
         /// The path as the story begins.
         public var conditions: PathConditions
-        /// What it can do: version 1.0 alone, compact frames, or deflated ones.
+        /// What it can do: version 1.0 alone, compact frames, or deflated ones; some have no receipts, presence or
+        /// requests.
         public var features: Features
+        /// What it is willing to hold.
+        public var limits = Limits()
+        /// How many messages before a room's head it begins with, when it knows nothing of the room.
+        public var tail: UInt32?
     }
 
     /// The seed that drew the story, and that decides every chance in it.
@@ -76,6 +95,8 @@ public struct Story: Sendable {
     public var devices: [Device]
     /// How many rooms there are; every device is in all of them.
     public var roomCount: Int
+    /// What each room is opened as; other kinds have other windows, and give way to each other.
+    public var kinds: [SessionKind]
     /// Over how many loops the relay spreads accounts and rooms.
     public var loopCount: Int
     /// How long the relay's store takes.

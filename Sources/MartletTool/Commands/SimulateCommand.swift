@@ -29,10 +29,12 @@ enum SimulateCommand {
         ],
         notes: [
             """
-            A seed draws a story: two to five devices in one to three rooms, at least 200 messages and 10 faults \
+            A seed draws a story: two to five devices in a few rooms or many, at least 200 messages and 10 faults \
             (cuts, black holes in one direction or both, lost and doubled frames, forgotten translations, changes of \
             network, crashes of devices and of the relay with unsynced writes gone, failing stores, hosts and \
-            applications that stop reading). Every message's life is watched. The same seed gives the same run.
+            applications that stop reading, revoked accounts). Between them users read, type and ask each other. \
+            Every message's and request's life is watched, who can make progress has to, and at the end both ends' \
+            credit has to balance and nothing may be left over. The same seed gives the same run.
             """,
             """
             When a seed fails, the shortest story with the same failure that can be found is printed.

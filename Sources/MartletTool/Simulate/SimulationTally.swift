@@ -8,6 +8,7 @@ struct SimulationTally: Sendable {
     private(set) var seedCount = 0
     private(set) var messageCount = 0
     private(set) var deliveryCount = 0
+    private(set) var answerCount = 0
     private(set) var faultCount = 0
     private(set) var connectionCount = 0
     private(set) var virtualTime = Duration.zero
@@ -22,6 +23,7 @@ struct SimulationTally: Sendable {
         seedCount += 1
         messageCount += result.messageCount
         deliveryCount += result.deliveryCount
+        answerCount += result.answerCount
         faultCount += result.faultCount
         connectionCount += result.connectionCount
         virtualTime += result.virtualTime
@@ -41,6 +43,7 @@ struct SimulationTally: Sendable {
         return [
             "  seeds          \(Quantity.grouped(seedCount)), \(Quantity.fixed(perSecond, digits: 1)) a second",
             "  messages       \(Quantity.grouped(messageCount)), shown \(Quantity.grouped(deliveryCount)) times",
+            "  requests       \(Quantity.grouped(answerCount)) answered by other members",
             "  faults         \(Quantity.grouped(faultCount)), connections \(Quantity.grouped(connectionCount))",
             "  virtual time   \(Quantity.clock(virtualTime)) in \(Quantity.text(realTime)), "
                 + "\(Quantity.grouped(Int(ratio))) times as fast",
@@ -53,7 +56,8 @@ struct SimulationTally: Sendable {
     func json(realTime: Duration) -> JSONLine {
         .object([
             .init("seeds", .count(seedCount)), .init("messages", .count(messageCount)),
-            .init("deliveries", .count(deliveryCount)), .init("faults", .count(faultCount)),
+            .init("deliveries", .count(deliveryCount)),
+            .init("answers", .count(answerCount)), .init("faults", .count(faultCount)),
             .init("connections", .count(connectionCount)), .init("virtualMs", .milliseconds(virtualTime)),
             .init("settlingMs", .milliseconds(settlingTime)),
             .init("realMs", .milliseconds(realTime)), .init("traceHash", .string(String(traceHash, radix: 16))),

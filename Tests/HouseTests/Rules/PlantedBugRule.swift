@@ -1,13 +1,14 @@
 /// Every fault that `make bugs` plants still has its place in the code, exactly one, and breaks a promise that the
-/// simulator watches.
+/// simulator watches; a test that finds it in the simulator's place is there.
 enum PlantedBugRule {
-    static let list = "Tests/PlantedBugs/bugs.txt"
-    static let ledger = "Sources/MartletTestKit/Simulation/Ledger.swift"
-    /// Faults that the list has at the least.
-    static let minCount = 20
+    static let folder = "Tests/PlantedBugs/"
+    static let promises = "Sources/MartletTestKit/Simulation/Violation.swift"
+    /// Faults that the lists have at the least.
+    static let minCount = 90
 
     /// One place where a fault changes a file: an expression within a line, or whole lines.
     private struct Edit {
+        var list: String
         var line: Int
         var file: String
         var context: String?
@@ -15,45 +16,66 @@ enum PlantedBugRule {
     }
 
     static func findings(in tree: SourceTree) -> [Finding] {
-        guard let list = tree[Self.list] else { return [Finding(Self.list, "is not there")] }
         var findings: [Finding] = []
         var names: Set<Substring> = []
         var edits: [Edit] = []
-        for (index, line) in list.lines.enumerated() {
-            if line.hasPrefix("## ") {
-                let name = line.dropFirst(3).prefix { $0 != ":" }
-                if !names.insert(name).inserted { findings.append(at(index, "there are two of \(name)")) }
-            } else if line.hasPrefix("breaks: "), tree[ledger]?.text.contains("\"\(line.dropFirst(8))\"") != true {
-                findings.append(at(index, "nobody promises: \(line.dropFirst(8))"))
-            } else if line.hasPrefix("file: ") {
-                edits.append(Edit(line: index, file: String(line.dropFirst(6))))
-            } else if line.hasPrefix("old: "), !edits.isEmpty {
-                edits[edits.count - 1].context = String(line.dropFirst(5))
-            } else if line.hasPrefix("- "), !edits.isEmpty {
-                edits[edits.count - 1].going.append(String(line.dropFirst(2)))
+        for path in tree.paths.sorted() where path.hasPrefix(folder) && path.hasSuffix(".txt") {
+            for (index, line) in (tree[path]?.lines ?? []).enumerated() {
+                if line.hasPrefix("## ") {
+                    let name = line.dropFirst(3).prefix { $0 != ":" }
+                    guard !names.insert(name).inserted else { continue }
+                    findings.append(Finding(path, line: index + 1, "there are two of \(name)"))
+                } else if let fault = fault(of: line, in: tree) {
+                    findings.append(Finding(path, line: index + 1, fault))
+                } else if line.hasPrefix("file: ") {
+                    edits.append(Edit(list: path, line: index, file: String(line.dropFirst(6))))
+                } else if line.hasPrefix("old: "), !edits.isEmpty {
+                    edits[edits.count - 1].context = String(line.dropFirst(5))
+                } else if line.hasPrefix("- "), !edits.isEmpty {
+                    edits[edits.count - 1].going.append(String(line.dropFirst(2)))
+                }
             }
         }
-        if names.count < minCount { findings.append(Finding(Self.list, "has \(names.count) faults")) }
+        if names.count < minCount { findings.append(Finding(folder, "has \(names.count) faults")) }
         return findings + edits.compactMap { finding(of: $0, in: tree) }
     }
 
+    /// What is wrong with a line that names a promise or a test.
+    private static func fault(of line: Substring, in tree: SourceTree) -> String? {
+        if line.hasPrefix("breaks: ") {
+            let isPromised = tree[promises]?.text.contains("\"\(line.dropFirst(8))\"") == true
+            return isPromised ? nil : "there is no promise \(line.dropFirst(8))"
+        }
+        guard line.hasPrefix("test: "), !isTest(line.dropFirst(6), in: tree) else { return nil }
+        return "there is no test \(line.dropFirst(6))"
+    }
+
+    /// Whether there is a test: its suite's name, a slash, and its own.
+    private static func isTest(_ name: Substring, in tree: SourceTree) -> Bool {
+        let parts = name.split(separator: "/", maxSplits: 1)
+        guard parts.count == 2 else { return false }
+        return tree.swiftFiles.contains { file in
+            file.text.contains("struct \(parts[0]) ") && file.text.contains("@Test func `\(parts[1])`")
+        }
+    }
+
     private static func finding(of edit: Edit, in tree: SourceTree) -> Finding? {
-        guard let file = tree[edit.file] else { return at(edit.line, "\(edit.file) is not there") }
+        guard let file = tree[edit.file] else { return at(edit, "\(edit.file) is not there") }
         let count: Int
         if let context = edit.context {
             let text = context.replacing("[[", with: "").replacing("]]", with: "")
-            guard context.contains("[["), context.contains("]]") else { return at(edit.line, "marks no expression") }
+            guard context.contains("[["), context.contains("]]") else { return at(edit, "marks no expression") }
             count = file.text.ranges(of: text).count
         } else {
             let lines = file.lines.map { $0.drop { $0 == " " } }
             let going = edit.going.map { $0[...] }
-            guard !going.isEmpty else { return at(edit.line, "changes nothing") }
+            guard !going.isEmpty else { return at(edit, "changes nothing") }
             count = lines.indices.count { lines[$0...].starts(with: going) }
         }
-        return count == 1 ? nil : at(edit.line, "\(edit.file) has what goes here \(count) times")
+        return count == 1 ? nil : at(edit, "\(edit.file) has what goes here \(count) times")
     }
 
-    private static func at(_ index: Int, _ message: String) -> Finding {
-        Finding(list, line: index + 1, message)
+    private static func at(_ edit: Edit, _ message: String) -> Finding {
+        Finding(edit.list, line: edit.line + 1, message)
     }
 }

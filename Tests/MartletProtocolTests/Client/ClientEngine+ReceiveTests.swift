@@ -285,4 +285,16 @@ import Testing
         stage.say(Transient(.presence(.away), sender: .bob), on: .first)
         #expect(stage.events(in: room).suffix(2) == [.typing(.bob, false), .presence(.bob, .away)])
     }
+
+    // C-19, W-7
+    @Test func `on datagrams, a frame longer than a handshake's that overtakes the welcome is passed over`() {
+        let stage = ClientStage { $0.carrier = .unreliable }
+        stage.act { $0.start(now: $1) }
+        stage.accept()
+        let text = MessageContent(text: String(repeating: "x", count: Limits.maxHandshakeBodyByteCount))
+        stage.send(stage.maker.frame(Message(counter: 1, content: text), on: .first))
+        #expect(stage.engine.status.state == .handshaking)
+        stage.welcome()
+        #expect(stage.engine.status.state == .online)
+    }
 }

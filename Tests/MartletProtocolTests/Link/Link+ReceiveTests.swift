@@ -73,6 +73,18 @@ import Testing
         #expect(pair.client.events.contains(.opened(session, opened)))
     }
 
+    // S-20
+    @Test func `the first frame behind a gap is acknowledged at once`() throws {
+        let pair = LinkPair(.reliable)
+        let session = try pair.open()
+        let header = FrameHeader(
+            type: .data, sequence: 3, timestamp: 1, flags: FrameFlags([.reliable, .checksummed], priority: .high),
+            session: session)
+        #expect(!pair.relay.link.isAckDue)
+        pair.relay.take(header, [UInt8](repeating: 7, count: 20).rawBytes, now: pair.now)
+        #expect(pair.relay.link.isAckDue)
+    }
+
     // S-25
     @Test func `a round trip is measured to better than the timestamps' millisecond`() throws {
         let pair = LinkPair(.reliable, path: LinkPath(delay: .microseconds(300)))

@@ -422,4 +422,17 @@ import Testing
         stage.run(for: .seconds(1))
         #expect(stage.relay.engine.statistics.rooms == 0)
     }
+
+    //
+    @Test func `frames without credit beyond 64 KiB before a room is loaded reset their session`() {
+        let stage = RelayStage()
+        stage.relay.storeDelay = .seconds(5)
+        let peer = stage.member("alice", of: .lobby)
+        let reason = String(repeating: "x", count: 200)
+        let receipt = Receipt.refused(Receipt.Refusal(counter: 1, code: .forbidden, reason: reason))
+        for _ in 0..<RelayLink.maxHeldByteCount / (receipt.encode().count + HeldFrames.overheadByteCount) { peer.say(receipt, on: .first) }
+        #expect(peer.log.last(Reset.self) == nil)
+        peer.say(receipt, on: .first)
+        #expect(peer.log.last(Reset.self)?.code == .serverBusy)
+    }
 }

@@ -247,8 +247,10 @@ import Testing
         }
         #expect(Int(posted - 1) * byteCount >= Room.maxPendingByteCount - byteCount)
         #expect(Int(posted - 1) * byteCount <= Room.maxPendingByteCount + byteCount)
-        script.post("bob", 1)
-        #expect(script.drain().contains(.reset("bob", .serverBusy)))
+        script.post("bob", 1, byteCount: 100)
+        let turnedAway = script.drain()
+        #expect(turnedAway.contains(.reset("bob", .serverBusy)))
+        #expect(turnedAway.contains { if case .released("bob", 100...) = $0 { true } else { false } })
         // All is stored, and the room goes; nothing of what it did not take is left for another.
         for _ in 0..<2 {
             script.store()

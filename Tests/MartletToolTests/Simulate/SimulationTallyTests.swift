@@ -7,7 +7,8 @@ import Testing
     private func result(_ seed: UInt64, _ violations: [Violation] = []) -> Simulation.Result {
         Simulation.Result(
             seed: seed, traceHash: seed &* 31, trace: [], violations: violations, messageCount: 200, deliveryCount: 600,
-            faultCount: 10, connectionCount: 4, virtualTime: .seconds(60), settlingTime: .seconds(Int(seed)))
+            answerCount: 7, faultCount: 10, connectionCount: 4, virtualTime: .seconds(60),
+            settlingTime: .seconds(Int(seed)))
     }
 
     private func tally(_ seeds: [UInt64]) -> SimulationTally {
