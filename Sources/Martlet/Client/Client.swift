@@ -6,7 +6,8 @@ public import MartletWire
 ///
 /// It connects by itself as often as it takes, and what is sent waits until it can go. A client runs on one loop, which
 /// many can share; it can be used from any task. It has one life: started, stopped, and not started again. One that
-/// nobody refers to any more is stopped without waiting for anything, so keep it as long as its rooms are used.
+/// nobody refers to any more is stopped without waiting for anything, so keep it as long as its rooms are used. One
+/// whose loop is shut down has stopped with that.
 ///
 /// Methods that wait throw ``MartletError``, or `CancellationError` when their task is cancelled; each says what has
 /// then happened.
@@ -46,7 +47,7 @@ public final class Client: Sendable {
     }
 
     deinit {
-        life.mailbox.post(.abandon)
+        life.abandon()
     }
 
     /// The account that the client signs in as.
@@ -60,13 +61,15 @@ public final class Client: Sendable {
     ///
     /// - Throws: `outboxFailed`, and then the client can be started again; `stopped`.
     nonisolated(nonsending) public func start() async throws {
+        defer { withExtendedLifetime(self) {} }
         try await life.start()
     }
 
     /// Waits for queued messages to be accepted, up to `flushTimeout`, says goodbye, and ends all that waits or
     /// iterates. What was not accepted stays in the outbox.
     ///
-    /// Cancellation does not shorten it.
+    /// It gives up on an outbox that does not answer: a `send` that waits for one throws `stopped`, and then the outbox
+    /// may have the message. Cancellation does not shorten it.
     nonisolated(nonsending) public func stop() async {
         await life.stop()
     }
@@ -90,7 +93,7 @@ public final class Client: Sendable {
         case .stopped: throw MartletError.stopped
         }
         let core = try await shot.value { [mailbox = life.mailbox] in
-            if shot.resolve(.failure(CancellationError())) { mailbox.post(.abandonOpen(shot)) }
+            mailbox.post(.abandonOpen(shot))
         }
         return Room(core)
     }
@@ -109,7 +112,8 @@ public final class Client: Sendable {
         life.mailbox.wish { $0.retriesNow = true }
     }
 
-    /// The application is in front of its user: the relay is asked at once whether it is there.
+    /// The application is in front of its user: the relay is asked at once whether it is there, whenever this is
+    /// called.
     public func enterForeground() {
         life.mailbox.wish { $0.mode = .foreground }
     }

@@ -14,14 +14,15 @@ struct ClientIdentity: Sendable {
 ///
 /// | state | left by |
 /// |---|---|
-/// | idle | start: the outbox is being opened; stop |
-/// | starting | the outbox is open: a driver runs; it failed: idle |
+/// | idle | start; stop |
+/// | starting | the outbox is open: a driver runs; it failed: idle; stop |
 /// | running | the driver's end |
 /// | stopped | nothing |
 final class ClientLife: Sendable {
     private enum State: Sendable {
         case idle
-        case starting([OneShot<Void>])
+        /// The task opens the outbox.
+        case starting(Task<Void, Never>, [OneShot<Void>])
         case running
         case stopped
     }
@@ -46,92 +47,98 @@ final class ClientLife: Sendable {
     // MARK: The beginning
 
     private enum Start: Sendable {
-        case begin
-        case join(OneShot<Void>)
+        case begun(Task<Void, Never>)
+        case joined
         case done
     }
 
     nonisolated(nonsending) func start() async throws {
+        try Task.checkCancellation()
+        let shot = OneShot<Void>()
         let start = try state.withLock { (state) throws(MartletError) -> Start in
             switch state {
             case .idle:
-                state = .starting([])
-                return .begin
-            case .starting(let waiting):
-                let shot = OneShot<Void>()
-                state = .starting(waiting + [shot])
-                return .join(shot)
+                let opening = Task { await self.openOutbox() }
+                state = .starting(opening, [shot])
+                return .begun(opening)
+            case .starting(let opening, let waiting):
+                state = .starting(opening, waiting + [shot])
+                return .joined
             case .running: return .done
             case .stopped: throw .stopped
             }
         }
         switch start {
         case .done: return
-        case .join(let shot): return try await shot.value { shot.resolve(.failure(CancellationError())) }
-        case .begin: break
+        case .begun(let opening): try await shot.value { opening.cancel() }
+        case .joined: try await shot.value { shot.resolve(.failure(CancellationError())) }
         }
+    }
+
+    private func openOutbox() async {
         do {
-            try Task.checkCancellation()
             begin(try await outbox.open())
         } catch {
             let error = error is CancellationError ? error : MartletError.outboxFailed("\(error)")
-            finishStarting(.idle, .failure(error))
-            throw error
+            let waiting = state.withLock { state -> [OneShot<Void>] in
+                guard case .starting(_, let waiting) = state else { return [] }
+                state = .idle
+                return waiting
+            }
+            for shot in waiting { shot.resolve(.failure(error)) }
         }
     }
 
     private func begin(_ opened: OutboxState) {
         let driver = ClientDriver(self, opened)
-        mailbox.open(for: driver)
-        loop.execute { driver.start() }
-        finishStarting(.running, .success(()))
-    }
-
-    private func finishStarting(_ next: State, _ outcome: Result<Void, any Error>) {
-        let waiting = state.withLock { state -> [OneShot<Void>] in
-            guard case .starting(let waiting) = state else { return [] }
-            state = next
+        let waiting = state.withLock { state -> [OneShot<Void>]? in
+            guard case .starting(_, let waiting) = state else { return nil }
+            mailbox.open(for: driver)
+            state = .running
             return waiting
         }
-        for shot in waiting { shot.resolve(outcome) }
+        guard let waiting else { return }
+        loop.execute { driver.start() }
+        for shot in waiting { shot.resolve(.success(())) }
     }
 
     // MARK: The end
 
     private enum Stop: Sendable {
-        case again(OneShot<Void>)
         case ask
-        case done
+        case ended
+        case endedWhileStarting(Task<Void, Never>, [OneShot<Void>])
     }
 
     nonisolated(nonsending) func stop() async {
-        while true {
-            let stop = state.withLock { state -> Stop in
-                switch state {
-                case .idle:
-                    state = .stopped
-                    return .done
-                case .starting(let waiting):
-                    let shot = OneShot<Void>()
-                    state = .starting(waiting + [shot])
-                    return .again(shot)
-                case .running: return .ask
-                case .stopped: return .done
-                }
-            }
-            let shot: OneShot<Void>
-            switch stop {
-            case .done: return finish()
-            case .again(let start):
-                try? await start.value()
-                continue
-            case .ask:
-                shot = OneShot()
-                guard mailbox.post(.stop(shot)) == .posted else { return }
-                try? await shot.value()
-                return
+        let stop = state.withLock { state -> Stop in
+            switch state {
+            case .starting(let opening, let waiting):
+                state = .stopped
+                return .endedWhileStarting(opening, waiting)
+            case .running: return .ask
+            case .idle, .stopped:
+                state = .stopped
+                return .ended
             }
         }
+        switch stop {
+        case .ask:
+            let shot = OneShot<Void>()
+            if mailbox.post(.stop(shot)) == .posted { try? await shot.value() }
+        case .ended: finish()
+        case .endedWhileStarting(let opening, let waiting):
+            opening.cancel()
+            finish()
+            for shot in waiting { shot.resolve(.failure(MartletError.stopped)) }
+        }
+    }
+
+    /// Nobody is left who could use the client. It cannot be starting: whoever starts it refers to it.
+    func abandon() {
+        guard mailbox.post(.abandon) == .notStarted else { return }
+        state.withLock { $0 = .stopped }
+        finish()
     }
 
     /// The driver has ended.
@@ -148,10 +155,6 @@ final class ClientLife: Sendable {
         if last.phase == .stopped(nil) { last.explanation = "stopped" }
         status.set(last)
         status.finish()
-        refuseCommands()
-    }
-
-    private func refuseCommands() {
         for command in mailbox.close() { command.refuse(lastStatistics) }
     }
 }

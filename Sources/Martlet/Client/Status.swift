@@ -32,6 +32,9 @@ extension Client {
         public internal(set) var lastFailure: ConnectionFailure?
         /// The code that the relay gave with it.
         public internal(set) var lastCode: ErrorCode?
+        /// What the relay said of it for people, at most 256 bytes. It is the relay's text, with any characters: not to
+        /// be parsed, and to be made safe before it is shown.
+        public internal(set) var lastReason: String?
         /// What the system or the credential provider said of it.
         public internal(set) var detail: String?
         /// How good the link is.
@@ -67,6 +70,7 @@ extension Client.Status {
         nextAttempt = status.nextAttempt.map { wallClock + ($0 - now) }
         lastFailure = status.lastFailure
         lastCode = status.lastCode
+        lastReason = status.lastReason
         self.detail = status.lastFailure == nil ? nil : detail
         quality = status.quality
         self.roundTrip = roundTrip

@@ -7,6 +7,7 @@ extension ClientDriver {
         let core: RoomCore
         /// The log that offsets are of.
         var log: LogID?
+        var options: Room.Options
         /// What came in this turn.
         var arrivals: [Inbox.Item] = []
         /// Who waits until the relay has let us in.
@@ -16,25 +17,21 @@ extension ClientDriver {
         var isHidden = false
     }
 
-    /// A room that is opened as the application wants it once what an earlier client left is sent.
-    struct DeferredOpen {
-        let options: Room.Options
-        let shot: OneShot<RoomCore>
-    }
-
     // MARK: Opening and closing
 
     func open(_ name: RoomName, _ options: Room.Options, _ shot: OneShot<RoomCore>) {
         guard phase == .running else { return refuse(shot, .stopped) }
         if options.waitsForRelay, let reason = life.status.value.phase.givenUp { return refuse(shot, .gaveUp(reason)) }
-        guard deferredOpens[name] == nil else { return refuse(shot, .roomAlreadyOpen(name.text)) }
         guard let id = roomOfName[name] else { return create(name, options, shot) }
         guard rooms[id]!.isHidden else { return refuse(shot, .roomAlreadyOpen(name.text)) }
-        guard options.kind == .chat, options.from == .stored, !options.echo else {
-            deferredOpens[name] = DeferredOpen(options: options, shot: shot)
-            return closeIfDone(id)
-        }
         rooms[id]!.isHidden = false
+        if !rooms[id]!.options.areContinued(by: options) {
+            // What an earlier client left is sent again on the new session.
+            rooms[id]!.core.beginAgain()
+            rooms[id]!.isOpen = false
+            engine.reopen(id, RoomOptions(options, stored: cursors[name.text]), now: now)
+        }
+        rooms[id]!.options = options
         welcome(id, shot, isDone: rooms[id]!.isOpen || !options.waitsForRelay)
     }
 
@@ -54,7 +51,7 @@ extension ClientDriver {
             id: id, name: name, account: life.identity.account, device: device, configuration: configuration,
             source: counters,
             waitsForOutbox: waitsForOutbox, mailbox: mailbox)
-        rooms[id] = RoomEntry(core: core, isHidden: shot == nil)
+        rooms[id] = RoomEntry(core: core, options: options, isHidden: shot == nil)
         roomOfName[name] = id
         core.gaveUp(life.status.value.phase.givenUp)
         let earlier = backlog.removeValue(forKey: name.text) ?? []
@@ -72,27 +69,32 @@ extension ClientDriver {
         if isDone { resolveOpener(id) }
     }
 
-    /// Who gave up waiting meanwhile does not want the room any more.
     private func resolveOpener(_ id: RoomID) {
         guard let core = rooms[id]?.core, let shot = rooms[id]?.opener.take() else { return }
-        if !shot.resolve(.success(core)) { engine.close(id, now: now) }
+        shot.resolve(.success(core))
     }
 
+    /// The caller of `open` is cancelled. It is answered when the room is gone, so that it can open the room again.
     func abandonOpen(_ shot: OneShot<RoomCore>) {
-        if let name = deferredOpens.first(where: { $0.value.shot === shot })?.key { deferredOpens[name] = nil }
         guard let id = rooms.first(where: { $0.value.opener === shot })?.key else { return }
-        engine.close(id, now: now)
+        rooms[id]!.opener = nil
+        closeUnopened(id)
+        settle()
+        shot.resolve(.failure(CancellationError()))
     }
 
     /// Nobody waits for a room any more, and rooms that are not open yet are closed.
     func failOpeners(_ error: MartletError) {
-        for deferred in deferredOpens.values { refuse(deferred.shot, error) }
-        deferredOpens = [:]
         for id in rooms.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
             guard let shot = rooms[id]?.opener.take() else { continue }
             refuse(shot, error)
-            if rooms[id]!.core.pendingCount > 0 { rooms[id]!.isHidden = true } else { engine.close(id, now: now) }
+            closeUnopened(id)
         }
+    }
+
+    /// The application does not get the room; what an earlier client left in it is sent all the same.
+    private func closeUnopened(_ id: RoomID) {
+        if rooms[id]!.core.pendingCount > 0 { rooms[id]!.isHidden = true } else { engine.close(id, now: now) }
     }
 
     func close(_ room: RoomCore, _ shot: OneShot<Void>) {
@@ -124,11 +126,8 @@ extension ClientDriver {
         if let taken = news.takenUpTo {
             engine.consumed(room.id, byteCount: news.takenByteCount, upTo: taken, now: now)
         }
-        if let dealtWith = news.dealtWithUpTo {
-            let before = cursors[room.name.text]
-            cursors[room.name.text].advance(to: dealtWith)
-            if cursors[room.name.text] != before { outbox.saveCursor(dealtWith, room: room.name.text) }
-        }
+        saveCursor(of: room)
+        if room.handled.isWatched { watch(room) }
         if let read = news.readUpTo { engine.markRead(room.id, upTo: read, now: now) }
         if let isTyping = news.isTyping { engine.setTyping(isTyping, in: room.id, now: now) }
         for transient in news.transients {
@@ -138,6 +137,16 @@ extension ClientDriver {
             if isSuspended { engine.suspend(room.id, now: now) } else { engine.resume(room.id, now: now) }
         }
         if !news.arriving.isEmpty { queue(news.arriving, in: room) }
+    }
+
+    func saveCursor(of room: RoomCore) {
+        if let cursor = room.handled.take() { save(cursor, of: room) }
+    }
+
+    func save(_ cursor: RoomCursor, of room: RoomCore) {
+        let before = cursors[room.name.text]
+        cursors[room.name.text].advance(to: cursor)
+        if cursors[room.name.text] != before { outbox.saveCursor(cursor, room: room.name.text) }
     }
 
     /// First into the outbox, then to the engine.
@@ -153,7 +162,8 @@ extension ClientDriver {
 
     func take(_ outcome: OutboxWriter.Outcome) {
         outboxFailures += outcome.failureCount
-        for message in outcome.appended {
+        guard case .queued(let writer) = outbox else { return }
+        for message in writer.finished() {
             if let failure = outcome.appendFailure {
                 _ = message.room.failed(message.arriving.counter, .closed)
                 freed.append(message.room.id)
@@ -164,7 +174,6 @@ extension ClientDriver {
                 message.arriving.shot?.resolve(.success(sending))
             }
         }
-        if case .queued(let writer) = outbox { writer.finished() }
     }
 
     private func send(_ message: OutgoingQueue.Arriving, in room: RoomCore) {
@@ -243,8 +252,6 @@ extension ClientDriver {
         let end: RoomCore.End = code.map { .closedByRelay($0) } ?? .closed
         entry.opener?.resolve(.failure(end.error))
         core.finish(end)
-        guard let deferred = deferredOpens.removeValue(forKey: core.name) else { return }
-        create(core.name, deferred.options, deferred.shot)
     }
 
     // MARK: Batches
@@ -289,6 +296,13 @@ extension RoomOptions {
         case .latest(let count): tail = UInt32(clamping: count)
         case .cursor(let place): cursor = place
         }
+    }
+}
+
+extension Room.Options {
+    /// Whether a room that was opened so can be handed to an application that opens it so.
+    fileprivate func areContinued(by options: Room.Options) -> Bool {
+        kind == options.kind && echo == options.echo && from == .stored && options.from == .stored
     }
 }
 

@@ -10,12 +10,12 @@ import MartletWire
 ///
 /// | phase | left by |
 /// |---|---|
-/// | running | stop, abandon |
+/// | running | stop, abandon; the loop's shutdown leads to over at once, from every phase |
 /// | flushing | everything has reached the relay, or `flushTimeout` |
 /// | stopping | the engine has said goodbye, within its deadlines |
 /// | draining | the outbox has done its work, or `flushTimeout` again |
 /// | over | nothing |
-final class ClientDriver: @unchecked Sendable {  // all state is touched on its loop only
+final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state is touched on its loop only
     enum Phase {
         case running
         case flushing
@@ -26,6 +26,8 @@ final class ClientDriver: @unchecked Sendable {  // all state is touched on its 
 
     /// A timer that is so much too late tells that the process was frozen (C-51).
     static let wakeLateness: Duration = .seconds(5)
+    /// How soon the outbox hears how far the application is, at the latest.
+    static let cursorDelay: Duration = .milliseconds(50)
 
     let life: ClientLife
     let loop: EventLoop
@@ -39,9 +41,10 @@ final class ClientDriver: @unchecked Sendable {  // all state is touched on its 
     // Rooms: ClientDriver+Rooms
     var rooms: [RoomID: RoomEntry] = [:]
     var roomOfName: [RoomName: RoomID] = [:]
-    var deferredOpens: [RoomName: DeferredOpen] = [:]
     var backlog: [String: [OutboxEntry]]
     var cursors: [String: RoomCursor]
+    /// Rooms whose marks are looked at again after `cursorDelay`.
+    var watched: [RoomID: RoomCore] = [:]
     var withArrivals: [RoomID] = []
     var freed: [RoomID] = []
     let counters: CounterSource
@@ -58,6 +61,7 @@ final class ClientDriver: @unchecked Sendable {  // all state is touched on its 
 
     private var timer: LoopTimer?
     private var flushTimer: LoopTimer?
+    private var cursorTimer: LoopTimer?
     private var stopShots: [OneShot<Void>] = []
     private var commands: [Mailbox.Command] = []
     private var isSettling = false
@@ -88,9 +92,10 @@ final class ClientDriver: @unchecked Sendable {  // all state is touched on its 
 
     /// On the loop, once the mailbox is open.
     func start() {
-        loop.preconditionOnLoop()
+        guard loop.add(self) else { return finish() }
         timer = LoopTimer(on: loop) { [weak self] in self?.timerFired() }
         flushTimer = LoopTimer(on: loop) { [weak self] in self?.flushTimeoutPassed() }
+        cursorTimer = LoopTimer(on: loop) { [weak self] in self?.lookAtMarks() }
         if configuration.watchesPath, !life.identity.isOnThisMachine {
             PathWatch.add(self, on: loop) { [weak self] in self?.pathChanged($0) }
         }
@@ -151,7 +156,9 @@ final class ClientDriver: @unchecked Sendable {  // all state is touched on its 
             if mode == .foreground { engine.enterForeground(now: now) } else { engine.enterBackground(now: now) }
         }
         if wishes.retriesNow { engine.retryNow(now: now) }
-        for command in commands where phase != .over { perform(command) }
+        for command in commands {
+            if phase == .over { command.refuse(life.lastStatistics) } else { perform(command) }
+        }
         commands.removeAll(keepingCapacity: true)
         settle()
     }
@@ -257,20 +264,53 @@ final class ClientDriver: @unchecked Sendable {  // all state is touched on its 
         settle()
     }
 
+    func loopWillStop() {
+        finish()
+    }
+
+    /// Ends everything, whatever the client was doing: whoever waits for something of it is answered here.
     private func finish() {
+        guard phase != .over else { return }
         phase = .over
-        timer?.set(deadline: nil)
-        flushTimer?.set(deadline: nil)
+        for timer in [timer, flushTimer, cursorTimer] { timer?.set(deadline: nil) }
+        loop.remove(self)
         PathWatch.remove(self, on: loop)
         endConnections()
-        for shot in requests.values.map(\.shot) { shot.resolve(.failure(MartletError.stopped)) }
+        for request in Array(requests.values) + lostRequests { request.shot.resolve(.failure(MartletError.stopped)) }
         requests = [:]
-        for entry in rooms.values { entry.core.finish(.stopped) }
+        lostRequests = []
+        if case .immediate = outbox {
+            for core in rooms.values.map(\.core) + watched.values { saveCursor(of: core) }
+        }
+        watched = [:]
+        for entry in rooms.values {
+            entry.opener?.resolve(.failure(MartletError.stopped))
+            entry.core.finish(.stopped)
+        }
+        if case .queued(let writer) = outbox {
+            for message in writer.abandon() { message.arriving.shot?.resolve(.failure(MartletError.stopped)) }
+        }
         let last = statistics
         rooms = [:]
         life.ended(last)
         for shot in stopShots { shot.resolve(.success(())) }
         stopShots = []
+    }
+
+    // MARK: How far the application is
+
+    /// Looks again later at what was told now.
+    func watch(_ room: RoomCore) {
+        watched[room.id] = room
+        guard cursorTimer?.deadline == nil else { return }
+        cursorTimer?.set(deadline: loop.deadline(after: Self.cursorDelay))
+    }
+
+    private func lookAtMarks() {
+        for (id, core) in watched {
+            if let cursor = core.handled.takeOrUnwatch() { save(cursor, of: core) } else { watched[id] = nil }
+        }
+        if !watched.isEmpty { cursorTimer?.set(deadline: loop.deadline(after: Self.cursorDelay)) }
     }
 }
 

@@ -16,8 +16,8 @@ public protocol Outbox: Sendable {
     /// Forgets messages; some may be unknown.
     func remove(_ ids: [MessageID], room: String) async throws
 
-    /// The application has dealt with the room's messages up to `cursor`, which replaces the one of before, also where
-    /// its offset is lower: then it is of another log.
+    /// The application has handled the room's messages up to `cursor` (``Room/messages``), which replaces the one of
+    /// before, also where its offset is lower: then it is of another log.
     func saveCursor(_ cursor: RoomCursor, room: String) async throws
 }
 
@@ -42,7 +42,7 @@ public struct OutboxState: Sendable {
     public var nextCounter: UInt64
     /// Messages that were not accepted, in ascending order of their counters within each room.
     public var pending: [OutboxEntry]
-    /// By room: how far the application has dealt with its messages.
+    /// By room: how far the application has handled its messages.
     public var cursors: [String: RoomCursor]
 
     /// A state.

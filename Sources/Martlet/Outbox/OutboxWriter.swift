@@ -14,7 +14,6 @@ final class OutboxWriter {
 
     /// What became of one round of work.
     struct Outcome: Sendable {
-        var appended: [Appending]
         /// What the outbox's error says; then none was appended.
         var appendFailure: String?
         /// Removals and cursors that failed.
@@ -31,15 +30,16 @@ final class OutboxWriter {
 
     private let outbox: any Outbox
     private let mailbox: Mailbox
+    /// What waits for the round under way.
     private var work = Work()
-    private var isWorking = false
+    private var round: Work?
 
     init(_ outbox: any Outbox, mailbox: Mailbox) {
         self.outbox = outbox
         self.mailbox = mailbox
     }
 
-    var isIdle: Bool { !isWorking && work.isEmpty }
+    var isIdle: Bool { round == nil && work.isEmpty }
 
     func append(_ messages: [Appending]) {
         work.appends += messages
@@ -56,16 +56,24 @@ final class OutboxWriter {
         begin()
     }
 
-    /// A round is over: its outcome has come through the mailbox.
-    func finished() {
-        isWorking = false
+    /// A round is over: its outcome has come through the mailbox. Answers the messages that it was to append.
+    func finished() -> [Appending] {
+        let appended = round?.appends ?? []
+        round = nil
         begin()
+        return appended
+    }
+
+    /// Begins no more rounds. Answers the messages of which it is not known whether the outbox has them.
+    func abandon() -> [Appending] {
+        defer { work = Work() }
+        return (round?.appends ?? []) + work.appends
     }
 
     private func begin() {
-        guard !isWorking, !work.isEmpty else { return }
-        isWorking = true
+        guard round == nil, !work.isEmpty else { return }
         let round = work
+        self.round = round
         work = Work()
         Task { [outbox, mailbox] in
             mailbox.post(.outbox(await OutboxWriter.perform(round, on: outbox)))
@@ -73,7 +81,7 @@ final class OutboxWriter {
     }
 
     private static func perform(_ work: Work, on outbox: any Outbox) async -> Outcome {
-        var outcome = Outcome(appended: work.appends)
+        var outcome = Outcome()
         if !work.appends.isEmpty {
             do { try await outbox.append(work.appends.map(OutboxEntry.init)) } catch {
                 outcome.appendFailure = "\(error)"

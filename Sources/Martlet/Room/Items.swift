@@ -65,7 +65,7 @@ extension Room {
 }
 
 /// One iteration over a room's items. It takes all that there is at once and hands it out one by one; when it goes
-/// away, what it has not handed out goes back.
+/// away, what it has not handed out goes back. An item is handled when the next one is asked for.
 final class ItemReader {
     private let core: RoomCore
     private var items: [Inbox.Item] = []
@@ -80,13 +80,14 @@ final class ItemReader {
     deinit {
         guard let last else { return }
         if creditByteCount > 0 { core.handedOut(creditByteCount: creditByteCount, upTo: last) }
-        core.giveBack(items[index...], dealtWithUpTo: last)
+        core.giveBack(items[index...], inHand: last)
     }
 
     func next(isolation: isolated (any Actor)?) async throws -> RoomItem? {
+        if let last { core.handled(upTo: last) }
         while index == items.count {
             index = 0
-            switch core.take(into: &items, dealtWithUpTo: last) {
+            switch core.take(into: &items) {
             case .taken: break
             case .over(nil): return nil
             case .over(let error?): throw error

@@ -60,8 +60,11 @@ public final class Room: Sendable {
 
     /// The room's messages, in order and once. One iteration at a time; the next goes on where the last ended.
     ///
-    /// A message counts as dealt with when the one after it is asked for or the iteration ends; from there a later
-    /// client goes on. What nobody iterates waits within the session's credit, then at the relay.
+    /// A message counts as handled when the next one is asked for, by this iteration or by a later one of this room.
+    /// The outbox remembers that within 50 ms, and a later client goes on from there: it is given again the message
+    /// that the application had in hand when it left the loop, was cancelled in its body, or stopped the client, since
+    /// nothing tells whether that was handled. What nobody iterates waits within the session's credit, then at the
+    /// relay.
     ///
     /// Ends when the room is closed by this side or the client is stopped. Throws `roomClosed` when the relay closed
     /// the room for good, `gaveUp` while the client has given up, and `CancellationError`; a later iteration misses

@@ -6,7 +6,7 @@ extension Room {
     public struct Options: Sendable, Equatable {
         /// Where its messages begin.
         public enum From: Sendable, Equatable {
-            /// After the last message that was dealt with, as the outbox has it; without one, at the first that is
+            /// After the last message that was handled, as the outbox has it; without one, at the first that is
             /// kept.
             case stored
             /// At the first message that is kept.

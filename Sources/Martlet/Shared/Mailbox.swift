@@ -3,7 +3,7 @@ import MartletTransport
 import MartletWire
 
 /// What others have for a client's loop to do. The loop is woken only when the mailbox was empty and takes all of it at
-/// once.
+/// once. Each command that was posted is performed or, once the client is over, refused: its caller gets an answer.
 ///
 /// It needs no bound of its own: a room is in it once, wishes are flags, and every other command has a caller that
 /// waits for its outcome or is one of a bounded number.

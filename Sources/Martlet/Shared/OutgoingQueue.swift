@@ -7,11 +7,6 @@ import MartletWire
 /// *arriving* until the loop takes it; then it is the engine's, and *pending* until it is accepted or has failed.
 /// Arriving and pending messages count against the bound.
 struct OutgoingQueue: Sendable {
-    struct Waiting: Sendable {
-        let message: OutgoingMessage
-        let shot: OneShot<Sending>
-    }
-
     struct Arriving: Sendable {
         let counter: UInt64
         let message: OutgoingMessage
@@ -23,7 +18,7 @@ struct OutgoingQueue: Sendable {
     let maxPendingByteCount: Int
     private let source: CounterSource
     private var block: Range<UInt64> = 0..<0
-    private(set) var waiting = Deque<Waiting>()
+    private(set) var waiting = WaitingSends()
     private(set) var arriving: [Arriving] = []
     private(set) var pendingCount = 0
     private(set) var pendingByteCount = 0
@@ -58,8 +53,9 @@ struct OutgoingQueue: Sendable {
         count(1, byteCount: byteCount)
     }
 
-    mutating func wait(_ message: OutgoingMessage, _ shot: OneShot<Sending>) {
-        waiting.append(Waiting(message: message, shot: shot))
+    /// Answers the ticket with which the message can be withdrawn.
+    mutating func wait(_ message: OutgoingMessage, _ shot: OneShot<Sending>) -> UInt64 {
+        waiting.append(message, shot)
     }
 
     mutating func takeArriving() -> [Arriving] {
@@ -73,17 +69,16 @@ struct OutgoingQueue: Sendable {
     }
 
     /// The next of those who wait, if there is room for it now.
-    mutating func popAdmissible() -> Waiting? {
+    mutating func popAdmissible() -> WaitingSends.Entry? {
         guard let first = waiting.first, isWithinBounds(first.message) else { return nil }
         return waiting.popFirst()
     }
 
     /// Takes a message back before the loop has it; its counter, if it had one already, is in the answer.
-    mutating func withdraw(_ shot: OneShot<Sending>) -> Withdrawal {
-        if let index = waiting.firstIndex(where: { $0.shot === shot }) {
-            waiting = Deque(waiting.enumerated().lazy.filter { $0.offset != index }.map(\.element))
-            return .waiting
-        }
+    ///
+    /// - Parameter ticket: what `wait` answered; nil when the message did not wait.
+    mutating func withdraw(_ shot: OneShot<Sending>, ticket: UInt64?) -> Withdrawal {
+        if let ticket, waiting.withdraw(ticket) { return .waiting }
         guard let index = arriving.firstIndex(where: { $0.shot === shot }) else { return .tooLate }
         let entry = arriving.remove(at: index)
         count(-1, byteCount: -entry.message.content.byteCount)
@@ -98,8 +93,7 @@ struct OutgoingQueue: Sendable {
 
     /// Nobody is let in any more.
     mutating func removeWaiting() -> [OneShot<Sending>] {
-        defer { waiting = [] }
-        return waiting.map(\.shot)
+        waiting.removeAll()
     }
 
     /// Nothing more is sent: everybody who waits is let go.

@@ -8,7 +8,7 @@ extension RoomCore {
 
     private enum Step: Sendable {
         case queued(counter: UInt64)
-        case wait(OneShot<Sending>)
+        case wait(OneShot<Sending>, ticket: UInt64?)
     }
 
     /// Queues a message, after all that wait already.
@@ -22,12 +22,13 @@ extension RoomCore {
             let isFree = state.outgoing.hasRoom(for: message)
             if isFree, !waitsForOutbox { return .queued(counter: queue(message, nil, &state)) }
             let shot = OneShot<Sending>()
-            if isFree { _ = queue(message, shot, &state) } else { state.outgoing.wait(message, shot) }
-            return .wait(shot)
+            guard isFree else { return .wait(shot, ticket: state.outgoing.wait(message, shot)) }
+            _ = queue(message, shot, &state)
+            return .wait(shot, ticket: nil)
         }
         switch step {
         case .queued(let counter): return Sending(room: self, counter: counter)
-        case .wait(let shot): return try await shot.value { self.withdraw(shot) }
+        case .wait(let shot, let ticket): return try await shot.value { self.withdraw(shot, ticket) }
         }
     }
 
@@ -39,9 +40,9 @@ extension RoomCore {
 
     /// The caller is cancelled: unless the message is the outbox's or the engine's already it is as if it had never
     /// been.
-    private func withdraw(_ shot: OneShot<Sending>) {
+    private func withdraw(_ shot: OneShot<Sending>, _ ticket: UInt64?) {
         let isWithdrawn = state.withLock { state -> Bool in
-            switch state.outgoing.withdraw(shot) {
+            switch state.outgoing.withdraw(shot, ticket: ticket) {
             case .tooLate: return false
             case .waiting: return true
             case .arriving(let counter):
@@ -73,14 +74,16 @@ extension RoomCore {
         case over(MartletError?)
     }
 
-    /// Takes all that waits. What was handed out before, up to `cursor`, has been dealt with.
-    func take(into items: inout [Inbox.Item], dealtWithUpTo cursor: RoomCursor?) -> Taking {
+    /// Takes all that waits. What an earlier iteration had in hand has been handled with that.
+    func take(into items: inout [Inbox.Item]) -> Taking {
         items.removeAll(keepingCapacity: true)
-        if let cursor { note { $0.news.dealtWithUpTo.advance(to: cursor) } }
         var taken: [Inbox.Item] = []
         swap(&taken, &items)
         defer { swap(&taken, &items) }
+        var inHand: RoomCursor?
+        defer { if let inHand { handled(upTo: inHand) } }
         return state.withLock { state -> Taking in
+            swap(&inHand, &state.inHand)
             switch state.end {
             case .closed?, .stopped?: return .over(nil)
             case .closedByRelay?, nil: break
@@ -100,11 +103,16 @@ extension RoomCore {
         }
     }
 
-    /// An iteration ended early: the rest is for the next.
-    func giveBack(_ rest: ArraySlice<Inbox.Item>, dealtWithUpTo cursor: RoomCursor) {
+    /// The application has asked for what comes after this place. It counts also when the relay has closed the room.
+    func handled(upTo cursor: RoomCursor) {
+        if handled.raise(to: cursor) { mailbox.post(.changed(self)) }
+    }
+
+    /// An iteration ended: the rest is for the next, and what it handed out last is handled when that begins.
+    func giveBack(_ rest: ArraySlice<Inbox.Item>, inHand cursor: RoomCursor) {
         note { state in
             state.inbox.giveBack(rest)
-            state.news.dealtWithUpTo.advance(to: cursor)
+            state.inHand.advance(to: cursor)
         }
     }
 

@@ -28,6 +28,14 @@ extension RoomCore {
         }
     }
 
+    /// The room is opened from another place before the application has seen anything of it.
+    func beginAgain() {
+        state.withLock { state in
+            state.inbox = Inbox()
+            state.members = []
+        }
+    }
+
     // MARK: Our messages
 
     func sent(_ counters: ClosedRange<UInt64>) {

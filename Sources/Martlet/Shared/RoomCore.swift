@@ -49,6 +49,8 @@ final class RoomCore: Waitable {
         var head: UInt64 = 0
         var first: UInt64 = 0
         var log: LogID?
+        /// The message that an iteration had in hand when it ended.
+        var inHand: RoomCursor?
         var readers: [Waiter] = []
         var requestTakers: [Waiter] = []
         var observers: [(counter: UInt64, waiter: Waiter)] = []
@@ -70,6 +72,7 @@ final class RoomCore: Waitable {
     let state: Guarded<State>
     /// Set when what was received and not handed out is of no use here any more: it comes again from the cursor.
     let isOverHere = Atomic(false)
+    let handled = HandledMark()
 
     init(
         id: RoomID, name: RoomName, account: AccountName, device: DeviceID, configuration: Client.Configuration,

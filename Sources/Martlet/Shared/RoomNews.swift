@@ -11,8 +11,6 @@ struct RoomNews: Sendable {
     /// Credit of messages that the application has taken, and how far it has.
     var takenByteCount = 0
     var takenUpTo: RoomCursor?
-    /// Messages up to here have been dealt with.
-    var dealtWithUpTo: RoomCursor?
     var readUpTo: RoomCursor?
     var isTyping: Bool?
     var isSuspended: Bool?

@@ -91,6 +91,7 @@ extension ClientEngine {
         outputs.append(.transmit(machine.current))
         flushesOnClose = true
         current.lastCode = error.code
+        current.lastReason = nil
         lose(.lost, now: now)
     }
 
@@ -188,8 +189,9 @@ extension ClientEngine {
         current.reconnects = establishedCount - 1
         current.lastFailure = nil
         current.lastCode = nil
+        current.lastReason = nil
         redirect = nil
-        policy.established(now: now)
+        policy.established(resumed: link.counters.resumes > 0, now: now)
         heartbeat.restart(now: now)
         handOverAll(now: now)
         declineRequests(now: now)
@@ -248,6 +250,7 @@ extension ClientEngine {
     private mutating func note(_ notice: Notice, now: Instant) {
         awaitsNewLink = false
         current.lastCode = notice.code
+        current.lastReason = notice.reason
         if let target = notice.redirect { redirect = target }
         switch notice.code {
         case .unauthenticated: failure = .unauthenticated

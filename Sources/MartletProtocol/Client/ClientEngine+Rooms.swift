@@ -31,6 +31,23 @@ extension ClientEngine {
         forget(id, code: nil, now: now)
     }
 
+    /// Opens a room anew with other options, from their cursor; what was not accepted is sent again (W-62).
+    ///
+    /// Requests that were handed to the room's session fail. What the application has not taken, it forgets.
+    public mutating func reopen(_ id: RoomID, _ options: RoomOptions, now: Instant) {
+        guard var room = rooms[id] else { return }
+        failRequests(of: id, .cancelled, onlyHanded: true, now: now)
+        if let session = room.session {
+            link.close(session)
+            leave(session)
+        }
+        timers.cancel(.reopen(id))
+        _ = held.take(room.held.byteCount)
+        room.beginAgain(options, limits: configuration.limits)
+        rooms[id] = room
+        if ticket != nil || link.isAttached { openSession(id, now: now) }
+    }
+
     /// Asks the server to hold this room's messages back until `resume`.
     public mutating func suspend(_ id: RoomID, now: Instant) {
         guard rooms[id] != nil, !rooms[id]!.isSuspended else { return }

@@ -143,9 +143,14 @@ public struct ClientEngine: ~Copyable {
         follow(policy.resume(), now: now)
     }
 
-    /// The application is in front of its user: the server is asked at once whether it is there.
+    /// The application is in front of its user: the server is asked at once whether it is there, also when the
+    /// application was there before (C-51).
     public mutating func enterForeground(now: Instant) {
-        setMode(.foreground, now: now)
+        if heartbeat.mode == .foreground {
+            obey(heartbeat.probe(now: now, random: nonce()), now: now)
+        } else {
+            setMode(.foreground, now: now)
+        }
         if case .waiting = policy.state { follow(policy.tryNow(), now: now) }
     }
 

@@ -55,12 +55,34 @@ struct ClientRoom: Sendable {
     var typing = TypingMembers()
 
     init(id: RoomID, name: RoomName, options: RoomOptions, limits: Limits) {
-        held = HeldMessages(maxByteCount: min(limits.sessionWindow, SessionPreset(options.kind).windowByteCount))
+        held = Self.held(options, limits)
         self.id = id
         self.name = name
         self.options = options
         cursor = options.cursor
         tail = options.tail
+    }
+
+    /// Begins anew with these options; what waits to be accepted stays.
+    mutating func beginAgain(_ options: RoomOptions, limits: Limits) {
+        self.options = options
+        cursor = options.cursor
+        tail = options.tail
+        held = Self.held(options, limits)
+        isLagging = false
+        head = 0
+        session = nil
+        isOpen = false
+        handed = 0
+        delivered = 0
+        read = 0
+        reportedDelivered = 0
+        reportedRead = 0
+        reopenAttempts = 0
+    }
+
+    private static func held(_ options: RoomOptions, _ limits: Limits) -> HeldMessages {
+        HeldMessages(maxByteCount: min(limits.sessionWindow, SessionPreset(options.kind).windowByteCount))
     }
 
     // MARK: The log

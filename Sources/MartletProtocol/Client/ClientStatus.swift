@@ -28,6 +28,8 @@ public struct ClientStatus: Equatable, Sendable, CustomStringConvertible {
     public var lastFailure: ConnectionFailure?
     /// The code the server gave with it.
     public var lastCode: ErrorCode?
+    /// What the server said of it for people, at most 256 bytes: the peer's text, not to be parsed (C-43).
+    public var lastReason: String?
     /// How good the link is.
     public var quality = LinkQuality.unknown
     /// The link's epoch: 1 when it is new, one more with each resume; nil before the first welcome.

@@ -10,25 +10,33 @@
 /// A wait is drawn evenly below a ceiling that doubles from ``Configuration/base`` to ``Configuration/cap`` (full
 /// jitter). It starts over only after a connection that stayed healthy, or on a new path, whose attempts say nothing
 /// about those on the old one. What the server asked for is the least wait; only the user cuts it short (C-55).
+///
+/// After an established connection that the peer ended the ceiling begins at ``Configuration/peerClosedBase``. A link
+/// that is resumed afterwards shows that the server has not failed, since it would have lost the link: then each such
+/// end in a row begins at half the ceiling of the one before, down to ``Configuration/base``, until the server answers
+/// with a new link or a connection lasts ``steadyAfter``.
 public struct ReconnectPolicy: Equatable, Sendable {
     /// The longest wait that a server can ask for; what it asks beyond that is taken as this (C-57).
     public static let maxRetryAfter = Duration.seconds(3600)
     /// Redirects in a row that are followed; further ones count as failures (C-58).
     public static let maxRedirectCount = 5
+    /// How long a connection must have lasted for its end by the peer to be taken for the server's failure again
+    /// (C-55).
+    public static let steadyAfter = Duration.seconds(60)
 
     /// The policy's numbers.
     public struct Configuration: Hashable, Sendable {
-        /// The ceiling of the first wait.
+        /// The ceiling of the first wait; 250 ms by default.
         public var base: Duration
-        /// The highest ceiling of a wait.
+        /// The highest ceiling of a wait; 24 s by default.
         public var cap: Duration
-        /// In place of `base` after the peer ended an established connection.
+        /// In place of `base` after the peer ended an established connection; 12 s by default.
         ///
         /// A server that dies or leaves ends everybody's connection in the same instant. Spread over 1 s, 10,000
         /// clients come back in that second; over 12 s, at most 1,300 in any second however long the server was away
         /// (C-55, Specs/hostile.md row 30).
         public var peerClosedBase: Duration
-        /// How long a connection must have lasted for its end to count as the first failure (C-56).
+        /// How long a connection must have lasted for its end to count as the first failure; 1 s by default (C-56).
         public var healthyAfter: Duration
         /// How long a cellular or unknown path is given to settle before it is used.
         public var cellularDelay: Duration
@@ -37,9 +45,9 @@ public struct ReconnectPolicy: Equatable, Sendable {
 
         /// The numbers given, the defaults for the others.
         public init(
-            base: Duration = .seconds(1), cap: Duration = .seconds(30), peerClosedBase: Duration = .seconds(12),
-            healthyAfter: Duration = .seconds(10), cellularDelay: Duration = .seconds(1),
-            maxAttemptCount: Int? = nil
+            base: Duration = .milliseconds(250), cap: Duration = .seconds(24),
+            peerClosedBase: Duration = .seconds(12), healthyAfter: Duration = .seconds(1),
+            cellularDelay: Duration = .seconds(1), maxAttemptCount: Int? = nil
         ) {
             self.base = base
             self.cap = cap
@@ -84,6 +92,10 @@ public struct ReconnectPolicy: Equatable, Sendable {
     public private(set) var attempt = 0
 
     private var base: Duration
+    /// What `base` becomes when the peer ends an established connection.
+    private var peerClosedBase: Duration
+    /// Whether the peer ended the last connection that was established.
+    private var wasClosedByPeer = false
     private var path: PathStatus?
     private var establishedAt: Instant?
     private var notBefore = Instant.zero
@@ -94,6 +106,7 @@ public struct ReconnectPolicy: Equatable, Sendable {
     public init(configuration: Configuration = Configuration()) {
         self.configuration = configuration
         base = configuration.base
+        peerClosedBase = configuration.peerClosedBase
     }
 
     /// When the next attempt is due, if the policy waits for an instant.
@@ -102,7 +115,15 @@ public struct ReconnectPolicy: Equatable, Sendable {
     }
 
     /// The server said welcome.
-    public mutating func established(now: Instant) {
+    ///
+    /// - Parameter resumed: whether the link goes on, so that the server is the one that had it.
+    public mutating func established(resumed: Bool = false, now: Instant) {
+        if !resumed {
+            peerClosedBase = configuration.peerClosedBase
+        } else if wasClosedByPeer {
+            peerClosedBase = max(configuration.base, peerClosedBase / 2)
+        }
+        wasClosedByPeer = false
         state = .idle
         establishedAt = now
         notBefore = .zero
@@ -111,8 +132,13 @@ public struct ReconnectPolicy: Equatable, Sendable {
 
     /// An attempt failed or an established connection ended, and a connection is still wanted.
     public mutating func failed(_ failure: ConnectionFailure, now: Instant, random: UInt64) -> Answer {
-        if let establishedAt, now - establishedAt >= configuration.healthyAfter { startOver() }
-        if endsEverybody(failure) { base = max(configuration.base, configuration.peerClosedBase) }
+        if let establishedAt {
+            let age = now - establishedAt
+            if age >= configuration.healthyAfter { startOver() }
+            if age >= Self.steadyAfter { peerClosedBase = configuration.peerClosedBase }
+            wasClosedByPeer = failure == .closedByPeer
+        }
+        if let spread = spread(after: failure) { base = max(configuration.base, spread) }
         establishedAt = nil
         if let reason = reasonToStop(after: failure) { return stop(reason) }
         switch failure {
@@ -165,6 +191,8 @@ public struct ReconnectPolicy: Equatable, Sendable {
     /// No connection is wanted any more: forgets everything but the path.
     public mutating func cancel() {
         startOver()
+        peerClosedBase = configuration.peerClosedBase
+        wasClosedByPeer = false
         refusedCredentialCount = 0
         establishedAt = nil
         notBefore = .zero
@@ -179,11 +207,12 @@ public struct ReconnectPolicy: Equatable, Sendable {
 }
 
 extension ReconnectPolicy {
-    private func endsEverybody(_ failure: ConnectionFailure) -> Bool {
+    /// The base after a failure that may have hit every client of the server; nil when it hit this one only.
+    private func spread(after failure: ConnectionFailure) -> Duration? {
         switch failure {
-        case .closedByPeer: true
-        case .refused: establishedAt != nil
-        default: false
+        case .closedByPeer: peerClosedBase
+        case .refused where establishedAt != nil: configuration.peerClosedBase
+        default: nil
         }
     }
 

@@ -33,10 +33,6 @@ enum ClientOptions {
         configuration.flushTimeout = flushTimeout ?? configuration.flushTimeout
         configuration.usesMultipath = arguments.has(multipath)
         configuration.agent = "\(CommandTable.version) \(agent)"
-        // Somebody waits in front of a terminal, and a relay has few such clients: no need to be shy.
-        configuration.reconnect.base = .milliseconds(250)
-        configuration.reconnect.cap = .seconds(2)
-        configuration.reconnect.healthyAfter = .seconds(1)
         do {
             return try Client(
                 to: arguments[target] ?? "", as: credentials(arguments), configuration: configuration)

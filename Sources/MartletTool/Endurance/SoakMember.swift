@@ -55,11 +55,7 @@ final class SoakMember: Sendable {
     }
 
     private func live(until end: ContinuousClock.Instant, speaks: Bool, upTo head: UInt64 = .max) async throws {
-        var configuration = Client.Configuration()
-        // A cut ends one member's connection here, not a thousand at once.
-        configuration.reconnect.peerClosedBase = configuration.reconnect.base
-        let client = try Client(
-            to: endpoint, as: .anonymous("member-\(number)"), outbox: outbox, configuration: configuration, on: loop)
+        let client = try Client(to: endpoint, as: .anonymous("member-\(number)"), outbox: outbox, on: loop)
         try await client.start()
         let options = Room.Options(from: .cursor(ledger.lastOffset), echo: true, waitsForRelay: false)
         let room = try await client.open(room: "room-\(room)", options: options)

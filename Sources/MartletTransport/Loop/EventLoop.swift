@@ -68,6 +68,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // all but 
     private var isStopping = false
     private var hasStopped = false
     private var stopWaiters: [CheckedContinuation<Void, Never>] = []
+    private var stopHandlers: [ObjectIdentifier: any LoopStopHandler] = [:]
 
     /// A running loop.
     ///
@@ -192,8 +193,8 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // all but 
 
     // MARK: the end
 
-    /// Closes all that is open on the loop (connections are aborted, their handlers told `.local`), then stops it.
-    /// Timers that are set never fire, and are let go.
+    /// Tells who asked to be told, closes all that is open on the loop (connections are aborted, their handlers told
+    /// `.local`), then stops it. Timers that are set never fire, and are let go.
     ///
     /// Jobs that come later still run, one at a time. Must not be called from an actor on this loop, nor on `shared`.
     public func shutdown() async {
@@ -203,11 +204,31 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // all but 
         }
     }
 
+    /// Tells `handler` once when the loop is shut down, before anything on it is closed, unless it is removed first. On
+    /// the loop only.
+    ///
+    /// - Returns: false when the loop is being shut down already; then the handler is not told.
+    public func add(_ handler: any LoopStopHandler) -> Bool {
+        preconditionOnLoop()
+        guard !isStopping else { return false }
+        stopHandlers[ObjectIdentifier(handler)] = handler
+        return true
+    }
+
+    /// The handler is not told any more. On the loop only.
+    public func remove(_ handler: any LoopStopHandler) {
+        preconditionOnLoop()
+        stopHandlers[ObjectIdentifier(handler)] = nil
+    }
+
     private func stop(_ waiter: CheckedContinuation<Void, Never>) {
         guard !hasStopped else { return waiter.resume() }
         stopWaiters.append(waiter)
         guard !isStopping else { return }
         isStopping = true
+        let handlers = stopHandlers.values
+        stopHandlers = [:]
+        for handler in handlers { handler.loopWillStop() }
         for source in poller.sources { source.loopWillStop() }
     }
 

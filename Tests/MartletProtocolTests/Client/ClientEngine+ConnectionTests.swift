@@ -136,6 +136,28 @@ import Testing
         #expect(stage.engine.status.state == .connecting(attempt: 1))
     }
 
+    // C-43
+    @Test func `what the server says with a code is in the status until the client is online again`() {
+        let stage = ClientStage()
+        stage.goOnline()
+        stage.say(GoAway(Notice(code: .draining, reason: "back at noon\n")))
+        #expect(stage.engine.status.lastCode == .draining)
+        #expect(stage.engine.status.lastReason == "back at noon\n")
+        stage.act { $0.retryNow(now: $1) }
+        stage.accept()
+        stage.say(Reject(Notice(code: .serverBusy)))
+        #expect(stage.engine.status.lastReason == nil)
+        stage.act { $0.retryNow(now: $1) }
+        stage.accept()
+        stage.say(Reject(Notice(code: .serverBusy, reason: "full")))
+        #expect(stage.engine.status.lastReason == "full")
+        stage.act { $0.retryNow(now: $1) }
+        stage.accept()
+        stage.welcome()
+        #expect(stage.engine.status.isOnline)
+        #expect(stage.engine.status.lastReason == nil)
+    }
+
     // C-39
     @Test func `who left a hello without an answer is replaced once by that hello, and then by somebody else`() {
         let stage = ClientStage()

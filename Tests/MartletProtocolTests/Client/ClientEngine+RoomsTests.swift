@@ -49,6 +49,21 @@ import Testing
         #expect(stage.log.last(Open.self) == open)
     }
 
+    // W-62
+    @Test func `a room that is opened anew has other options, and what was not accepted is sent again`() throws {
+        let stage = ClientStage()
+        let room = stage.goOnline(.lobby)
+        try send(1...3, in: room, on: stage)
+        stage.forgetOutputs()
+        stage.act { engine, now in
+            engine.reopen(room, RoomOptions(kind: .file, cursor: 7, tail: 3, echo: true), now: now)
+        }
+        #expect(stage.log.last(Open.self) == Open(room: .lobby, kind: .file, cursor: 7, tail: 3, noLocal: false))
+        #expect(sent(stage) == [1, 2, 3, 1, 2, 3])
+        stage.message("of the session before", offset: 1)
+        #expect(stage.events(in: room).isEmpty)
+    }
+
     //
     @Test func `a room cannot be open twice, nor more rooms than may be`() throws {
         let stage = ClientStage { $0.maxRooms = 2 }

@@ -117,6 +117,20 @@ import Testing
         #expect(stage.connection == connection)
     }
 
+    // C-51
+    @Test func `coming to the foreground asks the server also when the client was there already, once at a time`() {
+        let stage = ClientStage()
+        stage.goOnline()
+        for count in 1...2 {
+            stage.run(for: .seconds(1))
+            stage.act { $0.enterForeground(now: $1) }
+            stage.act { $0.enterForeground(now: $1) }
+            let pings = stage.log.all(Ping.self)
+            #expect(pings.count == count)
+            stage.say(Pong(nonce: pings[count - 1].nonce, echo: Echo(timestamp: 0, delay: .zero)))
+        }
+    }
+
     @Test func `in the foreground an offline client tries at once, an online one asks whether the server is there`() {
         let offline = stage(at: .waiting)
         let old = offline.connection

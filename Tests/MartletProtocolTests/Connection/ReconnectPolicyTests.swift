@@ -7,11 +7,18 @@ import Testing
     private let wired = PathStatus(isUp: true, kind: .wired, network: NetworkID(rawValue: 2))
     private let cellular = PathStatus(isUp: true, kind: .cellular, network: NetworkID(rawValue: 3))
 
+    /// Numbers that are easily told apart; a test of the defaults says so.
+    private func policy() -> ReconnectPolicy {
+        ReconnectPolicy(
+            configuration: .init(
+                base: .seconds(1), cap: .seconds(30), peerClosedBase: .seconds(12), healthyAfter: .seconds(10)))
+    }
+
     private func at(_ duration: Duration) -> Instant { .zero + duration }
 
     // C-55
     @Test func `The ceiling of a wait doubles from the base to the cap`() {
-        var policy = ReconnectPolicy()
+        var policy = self.policy()
         let ceilings = (1...7).map { attempt in
             let answer = policy.failed(.unreachable, now: .zero, random: half)
             guard case .wait(let until, .backoff(attempt)) = answer else { return Duration.zero }
@@ -21,10 +28,76 @@ import Testing
         #expect(policy.attempt == 7)
     }
 
+    // C-55
+    @Test func `By default the ceiling doubles from 250 ms to 24 s, and begins at 12 s after the server's end`() {
+        func ceilings(_ policy: inout ReconnectPolicy, after first: ConnectionFailure) -> [Duration] {
+            (0..<9).map { number in
+                _ = policy.failed(number == 0 ? first : .unreachable, now: .zero, random: half)
+                return policy.deadline.map { ($0 - .zero) * 2 } ?? .zero
+            }
+        }
+        var lost = ReconnectPolicy()
+        lost.established(now: .zero)
+        let own = [0.25, 0.5, 1, 2, 4, 8, 16, 24, 24].map { Duration.seconds($0) }
+        #expect(ceilings(&lost, after: .lost) == own)
+        var closed = ReconnectPolicy()
+        closed.established(now: .zero)
+        let spread = [12, 24, 24, 24, 24, 24, 24, 24, 24].map { Duration.seconds($0) }
+        #expect(ceilings(&closed, after: .closedByPeer) == spread)
+        #expect(ReconnectPolicy.Configuration().healthyAfter == .seconds(1))
+    }
+
+    /// The waits before the next attempts, drawn in the middle, when connections of a length end one after another.
+    private func waits(
+        _ policy: inout ReconnectPolicy, _ failures: [ConnectionFailure], resumed: Bool = true, each: Duration
+    ) -> [Duration] {
+        var now = Instant.zero
+        return failures.map { failure in
+            now = now + each
+            _ = policy.failed(failure, now: now, random: half)
+            let wait = policy.deadline.map { $0 - now } ?? .zero
+            _ = policy.deadlinePassed(now: now + wait)
+            now = now + wait
+            policy.established(resumed: resumed, now: now)
+            return wait
+        }
+    }
+
+    // C-55
+    @Test func `Each end by the peer whose link was resumed halves the ceiling of the next, down to the base`() {
+        var policy = ReconnectPolicy()
+        policy.established(now: .zero)
+        let waits = waits(&policy, Array(repeating: .closedByPeer, count: 8), each: .seconds(3))
+        #expect(waits == [6000, 3000, 1500, 750, 375, 187.5, 125, 125].map { .milliseconds($0) })
+    }
+
+    // C-55
+    @Test func `A new link, a goaway and a connection of a minute have the whole ceiling again`() {
+        var policy = ReconnectPolicy()
+        policy.established(now: .zero)
+        _ = waits(&policy, Array(repeating: .closedByPeer, count: 4), each: .seconds(3))
+        let leaving = policy.failed(.refused(retryAfter: nil), now: at(.seconds(600)), random: half)
+        #expect(leaving == .wait(until: at(.seconds(606)), .backoff(attempt: 1)))
+        for (resumed, each) in [(false, Duration.seconds(3)), (true, .seconds(60))] {
+            var policy = ReconnectPolicy()
+            policy.established(now: .zero)
+            let waits = waits(&policy, Array(repeating: .closedByPeer, count: 3), resumed: resumed, each: each)
+            #expect(waits == Array(repeating: .seconds(6), count: 3))
+        }
+    }
+
+    // C-55
+    @Test func `A loss that the client finds out by itself has the base and leaves the ceiling for the peer's end`() {
+        var policy = ReconnectPolicy()
+        policy.established(now: .zero)
+        let waits = waits(&policy, [.lost, .lost, .closedByPeer], each: .seconds(3))
+        #expect(waits == [125, 125, 6000].map { .milliseconds($0) })
+    }
+
     @Test(arguments: [1, 2, 3] as [UInt64])
     func `A wait is never longer than the cap, whatever the draw`(seed: UInt64) {
         var random = SplitMix64(seed: seed)
-        var policy = ReconnectPolicy()
+        var policy = self.policy()
         var longest = Duration.zero
         for _ in 0..<500 {
             guard case .wait(let until, _) = policy.failed(.lost, now: .zero, random: random.next()) else {
@@ -39,7 +112,7 @@ import Testing
     }
 
     @Test func `The attempt is made when it is due, once`() {
-        var policy = ReconnectPolicy()
+        var policy = self.policy()
         _ = policy.failed(.lost, now: .zero, random: half)
         #expect(policy.deadline == at(.milliseconds(500)))
         #expect(policy.state == .waiting(until: at(.milliseconds(500)), .backoff(attempt: 1)))
@@ -52,7 +125,7 @@ import Testing
 
     // C-56
     @Test func `A connection that was healthy starts the count over, one that was not does not`() {
-        var policy = ReconnectPolicy()
+        var policy = self.policy()
         _ = policy.failed(.unreachable, now: .zero, random: half)
         _ = policy.failed(.unreachable, now: .zero, random: half)
         policy.established(now: .zero)
@@ -85,7 +158,7 @@ import Testing
     }
 
     @Test func `No path pauses: there is no timer and no attempt`() {
-        var policy = ReconnectPolicy()
+        var policy = self.policy()
         _ = policy.failed(.lost, now: .zero, random: half)
         #expect(policy.pathChanged(to: .down, now: .zero) == .paused(.noPath))
         #expect(policy.state == .paused(.noPath))
@@ -95,7 +168,7 @@ import Testing
     }
 
     @Test func `A failure without a path pauses too`() {
-        var policy = ReconnectPolicy()
+        var policy = self.policy()
         #expect(policy.pathChanged(to: .down, now: .zero) == .none)
         #expect(policy.failed(.lost, now: .zero, random: half) == .paused(.noPath))
         #expect(policy.failed(.redirected(retryAfter: nil), now: .zero, random: half) == .paused(.noPath))
@@ -103,7 +176,7 @@ import Testing
 
     // C-56, C-57
     @Test func `A new path cuts a wait short and starts the count over`() {
-        var policy = ReconnectPolicy()
+        var policy = self.policy()
         _ = policy.pathChanged(to: cellular, now: .zero)
         for _ in 0..<5 { _ = policy.failed(.unreachable, now: .zero, random: .max) }
         #expect(policy.pathChanged(to: wifi, now: at(.seconds(1))) == .now(.pathUp(.wifi)))
@@ -111,7 +184,7 @@ import Testing
     }
 
     @Test func `A new cellular path does not put off an attempt that is due sooner`() {
-        var policy = ReconnectPolicy()
+        var policy = self.policy()
         _ = policy.pathChanged(to: wifi, now: .zero)
         _ = policy.failed(.lost, now: .zero, random: half)
         let answer = policy.pathChanged(to: cellular, now: at(.milliseconds(400)))
@@ -119,7 +192,7 @@ import Testing
     }
 
     @Test func `A report that names the same path changes nothing`() {
-        var policy = ReconnectPolicy()
+        var policy = self.policy()
         _ = policy.pathChanged(to: wifi, now: .zero)
         _ = policy.failed(.lost, now: .zero, random: half)
         var renumbered = wifi
@@ -129,14 +202,14 @@ import Testing
     }
 
     @Test func `The first report of a path is no change of path`() {
-        var policy = ReconnectPolicy()
+        var policy = self.policy()
         _ = policy.failed(.lost, now: .zero, random: half)
         #expect(policy.pathChanged(to: wifi, now: .zero) == .none)
         #expect(policy.deadline == at(.milliseconds(500)))
     }
 
     @Test func `The server's wait is obeyed, never undercut by the draw, and spread`() {
-        var policy = ReconnectPolicy()
+        var policy = self.policy()
         let least = policy.failed(.refused(retryAfter: .seconds(20)), now: .zero, random: 0)
         #expect(least == .wait(until: at(.seconds(20)), .serverAsked))
         policy.cancel()
@@ -146,7 +219,7 @@ import Testing
 
     // C-57
     @Test func `A server can ask for an hour at most and not for less than nothing`() {
-        var policy = ReconnectPolicy()
+        var policy = self.policy()
         let long = policy.failed(.refused(retryAfter: .seconds(1_000_000)), now: .zero, random: 0)
         #expect(long == .wait(until: at(.seconds(3600)), .serverAsked))
         policy.cancel()
@@ -154,14 +227,14 @@ import Testing
     }
 
     @Test func `A server that only refuses is retried with backoff`() {
-        var policy = ReconnectPolicy()
+        var policy = self.policy()
         let answer = policy.failed(.refused(retryAfter: nil), now: .zero, random: half)
         #expect(answer == .wait(until: at(.milliseconds(500)), .backoff(attempt: 1)))
     }
 
     // C-57
     @Test func `A new path does not cut the server's wait short, a pause included`() {
-        var policy = ReconnectPolicy()
+        var policy = self.policy()
         _ = policy.pathChanged(to: cellular, now: .zero)
         _ = policy.failed(.refused(retryAfter: .seconds(20)), now: .zero, random: 0)
         let asked = ReconnectPolicy.Answer.wait(until: at(.seconds(20)), .serverAsked)
@@ -171,7 +244,7 @@ import Testing
     }
 
     @Test func `A redirect is followed at once, or when the server says`() {
-        var policy = ReconnectPolicy()
+        var policy = self.policy()
         #expect(policy.failed(.redirected(retryAfter: nil), now: .zero, random: half) == .now(.redirected))
         let later = policy.failed(.redirected(retryAfter: .seconds(2)), now: .zero, random: half)
         #expect(later == .wait(until: at(.seconds(2)), .redirected))
@@ -180,7 +253,7 @@ import Testing
 
     // C-58
     @Test func `Redirects that go round in circles end in backoff`() {
-        var policy = ReconnectPolicy()
+        var policy = self.policy()
         for _ in 0..<ReconnectPolicy.maxRedirectCount {
             #expect(policy.failed(.redirected(retryAfter: nil), now: .zero, random: half) == .now(.redirected))
         }
@@ -191,7 +264,7 @@ import Testing
     }
 
     @Test func `A credential refused once is asked for again, refused twice in a row it stops`() {
-        var policy = ReconnectPolicy()
+        var policy = self.policy()
         let once = policy.failed(.unauthenticated, now: .zero, random: half)
         #expect(once == .wait(until: at(.milliseconds(500)), .backoff(attempt: 1)))
         _ = policy.failed(.unreachable, now: .zero, random: half)
@@ -199,7 +272,7 @@ import Testing
     }
 
     @Test func `Welcome between two refusals of the credential means they are not in a row`() {
-        var policy = ReconnectPolicy()
+        var policy = self.policy()
         _ = policy.failed(.unauthenticated, now: .zero, random: half)
         policy.established(now: .zero)
         let again = policy.failed(.unauthenticated, now: .zero, random: half)
@@ -214,7 +287,7 @@ import Testing
     func `What would fail the same way again stops until the user resumes`(
         failure: ConnectionFailure, reason: StopReason
     ) {
-        var policy = ReconnectPolicy()
+        var policy = self.policy()
         #expect(policy.failed(failure, now: .zero, random: half) == .stopped(reason))
         #expect(policy.state == .stopped(reason))
         #expect(policy.deadline == nil)
@@ -235,7 +308,7 @@ import Testing
     }
 
     @Test func `The user's wish to try now is obeyed at once in a wait and in a pause`() {
-        var waiting = ReconnectPolicy()
+        var waiting = policy()
         _ = waiting.failed(.refused(retryAfter: .seconds(600)), now: .zero, random: half)
         #expect(waiting.tryNow() == .now(.userAsked))
         var paused = pausedPolicy()
@@ -245,7 +318,7 @@ import Testing
     }
 
     @Test func `The server's wait is void once the user overrode it or the server said welcome`() {
-        var overridden = ReconnectPolicy()
+        var overridden = policy()
         _ = overridden.pathChanged(to: cellular, now: .zero)
         _ = overridden.failed(.refused(retryAfter: .seconds(600)), now: .zero, random: half)
         var welcomed = overridden
@@ -258,7 +331,7 @@ import Testing
     }
 
     @Test func `A healthy connection makes the next loss a first one: base and redirects count anew`() {
-        var policy = ReconnectPolicy()
+        var policy = self.policy()
         for _ in 0..<ReconnectPolicy.maxRedirectCount {
             _ = policy.failed(.redirected(retryAfter: nil), now: .zero, random: half)
         }
@@ -273,7 +346,7 @@ import Testing
     }
 
     @Test func `After the user resumed, a credential is again allowed one refusal`() {
-        var policy = ReconnectPolicy()
+        var policy = self.policy()
         _ = policy.failed(.unauthenticated, now: .zero, random: half)
         _ = policy.failed(.unauthenticated, now: .zero, random: half)
         _ = policy.resume()
@@ -282,14 +355,14 @@ import Testing
     }
 
     @Test func `The end of all wishes ends the waiting`() {
-        var policy = ReconnectPolicy()
+        var policy = self.policy()
         _ = policy.failed(.unauthenticated, now: .zero, random: half)
         policy.cancel()
-        #expect(policy == ReconnectPolicy())
+        #expect(policy == self.policy())
     }
 
     private func pausedPolicy() -> ReconnectPolicy {
-        var policy = ReconnectPolicy()
+        var policy = self.policy()
         for _ in 0..<4 { _ = policy.failed(.lost, now: .zero, random: half) }
         _ = policy.pathChanged(to: .down, now: .zero)
         return policy

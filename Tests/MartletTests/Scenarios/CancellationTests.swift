@@ -41,6 +41,48 @@ struct CancellationTests {
         }
     }
 
+    @Test func `a room can be opened as soon as a cancelled open of it has thrown`() async throws {
+        try await withClient("alice", at: "martlet://127.0.0.1:1", configuration: impatient) { alice in
+            for number in 1...200 {
+                let open = Task { try await alice.open(room: "lobby") }
+                for _ in 0..<number % 8 { await Task.yield() }
+                open.cancel()
+                await #expect(throws: CancellationError.self) { try await open.value }
+                let lobby = try await alice.open(room: "lobby", options: .offline)
+                await lobby.close()
+            }
+        }
+    }
+
+    @Test func `a cancelled open of a room leaves what an earlier client has to send there`() async throws {
+        let outbox = InMemoryOutbox()
+        let entry = OutboxEntry(
+            id: MessageID(device: outbox.open().device, counter: 1), room: "lobby",
+            content: try OutgoingMessage(text: "hello").content)
+        outbox.append([entry])
+        try await withBarredRelay { relay, proxy in
+            try await withClient("alice", at: proxy.endpoint, outbox: outbox, configuration: .hasty) { alice in
+                for options in [Room.Options(), Room.Options(from: .start, echo: true)] {
+                    let open = Task { try await alice.open(room: "lobby", options: options) }
+                    open.cancel()
+                    await #expect(throws: CancellationError.self) { try await open.value }
+                }
+                #expect(outbox.open().pending == [entry])
+                await proxy.admit()
+                try await withClient("bob", at: relay) { bob in
+                    let texts = try await bob.open(room: "lobby").messages.first(1).map(\.text)
+                    #expect(texts == ["hello"])
+                }
+            }
+        }
+    }
+
+    private var impatient: Client.Configuration {
+        var configuration = Client.Configuration.hasty
+        configuration.flushTimeout = .zero
+        return configuration
+    }
+
     @Test func `accepted leaves the message queued`() async throws {
         try await withBarredRelay { _, proxy in
             try await withClient("alice", at: proxy.endpoint, configuration: .hasty) { alice in

@@ -39,18 +39,19 @@ struct HistoryTests {
         }
     }
 
-    @Test func `stored goes on after what an earlier client has dealt with`() async throws {
+    @Test func `stored goes on after what an earlier client has handled`() async throws {
         try await withHistory { relay in
             let outbox = InMemoryOutbox()
             var seen: [UInt64] = []
-            for _ in 1...4 {
+            for _ in 1...3 {
                 try await withClient("bob", at: relay, outbox: outbox) { bob in
                     let lobby = try await bob.open(room: "lobby")
-                    seen += try await lobby.messages.first(5).map(\.offset)
+                    // The fifth is handled when the next is asked for.
+                    seen += try await lobby.messages.first(6).dropLast().map(\.offset)
                 }
             }
-            #expect(seen == Array(1...20))
-            #expect(outbox.open().cursors.mapValues(\.offset) == ["lobby": 20])
+            #expect(seen == Array(1...15))
+            #expect(outbox.open().cursors.mapValues(\.offset) == ["lobby": 15])
         }
     }
 
@@ -69,12 +70,12 @@ struct HistoryTests {
         try await withHistory { relay in
             try await withClient("bob", at: relay) { bob in
                 var seen: [UInt64] = []
-                for _ in 1...4 {
+                for _ in 1...3 {
                     let lobby = try await bob.open(room: "lobby")
-                    seen += try await lobby.messages.first(5).map(\.offset)
+                    seen += try await lobby.messages.first(6).dropLast().map(\.offset)
                     await lobby.close()
                 }
-                #expect(seen == Array(1...20))
+                #expect(seen == Array(1...15))
             }
         }
     }

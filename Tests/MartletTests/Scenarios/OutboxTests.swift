@@ -32,7 +32,9 @@ struct OutboxTests {
                 let lobby = try await alice.open(room: "lobby", options: Room.Options(echo: true))
                 let sending = try await lobby.send("hello")
                 #expect(await outbox.appended == [sending.id])
-                _ = try await lobby.messages.first(1)
+                try await lobby.send("and again")
+                // The first is handled when the second is asked for.
+                _ = try await lobby.messages.first(2)
             }
             #expect(await outbox.removed == outbox.appended)
             #expect(await outbox.cursors.mapValues(\.offset) == ["lobby": 1])
@@ -117,6 +119,27 @@ struct OutboxTests {
                 }
             }
         }
+    }
+
+    @Test(arguments: [Room.Options.From.start, .latest(count: 3), .cursor(7), .stored], [false, true])
+    func `a room with messages from earlier is opened at once without a relay, whatever the options`(
+        from: Room.Options.From, gaveUp: Bool
+    ) async throws {
+        let outbox = InMemoryOutbox()
+        _ = try await leave(["1", "2"], in: outbox)
+        var configuration = impatient
+        configuration.reconnect.maxAttemptCount = gaveUp ? 1 : nil
+        let options = Room.Options(kind: .file, from: from, echo: true, waitsForRelay: false)
+        try await withClient("alice", at: "martlet://127.0.0.1:1", outbox: outbox, configuration: configuration) {
+            alice in
+            if gaveUp { try await alice.status.first(until: { $0.phase == .stopped(.attemptLimit) }) }
+            let lobby = try await alice.open(room: "lobby", options: options)
+            try await lobby.send("3")
+            await #expect(throws: MartletError.roomAlreadyOpen("lobby")) {
+                try await alice.open(room: "lobby", options: options)
+            }
+        }
+        #expect(outbox.open().pending.count == 3)
     }
 
     @Test func `what was accepted but not forgotten in time is not shown twice`() async throws {

@@ -68,6 +68,95 @@ struct StopTests {
         }
     }
 
+    @Test(arguments: [false, true])
+    func `stop ends a send whose outbox does not answer, cancelled or not, and the one behind it`(
+        isCancelled: Bool
+    ) async throws {
+        let outbox = StalledOutbox()
+        defer { outbox.release() }
+        let alice = try Client(
+            to: "martlet://127.0.0.1:1", as: .anonymous("alice"), outbox: outbox, configuration: impatient)
+        try await alice.start()
+        let lobby = try await alice.open(room: "lobby", options: .offline)
+        let sends = [Task { try await lobby.send("one") }, Task { try await lobby.send("two") }]
+        await until { outbox.callCount == 1 }
+        if isCancelled { for send in sends { send.cancel() } }
+        await alice.stop()
+        for send in sends {
+            await #expect(throws: (any Error).self) { try await send.value }
+        }
+    }
+
+    @Test func `a client that is dropped ends a send whose outbox does not answer`() async throws {
+        let outbox = StalledOutbox()
+        defer { outbox.release() }
+        var alice: Client? = try Client(
+            to: "martlet://127.0.0.1:1", as: .anonymous("alice"), outbox: outbox, configuration: impatient)
+        try await alice?.start()
+        let lobby = try #require(try await alice?.open(room: "lobby", options: .offline))
+        let send = Task { try await lobby.send("one") }
+        await until { outbox.callCount == 1 }
+        alice = nil
+        await #expect(throws: MartletError.stopped) { try await send.value }
+    }
+
+    @Test func `stop ends a start whose outbox does not open`() async throws {
+        let outbox = StalledOutbox(stallsOpening: true)
+        let alice = try Client(to: "martlet://127.0.0.1:1", as: .anonymous("alice"), outbox: outbox)
+        let starts = [Task { try await alice.start() }, Task { try await alice.start() }]
+        await until { outbox.callCount == 1 }
+        await alice.stop()
+        for start in starts { await #expect(throws: MartletError.stopped) { try await start.value } }
+        outbox.release()
+        await #expect(throws: MartletError.stopped) { try await alice.open(room: "lobby") }
+    }
+
+    @Test func `the shutdown of its loop stops a client, with all that waits`() async throws {
+        let loop = EventLoop(name: "stopped")
+        let outbox = InMemoryOutbox()
+        let alice = try Client(
+            to: "martlet://127.0.0.1:1", as: .anonymous("alice"), outbox: outbox, configuration: .patient, on: loop)
+        try await alice.start()
+        let lobby = try await alice.open(room: "lobby", options: .offline)
+        let sending = try await lobby.send("hello")
+        let open = Task { try await alice.open(room: "other") }
+        let status = Task { for await _ in alice.status {} }
+        _ = await alice.statistics
+        await loop.shutdown()
+        await #expect(throws: MartletError.stopped) { try await open.value }
+        await status.value
+        await alice.stop()
+        await #expect(throws: MartletError.stopped) { try await sending.accepted() }
+        await #expect(throws: MartletError.stopped) { try await alice.open(room: "third") }
+        #expect(outbox.open().pending.map(\.id) == [sending.id])
+        #expect(alice.currentStatus.phase == .stopped(nil))
+    }
+
+    @Test func `a client that is started on a loop that was shut down has stopped`() async throws {
+        let loop = EventLoop(name: "stopped")
+        await loop.shutdown()
+        let alice = try Client(to: "martlet://127.0.0.1:1", as: .anonymous("alice"), on: loop)
+        try await alice.start()
+        for await _ in alice.status {}
+        await alice.stop()
+        await #expect(throws: MartletError.stopped) { try await alice.open(room: "lobby") }
+    }
+
+    @Test func `the status of a client that was never started ends when the client is dropped`() async throws {
+        var alice: Client? = try Client(to: "martlet://127.0.0.1:1", as: .anonymous("alice"))
+        let status = try #require(alice?.status)
+        alice = nil
+        var last: Client.Status?
+        for await next in status { last = next }
+        #expect(last?.phase == .stopped(nil))
+    }
+
+    private var impatient: Client.Configuration {
+        var configuration = Client.Configuration.hasty
+        configuration.flushTimeout = .zero
+        return configuration
+    }
+
     @Test func `who waits for a room is told that the client stopped`() async throws {
         try await withBarredRelay { _, proxy in
             let alice = try Client(to: proxy.endpoint, as: .anonymous("alice"), configuration: .hasty)

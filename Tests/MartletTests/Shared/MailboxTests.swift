@@ -1,4 +1,5 @@
 import MartletTransport
+import MartletWire
 import Testing
 
 @testable import Martlet
@@ -26,6 +27,48 @@ import Testing
         #expect(try await statistics.value().reconnects == 0)
         try await end.value()
         #expect(mailbox.post(.abandon) == .stopped)
+        await loop.shutdown()
+    }
+
+    @Test func `commands that are taken together with the one that ends the client are performed or refused`()
+        async throws
+    {
+        let loop = EventLoop(name: "mailbox")
+        var configuration = Client.Configuration()
+        configuration.flushTimeout = .zero
+        let client = try Client(
+            to: "martlet://127.0.0.1:1", as: .token(account: "alice", "token"), configuration: configuration, on: loop)
+        let mailbox = client.life.mailbox
+        let driver = ClientDriver(client.life, InMemoryOutbox().open())
+        let open = OneShot<RoomCore>()
+        mailbox.open(for: driver)
+        mailbox.post(.open(try #require(RoomName("lobby")), .offline, open))
+        loop.execute { driver.start() }
+        let room = try await open.value()
+        // All of them are posted before the loop looks.
+        let ends = (stop: OneShot<Void>(), close: OneShot<Void>(), again: OneShot<Void>())
+        let behind = (
+            open: OneShot<RoomCore>(), cancel: OneShot<Bool>(), statistics: OneShot<Client.Statistics>(),
+            request: OneShot<Answer>()
+        )
+        let call = RequestCall(
+            method: try #require(MethodName("ping")), content: nil, recipient: nil, deadline: .seconds(3600),
+            shot: behind.request)
+        let other = try #require(RoomName("other"))
+        loop.execute {
+            mailbox.post(.stop(ends.stop))
+            mailbox.post(.close(room, ends.close))
+            mailbox.post(.open(other, .offline, behind.open))
+            mailbox.post(.cancel(room, counter: 1, behind.cancel))
+            mailbox.post(.statistics(behind.statistics))
+            mailbox.post(.request(room, call))
+            mailbox.post(.stop(ends.again))
+        }
+        for end in [ends.stop, ends.close, ends.again] { try await end.value() }
+        await #expect(throws: MartletError.stopped) { _ = try await behind.open.value() }
+        await #expect(throws: MartletError.stopped) { _ = try await behind.request.value() }
+        #expect(try await !behind.cancel.value())
+        #expect(try await behind.statistics.value().framesSent == 0)
         await loop.shutdown()
     }
 }

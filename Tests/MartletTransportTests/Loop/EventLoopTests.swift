@@ -132,6 +132,38 @@ struct EventLoopTests {
         #expect(await raw.receiveAll() == nil)
     }
 
+    private final class StopWitness: LoopStopHandler {
+        private let tell: () -> Void
+
+        init(_ tell: @escaping () -> Void) {
+            self.tell = tell
+        }
+
+        func loopWillStop() { tell() }
+    }
+
+    @Test(arguments: EventLoop.Backend.allCases)
+    func `shutting down tells who asked for it once, and nobody who asks later`(
+        _ backend: EventLoop.Backend
+    ) async throws {
+        let loop = EventLoop(backend: backend, name: "test")
+        let (told, continuation) = AsyncStream.makeStream(of: Int.self)
+        loop.execute {
+            let removed = StopWitness { continuation.yield(2) }
+            continuation.yield(loop.add(StopWitness { continuation.yield(1) }) && loop.add(removed) ? 10 : 20)
+            loop.remove(removed)
+        }
+        await loop.shutdown()
+        await loop.shutdown()
+        loop.execute {
+            continuation.yield(loop.add(StopWitness { continuation.yield(3) }) ? 30 : 40)
+            continuation.finish()
+        }
+        var all: [Int] = []
+        for await next in told { all.append(next) }
+        #expect(all == [10, 1, 40])
+    }
+
     @Test(arguments: EventLoop.Backend.allCases)
     func `jobs that come after the end still run, one at a time`(_ backend: EventLoop.Backend) async throws {
         let loop = try EventLoop(backend: backend, name: "test")

@@ -1,0 +1,87 @@
+import Testing
+
+@testable import Martlet
+@testable import MartletProtocol
+
+/// Whatever is called together, in whatever order and circumstances, each call ends: those that promise it by
+/// themselves, all others when the client has stopped.
+@Suite("Every await ends", .timeLimit(.minutes(10)))
+struct AwaitTests {
+    enum Setting: CaseIterable, Sendable {
+        case online, offline, stalledOutbox, failingOutbox, stalledOpening, stoppedLoop
+    }
+
+    /// Every pair and every triple, a call with itself included.
+    private static let combinations: [[Call]] = {
+        let calls = Call.allCases
+        var all: [[Call]] = []
+        for first in calls.indices {
+            for second in calls.indices[first...] {
+                all.append([calls[first], calls[second]])
+                for third in calls.indices[second...] { all.append([calls[first], calls[second], calls[third]]) }
+            }
+        }
+        return all
+    }()
+
+    @Test(arguments: Setting.allCases)
+    func `each call ends, whichever two others are made with it`(setting: Setting) async throws {
+        guard setting == .online else { return try await runAll(setting, "martlet://127.0.0.1:1") }
+        try await withRelay { try await runAll(setting, $0) }
+    }
+
+    private func runAll(_ setting: Setting, _ relay: String) async throws {
+        let loop = EventLoop(name: "awaits")
+        var random = SeededRandom(seed: 17)
+        for calls in Self.combinations {
+            let seed = random.next()
+            let own = setting == .stoppedLoop ? EventLoop(name: "stopped") : loop
+            let left = try await run(calls, setting, relay, on: own, seed: seed)
+            if own !== loop { await own.shutdown() }
+            guard left.isEmpty else {
+                Issue.record("\(setting), \(calls), seed \(seed): \(left) did not end")
+                return
+            }
+        }
+        await loop.shutdown()
+    }
+
+    /// Answers the calls that did not end.
+    private func run(
+        _ calls: [Call], _ setting: Setting, _ relay: String, on loop: EventLoop, seed: UInt64
+    ) async throws -> [Call] {
+        var random = SeededRandom(seed: seed)
+        let stalled = StalledOutbox(stallsOpening: setting == .stalledOpening)
+        defer { stalled.release() }
+        let outbox: any Outbox =
+            switch setting {
+            case .online, .offline, .stoppedLoop: InMemoryOutbox()
+            case .stalledOutbox, .stalledOpening: stalled
+            case .failingOutbox: FailingOutbox()
+            }
+        var configuration = Client.Configuration()
+        configuration.flushTimeout = .zero
+        let client = try Client(
+            to: relay, as: .anonymous("alice"), outbox: outbox, configuration: configuration, on: loop)
+        var room: Martlet.Room?
+        if setting != .stalledOpening {
+            try await client.start()
+            room = try await client.open(room: "lobby", options: .offline)
+        }
+        let hold = random.next() % 2 == 0 ? LoopHold(loop) : nil
+        let isCancelled = random.next() % 4 == 0
+        let run = CallRun()
+        run.begin(calls.sorted { _, _ in random.next() % 2 == 0 }, client, room)
+        let shutdown = setting == .stoppedLoop ? Task { await loop.shutdown() } : nil
+        for _ in 0..<random.next() % 16 { await Task.yield() }
+        hold?.release()
+        if isCancelled { run.cancel() }
+        var left = await run.end(\.isSoonOver)
+        let end = CallRun()
+        end.begin([.stop], client, nil)
+        left += await end.end()
+        left += await run.end()
+        await shutdown?.value
+        return left
+    }
+}

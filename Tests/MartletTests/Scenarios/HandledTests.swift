@@ -1,0 +1,124 @@
+import Synchronization
+import Testing
+
+@testable import Martlet
+
+/// A message is handled when the next one is asked for; from there a later client goes on.
+@Suite("Which messages count as handled", .timeLimit(.minutes(10)))
+struct HandledTests {
+    private struct Failure: Error {}
+
+    /// A room with so many messages, at the offsets from 1.
+    private func withHistory(_ count: Int, _ body: (String) async throws -> Void) async throws {
+        try await withRelay { relay in
+            try await withClient("alice", at: relay) { alice in
+                let lobby = try await alice.open(room: "lobby")
+                for number in 1...count { try await lobby.send("\(number)") }
+            }
+            try await body(relay)
+        }
+    }
+
+    private func offsets(_ outbox: InMemoryOutbox) -> [String: UInt64] {
+        outbox.open().cursors.mapValues(\.offset)
+    }
+
+    /// The offsets that the next client of an outbox is given, as many as there are up to the last.
+    private func next(_ outbox: InMemoryOutbox, at relay: String, upTo last: UInt64) async throws -> [UInt64] {
+        try await withClient("bob", at: relay, outbox: outbox) { bob in
+            let lobby = try await bob.open(room: "lobby")
+            var offsets: [UInt64] = []
+            for try await message in lobby.messages {
+                offsets.append(message.offset)
+                if message.offset == last { break }
+            }
+            return offsets
+        }
+    }
+
+    @Test func `of 500 messages in one batch 498 are handled when the 499th is in hand, and the outbox hears of it`()
+        async throws
+    {
+        try await withHistory(500) { relay in
+            let outbox = InMemoryOutbox()
+            let bob = try Client(to: relay, as: .anonymous("bob"), outbox: outbox, configuration: .patient)
+            try await bob.start()
+            let lobby = try await bob.open(room: "lobby")
+            await until { lobby.core.state.withLock { $0.inbox.items.count } == 500 }
+            for try await message in lobby.messages where message.offset == 499 {
+                await until { offsets(outbox) == ["lobby": 498] }
+                await bob.stop()
+            }
+            #expect(offsets(outbox) == ["lobby": 498])
+            #expect(try await next(outbox, at: relay, upTo: 500) == [499, 500])
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `the message in hand is given again after the loop was left`(throwing: Bool) async throws {
+        try await withHistory(3) { relay in
+            let outbox = InMemoryOutbox()
+            try await withClient("bob", at: relay, outbox: outbox) { bob in
+                let lobby = try await bob.open(room: "lobby")
+                do {
+                    for try await message in lobby.messages where message.offset == 2 {
+                        if throwing { throw Failure() }
+                        break
+                    }
+                } catch is Failure {}
+            }
+            #expect(offsets(outbox) == ["lobby": 1])
+            #expect(try await next(outbox, at: relay, upTo: 3) == [2, 3])
+        }
+    }
+
+    @Test func `a body that is cancelled at a message leaves it to the next client`() async throws {
+        try await withHistory(3) { relay in
+            let outbox = InMemoryOutbox()
+            let inHand = Counted()
+            try await withClient("bob", at: relay, outbox: outbox) { bob in
+                let lobby = try await bob.open(room: "lobby")
+                let reader = Task {
+                    for try await message in lobby.messages where message.offset == 2 {
+                        inHand.count()
+                        await until { Task.isCancelled }
+                        try await lobby.send("answer")
+                    }
+                }
+                await until { inHand.value == 1 }
+                reader.cancel()
+                await #expect(throws: CancellationError.self) { try await reader.value }
+            }
+            #expect(try await next(outbox, at: relay, upTo: 3) == [2, 3])
+        }
+    }
+
+    @Test func `a later iteration of the room goes on behind the message in hand, which is handled with that`()
+        async throws
+    {
+        try await withHistory(3) { relay in
+            let outbox = InMemoryOutbox()
+            try await withClient("bob", at: relay, outbox: outbox) { bob in
+                let lobby = try await bob.open(room: "lobby")
+                let first = try await lobby.messages.first(2).map(\.offset)
+                #expect(first == [1, 2])
+                let second = try await lobby.messages.first(1).map(\.offset)
+                #expect(second == [3])
+            }
+            #expect(offsets(outbox) == ["lobby": 2])
+        }
+    }
+
+    @Test func `an application that waits for more has handled all it was given`() async throws {
+        try await withHistory(3) { relay in
+            let outbox = InMemoryOutbox()
+            try await withClient("bob", at: relay, outbox: outbox) { bob in
+                let lobby = try await bob.open(room: "lobby")
+                let reader = Task { for try await _ in lobby.messages {} }
+                await until { offsets(outbox) == ["lobby": 3] }
+                reader.cancel()
+                _ = await reader.result
+            }
+        }
+    }
+}
