@@ -57,11 +57,11 @@ struct MemoryLedger: Sendable {
             isFull = false
             return .fits
         }
-        return overBudget(now: now)
+        return overBudget(byteCount, now: now)
     }
 
     @inline(never)
-    private mutating func overBudget(now: Instant) -> OnCheck {
+    private mutating func overBudget(_ byteCount: Int, now: Instant) -> OnCheck {
         if let relievedAt, relievedAt + MemoryLedger.reliefInterval > now {
             if byteCount > budget + budget / 16 { isFull = true }
             return .wait
