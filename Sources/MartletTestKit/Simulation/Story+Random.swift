@@ -43,6 +43,7 @@ extension Story {
                 device.features.remove([.receipts, .presence, .requests, .zlib][draw.below(4)])
             }
             if draw.below(5) == 0 { device.limits = Story.smallLimits }
+            if draw.below(4) == 0 { device.tail = UInt32(draw.below(8)) }
             devices.append(device)
         }
         var at = Duration.zero
