@@ -20,9 +20,10 @@ struct HeldFrames: Sendable {
     private(set) var uncreditedCost = 0
     private var creditedCost = 0
 
+    /// Bytes of memory that the frames take.
+    var storageByteCount: Int { bytes.count }
+
     var isEmpty: Bool { start == bytes.count }
-    /// Bytes of storage in use.
-    var byteCount: Int { bytes.count - start }
 
     /// Adds a frame; false, and nothing has changed, when it costs much more than the credit that it used.
     mutating func append(_ type: FrameType, _ body: RawSpan, credit: Int) -> Bool {

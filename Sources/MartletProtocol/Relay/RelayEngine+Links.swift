@@ -437,7 +437,7 @@ extension RelayEngine {
         guard body.byteCount <= links[slot].link.limits.maxMessageByteCount else {
             return decline(type, body, .messageTooLarge, to: key, of: slot)
         }
-        if !links[slot].takesRequest(body.byteCount) { countQueued(slot) }
+        if !links[slot].takesRequest(body.byteCount) { links[slot].countQueued() }
         guard links[slot].takesRequest(body.byteCount) else {
             return decline(type, body, .serverBusy, to: key, of: slot)
         }

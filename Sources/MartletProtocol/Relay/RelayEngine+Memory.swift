@@ -62,7 +62,7 @@ extension RelayEngine {
             for session in links[slot].sessions.keys {
                 guard memoryByteCount > goal else { return }
                 let held = links[slot].link.memoryByteCount(of: session, perFrame: RelayLink.entryByteCount)
-                let early = links[slot].sessions[session]?.held.byteCount ?? 0
+                let early = links[slot].sessions[session]?.heldByteCount ?? 0
                 guard held.queued + held.received + early >= RelayLink.leastResetByteCount else { continue }
                 touch(slot)
                 drop(session, held.queued >= held.received + early ? .slowConsumer : .serverBusy, of: slot)

@@ -84,6 +84,9 @@ struct RelayLink: Sendable {
         var receipts = ReceiptAllowance()
         /// What came before that.
         var held = HeldFrames()
+
+        /// What came before that, in bytes with objects.
+        var heldByteCount: Int { held.storageByteCount }
     }
 
     /// Keeps a frame of a session whose room is not loaded; false when that would be beyond the bounds.
@@ -169,6 +172,7 @@ struct RelayLink: Sendable {
         if count > RelayLink.fewSessions {
             byteCount += (count - RelayLink.fewSessions) * RelayLink.furtherSessionByteCount
         }
+        byteCount += queued.requests
         byteCount += link.retired.count * RelayLink.retiredByteCount
         if let framer {
             byteCount += framer.framer.storageByteCount
