@@ -4,7 +4,7 @@ import MartletWire
 /// The engines of a relay's loops, which together look like one: a connection keeps the key under which it was
 /// accepted, whatever loop it goes to.
 final class VirtualLoops {
-    private final class Loop {
+    final class Loop {
         var engine: RelayEngine
 
         init(_ engine: consuming RelayEngine) {
@@ -18,7 +18,7 @@ final class VirtualLoops {
         var key: ConnectionKey
     }
 
-    private let loops: [Loop]
+    let loops: [Loop]
     /// Of connections that have moved: where they are, and what they are called outside.
     private var homes: [ConnectionKey: Home] = [:]
     private var names: [Home: ConnectionKey] = [:]

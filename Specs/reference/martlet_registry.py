@@ -108,6 +108,7 @@ class ErrorCode(IntEnum):
     NO_RECIPIENT = 0x040A
     TOO_MANY_REQUESTS = 0x040B
     RATE_LIMITED = 0x040C
+    COUNTER_TOO_OLD = 0x040D
 
     @property
     def wire_name(self):

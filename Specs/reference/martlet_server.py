@@ -8,7 +8,7 @@ from martlet_link import CREDITED, SessionReceiver
 from martlet_registry import CLIENT, ErrorCode, FrameType, Scope, WireError
 from martlet_wire import decode
 
-BURST_OF_OPENS = 100
+BURST_OF_OPENS = 256
 BURST_OF_PINGS = 100
 UNKNOWN_IN_A_MINUTE = 32
 CONTROL_WINDOW = 64 * 1024

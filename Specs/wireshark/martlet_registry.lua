@@ -179,6 +179,7 @@ registry.codes = {
     [0x040A] = "noRecipient",
     [0x040B] = "tooManyRequests",
     [0x040C] = "rateLimited",
+    [0x040D] = "counterTooOld",
 }
 
 -- A table turned round: numbers by name.

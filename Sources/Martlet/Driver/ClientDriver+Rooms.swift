@@ -51,7 +51,8 @@ extension ClientDriver {
             return
         }
         let core = RoomCore(
-            id: id, name: name, device: device, configuration: configuration, source: counters,
+            id: id, name: name, account: life.identity.account, device: device, configuration: configuration,
+            source: counters,
             waitsForOutbox: waitsForOutbox, mailbox: mailbox)
         rooms[id] = RoomEntry(core: core, isHidden: shot == nil)
         roomOfName[name] = id
@@ -227,7 +228,9 @@ extension ClientDriver {
 
     private func settled(_ counters: [UInt64], in core: RoomCore) {
         guard !counters.isEmpty else { return }
-        outbox.remove(counters.map { MessageID(device: device, counter: $0) }, room: core.name.text)
+        let account = life.identity.account
+        outbox.remove(
+            counters.map { MessageID(sender: account, device: device, counter: $0) }, room: core.name.text)
         freed.append(core.id)
     }
 

@@ -96,7 +96,7 @@ extension OutboxEntry {
 
     init(_ arriving: OutgoingQueue.Arriving, in room: RoomCore) {
         self.init(
-            id: MessageID(device: room.device, counter: arriving.counter), room: room.name.text,
+            id: MessageID(sender: room.account, device: room.device, counter: arriving.counter), room: room.name.text,
             content: arriving.message.content, timeToLive: arriving.message.timeToLive,
             isCompressible: arriving.message.isCompressible)
     }

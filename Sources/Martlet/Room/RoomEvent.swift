@@ -22,11 +22,12 @@ extension Room {
         case logReplaced(previous: RoomCursor, current: RoomCursor)
         /// A member came, went, or lost its connection.
         case presence(AccountName, Presence)
-        /// A member types, or no longer.
+        /// A member types, or no longer: it said so, is not online any more, or has not repeated it for 10 s.
         case typing(AccountName, Bool)
         /// A member's device has all messages up to the offset.
         case delivered(to: AccountName, upTo: UInt64)
-        /// A member has read all messages up to the offset.
+        /// A member has read all messages up to the offset; the account's own name when that was on another of its
+        /// devices.
         case read(by: AccountName, upTo: UInt64)
         /// These messages will not come.
         case gap(ClosedRange<UInt64>)

@@ -15,8 +15,9 @@ public struct RoomMessage: Sendable, Equatable, Identifiable {
         self.log = log
     }
 
-    /// The sender's ID of it; a message has one ID however often it is sent.
-    public var id: MessageID { MessageID(device: stamp.device, counter: message.counter) }
+    /// Its account, device and counter: a message has one ID however often it is sent, and no other account's message
+    /// has the same.
+    public var id: MessageID { MessageID(sender: stamp.sender, device: stamp.device, counter: message.counter) }
     /// Its place in the room, from 1.
     public var offset: UInt64 { stamp.offset }
     /// Its place, and the log that it is a place in: what an application keeps to go on behind this message, by

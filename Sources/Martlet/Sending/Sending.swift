@@ -34,7 +34,7 @@ public struct Sending: Sendable, Identifiable {
     let counter: UInt64
 
     /// The message's ID, which its receivers see, too.
-    public var id: MessageID { MessageID(device: room.device, counter: counter) }
+    public var id: MessageID { MessageID(sender: room.account, device: room.device, counter: counter) }
 
     /// The furthest that it got as far as is known; nil when it is forgotten.
     public var state: State? {

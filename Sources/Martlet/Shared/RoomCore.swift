@@ -59,6 +59,7 @@ final class RoomCore: Waitable {
 
     let id: RoomID
     let name: RoomName
+    let account: AccountName
     let device: DeviceID
     /// The most bytes of content in one message.
     let maxContentByteCount: Int
@@ -71,11 +72,12 @@ final class RoomCore: Waitable {
     let isOverHere = Atomic(false)
 
     init(
-        id: RoomID, name: RoomName, device: DeviceID, configuration: Client.Configuration, source: CounterSource,
-        waitsForOutbox: Bool, mailbox: Mailbox
+        id: RoomID, name: RoomName, account: AccountName, device: DeviceID, configuration: Client.Configuration,
+        source: CounterSource, waitsForOutbox: Bool, mailbox: Mailbox
     ) {
         self.id = id
         self.name = name
+        self.account = account
         self.device = device
         self.waitsForOutbox = waitsForOutbox
         self.mailbox = mailbox

@@ -159,6 +159,7 @@ extension ClientEngine {
         link = Link(
             role: .client, limits: ClientEngine.earlyLimits(configuration), features: [], began: now,
             firstSequence: configuration.firstSequence)
+        opens = TokenBucket(burst: Link.ownOpenBurst, perMinute: Link.ownOpensPerMinute)
         roomOfSession.removeAll()
         for number in requests.keys.sorted() where requests[number]?.isHanded == true {
             finishRequest(number, .failed(.resumeRejected), now: now)  // S-57

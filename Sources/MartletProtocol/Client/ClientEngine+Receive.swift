@@ -96,6 +96,7 @@ extension ClientEngine {
         case .reset(let session, let code):
             if let id = roomOfSession[session] { sessionLost(id, code, now: now) }
         case .closed(let session, let code):
+            link.close(session)
             if let id = roomOfSession[session] { sessionLost(id, code ?? .closedByPeer, now: now) }
         case .pong(let nonce):
             if case .answered(_, let silence) = heartbeat.pongReceived(nonce: nonce, now: now) {
@@ -133,7 +134,7 @@ extension ClientEngine {
             let gap = try Link.parse(Gap.self, body)
             skip(gap.offsets, in: id)
         case .transient:
-            take(try Link.parse(Transient.self, body), id)
+            take(try Link.parse(Transient.self, body), id, now: now)
         case .request:
             switch try ReceivedRequest(parsing: body) {
             case .valid(let request): take(request, id, session)
@@ -226,14 +227,27 @@ extension ClientEngine {
         }
     }
 
-    private mutating func take(_ transient: Transient, _ id: RoomID) {
+    private mutating func take(_ transient: Transient, _ id: RoomID, now: Instant) {
         guard let sender = transient.sender else { return }
         let isPresenceAgreed = link.features.contains(.presence)  // C-23
         switch transient.content {
-        case .typing(let isTyping): if isPresenceAgreed { tell(id, .typing(sender, isTyping)) }
-        case .presence(let presence): if isPresenceAgreed { tell(id, .presence(sender, presence)) }
+        case .typing(let isTyping):
+            guard isPresenceAgreed, rooms[id]!.typing.note(sender, isTyping: isTyping, now: now) else { return }
+            tell(id, .typing(sender, isTyping))
+            timers.set(.typing(id), at: rooms[id]!.typing.deadline)
+        case .presence(let presence):
+            guard isPresenceAgreed else { return }
+            if presence != .online, rooms[id]!.typing.remove(sender) { tell(id, .typing(sender, false)) }
+            tell(id, .presence(sender, presence))
         case .message(let kind, let content): tell(id, .transient(sender, kind, content))
         }
+    }
+
+    /// Members that have not said again that they type do so no longer.
+    mutating func endTyping(_ id: RoomID, now: Instant) {
+        guard rooms[id] != nil else { return }
+        for account in rooms[id]!.typing.expired(now: now) { tell(id, .typing(account, false)) }
+        timers.set(.typing(id), at: rooms[id]!.typing.deadline)
     }
 
     mutating func tell(_ id: RoomID, _ event: RoomEvent) {

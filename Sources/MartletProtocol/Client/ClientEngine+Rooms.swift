@@ -113,7 +113,8 @@ extension ClientEngine {
         scheduleReceipts(id, now: now)
     }
 
-    /// Tells who is there that the user types, or no longer; it may be lost.
+    /// Tells who is there that the user types, or no longer; it may be lost. While it goes on it is to be said again at
+    /// least every 5 s: others take it for ended 10 s after they heard of it last.
     public mutating func setTyping(_ isTyping: Bool, in id: RoomID, now: Instant) {
         guard link.features.contains(.presence) else { return }  // C-23
         sendTransient(.typing(isTyping), in: id)
@@ -142,6 +143,8 @@ extension ClientEngine {
     static let maxMessageOverhead = 512
     /// Bytes that a session's queue is filled up to; the rest waits where it can still be cancelled.
     static let handOverByteCount = 256 * 1024
+    /// When to try again to open a session that finds no place because others are closing.
+    static let closingRetry: Duration = .seconds(1)
     /// How long delivered receipts are held back to go out together.
     static let receiptDelay: Duration = .milliseconds(25)
 
@@ -150,6 +153,8 @@ extension ClientEngine {
 
     mutating func openSession(_ id: RoomID, now: Instant) {
         guard let room = rooms[id] else { return }
+        // What is beyond the burst goes out at the rate that the server takes (S-4).
+        guard opens.take(now: now) else { return timers.set(.reopen(id), at: opens.availableAt(now: now)) }
         let open = Open(
             room: room.name, kind: room.options.kind, cursor: room.cursor.offset, log: room.cursor.log, tail: room.tail,
             noLocal: !room.options.echo)
@@ -160,6 +165,9 @@ extension ClientEngine {
             if room.isSuspended { link.suspend(session) }
             handOver(id, now: now)
             handRequests(id, now: now)
+        } catch  where roomOfSession.count < link.sessionCount {
+            // Sessions of rooms that were left are closing; there is room for this one when they have.
+            timers.set(.reopen(id), at: now + ClientEngine.closingRetry)
         } catch {
             forget(id, code: error.code, now: now)
         }
@@ -304,7 +312,7 @@ extension ClientEngine {
         roomOfName[room.name] = nil
         _ = held.take(room.held.byteCount)
         if let session = room.session { leave(session) }
-        for key in [TimerKey.receipts(id), .expiry(id), .reopen(id)] { timers.cancel(key) }
+        for key in [TimerKey.receipts(id), .expiry(id), .reopen(id), .typing(id)] { timers.cancel(key) }
         for message in room.pending where !message.isDone {
             let failure: SendFailure = code.map { .refused($0, reason: nil) } ?? .closed
             tell(id, .failed(counter: message.counter, failure))

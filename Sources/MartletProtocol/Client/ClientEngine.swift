@@ -18,6 +18,7 @@ public struct ClientEngine: ~Copyable {
         case receipts(RoomID)
         case expiry(RoomID)
         case reopen(RoomID)
+        case typing(RoomID)
         case request(UInt64)
         case frame
         case welcome
@@ -28,6 +29,8 @@ public struct ClientEngine: ~Copyable {
     /// How long a hello may be under way whose connection has ended: a system goes on sending what it has been given.
     static let strayHelloLifetime: Duration = .seconds(60)
 
+    /// When sessions may be opened on the link: those of all rooms at once, others at a rate that the server takes.
+    var opens = TokenBucket(burst: Link.ownOpenBurst, perMinute: Link.ownOpensPerMinute)
     /// What a resume needs beside the link itself.
     struct Ticket: Sendable {
         var link: LinkID
@@ -209,6 +212,7 @@ public struct ClientEngine: ~Copyable {
             case .receipts(let room): sendReceipts(room, now: now)
             case .expiry(let room): expire(room, now: now)
             case .reopen(let room): reopen(room, now: now)
+            case .typing(let room): endTyping(room, now: now)
             case .request(let request): finishRequest(request, .failed(.deadlineExceeded), now: now)  // S-55
             case .welcome: missWelcome(now: now)
             case .frame: if isCarrierUp { fail(.peer(.frameTimeout), now: now) }

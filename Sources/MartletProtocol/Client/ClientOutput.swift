@@ -45,7 +45,7 @@ public enum RoomEvent: Equatable, Sendable {
     case gap(ClosedRange<UInt64>)
     /// A member came, went, or lost its connection.
     case presence(AccountName, Transient.Presence)
-    /// A member types, or no longer.
+    /// A member types, or no longer: it said so, is not online any more, or has not repeated it in time.
     case typing(AccountName, Bool)
     /// A member's transient frame of an application's kind.
     case transient(AccountName, ContentKind, [UInt8])

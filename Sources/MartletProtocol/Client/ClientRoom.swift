@@ -52,6 +52,7 @@ struct ClientRoom: Sendable {
     /// Whether the server has asked to hold back what can wait (S-9).
     var isHeldBack = false
     var reopenAttempts = 0
+    var typing = TypingMembers()
 
     init(id: RoomID, name: RoomName, options: RoomOptions, limits: Limits) {
         held = HeldMessages(maxByteCount: min(limits.sessionWindow, SessionPreset(options.kind).windowByteCount))

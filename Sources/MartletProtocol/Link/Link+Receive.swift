@@ -112,24 +112,28 @@ extension Link {
         let hadGap = sessions[slot].receive.hasGap
         let assembling = sessions[slot].receive.assemblingByteCount
         let held = sessions[slot].receive.heldByteCount
+        let received = sessions[slot].receive.creditReceived
         let fault: LinkError
         do throws(LinkError) {
             let arrival = try sessions[slot].receive.accept(
                 sequence, type: header.type, hasMore: header.flags.contains(.moreFragments), plain: plain,
-                isInPlace: isInPlace, heldRoom: limits.linkWindow - heldByteCount)
+                isInPlace: isInPlace, heldRoom: limits.linkWindow - heldByteCount,
+                linkCredit: announcedLinkCredit - linkCreditReceived)
             assemblingByteCount += sessions[slot].receive.assemblingByteCount - assembling
             heldByteCount += sessions[slot].receive.heldByteCount - held
+            linkCreditReceived += sessions[slot].receive.creditReceived - received
             // A gap that was filled is said at once too.
             if hadGap { wantAck(of: slot, at: nil) }
-            if header.type.isCredited, arrival.isNew { try chargeLink(plain.byteCount) }
             return arrival
         } catch {
             fault = error
         }
         assemblingByteCount += sessions[slot].receive.assemblingByteCount - assembling
         heldByteCount += sessions[slot].receive.heldByteCount - held
+        // A frame with a fault is charged on both levels or on neither: the link outlives the connection (S-36,
+        // Specs/hostile.md row 41).
+        linkCreditReceived += sessions[slot].receive.creditReceived - received
         guard fault.scope == .session else { throw fault }
-        try chargeLink(header.type.isCredited ? plain.byteCount : 0)
         fail(slot, fault.code)
         return nil
     }
@@ -313,7 +317,7 @@ extension Link {
             let close = try Link.parse(Close.self, body)
             sessions[slot].peerClosed = true
             arrivals.append(.event(.closed(id, code: close.code)))
-            finishClose(slot)
+            if sessions[slot].isFinished { remove(slot, isReset: false) }
         case .reset:
             try takeReset(try Link.parse(Reset.self, body))
         case .suspend:
@@ -330,16 +334,6 @@ extension Link {
         sessions[slot].wasOpenedByPeer = true
     }
 
-    // Ours goes behind what is queued; a session that was not accepted yet is closed as any (S-7, S-8).
-    private mutating func finishClose(_ slot: Int) {
-        switch sessions[slot].state {
-        case .opening, .open, .accepting:
-            append(slot, .close, EncodedBody(Close(code: nil, reason: nil).encode()))
-            sessions[slot].state = .closingByPeer
-        case .closing, .closingByPeer:
-            if sessions[slot].isFinished { remove(slot, isReset: false) }
-        }
-    }
 }
 
 extension FrameType {
@@ -348,16 +342,6 @@ extension FrameType {
         switch self {
         case .open, .opened, .close, .reset, .suspend, .resume: true
         default: false
-        }
-    }
-}
-
-extension ReceiveStream.Arrival {
-    /// Whether the frame had not arrived before, and is kept.
-    var isNew: Bool {
-        switch self {
-        case .deliver, .ready, .held: true
-        case .duplicate, .dropped: false
         }
     }
 }

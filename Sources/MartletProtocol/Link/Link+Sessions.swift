@@ -37,7 +37,7 @@ extension Link {
         assemblingByteCount -= session.receive.assemblingByteCount
         heldByteCount -= session.receive.heldByteCount
         scheduler.remove(slot, priority: session.priority)
-        if session.isOutstanding { outstandingCount -= 1 }
+        if session.isOutstanding { countOutstanding(-1) }
         if session.needsAck { ackSlots = Deque(ackSlots.filter { $0 != slot }) }
         if session.isBlocked { blockedSlots.removeAll { $0 == slot } }
         let receive = session.receive
@@ -98,7 +98,17 @@ extension Link {
         let isOutstanding = sessions[slot].send.hasUnacknowledged
         guard sessions[slot].isOutstanding != isOutstanding else { return }
         sessions[slot].isOutstanding = isOutstanding
-        outstandingCount += isOutstanding ? 1 : -1
+        countOutstanding(isOutstanding ? 1 : -1)
+    }
+
+    /// With the last session that waits for an acknowledgement the timers of that wait end, however it ended: by an
+    /// acknowledgement, a reset or a resume (S-29).
+    private mutating func countOutstanding(_ change: Int) {
+        outstandingCount += change
+        guard outstandingCount == 0 else { return }
+        ackTimer.stop()
+        overdueDeadline = nil
+        probe = nil
     }
 
     // MARK: Credit of the link
@@ -127,11 +137,6 @@ extension Link {
 
     mutating func announceLinkCredit() {
         if announcesLinkCredit() { wantAck(at: nil) }
-    }
-
-    mutating func chargeLink(_ byteCount: Int) throws(LinkError) {  // S-36
-        guard UInt64(byteCount) <= announcedLinkCredit - linkCreditReceived else { throw .peer(.creditExceeded) }
-        linkCreditReceived += UInt64(byteCount)
     }
 
     var linkCredit: SendStream.LinkCredit {

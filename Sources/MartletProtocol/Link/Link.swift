@@ -43,6 +43,12 @@ public struct Link: Sendable {
     /// Sessions open at a time at the most, whatever the limits say: one resume names them and the control session
     /// (C-25).
     static let maxSessions = ResumePoint.maxPositionCount - 1
+    /// Sessions that a peer may open at once, those of a fresh link among them, and in a minute from then on. An opener
+    /// keeps below both, so that what a path gathers and delivers at once is no fault (S-4).
+    static let openBurst = 256
+    static let opensPerMinute = 33 * 60
+    static let ownOpenBurst = maxSessions
+    static let ownOpensPerMinute = 30 * 60
     /// The window of the control session, both ways: what requests and responses on it may use (S-37).
     static let controlWindowByteCount = 64 * 1024
     /// Bytes of an acknowledgement's body at the most; what is left goes into another.
@@ -122,7 +128,7 @@ public struct Link: Sendable {
     /// The carrier had no room for all there was when the acknowledgement timer last ran out.
     var wasWaitingForRoom = false
     var pings = RecentCount(maxCount: 100, window: .seconds(10))  // W-71, Specs/hostile.md row 17
-    var openBudget = TokenBucket(burst: 100, perMinute: 33 * 60)  // S-4, Specs/hostile.md row 18
+    var openBudget = TokenBucket(burst: Link.openBurst, perMinute: Link.opensPerMinute)  // S-4, Specs/hostile.md row 18
     var unknownFrames = RecentCount(maxCount: 32, window: .seconds(60))  // W-73
 
     /// Round-trip times measured on this link (RFC 6298).
@@ -208,12 +214,15 @@ public struct Link: Sendable {
     }
 
     /// Says our last on a session; it is gone when both sides have and ours was acknowledged (S-7).
+    ///
+    /// A session that the peer has closed waits for this call: until then there may be more to say on it.
     public mutating func close(_ id: SessionID, code: ErrorCode? = nil) {
         guard let slot = slots[id], slot != 0 else { return }  // S-1
         switch sessions[slot].state {
+        case .closing, .closingByPeer: return
+        case _ where sessions[slot].peerClosed: sessions[slot].state = .closingByPeer  // S-8
         case .opening, .open: sessions[slot].state = .closing
         case .accepting: return reset(id, code: code ?? .cancelled)  // S-6
-        case .closing, .closingByPeer: return
         }
         append(slot, .close, EncodedBody(Close(code: code, reason: nil).encode()))
     }
@@ -313,7 +322,9 @@ public struct Link: Sendable {
         for slot in sessions.indices where sessions[slot].isLive {
             let messages = sessions[slot].send.messageByteCount + sessions[slot].send.messageFrameCount * overhead
             if sessions[slot].priority.isBulk { backlog.bulk += messages } else { backlog.talk += messages }
-            backlog.others += sessions[slot].send.byteCount + sessions[slot].send.count * overhead - messages
+            let requests = sessions[slot].send.requestByteCount
+            backlog.requests += requests
+            backlog.others += sessions[slot].send.byteCount + sessions[slot].send.count * overhead - messages - requests
         }
         return backlog
     }

@@ -116,22 +116,25 @@ struct ReceiveStream: Sendable {
 
     /// What to do with a frame whose body is `plain`, inflated.
     ///
-    /// - Parameter heldRoom: bytes that may still be held out of order on the whole link, objects counted.
+    /// - Parameters:
+    ///   - heldRoom: bytes that may still be held out of order on the whole link, objects counted.
+    ///   - linkCredit: bytes that the peer may still use on the whole link. What is charged here, `creditReceived` tells.
     mutating func accept(
-        _ sequence: UInt64, type: FrameType, hasMore: Bool, plain: RawSpan, isInPlace: Bool, heldRoom: Int
+        _ sequence: UInt64, type: FrameType, hasMore: Bool, plain: RawSpan, isInPlace: Bool, heldRoom: Int,
+        linkCredit: UInt64 = .max
     ) throws(LinkError) -> Arrival {
         guard sequence >= expected, held[sequence] == nil else { return .duplicate }  // W-14
         guard sequence - expected < ReceiveStream.windowFrameCount else { throw .peer(.outOfWindow) }
         guard sequence == expected else {
             let byteCount = plain.byteCount + ReceiveStream.heldFrameByteCount
             guard held.count < ReceiveStream.maxHeldFrames, byteCount <= heldRoom else { return .dropped }
-            try charge(type, plain.byteCount)
+            try charge(type, plain.byteCount, linkCredit)
             held[sequence] = Held(type: type, hasMore: hasMore, body: [UInt8](copying: plain))
             heldRanges.insert(sequence)
             heldByteCount += byteCount
             return .held
         }
-        try charge(type, plain.byteCount)
+        try charge(type, plain.byteCount, linkCredit)
         expected += 1
         if isInPlace, !hasMore, assembling == nil, held.isEmpty, ready.isEmpty {
             guard plain.byteCount <= maxByteCount(of: type) else { throw .session(.messageTooLarge) }
@@ -185,9 +188,9 @@ struct ReceiveStream: Sendable {
 
     private var limit: UInt64 { creditReleased + windowByteCount + UInt64(assemblingByteCount) }
 
-    private mutating func charge(_ type: FrameType, _ byteCount: Int) throws(LinkError) {
+    private mutating func charge(_ type: FrameType, _ byteCount: Int, _ linkCredit: UInt64) throws(LinkError) {
         guard type.isCredited else { return }
-        guard UInt64(byteCount) <= creditLimit - creditReceived else { throw .peer(.creditExceeded) }
+        guard UInt64(byteCount) <= min(creditLimit - creditReceived, linkCredit) else { throw .peer(.creditExceeded) }
         creditReceived += UInt64(byteCount)
     }
 

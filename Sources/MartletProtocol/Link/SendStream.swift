@@ -71,6 +71,8 @@ struct SendStream: Sendable {
     /// Of these the messages: frames, and bytes of their bodies.
     private(set) var messageFrameCount = 0
     private(set) var messageByteCount = 0
+    /// Bytes of the bodies of requests and responses.
+    private(set) var requestByteCount = 0
     /// Bytes of bodies on their way on this connection: sent, neither acknowledged nor lost.
     private(set) var inFlightByteCount = 0
     /// Credit used so far, each frame counted once, and the absolute limit that the peer set.
@@ -124,7 +126,10 @@ struct SendStream: Sendable {
             Frame(byteCount: UInt32(body.byteCount(ofFragment: $0)), type: type, isWhole: isWhole)
         }
         byteCount += body.byteCount
-        guard type == .data else { return }
+        guard type == .data else {
+            if type.isCredited { requestByteCount += body.byteCount }
+            return
+        }
         messageFrameCount += body.fragmentCount
         messageByteCount += body.byteCount
     }
@@ -340,7 +345,10 @@ struct SendStream: Sendable {
         for position in 0..<count {
             let size = note(ring, position, in: &result)
             result.releasedByteCount += size
-            guard ring[position].type == .data else { continue }
+            guard ring[position].type == .data else {
+                if ring[position].type.isCredited { requestByteCount -= size }
+                continue
+            }
             messages += 1
             messageBytes += size
         }

@@ -5,7 +5,7 @@ public import MartletWire
 /// States and exits:
 ///
 ///     opening ──opened──► open ──close sent──► closing ──peer's close, ours acknowledged──► gone
-///     accepting ─accept──► open ──peer's close──► closingByPeer ──ours sent and acknowledged──► gone
+///     accepting, open ──peer's close, then ours sent──► closingByPeer ──ours acknowledged──► gone
 ///     any ──reset, sent or received──► gone
 ///
 /// `opening`: we sent open; messages may follow at once and are refused together with it. `accepting`: the peer sent
@@ -127,7 +127,7 @@ public enum LinkEvent: Equatable, Sendable {
     case suspended(SessionID)
     /// The peer takes messages again, from a cursor if it names one.
     case resumed(SessionID, cursor: UInt64?)
-    /// The peer has said its last on this session.
+    /// The peer has said its last on this session; answer with `close` when there is nothing more to say on it.
     case closed(SessionID, code: ErrorCode?)
     /// The session is gone at once: by the peer's word, or for a fault of the peer's.
     case reset(SessionID, code: ErrorCode)

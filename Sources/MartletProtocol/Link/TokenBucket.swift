@@ -24,6 +24,11 @@ struct TokenBucket: Equatable, Sendable {
         return true
     }
 
+    /// When `take` succeeds next, if nothing is taken before.
+    func availableAt(now: Instant) -> Instant {
+        max(now, fullAt + (.zero - Duration.seconds(60) / perMinute * (burst - 1)))
+    }
+
     /// What there is beside the bounds.
     mutating func pass(_ packer: inout Packer) {
         packer.pass(&fullAt)

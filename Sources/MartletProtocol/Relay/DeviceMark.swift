@@ -4,21 +4,38 @@ import MartletWire
 ///
 /// A device numbers its messages upwards and a session delivers them in order, so nearly every counter is above the
 /// watermark. The window below it admits what was overtaken, and the runs remember at which offsets the latest were
-/// accepted, so that a repetition is answered with the same offset. What is appended but not yet durable can be taken
-/// back.
+/// accepted, so that a repetition is answered with the same offset. The gaps remember what was passed over, so that it
+/// is not taken for accepted. What is appended but not yet durable can be taken back.
+///
+/// | counter | answer |
+/// |---|---|
+/// | above the watermark by more than `maxAdvance`, of a device that has a watermark | tooFarAhead |
+/// | above the watermark, or in the window and not seen | new |
+/// | appended and not durable yet, or durable | duplicate |
+/// | below the window and in a gap | tooOld |
 struct DeviceMark: Equatable, Sendable {
     /// Runs of accepted messages whose offsets are remembered.
     static let maxRuns = 32
+    /// Ranges of counters that were passed over and are remembered, the widest there were.
+    static let maxGaps = 16
+    /// How far a counter may lie above its device's highest one.
+    static let maxAdvance: UInt64 = 1 << 32
 
     enum OnCounter: Equatable {
         case new
-        /// Accepted before; the offset where it is still known.
+        /// Taken before; the offset where it is still known.
         case duplicate(offset: UInt64?)
+        /// Not taken before, and below what can be told apart after the room has been loaded again.
+        case tooOld
+        /// It would make all that its device says later old.
+        case tooFarAhead
     }
 
     private var appended: CounterWindow
     private var durable: CounterWindow
     private var runs = Deque<AcceptedRun>()
+    /// Ranges that no durable message has a counter in, ascending.
+    private var gaps: [ClosedRange<UInt64>] = []
 
     init(watermark: UInt64 = 0) {
         appended = CounterWindow(watermark: watermark)
@@ -29,7 +46,16 @@ struct DeviceMark: Equatable, Sendable {
     var watermark: UInt64 { durable.watermark }
 
     func look(up counter: UInt64) -> OnCounter {
-        appended.contains(counter) ? .duplicate(offset: offset(of: counter)) : .new
+        guard !DeviceMark.isTooFar(counter, above: appended.watermark) else { return .tooFarAhead }
+        guard appended.contains(counter) else { return .new }
+        if let offset = offset(of: counter) { return .duplicate(offset: offset) }
+        return gaps.contains { $0.contains(counter) } ? .tooOld : .duplicate(offset: nil)
+    }
+
+    /// Whether a counter is further above a device's highest than any honest one; a device's first may be any.
+    @inline(__always)
+    static func isTooFar(_ counter: UInt64, above watermark: UInt64) -> Bool {
+        watermark > 0 && counter > watermark && counter - watermark > maxAdvance
     }
 
     /// Whether the message is durable, and not only on its way there.
@@ -54,7 +80,34 @@ struct DeviceMark: Equatable, Sendable {
 
     /// The messages are durable.
     mutating func confirm(_ run: AcceptedRun) {
+        let watermark = durable.watermark
         durable.insert(run.counters)
+        if run.firstCounter <= watermark {
+            fill(run.counters)
+        } else if run.firstCounter - watermark > 1 {
+            note(gap: watermark + 1...run.firstCounter - 1)
+        }
+    }
+
+    private mutating func note(gap: ClosedRange<UInt64>) {
+        gaps.append(gap)
+        guard gaps.count > DeviceMark.maxGaps else { return }
+        // A device that speaks in many rooms leaves narrow ones behind, and goes back into none.
+        let narrowest = gaps.indices.min {
+            gaps[$0].upperBound - gaps[$0].lowerBound < gaps[$1].upperBound - gaps[$1].lowerBound
+        }
+        if let narrowest { gaps.remove(at: narrowest) }
+    }
+
+    /// Counters that were overtaken are there after all.
+    private mutating func fill(_ counters: ClosedRange<UInt64>) {
+        gaps = gaps.flatMap { gap -> [ClosedRange<UInt64>] in
+            guard gap.overlaps(counters) else { return [gap] }
+            var parts: [ClosedRange<UInt64>] = []
+            if gap.lowerBound < counters.lowerBound { parts.append(gap.lowerBound...counters.lowerBound - 1) }
+            if gap.upperBound > counters.upperBound { parts.append(counters.upperBound + 1...gap.upperBound) }
+            return parts
+        }
     }
 
     /// Forgets what was appended beyond `offset`, because the store did not take it.
@@ -77,6 +130,12 @@ struct DeviceMark: Equatable, Sendable {
             $0.pass(&count)
             $0.pass(&offset)
             $1 = AcceptedRun(firstCounter: counter, count: count, firstOffset: offset)
+        }
+        packer.pass(&gaps, 0...0) {
+            var (lower, upper) = ($1.lowerBound, $1.upperBound)
+            $0.pass(&lower)
+            $0.pass(&upper)
+            $1 = lower...max(lower, upper)
         }
     }
 

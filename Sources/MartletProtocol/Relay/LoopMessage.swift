@@ -19,6 +19,8 @@ public enum RoomCall: Sendable {
     case withdraw(MemberKey, from: RoomName)
     /// A member leaves.
     case leave(MemberHandle)
+    /// A member has said its last, and leaves when it has been told of its messages.
+    case close(MemberHandle)
     /// A member asks to hold back, or to go on, from `cursor` if it says so.
     case setSuspended(MemberHandle, Bool, cursor: UInt64?)
     /// A member's link has enough on its way, or has room again.
@@ -49,6 +51,7 @@ extension Rooms {
         case .join(let request): join(request)
         case .withdraw(let key, let room): withdraw(key, from: room)
         case .leave(let handle): leave(handle)
+        case .close(let handle): close(handle)
         case .setSuspended(let handle, let isSuspended, let cursor): setSuspended(isSuspended, handle, cursor: cursor)
         case .setHeldBack(let handle, let isHeldBack): setHeldBack(isHeldBack, handle)
         case .setFeatures(let handle, let features): setFeatures(features, handle)

@@ -170,6 +170,8 @@ struct RelayConnection {
 final class ConnectionEntry {
     let acceptedAt: Instant
     var hello: Hello?
+    /// When it was asked whether the hello's credential holds.
+    var askedAt = Instant.zero
     /// Who it is, on the way to the loop of the account.
     var admission: Admission?
     /// What was read behind the hello.

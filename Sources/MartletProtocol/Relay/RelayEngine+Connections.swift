@@ -46,6 +46,10 @@ extension RelayEngine {
     mutating func finishHandshake(
         _ slot: Int, _ entry: ConnectionEntry, _ admission: Admission, now: Instant
     ) {
+        guard !revocations.covers(admission.account, provenAt: entry.askedAt) else {
+            outputs.append(.note(.refused(admission.account, .revoked)))
+            return say(.reject, Notice(code: .revoked), on: slot, now: now)
+        }
         admit(
             slot, admission.hello, as: DeviceKey(account: admission.account, device: admission.hello.device),
             admission.grant, admission.presented, now: now)
@@ -268,6 +272,7 @@ extension RelayEngine {
         }
         connections[slot].phase = .authenticating
         connections[slot].entry?.hello = hello
+        connections[slot].entry?.askedAt = now
         connections[slot].entry?.isPassingOver = false
         connections[slot].partialSince = nil
         armConnection(slot)

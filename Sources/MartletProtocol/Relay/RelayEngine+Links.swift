@@ -148,7 +148,14 @@ extension RelayEngine {
             setSuspended(true, session, cursor: nil, of: slot)
         case .resumed(let session, let cursor):
             setSuspended(false, session, cursor: cursor, of: slot)
-        case .closed(let session, _), .reset(let session, _):
+        case .closed(let session, _):
+            // What was posted before is still accepted, and told before the relay's own close (S-7, R-49).
+            if let membership = takeMembership(session, of: slot) {
+                if let handle = membership.handle { return call(.close(handle)) }
+                leave(membership, MemberKey(link: links[slot].key, session: session))
+            }
+            links[slot].link.close(session)
+        case .reset(let session, _):
             guard let membership = takeMembership(session, of: slot) else { return }
             leave(membership, MemberKey(link: links[slot].key, session: session))
         case .acknowledged(let session, let byteCount):
@@ -191,8 +198,8 @@ extension RelayEngine {
     /// A session's place in its room, given up: what it had sent ahead is dropped and its credit goes back.
     private mutating func takeMembership(_ session: SessionID, of slot: Int) -> RelayLink.Membership? {
         guard let membership = links[slot].sessions.removeValue(forKey: session) else { return nil }
-        for frame in membership.held { links[slot].link.release(frame.creditByteCount, on: session) }
-        links[slot].heldByteCount -= membership.uncreditedByteCount
+        links[slot].link.release(membership.held.creditByteCount, on: session)
+        links[slot].heldByteCount -= membership.held.uncreditedCost
         return membership
     }
 
@@ -207,7 +214,7 @@ extension RelayEngine {
         }
         guard let handle = links[slot].sessions.values[place].handle else {
             guard type != .transient else { return }
-            return hold(OrderedFrame(type: type, body: [UInt8](copying: body), creditByteCount: credit), session, slot)
+            return hold(type, body, credit, session, slot)
         }
         if type == .data { return try post(body, handle, session, credit, of: slot) }
         links[slot].link.release(credit, on: session)
@@ -247,7 +254,10 @@ extension RelayEngine {
                 return post(handle, counter: view.counter, body)
             }
         } catch {
-            guard error.scope == .frame else { throw LinkError(error) }
+            guard error.scope == .frame else {
+                links[slot].link.release(credit, on: session)
+                throw LinkError(error)
+            }
             refusal = error.code
         }
         links[slot].link.release(credit, on: session)
@@ -289,16 +299,13 @@ extension RelayEngine {
 
     /// Keeps what a session says before its room is loaded. Credit bounds messages and requests; receipts have none
     /// (S-5, R-15).
-    private mutating func hold(_ frame: OrderedFrame, _ session: SessionID, _ slot: Int) {
-        let uncredited = frame.creditByteCount == 0 ? frame.body.count : 0
-        guard links[slot].sessions[session]!.held.count < RelayLink.maxHeldFrames,
-            links[slot].heldByteCount + uncredited <= RelayLink.maxHeldByteCount
-        else {
-            links[slot].link.release(frame.creditByteCount, on: session)
+    private mutating func hold(
+        _ type: FrameType, _ body: RawSpan, _ credit: Int, _ session: SessionID, _ slot: Int
+    ) {
+        guard links[slot].hold(type, body, credit: credit, on: session) else {
+            links[slot].link.release(credit, on: session)
             return drop(session, .serverBusy, of: slot)
         }
-        links[slot].heldByteCount += uncredited
-        links[slot].sessions[session]!.held.append(frame)
     }
 
     mutating func drop(_ session: SessionID, _ code: ErrorCode, of slot: Int) {
@@ -360,6 +367,7 @@ extension RelayEngine {
         case .send(let key, let type, let body):
             guard let slot = slot(key.link) else { return }
             touch(slot)
+            guard !type.isCredited else { return pass(type, body, to: key, of: slot) }
             send(type, body, on: key.session, of: slot)
         case .deliver(let key, let entries):
             deliver(entries, to: key)
@@ -378,10 +386,47 @@ extension RelayEngine {
             touch(slot)
             _ = takeMembership(key.session, of: slot)
             links[slot].link.reset(key.session, code: code)
+        case .closed(let key):
+            guard let slot = slot(key.link) else { return }
+            touch(slot)
+            links[slot].link.close(key.session)
         case .load(let room): outputs.append(.load(room))
         case .append(let room, let entries): outputs.append(.append(room, entries))
         case .read(let room, let handle, let range): outputs.append(.read(room, handle, range))
         case .request(let room, let handle, let request): outputs.append(.request(room, handle, request))
+        }
+    }
+
+    /// Passes a request or a response on, unless it is longer than its receiver takes or too much waits for it already,
+    /// which would reset its session for what another has done: the requester is told instead (S-44, R-41,
+    /// Specs/hostile.md row 39).
+    private mutating func pass(_ type: FrameType, _ body: EncodedBody, to key: MemberKey, of slot: Int) {
+        guard body.byteCount <= links[slot].link.limits.maxMessageByteCount else {
+            return decline(type, body, .messageTooLarge, to: key, of: slot)
+        }
+        if !links[slot].takesRequest(body.byteCount) { links[slot].countQueued() }
+        guard links[slot].takesRequest(body.byteCount) else {
+            return decline(type, body, .serverBusy, to: key, of: slot)
+        }
+        guard links[slot].link.send(type, body, on: key.session) != .full else {
+            return drop(key.session, .slowConsumer, of: slot)
+        }
+        links[slot].queued.requests += body.byteCount
+        links[slot].queued.others += body.fragmentCount * RelayLink.entryByteCount
+    }
+
+    /// Answers a request in place of the member that it is not passed on to, or says so in place of a response.
+    private mutating func decline(
+        _ type: FrameType, _ body: EncodedBody, _ code: ErrorCode, to key: MemberKey, of slot: Int
+    ) {
+        guard let handle = links[slot].sessions[key.session]?.handle else { return }
+        credit(handle, byteCount: body.byteCount)
+        let bytes = body.bytes
+        if type == .response {
+            guard let response = try? Response(parsing: bytes.rawBytes) else { return }
+            answer(Response(correlation: response.correlation, status: code), on: key.session, of: slot)
+        } else if let request = try? Request(parsing: bytes.rawBytes) {
+            call(.respond(handle, Response(correlation: request.correlation, status: code)))
         }
     }
 
@@ -416,13 +461,14 @@ extension RelayEngine {
         let cursor = links[slot].sessions.values[place].wantedCursor.take()
         if isSuspended || cursor != nil { call(.setSuspended(handle, isSuspended, cursor: cursor)) }
         links[slot].noteHeldBack(key.session)
-        let held = links[slot].sessions.values[place].held
-        links[slot].heldByteCount -= links[slot].sessions.values[place].uncreditedByteCount
-        links[slot].sessions.values[place].held = []
-        for frame in held {
+        var held = links[slot].takeHeld(of: key.session)
+        while let (type, body, credit) = held.popFirst() {
             do throws(LinkError) {
-                try deliver(frame.type, frame.body.rawBytes, on: key.session, frame.creditByteCount, of: slot, now: now)
+                try deliver(type, body.rawBytes, on: key.session, credit, of: slot, now: now)
             } catch {
+                // What came behind has been acknowledged and would be lost without a word; the session begins again.
+                links[slot].link.release(held.creditByteCount, on: key.session)
+                drop(key.session, .invalidValue, of: slot)
                 if let connection = links[slot].connection { fail(connection, error, now: now) }
                 return
             }

@@ -51,6 +51,7 @@ public struct RelayEngine: ~Copyable {
     var spareFramer: FramerBox?
     var nextLinkID: UInt64
     var drainNotice: Notice?
+    private(set) var revocations = Revocations()
     var counted = RelayStatistics()
     var rest = RestSchedule()
     var memory: MemoryLedger
@@ -147,7 +148,10 @@ public struct RelayEngine: ~Copyable {
     // MARK: The operator
 
     /// Ends every connection and link of an account, whose credential no longer holds (C-28, Specs/hostile.md row 24).
+    ///
+    /// Who is still being authenticated as it, here or on the way from another loop, is not let in.
     public mutating func revoke(_ account: AccountName, now: Instant) {
+        revocations.insert(account, now: now)
         for slot in links.slots where links.find(slot)?.who.account == account {
             if let connection = links[slot].connection {
                 say(.goaway, Notice(code: .revoked), on: connection, now: now)

@@ -2,9 +2,8 @@ import MartletWire
 
 /// A device's link at the relay: what outlives its connections, and where its sessions are members.
 struct RelayLink: Sendable {
-    /// Frames that a session may send before its room has been loaded.
-    static let maxHeldFrames = 1024
-    /// Bytes that all sessions of a link may send before their rooms have been loaded, beside what has credit.
+    /// Bytes that all sessions of a link may send before their rooms have been loaded, beside what has credit; each
+    /// frame counts with what holding it costs.
     static let maxHeldByteCount = 64 * 1024
     /// Bytes of messages that wait for a device or its acknowledgement, objects counted, beyond which its rooms hold
     /// messages back. Bulk is counted apart from talk, so that no line waits behind a file.
@@ -13,6 +12,9 @@ struct RelayLink: Sendable {
     /// reset (R-45, Specs/hostile.md row 20).
     static let maxQueuedByteCount = 960 * 1024
     static let maxOthersByteCount = 192 * 1024
+    /// Bytes of requests and responses that wait for a device, beyond which none is passed on to it while others wait
+    ///
+    static let maxRequestByteCount = 192 * 1024
     /// What a frame that waits costs beside its bytes: its place in the queue and its body's objects.
     static let entryByteCount = 192
     /// The same as `holdingByteCount` while the device has no connection: what it misses is read from the log when it
@@ -46,7 +48,7 @@ struct RelayLink: Sendable {
     var suspendedAt: Instant?
     var sessions = SortedMap<SessionID, Membership>()
     var transients = TokenBucket(burst: 100, perMinute: RelayLink.transientsPerMinute)
-    /// Bytes without credit that all sessions hold.
+    /// What all sessions hold without credit, in bytes.
     var heldByteCount = 0
     /// What waits, objects counted; made exact when it matters.
     var queued = LinkBacklog()
@@ -76,16 +78,28 @@ struct RelayLink: Sendable {
         /// Whether its room holds messages back, because enough is on the link's way.
         var isHeldBack = false
         /// What came before that.
-        var held: [OrderedFrame] = []
+        var held = HeldFrames()
 
         /// What came before that, in bytes with objects.
-        var heldByteCount: Int {
-            held.reduce(0) { $0 + $1.body.count + RelayLink.entryByteCount }
-        }
+        var heldByteCount: Int { held.storageByteCount }
+    }
 
-        var uncreditedByteCount: Int {
-            held.reduce(0) { $0 + ($1.creditByteCount == 0 ? $1.body.count : 0) }
-        }
+    /// Keeps a frame of a session whose room is not loaded; false when that would be beyond the bounds.
+    mutating func hold(_ type: FrameType, _ body: RawSpan, credit: Int, on session: SessionID) -> Bool {
+        guard let place = sessions.index(of: session) else { return false }
+        let before = sessions.values[place].held.uncreditedCost
+        guard sessions.values[place].held.append(type, body, credit: credit) else { return false }
+        heldByteCount += sessions.values[place].held.uncreditedCost - before
+        return heldByteCount <= RelayLink.maxHeldByteCount
+    }
+
+    /// Takes out what is held of a session.
+    mutating func takeHeld(of session: SessionID) -> HeldFrames {
+        guard let place = sessions.index(of: session) else { return HeldFrames() }
+        let held = sessions.values[place].held
+        heldByteCount -= held.uncreditedCost
+        sessions.values[place].held = HeldFrames()
+        return held
     }
 
     /// When the link wants to be called, and whether it has something to send now.
@@ -125,6 +139,11 @@ struct RelayLink: Sendable {
         connection == nil ? RelayLink.suspendedHoldingByteCount : RelayLink.holdingByteCount
     }
 
+    /// Whether a request or a response may wait; one may be as long as a message.
+    func takesRequest(_ byteCount: Int) -> Bool {
+        queued.requests == 0 || queued.requests + byteCount <= RelayLink.maxRequestByteCount
+    }
+
     /// Whether enough messages of a class wait.
     func isHolding(bulk: Bool) -> Bool {
         (bulk ? queued.bulk : queued.talk) > holdingLimit
@@ -148,6 +167,7 @@ struct RelayLink: Sendable {
         if count > RelayLink.fewSessions {
             byteCount += (count - RelayLink.fewSessions) * RelayLink.furtherSessionByteCount
         }
+        byteCount += queued.requests
         byteCount += link.retired.count * RelayLink.retiredByteCount
         if let framer {
             byteCount += framer.framer.storageByteCount

@@ -18,7 +18,10 @@ extension Room {
         _ handle: MemberHandle, counter: UInt64, _ body: RawSpan, acceptedAt: UInt64, draft: inout RoomDraft,
         into effects: inout Deque<RoomEffect>
     ) {
-        guard let slot = slot(handle) else { return }
+        // The member left while the message was on its way here: its credit goes back all the same (S-38).
+        guard let slot = slot(handle) else {
+            return effects.append(.release(handle.key, byteCount: body.byteCount))
+        }
         if !draft.takes(body, counter: counter, from: handle, at: acceptedAt) {
             take(&draft)
             guard isNew(counter, handle, slot, body.byteCount, at: acceptedAt, into: &effects) else { return }
@@ -35,7 +38,8 @@ extension Room {
     }
 
     /// Whether a message is to be taken: none that was before, nor of a device more than the room remembers. What there
-    /// is to be said of it otherwise has been. All drafts have been taken.
+    /// is to be said of it otherwise has been: every message is accepted, refused or ends its session. All
+    /// drafts have been taken.
     private mutating func isNew(
         _ counter: UInt64, _ handle: MemberHandle, _ slot: Int, _ credit: Int, at now: UInt64,
         into effects: inout Deque<RoomEffect>
@@ -44,15 +48,33 @@ extension Room {
             turnAway(handle, credit, .roomFull, into: &effects)
             return false
         }
-        guard case .duplicate(let offset) = marks[mark].look(up: counter) else { return true }
-        effects.append(.release(handle.key, byteCount: credit))
-        if marks[mark].isDurable(counter) {
+        switch marks[mark].look(up: counter) {
+        case .new: return true
+        case .tooFarAhead: refuse(slot, counter, credit, .invalidValue, into: &effects)
+        case .tooOld: refuse(slot, counter, credit, .counterTooOld, into: &effects)
+        case .duplicate(let offset) where marks[mark].isDurable(counter):
+            effects.append(.release(handle.key, byteCount: credit))
             noteAccepted(slot, AcceptedRun(firstCounter: counter, count: 1, firstOffset: offset ?? 0))
-        } else if let offset = offset ?? unconfirmedOffset(of: counter, mark), let index = separate(offset) {
+        case .duplicate(let offset):
+            guard let offset = offset ?? unconfirmedOffset(of: counter, mark), let index = separate(offset) else {
+                // It was passed over by what is on its way to the store.
+                refuse(slot, counter, credit, .counterTooOld, into: &effects)
+                return false
+            }
+            effects.append(.release(handle.key, byteCount: credit))
             // A copy of what is still on its way to the store: who sent it last is told when it is there.
             unconfirmed[index].confirmTo = handle
         }
         return false
+    }
+
+    /// A message of a member's that will never be acceptable; the session goes on (R-24, Specs/hostile.md row 40).
+    private mutating func refuse(
+        _ slot: Int, _ counter: UInt64, _ credit: Int, _ code: ErrorCode, into effects: inout Deque<RoomEffect>
+    ) {
+        effects.append(.release(members[slot].key, byteCount: credit))
+        let receipt = Receipt.refused(Receipt.Refusal(counter: counter, code: code))
+        send(.receipt, EncodedBody(receipt.encode()), to: slot, into: &effects)
     }
 
     /// The draft's messages become entries of the log; only then are they known to be there.
@@ -136,6 +158,18 @@ extension Room {
             members[slot].accepted.removeAll(keepingCapacity: true)
         }
         posters.removeAll(keepingCapacity: true)
+        if !closing.isEmpty { endClosing(into: &effects) }
+    }
+
+    /// Sessions that were closed behind their messages end when these have been accepted.
+    private mutating func endClosing(into effects: inout Deque<RoomEffect>) {
+        let ended = closing.filter { $0.lastOffset <= durable }
+        closing.removeAll { $0.lastOffset <= durable }
+        for closing in ended {
+            guard let slot = slot(closing.handle) else { continue }
+            effects.append(.closed(members[slot].key))
+            members.remove(slot)
+        }
     }
 
     private mutating func pumpUnfinished(into effects: inout Deque<RoomEffect>) {
@@ -205,6 +239,8 @@ extension Room {
                 leave(handle, into: &effects)
             }
         }
+        // What the others waited to be told of will not come.
+        for index in closing.indices { closing[index].lastOffset = 0 }
     }
 
     /// Messages read from the store for a lagging member.
@@ -251,7 +287,7 @@ extension Room {
 
     /// Hands a member what it lacks, as far as its credit goes.
     mutating func pump(_ slot: Int, into effects: inout Deque<RoomEffect>) {
-        guard members.isLive(slot) else { return }
+        guard isPresent(slot) else { return }
         var room = Room.pumpByteCount
         while let wanted = members[slot].wanted(upTo: durable) {
             guard room > 0 else {

@@ -17,8 +17,8 @@ extension Room {
 
     // MARK: Receipts
 
-    /// A member has taken or read everything up to an offset: those who wrote it since the last time are told (R-34,
-    ///
+    /// A member has taken or read everything up to an offset: those who wrote it since the last time are told, and the
+    /// account's other devices of what was read.
     mutating func progressed(_ handle: MemberHandle, _ told: Receipt.Progress, into effects: inout Deque<RoomEffect>) {
         guard let slot = slot(handle), members[slot].features.contains(.receipts) else { return }  // C-23
         let who = members[slot].who
@@ -35,12 +35,14 @@ extension Room {
             guard let entry = tail[offset], offset <= upTo, entry.sender != who.account else { continue }
             authors.insert(DeviceKey(account: entry.sender, device: entry.device))
         }
-        guard !authors.isEmpty else { return }
+        let tellsOwn = told.mark == .read && (slotsOfAccount[who.account]?.count ?? 0) > 1
+        guard !authors.isEmpty || tellsOwn else { return }
         let stamped = Receipt.Progress(told.mark, upTo: upTo, sender: who.account, device: who.device)
         let body = EncodedBody(Receipt.progress(stamped).encode())
-        for slot in members.slots where members.isLive(slot) {
-            guard authors.contains(members[slot].who), members[slot].features.contains(.receipts) else { continue }
-            send(.receipt, body, to: slot, into: &effects)
+        for other in members.slots where other != slot && isPresent(other) {
+            let isTold = authors.contains(members[other].who) || tellsOwn && members[other].who.account == who.account
+            guard isTold, members[other].features.contains(.receipts) else { continue }
+            send(.receipt, body, to: other, into: &effects)
         }
     }
 
@@ -72,7 +74,7 @@ extension Room {
         }
         guard members[slot].features.isSuperset(of: feature) else { return }  // C-23
         let body = EncodedBody(Transient(transient.content, sender: members[slot].who.account).encode())
-        for other in members.slots where other != slot && members.isLive(other) {
+        for other in members.slots where other != slot && isPresent(other) {
             let member = members[other]
             guard !member.isAway, !member.isSuspended, member.features.isSuperset(of: feature) else { continue }
             effects.append(.sendTransient(member.key, body))

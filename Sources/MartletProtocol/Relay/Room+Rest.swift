@@ -11,7 +11,8 @@ extension Room: Packable {
         self.wasTouched = false
         guard !wasTouched, !isTouched, !isLoading, waiting.isEmpty, !hasNews, tail.isEmpty, storing == nil,
             pendingByteCount == 0, unstored.isEmpty, unconfirmed.isEmpty, unfinished.isEmpty, posters.isEmpty,
-            requests.isEmpty, members.slots.count <= Room.maxRestingCount, marks.count <= Room.maxRestingCount,
+            closing.isEmpty, requests.isEmpty, members.slots.count <= Room.maxRestingCount,
+            marks.count <= Room.maxRestingCount,
             progress.count <= Room.maxRestingCount
         else { return false }
         return members.slots.allSatisfy { !members.isLive($0) || members[$0].isAtRest }

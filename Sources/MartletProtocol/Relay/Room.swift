@@ -6,6 +6,8 @@ public enum RoomEffect: Sendable {
     case opened(MemberKey, handle: MemberHandle, Opened)
     /// The session may not join, or may not stay.
     case reset(MemberKey, ErrorCode)
+    /// Nothing more is to be said on a session that its peer has closed.
+    case closed(MemberKey)
     /// A reliable frame for a session.
     case send(MemberKey, FrameType, EncodedBody)
     /// Messages for a session, in their order.
@@ -101,6 +103,8 @@ struct Room: Sendable {
     var unfinished: [Int] = []
     /// Slots of members with acceptances to be told at the end of the turn.
     var posters: [Int] = []
+    /// Members that have left and whose sessions stay until their last messages are durable.
+    var closing: [Closing] = []
     var requests: [UInt64: RoutedRequest] = [:]
     var requestTimers = TimerQueue<UInt64>()
     var nextCorrelation: UInt64 = 1
@@ -118,6 +122,12 @@ struct Room: Sendable {
         var stampByteCount: Int
     }
 
+    /// A session that its peer has closed, and the offset of the last message that it is to be told of.
+    struct Closing: Sendable {
+        var handle: MemberHandle
+        var lastOffset: UInt64
+    }
+
     /// How far an account has come in this room.
     struct Progress: Equatable, Sendable {
         var delivered: UInt64 = 0
@@ -130,7 +140,9 @@ struct Room: Sendable {
         self.loop = loop
     }
 
-    var isIdle: Bool { memberCount == 0 && waiting.isEmpty && unconfirmed.isEmpty && !isLoading }
+    var isIdle: Bool {
+        memberCount == 0 && waiting.isEmpty && unconfirmed.isEmpty && closing.isEmpty && !isLoading
+    }
 
     func handle(_ slot: Int) -> MemberHandle {
         MemberHandle(room: index, slot: Int32(slot), key: members[slot].key, loop: loop)
@@ -140,6 +152,9 @@ struct Room: Sendable {
         let slot = Int(handle.slot)
         return members.isLive(slot) && members[slot].key == handle.key ? slot : nil
     }
+
+    /// Whether a slot has a member that has not left.
+    func isPresent(_ slot: Int) -> Bool { members.isLive(slot) && !members[slot].hasLeft }
 
     var state: Opened { Opened(head: durable, first: first, log: log, members: presentAccounts()) }
 
@@ -176,14 +191,42 @@ struct Room: Sendable {
 
     mutating func leave(_ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
         guard let slot = slot(handle) else { return }
-        cancelRequests(of: handle, into: &effects)
+        withdraw(slot, into: &effects)
+        members.remove(slot)
+        closing.removeAll { $0.handle == handle }
+    }
+
+    /// A member has said its last: it leaves, and is told of the messages that it is still to be told of before its
+    /// session ends (S-7, R-49).
+    mutating func close(_ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
+        guard let slot = slot(handle), !members[slot].hasLeft else { return }
+        withdraw(slot, into: &effects)
+        closing.append(Closing(handle: handle, lastOffset: lastUnconfirmedOffset(of: handle)))
+    }
+
+    /// The member is no longer there for others; its slot is still its own.
+    private mutating func withdraw(_ slot: Int, into effects: inout Deque<RoomEffect>) {
+        guard !members[slot].hasLeft else { return }
+        cancelRequests(of: handle(slot), into: &effects)
         let account = members[slot].who.account
         let before = presence(of: account)
-        members.remove(slot)
+        members[slot].hasLeft = true
         memberCount -= 1
         slotsOfAccount[account]?.removeAll { $0 == slot }
         if slotsOfAccount[account]?.isEmpty == true { slotsOfAccount[account] = nil }
         announceChange(of: account, from: before, except: slot, into: &effects)
+    }
+
+    /// The offset of the last message that is not durable and that this member waits to be told of; 0 when there is
+    /// none.
+    private func lastUnconfirmedOffset(of handle: MemberHandle) -> UInt64 {
+        var next = durable + 1
+        var last: UInt64 = 0
+        for part in unconfirmed {
+            next += UInt64(part.count)
+            if part.confirmTo == handle { last = next - 1 }
+        }
+        return last
     }
 
     mutating func setSuspended(_ isSuspended: Bool, _ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
@@ -242,7 +285,7 @@ struct Room: Sendable {
     func presentAccounts() -> [AccountName] {
         var seen: Set<AccountName> = []
         var result: [AccountName] = []
-        for slot in members.slots.prefix(4 * Opened.maxMemberCount) where members.isLive(slot) {
+        for slot in members.slots.prefix(4 * Opened.maxMemberCount) where isPresent(slot) {
             let account = members[slot].who.account
             guard seen.insert(account).inserted else { continue }
             result.append(account)
@@ -264,7 +307,7 @@ struct Room: Sendable {
         let presence = presence(of: account)
         guard presence != before, memberCount <= Room.maxPresenceMembers else { return }
         let body = EncodedBody(Transient(.presence(presence), sender: account).encode())
-        for other in members.slots where other != slot && members.isLive(other) {
+        for other in members.slots where other != slot && isPresent(other) {
             guard !members[other].isAway, members[other].features.contains(.presence) else { continue }
             effects.append(.sendTransient(members[other].key, body))
         }

@@ -41,7 +41,8 @@ struct RoomDraft: ~Copyable, Sendable {
     /// those that are higher than one that is new are new.
     @inline(__always)
     func takes(_ body: RawSpan, counter: UInt64, from poster: MemberHandle, at acceptedAt: UInt64) -> Bool {
-        counter > lastCounter && self.poster == poster && self.acceptedAt == acceptedAt
+        counter > lastCounter && !DeviceMark.isTooFar(counter, above: lastCounter) && self.poster == poster
+            && self.acceptedAt == acceptedAt
             && body.byteCount <= RoomDraft.maxSharingByteCount
             && bodies.byteCount + bodies.stampByteCount + body.byteCount <= RoomDraft.maxByteCount
     }

@@ -42,6 +42,8 @@ struct RoomMember: Sendable {
     var features = Features.supported
     var isSuspended = false
     var isAway = false
+    /// Whether it has closed its session and waits for no more than its acceptances.
+    var hasLeft = false
     var isReading = false
     /// Whether its link has enough on its way already.
     var isHeldBack = false

@@ -114,6 +114,14 @@ public struct Rooms: ~Copyable, Sendable {
         with(handle) { $0.leave(handle, into: &$1) }
     }
 
+    /// A member has said its last, and leaves; `closed` follows when there is nothing more to tell it.
+    public mutating func close(_ handle: MemberHandle) {
+        guard rooms.isLive(Int(handle.room)) else { return effects.append(.closed(handle.key)) }
+        // Its last messages may still be in the draft.
+        if draft.room == handle.room { closeDraft() }
+        with(handle) { $0.close(handle, into: &$1) }
+    }
+
     /// A member asks to hold back, or to go on from `cursor`.
     public mutating func setSuspended(_ isSuspended: Bool, _ handle: MemberHandle, cursor: UInt64? = nil) {
         with(handle) {
@@ -140,7 +148,9 @@ public struct Rooms: ~Copyable, Sendable {
     /// A member's message, checked; the body is borrowed.
     public mutating func post(_ handle: MemberHandle, counter: UInt64, _ body: RawSpan, acceptedAt: UInt64) {
         let index = Int(handle.room)
-        guard rooms.isLive(index) else { return }
+        guard rooms.isLive(index) else {
+            return effects.append(.release(handle.key, byteCount: body.byteCount))  // S-38
+        }
         if draft.room != handle.room { closeDraft() }
         if isFull {
             rooms[index].refusePost(handle, credit: body.byteCount, into: &effects)

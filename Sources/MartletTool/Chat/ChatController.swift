@@ -16,12 +16,15 @@ struct ChatController: Sendable {
 
     /// After so long without a key nobody is typing any more.
     static let typingTimeout = Duration.seconds(5)
+    /// How often it is said again that somebody types; others take it for ended after 10 s.
+    static let typingInterval = Duration.seconds(4)
 
     /// What is shown.
     private(set) var model: ChatModel
     private var size: ScreenSize
     private var lastKey = 0
     private var typingUntil: Duration?
+    private var typingSaidAt = Duration.zero
 
     /// A chat on a screen of that size.
     init(_ model: ChatModel, size: ScreenSize) {
@@ -76,7 +79,9 @@ struct ChatController: Sendable {
             let text = model.editor.text
             if text.isEmpty || text.hasPrefix("/") && !text.hasPrefix("//") { return stopTyping() }
             defer { typingUntil = now + Self.typingTimeout }
-            return typingUntil == nil ? [.typing(true)] : []
+            guard typingUntil == nil || now - typingSaidAt >= Self.typingInterval else { return [] }
+            typingSaidAt = now
+            return [.typing(true)]
         }
     }
 

@@ -194,4 +194,7 @@ extension ErrorCode {
     /// Too much in too short a time.
     @inlinable
     public static var rateLimited: ErrorCode { ErrorCode(rawValue: 0x040C) }
+    /// The message's counter is below those that its device has used since.
+    @inlinable
+    public static var counterTooOld: ErrorCode { ErrorCode(rawValue: 0x040D) }
 }

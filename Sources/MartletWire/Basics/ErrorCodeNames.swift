@@ -76,5 +76,6 @@ extension ErrorCode: CustomStringConvertible {
         .noRecipient: ("noRecipient", "the recipient is not there"),
         .tooManyRequests: ("tooManyRequests", "too many requests are open"),
         .rateLimited: ("rateLimited", "too much in too short a time"),
+        .counterTooOld: ("counterTooOld", "the device has used higher counters since"),
     ]
 }

@@ -111,23 +111,27 @@ public struct Epoch: RawRepresentable, Hashable, Comparable, Sendable, CustomStr
     }
 }
 
-/// What makes a message one and the same, however often it is sent: its device and a counter the device never reuses
-/// (W-60).
+/// What makes a message one and the same, however often it is sent: its account, its device and a counter that the
+/// device never reuses (W-60). Device IDs are chosen by clients and mean something within an account only; the account
+/// is the one that the relay authenticated, so no other can make messages of the same ID.
 public struct MessageID: Hashable, Sendable, CustomStringConvertible {
-    /// The sending device.
+    /// The sending account.
+    public var sender: AccountName
+    /// The sending device, of that account.
     public var device: DeviceID
     /// The device's own count, from 1.
     public var counter: UInt64
 
-    /// The message of `device` with that `counter`.
+    /// The message of `device` of `sender` with that `counter`.
     @inlinable
-    public init(device: DeviceID, counter: UInt64) {
+    public init(sender: AccountName, device: DeviceID, counter: UInt64) {
+        self.sender = sender
         self.device = device
         self.counter = counter
     }
 
-    /// The device in hexadecimal, a slash, the counter.
+    /// The account, a slash, the device in hexadecimal, a slash, the counter.
     public var description: String {
-        "\(device)/\(counter)"
+        "\(sender.text)/\(device)/\(counter)"
     }
 }

@@ -22,12 +22,12 @@ CODES = [
     (0x0208, "draining", "GJ"), (0x0209, "serverBusy", "JGTQ"), (0x020A, "redirected", "JG"),
     (0x0301, "sessionInUse", "GT"), (0x0302, "unknownSession", "T"), (0x0303, "tooManySessions", "T"),
     (0x0304, "roomForbidden", "T"), (0x0305, "roomFull", "T"), (0x0306, "alreadyOpen", "T"),
-    (0x0307, "creditExceeded", "G"), (0x0308, "messageTooLarge", "TP"), (0x0309, "unsupportedKind", "T"),
+    (0x0307, "creditExceeded", "G"), (0x0308, "messageTooLarge", "TPQ"), (0x0309, "unsupportedKind", "T"),
     (0x030A, "closedByPeer", "GT"), (0x0401, "invalidValue", "GTPQ"), (0x0402, "missingField", "GTPQ"),
     (0x0403, "duplicateField", "GTPQ"), (0x0404, "storeUnavailable", "T"), (0x0405, "refused", "PQT"),
     (0x0406, "expired", "GT"), (0x0407, "cancelled", "T"), (0x0408, "deadlineExceeded", "Q"),
     (0x0409, "unknownMethod", "Q"), (0x040A, "noRecipient", "Q"), (0x040B, "tooManyRequests", "Q"),
-    (0x040C, "rateLimited", "PQ"), (0xF000, "an application's first", "PQTJG"), (0xFFFF, "an application's last", "G"),
+    (0x040C, "rateLimited", "PQ"), (0x040D, "counterTooOld", "P"), (0xF000, "an application's first", "PQTJG"), (0xFFFF, "an application's last", "G"),
     (0x7FFF, "a code that nobody knows", "GJTPQ"),
 ]
 

@@ -268,4 +268,21 @@ import Testing
         stage.send(opened)
         #expect(room.map { stage.events(in: $0) } == [.opened(head: 0, first: 1, members: [])])
     }
+
+    //
+    @Test func `a member that is said to type and is not heard of again ends typing after 10 s`() {
+        let stage = ClientStage()
+        stage.answersPings = true
+        let room = stage.goOnline(.lobby)
+        stage.say(Transient(.typing(true), sender: .bob), on: .first)
+        stage.run(for: .seconds(6))
+        stage.say(Transient(.typing(true), sender: .bob), on: .first)
+        stage.run(for: .milliseconds(9900))
+        #expect(stage.events(in: room).filter { $0 == .typing(.bob, false) }.isEmpty)
+        stage.run(for: .milliseconds(200))
+        #expect(stage.events(in: room).filter { $0 == .typing(.bob, false) }.count == 1)
+        stage.say(Transient(.typing(true), sender: .bob), on: .first)
+        stage.say(Transient(.presence(.away), sender: .bob), on: .first)
+        #expect(stage.events(in: room).suffix(2) == [.typing(.bob, false), .presence(.bob, .away)])
+    }
 }

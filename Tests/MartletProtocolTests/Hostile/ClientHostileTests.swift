@@ -182,12 +182,12 @@ import Testing
     @Test func `row 18 sessions that a server opens for their own sake`() {
         let stage = ClientStage()
         stage.goOnline(.lobby)
-        for number in 1...101 {
+        for number in 1...Link.openBurst + 1 {
             let session = SessionID(rawValue: UInt16(2 * number))
             stage.say(Open(room: .hall, kind: .chat, cursor: 0, tail: nil, noLocal: false), on: session)
         }
         #expect(stage.farewell == .churnLimit)
-        #expect(stage.log.all(Reset.self).count == 100)
+        #expect(stage.log.all(Reset.self).count == Link.openBurst)
     }
 
     // S-26, S-30, Specs/hostile.md row 20

@@ -107,7 +107,7 @@ import Testing
         victim.end.accepts = false
         var id: UInt16 = 101
         var control: UInt32 = 1
-        for _ in 0..<99 {
+        for _ in 0..<Link.openBurst - 1 {
             victim.open(id)
             let reset = Reset(session: SessionID(rawValue: id), code: .cancelled, creditUsed: 0).encode()
             victim.send(.reset, reset, sequence: control, .reliable)
@@ -242,7 +242,7 @@ import Testing
         }
         #expect(victim.fault == .churnLimit)
         #expect(victim.end.link.retired.count <= RetiredSessions.maxCount)
-        #expect(victim.end.link.sessions[0].send.count <= 200)
+        #expect(victim.end.link.sessions[0].send.count <= Link.openBurst + 1)
     }
 
     // S-14
@@ -423,5 +423,33 @@ import Testing
         case .close: return Close(code: nil, reason: nil).encode()
         default: return [UInt8](repeating: 0, count: Int(random.next() % 9))
         }
+    }
+
+    // S-36, Specs/hostile.md row 41
+    @Test func `row 41: a fault in the middle of a message is charged to the link as to its session`() throws {
+        let victim = try Victim()
+        let part = [UInt8](repeating: 1, count: 100)
+        victim.send(.data, part, sequence: 2, on: victim.session, [.reliable, .moreFragments])
+        victim.send(.request, part, sequence: 3, on: victim.session, .reliable)
+        #expect(victim.fault == .protocolViolation)
+        let slot = try #require(victim.end.link.slots[victim.session])
+        #expect(victim.end.link.sessions[slot].receive.creditReceived == 200)
+        #expect(victim.end.link.linkCreditReceived == 200)
+    }
+
+    // S-36
+    @Test func `a frame beyond the link's credit is charged to neither`() throws {
+        let victim = try Victim(limits: Limits(linkWindow: 64 * 1024, sessionWindow: 64 * 1024))
+        victim.end.releases = false
+        victim.open(101)
+        let part = [UInt8](repeating: 1, count: 16_384)
+        for sequence in 2...4 as ClosedRange<UInt32> {
+            victim.send(.data, part, sequence: sequence, on: victim.session, .reliable)
+        }
+        victim.send(.data, [UInt8](repeating: 1, count: 20_000), sequence: 2, on: SessionID(rawValue: 101), .reliable)
+        #expect(victim.fault == .creditExceeded)
+        let slot = try #require(victim.end.link.slots[SessionID(rawValue: 101)])
+        #expect(victim.end.link.sessions[slot].receive.creditReceived == 0)
+        #expect(victim.end.link.linkCreditReceived == 3 * 16_384)
     }
 }

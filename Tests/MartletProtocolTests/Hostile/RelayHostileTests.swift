@@ -275,7 +275,7 @@ import Testing
             #expect(stage.relay.engine.statistics.rooms <= 1)
         }
         #expect(peer.farewell == .churnLimit)
-        #expect(opened == 101)
+        #expect(opened == Link.openBurst + 1)
     }
 
     @Test func `row 20 a peer that never acknowledges gets a window, and goes after a minute`() {

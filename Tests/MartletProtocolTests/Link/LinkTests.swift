@@ -276,4 +276,22 @@ import Testing
         #expect(told == 100_000)
         #expect(pair.client.link.queuedByteCount(on: session) == 0)
     }
+
+    // S-29
+    @Test(arguments: [true, false]) func `no timer runs on when a reset ends what was outstanding`(
+        byClient: Bool
+    ) throws {
+        let pair = LinkPair(.reliable)
+        let session = try pair.open()
+        pair.run(for: .seconds(5))
+        let sender = byClient ? pair.client : pair.relay
+        let other = byClient ? pair.relay : pair.client
+        _ = sender.link.send(.receipt, EncodedBody(Receipt.progress(.init(.delivered, upTo: 1)).encode()), on: session)
+        other.link.reset(session, code: .cancelled)
+        pair.run(for: .seconds(1))
+        pair.forgetFrames()
+        #expect(!sender.link.hasUnacknowledged && sender.link.deadline == nil && sender.link.isAtRest)
+        pair.run(for: .seconds(600))
+        #expect(pair.frames.isEmpty)
+    }
 }

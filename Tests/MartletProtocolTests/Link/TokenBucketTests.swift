@@ -25,4 +25,12 @@ import Testing
         }
         #expect(count == 33)
     }
+
+    @Test func `the bucket says when there is a token again`() {
+        var bucket = TokenBucket(burst: 2, perMinute: 60)
+        #expect(bucket.availableAt(now: .zero + .seconds(9)) == .zero + .seconds(9))
+        #expect(taken(&bucket, 5, at: .zero + .seconds(10)) == 2)
+        #expect(bucket.availableAt(now: .zero + .seconds(10)) == .zero + .seconds(11))
+        #expect(taken(&bucket, 1, at: .zero + .seconds(11)) == 1)
+    }
 }

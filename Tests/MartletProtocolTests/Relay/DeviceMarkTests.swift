@@ -99,4 +99,75 @@ import Testing
         #expect(self.run(1, at: 0).extended(by: self.run(2, at: 1)) == nil)
         #expect(self.run(1, .max, at: 1).extended(by: self.run(1 << 32, at: 1 << 32)) == nil)
     }
+
+    //
+    @Test func `counters that were passed over are too old below the window, and those taken are not`() {
+        var mark = DeviceMark()
+        for each in [run(1, 3, at: 1), run(1000, at: 4)] {
+            mark.append(each)
+            mark.confirm(each)
+        }
+        #expect(mark.look(up: 2) == .duplicate(offset: 2))
+        #expect(mark.look(up: 4) == .tooOld)
+        #expect(mark.look(up: 936) == .tooOld)
+        #expect(mark.look(up: 937) == .new)
+        // What is taken within the window stays taken when the window has gone on.
+        mark.append(run(950, at: 5))
+        mark.confirm(run(950, at: 5))
+        for number in 0..<UInt64(DeviceMark.maxRuns) {
+            let each = run(2000 + 2 * number, at: 10 + number)
+            mark.append(each)
+            mark.confirm(each)
+        }
+        #expect(mark.look(up: 949) == .tooOld)
+        #expect(mark.look(up: 950) == .duplicate(offset: nil))
+        #expect(mark.look(up: 951) == .tooOld)
+    }
+
+    //
+    @Test func `what the store has counted is taken, whatever was passed over`() {
+        var mark = DeviceMark(watermark: 500)
+        #expect(mark.look(up: 7) == .duplicate(offset: nil))
+        mark.append(run(700, at: 1))
+        mark.confirm(run(700, at: 1))
+        #expect(mark.look(up: 500) == .duplicate(offset: nil))
+        #expect(mark.look(up: 501) == .tooOld)
+    }
+
+    //
+    @Test func `a counter far above the highest is refused, but for a device's first`() {
+        var mark = DeviceMark()
+        #expect(mark.look(up: .max) == .new)
+        mark.append(run(10, at: 1))
+        #expect(mark.look(up: 10 + DeviceMark.maxAdvance) == .new)
+        #expect(mark.look(up: 11 + DeviceMark.maxAdvance) == .tooFarAhead)
+        #expect(mark.look(up: .max) == .tooFarAhead)
+    }
+
+    //
+    @Test func `the widest gaps are remembered`() {
+        var mark = DeviceMark(watermark: 1)
+        var next: UInt64 = 100_000
+        for _ in 0..<2 * DeviceMark.maxGaps {
+            mark.append(run(next, at: next))
+            mark.confirm(run(next, at: next))
+            next += 2
+        }
+        for _ in 0..<64 {
+            mark.append(run(next, at: next))
+            mark.confirm(run(next, at: next))
+            next += 1
+        }
+        #expect(mark.look(up: 50_000) == .tooOld)
+        var copy = mark
+        var packer = Packer()
+        var bytes: [UInt8] = []
+        packer.beginPacking()
+        copy.pass(&packer)
+        packer.finishPacking(into: &bytes)
+        packer.beginUnpacking(bytes.rawBytes)
+        copy = DeviceMark()
+        copy.pass(&packer)
+        #expect(copy == mark)
+    }
 }

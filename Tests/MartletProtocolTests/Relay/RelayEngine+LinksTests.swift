@@ -402,4 +402,24 @@ import Testing
         #expect(late.farewell == .draining)
         #expect(late.log.last(Reject.self)?.notice.redirect == "martlet://b.example")
     }
+
+    // S-7, R-14, R-49
+    @Test func `a close right behind messages is answered when they have been accepted`() {
+        let stage = RelayStage()
+        let alice = stage.member("alice", of: .lobby)
+        stage.relay.storeDelay = .milliseconds(50)
+        for counter in UInt64(1)...5 { alice.text("line \(counter)", counter: counter) }
+        alice.say(Close(code: nil, reason: nil), on: .first)
+        alice.open(.lobby, on: .second)
+        stage.run(for: .seconds(1))
+        let types = alice.log.frames.filter { $0.header.session == .first && $0.header.flags.contains(.reliable) }
+        #expect(types.map(\.type) == [.opened, .accepted, .close])
+        #expect(
+            alice.log.all(Accepted.self).map(\.runs) == [[AcceptedRun(firstCounter: 1, count: 5, firstOffset: 1)]])
+        #expect(alice.log.all(Opened.self).map(\.members) == [[.alice], [.alice]])
+        #expect(stage.relay.engine.statistics.rooms == 1)
+        alice.say(Close(code: nil, reason: nil), on: .second)
+        stage.run(for: .seconds(1))
+        #expect(stage.relay.engine.statistics.rooms == 0)
+    }
 }

@@ -29,6 +29,7 @@ import Testing
             second.takeOver(departing, now: RelayEngineLoopsTests.now)
         }
         func closeAtFirst(_ key: ConnectionKey) { first.closed(key, now: RelayEngineLoopsTests.now) }
+        func revokeAtSecond(_ account: AccountName) { second.revoke(account, now: RelayEngineLoopsTests.now) }
         func drainSecond() { second.drain(retryAfter: .seconds(1), now: RelayEngineLoopsTests.now) }
         var statistics: (RelayStatistics, RelayStatistics) { (first.statistics, second.statistics) }
 
@@ -189,5 +190,19 @@ import Testing
         }
         world.run(for: .seconds(5))
         #expect(world.relay.loops.statistics.rooms == 0 && world.relay.loops.statistics.links == 0)
+    }
+
+    // C-28, Specs/hostile.md row 24
+    @Test func `an account that is revoked on its way between two loops is not let in`() throws {
+        let pair = Pair()
+        let key = try #require(pair.accept())
+        pair.greet(key, as: Self.account(on: 1))
+        _ = pair.outputsOfFirst()
+        let departing = try #require(pair.handOver(key))
+        pair.revokeAtSecond(Self.account(on: 1))
+        let arrived = try #require(pair.takeOver(departing))
+        #expect(pair.outputsOfSecond() == ["transmit", "close after flush"])
+        #expect(try pair.transmitted(arrived) == [.reject])
+        #expect(pair.statistics.1.links == 0)
     }
 }

@@ -231,4 +231,18 @@ import Testing
         script.with("alice") { $0.request($1, request(1000, to: .bob), now: now) }
         #expect(script.drain().about("bob").count == 1)
     }
+
+    //
+    @Test func `an account's other devices hear what was read on one of them`() {
+        var script = RoomScript("alice", "alice/2", "bob")
+        script.fill("bob", 1...2)
+        script.with("alice") { $0.progressed($1, Receipt.Progress(.delivered, upTo: 2)) }
+        #expect(script.drain().about("alice/2").isEmpty)
+        script.with("alice") { $0.progressed($1, Receipt.Progress(.read, upTo: 2)) }
+        let read = Receipt.progress(Receipt.Progress(.read, upTo: 2, sender: .alice, device: DeviceID(rawValue: 1)))
+        let effects = script.drain()
+        #expect(effects.about("alice/2") == [.told("alice/2", .receipt(read))])
+        #expect(effects.about("bob") == [.told("bob", .receipt(read))])
+        #expect(effects.about("alice").isEmpty)
+    }
 }

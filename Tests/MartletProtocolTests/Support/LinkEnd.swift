@@ -20,6 +20,8 @@ final class LinkEnd {
     var releases = true
     /// Whether sessions that the peer opens are accepted at once.
     var accepts = true
+    /// Whether sessions that the peer closes are closed here at once.
+    var closes = true
     private(set) var deliveries: [Delivery] = []
     private(set) var events: [LinkEvent] = []
     /// Why the connection had to end.
@@ -90,6 +92,7 @@ final class LinkEnd {
             case .event(let event):
                 events.append(event)
                 if accepts, case .open(let session, _) = event { link.accept(session, Opened(head: 0, first: 1)) }
+                if closes, case .closed(let session, _) = event { link.close(session) }
             case .frame(let session, let frame):
                 note(
                     Delivery(

@@ -38,6 +38,7 @@ final class PacketPair {
                     while let arrival = try link.nextArrival(now: now) {
                         switch arrival {
                         case .event(.open(let session, _)): link.accept(session, Opened(head: 0, first: 1))
+                        case .event(.closed(let session, _)): link.close(session)
                         case .event: break
                         case .frame(let session, let frame): take(frame.body, frame.creditByteCount, on: session)
                         }

@@ -12,6 +12,7 @@ struct RoomScript: ~Copyable {
     enum Effect: Equatable {
         case opened(String, head: UInt64, first: UInt64, members: [String])
         case reset(String, ErrorCode)
+        case closed(String)
         case told(String, Frame)
         case whispered(String, Frame)
         case released(String, Int)
@@ -138,6 +139,7 @@ struct RoomScript: ~Copyable {
             return .opened(
                 name(key), head: opened.head, first: opened.first, members: opened.members.map(\.text))
         case .reset(let key, let code): return .reset(name(key), code)
+        case .closed(let key): return .closed(name(key))
         case .send(let key, let type, let body): return .told(name(key), frame(type, body))
         case .deliver: preconditionFailure("messages come one by one")
         case .sendTransient(let key, let body): return .whispered(name(key), frame(.transient, body))
@@ -178,7 +180,8 @@ extension [RoomScript.Effect] {
     func about(_ name: String) -> [RoomScript.Effect] {
         filter {
             switch $0 {
-            case .opened(name, _, _, _), .reset(name, _), .told(name, _), .whispered(name, _), .released(name, _),
+            case .opened(name, _, _, _), .reset(name, _), .closed(name), .told(name, _), .whispered(name, _),
+                .released(name, _),
                 .read(name, _), .asked(name, _):
                 true
             default: false

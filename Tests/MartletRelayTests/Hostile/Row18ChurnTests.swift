@@ -5,7 +5,7 @@ import Testing
 // Specs/hostile.md row 18
 @Suite("Row 18: sessions open and close in a whirl")
 struct Row18ChurnTests {
-    @Test("a burst of more than 100 ends the connection", arguments: Venue.allCases)
+    @Test("a burst of more than 256 ends the connection", arguments: Venue.allCases)
     func burst(venue: Venue) async throws {
         try await venue.play { stage in
             let peer = try await stage.connect()

@@ -82,7 +82,7 @@ struct CrowdTests {
 
         private func note(_ frame: ReceivedFrame, in log: inout [MessageID]) {
             guard let message: Message = try? frame.parsed(), let stamp = message.relay else { return }
-            log.append(MessageID(device: stamp.device, counter: message.counter))
+            log.append(MessageID(sender: stamp.sender, device: stamp.device, counter: message.counter))
         }
     }
 }

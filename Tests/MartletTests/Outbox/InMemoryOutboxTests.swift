@@ -5,7 +5,7 @@ import Testing
 @Suite("An outbox in memory")
 struct InMemoryOutboxTests {
     private func entry(_ counter: UInt64, _ room: String, of outbox: InMemoryOutbox) -> OutboxEntry {
-        let id = MessageID(device: outbox.open().device, counter: counter)
+        let id = MessageID(sender: AccountName("alice")!, device: outbox.open().device, counter: counter)
         return OutboxEntry(id: id, room: room, content: MessageContent(text: "hi"))
     }
 

@@ -11,9 +11,9 @@ struct RequestQueueTests {
 
     private func request(_ correlation: UInt64, deadline: Duration = .seconds(10)) -> RoomRequest {
         let room = RoomCore(
-            id: RoomID(rawValue: 1), name: RoomName("lobby")!, device: DeviceID(rawValue: 1),
-            configuration: Client.Configuration(), source: CounterSource(first: 1), waitsForOutbox: false,
-            mailbox: Mailbox(loop: .shared))
+            id: RoomID(rawValue: 1), name: RoomName("lobby")!, account: AccountName("alice")!,
+            device: DeviceID(rawValue: 1), configuration: Client.Configuration(),
+            source: CounterSource(first: 1), waitsForOutbox: false, mailbox: Mailbox(loop: .shared))
         return RoomRequest(
             correlation, MethodName("roll")!, from: AccountName("bob")!, nil, deadline: now + deadline, in: room)
     }

@@ -32,6 +32,13 @@ import Testing
         #expect(chat.press(.control("u"), clock: "", now: .seconds(9)) == [])
     }
 
+    //
+    @Test func `typing that goes on is said again before others take it for ended`() {
+        var chat = controller()
+        let said = (0...8).map { type("h", &chat, at: .seconds($0)) }
+        #expect(said.map(\.isEmpty) == [false, true, true, true, false, true, true, true, false])
+    }
+
     @Test func `nobody is told of a command being typed`() {
         var chat = controller()
         chat.apply(.members(["alice", "bob"]))

@@ -14,12 +14,15 @@ import Testing
         #expect(DeviceID(rawValue: .max).description == "0xFFFFFFFFFFFFFFFF")
     }
 
-    @Test func `a message is the same only with the same device and counter`() {
-        let id = MessageID(device: DeviceID(rawValue: 1), counter: 2)
-        #expect(id == MessageID(device: DeviceID(rawValue: 1), counter: 2))
-        #expect(id != MessageID(device: DeviceID(rawValue: 2), counter: 2))
-        #expect(id != MessageID(device: DeviceID(rawValue: 1), counter: 3))
-        #expect(id.description == "0x0000000000000001/2")
+    // W-60
+    @Test func `message IDs are equal only with the same account, device and counter`() throws {
+        let (alice, bob) = (try #require(AccountName("alice")), try #require(AccountName("bob")))
+        let id = MessageID(sender: alice, device: DeviceID(rawValue: 1), counter: 2)
+        #expect(id == MessageID(sender: alice, device: DeviceID(rawValue: 1), counter: 2))
+        #expect(id != MessageID(sender: bob, device: DeviceID(rawValue: 1), counter: 2))
+        #expect(id != MessageID(sender: alice, device: DeviceID(rawValue: 2), counter: 2))
+        #expect(id != MessageID(sender: alice, device: DeviceID(rawValue: 1), counter: 3))
+        #expect(id.description == "alice/0x0000000000000001/2")
     }
 
     @Test func `a version packs its major into the high byte`() {

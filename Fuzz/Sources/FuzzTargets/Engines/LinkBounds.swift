@@ -12,16 +12,17 @@ enum LinkBounds {
         let queued = device.link.sessions.reduce(0) { sum, session in
             session.isLive ? sum + session.send.byteCount + session.send.count * RelayLink.entryByteCount : sum
         }
-        // What is more than may wait: the message that was the last to find room, of bulk and of talk, and what is no
-        // message; and what the link itself has to say on its sessions, which is bounded by count.
-        let last = 2 * (device.link.limits.maxMessageByteCount + RelayStamp.maxByteCount)
+        // What is more than may wait: the message that was the last to find room, of bulk and of talk, the request that
+        // was the first, and what is no message; and what the link itself has to say on its sessions, which is bounded by count.
+        let last =
+            RelayLink.maxRequestByteCount + 3 * (device.link.limits.maxMessageByteCount + RelayStamp.maxByteCount)
         let own = 2 * Link.maxSessions * (RelayLink.entryByteCount + 64) + SendStream.maxEntries * 64
         let most = RelayLink.maxQueuedByteCount + RelayLink.maxOthersByteCount + last + own
         hold(queued <= most, "\(queued) bytes wait for a device")
         hold(device.sessions.count <= Link.maxSessions, "\(device.sessions.count) sessions are members")
-        let held = device.sessions.values.reduce(0) { $0 + $1.held.count }
-        hold(held <= device.sessions.count * RelayLink.maxHeldFrames, "\(held) frames wait for their rooms")
-        let uncredited = device.sessions.values.reduce(0) { $0 + $1.uncreditedByteCount }
+        let credited = device.sessions.values.reduce(0) { $0 + $1.held.creditByteCount }
+        hold(credited <= device.link.limits.linkWindow, "\(credited) bytes of credit wait for their rooms")
+        let uncredited = device.sessions.values.reduce(0) { $0 + $1.held.uncreditedCost }
         hold(uncredited <= RelayLink.maxHeldByteCount, "\(uncredited) bytes without credit wait for their rooms")
         hold(uncredited == device.heldByteCount, "\(uncredited) bytes are counted as \(device.heldByteCount)")
     }

@@ -1,0 +1,39 @@
+import MartletWire
+import Testing
+
+@testable import MartletProtocol
+
+@Suite struct HeldFramesTests {
+    @Test func `frames come out as they went in`() throws {
+        var held = HeldFrames()
+        let bodies: [[UInt8]] = [[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12], [], [9]]
+        let types: [FrameType] = [.data, .receipt, .cancel]
+        for (type, body) in zip(types, bodies) {
+            let isHeld = held.append(type, body.rawBytes, credit: type == .data ? 12 : 0)
+            #expect(isHeld)
+        }
+        #expect(held.creditByteCount == 12)
+        #expect(held.uncreditedCost == 2 * HeldFrames.overheadByteCount + 1)
+        for (type, body) in zip(types, bodies) {
+            let first = held.popFirst()
+            let frame = try #require(first)
+            #expect(frame.type == type && frame.body == body && frame.credit == (type == .data ? 12 : 0))
+        }
+        #expect(held.isEmpty && held.creditByteCount == 0)
+    }
+
+    //
+    @Test func `every message that a client can make fits its credit, and frames of a byte do not`() {
+        var held = HeldFrames()
+        let shortest = Message.encodeClient(counter: 1, kind: .text, content: Message.textContent(""))
+        for _ in 0..<1000 {
+            let isHeld = held.append(.data, shortest.rawBytes, credit: shortest.count)
+            #expect(isHeld)
+        }
+        var hostile = HeldFrames()
+        let byte: [UInt8] = [1]
+        let isHeld = hostile.append(.data, byte.rawBytes, credit: 1)
+        #expect(!isHeld)
+        #expect(hostile.isEmpty && hostile.creditByteCount == 0)
+    }
+}

@@ -1,0 +1,28 @@
+import MartletWire
+import Testing
+
+@testable import MartletProtocol
+
+@Suite struct RevocationsTests {
+    private let start = Instant(nanoseconds: 1_000_000_000)
+
+    // C-28
+    @Test func `a revocation covers what was proven before it, and not what is proven after`() {
+        var revocations = Revocations()
+        revocations.insert(.alice, now: start + .seconds(5))
+        #expect(revocations.covers(.alice, provenAt: start))
+        #expect(revocations.covers(.alice, provenAt: start + .seconds(5)))
+        #expect(!revocations.covers(.alice, provenAt: start + .seconds(6)))
+        #expect(!revocations.covers(.bob, provenAt: start))
+    }
+
+    @Test func `revocations are forgotten after their lifetime, the latest of an account last`() {
+        var revocations = Revocations()
+        revocations.insert(.alice, now: start)
+        revocations.insert(.bob, now: start)
+        revocations.insert(.alice, now: start + .seconds(50))
+        revocations.insert(.carol, now: start + .seconds(70))
+        #expect(!revocations.covers(.bob, provenAt: start))
+        #expect(revocations.covers(.alice, provenAt: start))
+    }
+}
