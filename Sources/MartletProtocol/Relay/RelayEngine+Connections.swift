@@ -65,7 +65,8 @@ extension RelayEngine {
         guard connections[slot].phase != .closing else { return }
         counted.faults += 1
         outputs.append(.note(.faulted(error.code), on: key(slot)))
-        let spoken: [WireVersion] = error.code == .unsupportedVersion ? [.current] : []
+        // C-22
+        let spoken: [WireVersion] = error.code == .unsupportedVersion ? configuration.features.spokenVersions : []
         // A hello whose fields are wrong is answered like any that is not let in (C-13).
         let type: FrameType = error.code == .invalidHello ? .reject : .goaway
         say(type, Notice(code: error.code, spokenVersions: spoken), on: slot, now: now)

@@ -30,6 +30,9 @@ public struct Features: OptionSet, Hashable, Sendable {
     /// The lowest version of the wire that has all of these.
     public var spokenVersion: WireVersion { contains(.compact) ? .newest : .current }
 
+    /// Every version that a side with these features speaks, the lowest first (W-39, W-40).
+    public var spokenVersions: [WireVersion] { contains(.compact) ? [.current, .newest] : [.current] }
+
     /// What of these a version has (W-76).
     public func available(in version: WireVersion) -> Features {
         version < .newest ? subtracting([.compact, .sharedDeflate]) : self

@@ -54,7 +54,7 @@ import Testing
         let stage = RelayStage()
         let peer = stage.member("mallory")
         peer.send([0x8D, 0x4D, 0x52, 0x54, 9])
-        #expect(peer.log.last(GoAway.self)?.notice.spokenVersions == [.current])
+        #expect(peer.log.last(GoAway.self)?.notice.spokenVersions == [.current, .newest])
         let other = try #require(stage.connect())
         let future = WireVersion(major: 9, minor: 0)
         other.say(
@@ -62,6 +62,15 @@ import Testing
                 spokenVersions: [future], features: [], limits: Limits(), device: DeviceID(rawValue: 1),
                 account: .alice, credential: nil, agent: nil, resume: nil))
         #expect(other.farewell == .unsupportedVersion)
+        #expect(other.log.last(GoAway.self)?.notice.spokenVersions == [.current, .newest])
+    }
+
+    // W-39
+    @Test func `a relay without packets names version 1 0 alone`() throws {
+        let stage = RelayStage { $0.features = .supported }
+        let peer = stage.member("mallory")
+        peer.send([0x8D, 0x4D, 0x52, 0x54, 9])
+        #expect(peer.log.last(GoAway.self)?.notice.spokenVersions == [.current])
     }
 
     // C-13, Specs/hostile.md row 4

@@ -14,7 +14,7 @@ struct Row02UnsupportedVersionTests {
             await peer.send(frame)
             let notice = try #require(try await peer.farewell())
             #expect(notice.code == .unsupportedVersion)
-            #expect(notice.spokenVersions == [.current])
+            #expect(notice.spokenVersions == [.current, .newest])
             #expect(peer.heldByteCount(at: stage) ?? 0 <= 64)
         }
     }
@@ -51,7 +51,7 @@ struct Row02UnsupportedVersionTests {
                     account: AccountName("alice")!))
             let notice = try #require(try await peer.farewell())
             #expect(notice.code == .unsupportedVersion)
-            #expect(notice.spokenVersions == [.current])
+            #expect(notice.spokenVersions == [.current, .newest])
         }
     }
 }
