@@ -7,7 +7,7 @@ public enum MartletError: Error, Equatable, Sendable {
     case invalidEndpoint(String)
     /// The endpoint wants TLS (`martlets://`, also when no scheme is given), which this version does not have.
     case tlsUnavailable
-    /// The name of an account, room or method is empty, too long, or holds a control character.
+    /// The name of an account, room or method is empty, too long, or holds what a name may not (W-31).
     case invalidName(String)
     /// The content is not made of well-formed fields, or not of those that its kind has.
     case invalidContent(String)

@@ -177,8 +177,10 @@ struct FrameGenerator {
     private mutating func echo() -> Echo { Echo(timestamp: word(), delay: .microseconds(word())) }
 
     private mutating func name<Name: WireName>() -> Name {
-        guard let name = Name("n" + text(below: 14)) else { preconditionFailure("the text is no name") }
-        return name
+        // Not every text is a name (W-31).
+        while true {
+            if let name = Name("n" + text(below: 14)) { return name }
+        }
     }
 
     /// Small, large and extreme numbers alike.

@@ -20,8 +20,9 @@ SIZES = {
 LEAST = {0x0020: 17_408, 0x0021: 16_384, 0x0022: 17_408, 0x0023: 17_408}
 SMALL = {0x0051: 3, 0x0058: 1, 0x0061: 3, 0x0080: 2, 0x0081: 1}
 CHARACTERS = "abcXYZ 09~é\u00a0ßЖ漢\U0001f426"
-# Near names and text: control characters, and bytes that are not UTF-8.
-ODD = ["\x00", "\x1f", "\x7f", "\x80", "\x9f"]
+# Near names and text: what names do not hold, what stands beside it, and bytes that are not UTF-8.
+ODD = ["\x00", "\x1f", "\x7f", "\x80", "\x9f", " ", "  ", "\u00a0", "\u00ad", "\u200b", "\u2010", "\u2028", "\u202e",
+       "\u2066", "\u2070", "\ufe0f", "\ufeff", "\ufff9", "\ufffc", "\uffff", "\U000e0001", "\U000f0000"]
 BROKEN = [b"\x80", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", b"\xff", b"\xf0\x80\x80\x80"]
 
 

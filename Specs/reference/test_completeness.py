@@ -11,6 +11,7 @@ import json
 import re
 import struct
 import sys
+import unicodedata
 import zlib
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -332,6 +333,28 @@ class Check:
         found = [vector for path in sorted((SPECS / "vectors").glob("packets-*.json")) for vector in vectors(path.stem)]
         want_packets(self.want, found, rows, WIRE.split("## 15 ")[1])
 
+    def names(self):
+        """W-31: a vector refuses both ends of every range of its table, and Unicode has no other such character."""
+        ranges = [
+            (int(first, 16), int(last or first, 16))
+            for row in table(WIRE, "**W-31** ")
+            for first, last in re.findall(r"\b([0-9A-F]{4,6})(?: to ([0-9A-F]{4,6}))?", row[1])]
+        accounts = re.compile(rb"\0\x12\0\0\0.a((?:[^b]|\xbb)+)b", re.S)
+        refused = {
+            found[1].decode(errors="ignore") for vector in vectors("hello") if "error" in vector
+            for found in [accounts.search(bytes_of(vector["bytes"]))] if found}
+        for point in sorted({point for ends in ranges for point in ends}):
+            self.want(f"an account with U+{point:04X}", chr(point) in refused)
+        for point in range(sys.maxunicode + 1):
+            is_refused = point & 0xFFFE == 0xFFFE or any(first <= point <= last for first, last in ranges)
+            if unicodedata.category(chr(point)) in ("Cc", "Cf", "Zl", "Zp", "Zs", "Co") and point != 0x20:
+                self.want(f"U+{point:04X} in the table of W-31", is_refused)
+
+    def dictionary(self):
+        """W-93."""
+        data = (SPECS / "dictionary" / "chat.dict").read_bytes()
+        self.want("the sum of chat.dict as W-93 has it", f"0x{zlib.crc32(data):08X}" in WIRE and len(data) == 4096)
+
     def citations(self):
         known = set()
         for name in ("wire", "connection", "session", "relay"):
@@ -367,7 +390,7 @@ def main():
     check = Check()
     for part in (check.types, check.error_codes, check.tags, check.features, check.header, check.content_kinds,
                  check.bounds, check.windows, check.messages, check.conversations, check.faults, check.packets,
-                 check.citations):
+                 check.names, check.dictionary, check.citations):
         part()
     for what in check.missing:
         print(f"no vector has {what}")

@@ -53,9 +53,27 @@ end
 
 local zeros, one = ("\0"):rep(8), ("\0"):rep(7) .. "\1"
 
--- Well-formed UTF-8; a name has no control characters.
+-- W-31: what a name does not hold, first and last by turns.
+local notInNames = {
+    0x0000, 0x001F, 0x007F, 0x00A0, 0x00AD, 0x00AD, 0x034F, 0x034F, 0x0600, 0x0605, 0x061C, 0x061C, 0x06DD, 0x06DD,
+    0x070F, 0x070F, 0x0890, 0x0891, 0x08E2, 0x08E2, 0x115F, 0x1160, 0x1680, 0x1680, 0x17B4, 0x17B5, 0x180B, 0x180F,
+    0x2000, 0x200F, 0x2028, 0x202F, 0x205F, 0x206F, 0x3000, 0x3000, 0x3164, 0x3164, 0xE000, 0xF8FF, 0xFDD0, 0xFDEF,
+    0xFE00, 0xFE0F, 0xFEFF, 0xFEFF, 0xFFA0, 0xFFA0, 0xFFF0, 0xFFFB, 0x110BD, 0x110BD, 0x110CD, 0x110CD,
+    0x13430, 0x1343F, 0x1BCA0, 0x1BCA3, 0x1D173, 0x1D17A, 0xE0000, 0xE0FFF, 0xF0000, 0x10FFFF,
+}
+
+local function mayBeInName(point)
+    if point % 0x10000 >= 0xFFFE then return false end
+    for at = 1, #notInNames, 2 do
+        if point >= notInNames[at] and point <= notInNames[at + 1] then return false end
+    end
+    return true
+end
+
+-- Well-formed UTF-8; a name holds what W-31 lets it hold.
 local function isText(s, isName)
     local i, n = 1, #s
+    if isName and (s:find("^ ") or s:find(" $") or s:find("  ", 1, true)) then return false end
     while i <= n do
         local first, second = s:byte(i, i + 1)
         local size, low, high = 1, 0x80, 0xBF
@@ -76,7 +94,11 @@ local function isText(s, isName)
             local next = s:byte(at)
             if next < 0x80 or next > 0xBF then return false end
         end
-        if isName and (first < 0x20 or first == 0x7F or first == 0xC2 and second <= 0x9F) then return false end
+        if isName then
+            local point = size == 1 and first or first % 2 ^ (7 - size)
+            for at = i + 1, i + size - 1 do point = point * 64 + s:byte(at) % 64 end
+            if not mayBeInName(point) then return false end
+        end
         i = i + size
     end
     return true
@@ -367,7 +389,8 @@ function body.check(typeName, s, sender)
         if field and forms[namedBy[typeName]](s:sub(field.at, field.at + field.length - 1)) then
             return code, at, "message"
         end
-        if typeName == "data" then return code, at, "session" end
+        -- What a relay has accepted a client takes for a gap (R-32).
+        if typeName == "data" then return code, at, sender == "server" and "message" or "session" end
     end
     return code, at
 end

@@ -74,10 +74,7 @@ struct ByteProgram {
         let usual = ["lobby", "mallory", "alice", "hall", "eve", "echo"]
         let kind = Int(byte())
         if kind < 0xF0 { return Name(usual[kind % usual.count])! }
-        let text = text(maxByteCount: Name.maxByteCount).unicodeScalars.filter {
-            $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value)
-        }
-        return Name(String(String.UnicodeScalarView(text))) ?? Name("a")!
+        return Name(text(maxByteCount: Name.maxByteCount)) ?? Name("a")!
     }
 
     /// Any span of time that a caller could hand in, negative and enormous ones among them.

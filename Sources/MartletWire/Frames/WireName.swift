@@ -1,4 +1,5 @@
-/// A name that crosses the wire: non-empty UTF-8 of bounded length without control characters (W-31).
+/// A name that crosses the wire: non-empty UTF-8 of bounded length whose characters can be seen and told apart from
+/// blanks (W-31).
 ///
 /// Names are equal when their bytes are: two spellings that merely look alike are two names, on every machine and with
 /// every version of Unicode.
@@ -9,8 +10,9 @@ public protocol WireName: Hashable, Sendable, CustomStringConvertible {
     /// The name.
     var text: String { get }
 
-    /// Nil when `text` is empty, longer than ``maxByteCount`` bytes, or holds a control character (U+0000…U+001F,
-    /// U+007F…U+009F).
+    /// Nil when `text` is empty, longer than ``maxByteCount`` bytes, begins or ends with a blank, has two of them side
+    /// by side, or holds a character that W-31 refuses: control and format characters, bidirectional controls,
+    /// zero-width and other invisible ones, blanks but U+0020, line separators, private use, and noncharacters.
     init?(_ text: String)
 }
 
@@ -30,11 +32,12 @@ extension WireName {
 
     static func accepts(_ text: String) -> Bool {
         guard (1...maxByteCount).contains(text.utf8.count) else { return false }
-        return text.unicodeScalars.allSatisfy { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) }
+        var rules = NameRules()
+        return text.unicodeScalars.allSatisfy { rules.take($0.value) } && rules.isComplete
     }
 
     static func accepts(_ bytes: RawSpan) -> Bool {
-        (1...maxByteCount).contains(bytes.byteCount) && bytes.isValidUTF8 && !bytes.holdsControlCharacter
+        (1...maxByteCount).contains(bytes.byteCount) && bytes.isValidUTF8 && bytes.isName
     }
 }
 
@@ -82,18 +85,5 @@ public struct MethodName: WireName {
     public init?(_ text: String) {
         guard Self.accepts(text) else { return nil }
         self.text = text
-    }
-}
-
-extension RawSpan {
-    /// Whether U+0000…U+001F or U+007F…U+009F is among these bytes of well-formed UTF-8.
-    fileprivate var holdsControlCharacter: Bool {
-        var previous: UInt8 = 0
-        for offset in 0..<byteCount {
-            let byte = loadUInt8(at: offset)
-            if byte < 0x20 || byte == 0x7F || (previous == 0xC2 && byte < 0xA0) { return true }
-            previous = byte
-        }
-        return false
     }
 }

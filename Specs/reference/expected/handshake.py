@@ -22,6 +22,19 @@ WELCOME = {
 }
 WELCOME_SHOWN = {"spokenVersion": "1.0", "features": "15", "limits": LIMITS_SHOWN, "account": "ada", "link": "9",
                  "resumeToken": TOKEN.hex(), "epoch": 1, "resumeLifetime": 3600}
+# W-31: code points at the ends of what is refused, and those beside them, which are not.
+NOT_IN_NAMES = (
+    ("0000 001F", "0021"), ("007F 0080 009F 00A0", "007E 00A1"), ("00AD", "00AC 00AE"), ("034F", "034E 0350"),
+    ("0600 0605", "05FF 0606"), ("061C", "061B 061D"), ("06DD", "06DC 06DE"), ("070F", "070E 0710"),
+    ("0890 0891", "088F 0892"), ("08E2", "08E1 08E3"), ("115F 1160", "115E 1161"), ("1680", "167F 1681"),
+    ("17B4 17B5", "17B3 17B6"), ("180B 180F", "180A 1810"), ("2000 200A 200B 200D 200E 200F", "1FFF 2010"),
+    ("2028 2029 202A 202E 202F", "2027 2030"), ("205F 2060 2065 2066 2069 206A 206F", "205E 2070"),
+    ("3000", "2FFF 3001"), ("3164", "3163 3165"), ("E000 F8FF", "D7FF F900"), ("FDD0 FDEF", "FDCF FDF0"),
+    ("FE00 FE0F", "FDFF FE10"), ("FEFF", "FEFE FF00"), ("FFA0", "FF9F FFA1"), ("FFF0 FFF8 FFF9 FFFB", "FFEF FFFC"),
+    ("FFFE FFFF", "FFFD 10000"), ("110BD", "110BC 110BE"), ("110CD", "110CC 110CE"), ("13430 1343F", "1342F 13440"),
+    ("1BCA0 1BCA3", "1BC9F 1BCA4"), ("1D173 1D17A", "1D172 1D17B"), ("1FFFE 1FFFF", "1FFFD 20000"),
+    ("E0000 E0001 E0FFF", "DFFFD E1000"), ("F0000 10FFFF", "EFFFD"),
+)
 FRESH_CLIENT = {"phase": "handshake"}
 FRESH_SERVER = {"phase": "handshake", "from": "server"}
 
@@ -89,10 +102,15 @@ def hellos(file):
     good("an account of 128 bytes", "W-31", hello(account="é" * 64), account=times("é", 64))
     bad("an account of 129 bytes", "W-31 W-32", hello(account="é" * 64 + "e"))
     bad("an empty account", "W-31 W-32", hello(account=""))
-    for character, name in [("\x00", "U+0000"), ("\x1f", "U+001F"), ("\x7f", "U+007F"), ("\x9f", "U+009F")]:
-        bad(f"an account with {name}", "W-31 W-32", hello(account="a" + character))
-    good("an account with the characters beside the control characters", "W-31", hello(account=" ~\u00a0"),
-         account=" ~\u00a0")
+    for refused, beside in NOT_IN_NAMES:
+        for point in refused.split():
+            bad(f"an account with U+{point}", "W-31 W-32", hello(account="a" + chr(int(point, 16)) + "b"))
+        name = "a" + "".join(chr(int(point, 16)) for point in beside.split()) + "b"
+        good(f"an account with what is beside U+{refused.split()[0]}", "W-31", hello(account=name), account=name)
+    for name in (" ada", "ada ", "ada  noor", " "):
+        bad(f"an account named '{name}'", "W-31 W-32", hello(account=name))
+    good("an account with a blank inside", "W-31", hello(account="ada noor"), account="ada noor")
+    good("an account with a code point that has no character", "W-31", hello(account="a\u0378"), account="a\u0378")
     bad("an account that is not UTF-8", "W-30 W-32", hello(account=b"\xff"))
     good("a credential of 4,096 bytes", "W-33", hello(t(0x13, b"\xff" * 4096)), credential=times("ff", 4096))
     bad("a credential of 4,097 bytes", "W-32", hello(t(0x13, repeat(b"\xff", 4097))))

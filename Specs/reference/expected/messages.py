@@ -178,6 +178,7 @@ def requests(file):
     refused("a method of 65 bytes", "W-31 W-72", "invalidValue", correlation, t(0x71, "m" * 65), deadline)
     refused("an empty method", "W-31 W-72", "invalidValue", correlation, t(0x71), deadline)
     refused("a method with a line feed", "W-31 W-72", "invalidValue", correlation, t(0x71, "a\n"), deadline)
+    refused("a method with a line separator", "W-31 W-72", "invalidValue", correlation, t(0x71, "a\u2028"), deadline)
     refused("a request without its method", "W-68 W-72", "missingField", correlation, deadline)
     refused("a request without its deadline", "W-68 W-72", "missingField", correlation, method)
     file.bad("a request without its correlation", "W-68 W-72", 0x6001, [method, deadline], "missingField")

@@ -92,6 +92,9 @@ def opens(file):
     bad("a room of 129 bytes", "W-31", "invalidValue", t(0x50, "r" * 129), kind, cursor)
     bad("a room without a name", "W-31", "invalidValue", t(0x50), kind, cursor)
     bad("a room with a tabulator", "W-31", "invalidValue", t(0x50, "a\tb"), kind, cursor)
+    bad("a room whose name reads from right to left", "W-31", "invalidValue", t(0x50, "a\u202eb"), kind, cursor)
+    bad("a room with a byte order mark", "W-31", "invalidValue", t(0x50, "\ufefflobby"), kind, cursor)
+    bad("a room that ends with a blank", "W-31", "invalidValue", t(0x50, "lobby "), kind, cursor)
     bad("a session of kind 4", "W-55", "invalidValue", room, t(0x51, u8(4)), cursor)
     bad("noLocal 2", "W-55", "invalidValue", room, kind, cursor, t(0x58, u8(2)))
     bad("two rooms", "W-25", "duplicateField", room, room, kind, cursor)
@@ -114,6 +117,7 @@ def openeds(file):
               {"head": "9", "first": "3", "member": times(["a"], 256)}, FROM_SERVER)
     file.bad("257 members", "W-25", 0x5002, [head, first, member, t(0x55, "a")], "tooManyTLVs", FROM_SERVER)
     file.bad("an empty member", "W-31", 0x5002, [head, first, t(0x55)], "invalidValue", FROM_SERVER)
+    file.bad("a member of no width", "W-31", 0x5002, [head, first, t(0x55, "\u200b")], "invalidValue", FROM_SERVER)
 
 
 def ends(file):

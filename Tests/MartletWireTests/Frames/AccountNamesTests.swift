@@ -9,7 +9,7 @@ import Testing
     @Test func `names are those of their text, whatever came before`() {
         var names = AccountNames()
         let texts = (1...128).flatMap { count in ["a", "b", "é"].map { String(repeating: $0, count: count) } }
-        for text in texts + texts.reversed() + ["", "a\nb", "a\u{85}"] + texts {
+        for text in texts + texts.reversed() + ["", "a\nb", "a\u{85}", "a\u{200B}", "a "] + texts {
             #expect(name(text, among: &names) == AccountName(text))
         }
     }

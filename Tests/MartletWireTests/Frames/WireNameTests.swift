@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Names")
 struct NameTests {
-    @Test("are text without control characters", arguments: ["a", "Ada Lovelace", "房間", "🐦", "ê", "\u{A0}"])
+    @Test("are text of characters that can be seen", arguments: ["a", "Ada Lovelace", "房間", "🐦", "ê", "\u{378}"])
     func valid(_ text: String) {
         #expect(AccountName(text)?.text == text)
         #expect(RoomName(text)?.description == text)
@@ -18,6 +18,47 @@ struct NameTests {
         #expect(MethodName(text) == nil)
     }
 
+    // W-31
+    @Test(
+        "hold no character that is invisible, reorders others or is a blank but U+0020",
+        arguments: [
+            "\u{A0}", "\u{AD}", "\u{34F}", "\u{61C}", "\u{115F}", "\u{180E}", "\u{2003}", "\u{200B}", "\u{200D}",
+            "\u{200F}", "\u{2028}", "\u{2029}", "\u{202E}", "\u{2060}", "\u{2066}", "\u{2069}", "\u{3000}", "\u{3164}",
+            "\u{E000}", "\u{FE0F}", "\u{FEFF}", "\u{FFA0}", "\u{FFF9}", "\u{FFFE}", "\u{E0041}", "\u{10FFFF}",
+        ] as [Unicode.Scalar])
+    func refused(_ scalar: Unicode.Scalar) {
+        #expect(AccountName("a\(scalar)b") == nil)
+        #expect(RoomName("\(scalar)") == nil)
+        #expect(MethodName("a\(scalar)") == nil)
+    }
+
+    // W-31
+    @Test("have blanks inside, one at a time", arguments: [" a", "a ", "a  b", " "])
+    func blanks(_ text: String) {
+        #expect(AccountName(text) == nil)
+        #expect(AccountName("a b c")?.text == "a b c")
+    }
+
+    // W-31
+    @Test("refuse whatever Unicode 15 calls a control, a format character, a separator or of private use")
+    func categories() {
+        var wrong: [UInt32] = []
+        for value in 0...0x10_FFFF as ClosedRange<UInt32> {
+            guard let scalar = Unicode.Scalar(value) else { continue }
+            let properties = scalar.properties
+            let isUnseen: Bool =
+                switch properties.generalCategory {
+                case .control, .format, .spaceSeparator, .lineSeparator, .paragraphSeparator, .privateUse: value != 0x20
+                default: properties.isDefaultIgnorableCodePoint || properties.isNoncharacterCodePoint
+                }
+            let isOfUnicode15 = properties.age.map { $0.major <= 15 } ?? properties.isNoncharacterCodePoint
+            let isRefused = RoomName("a\(scalar)b") == nil
+            // The tags' block and the private planes are refused whole.
+            if isOfUnicode15 ? isUnseen != isRefused : isRefused && !isUnseen && value < 0xF_0000 { wrong.append(value) }
+        }
+        #expect(wrong.map { String($0, radix: 16) } == [])
+    }
+
     @Test("are bounded in bytes, not in characters")
     func bounds() {
         #expect(AccountName(String(repeating: "é", count: 64)) != nil)
@@ -30,7 +71,8 @@ struct NameTests {
 
     @Test("are judged alike as text and as a sender's bytes")
     func sender() {
-        for value in 0...0x180 as ClosedRange<UInt32> {
+        let values = Array(0...0x180 as ClosedRange<UInt32>) + [0x200B, 0x2027, 0x2028, 0x3000, 0xFFFD, 0xFFFE, 0x1_10BD, 0x2_0000]
+        for value in values {
             guard let scalar = Unicode.Scalar(value) else { continue }
             let text = "a\(scalar)"
             var fields = [Field(.counter, 1 as UInt64), Field(.kind, 0x1002 as UInt16), Field(.content, [])]
