@@ -223,7 +223,8 @@ def not_martlet(attacker):
 
 
 ATTACKS = [
-    Attack("presence-churn", "500 accounts join and leave a room of 240", ((crowd(240), 1), (visits(many_accounts), 4))),
+    Attack("presence-churn", "500 accounts join and leave a room of 240",
+           ((crowd(240), 1), (visits(many_accounts), 4))),
     Attack("churn-on-new-links", "a device joins and leaves a room of 240, 95 times on each new link",
            ((crowd(240), 1), (visits(one_account, sessions=95, device=1), 1))),
     Attack("hellos", "a new link for every hello", ((hellos, 4),)),

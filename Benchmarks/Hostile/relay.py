@@ -15,9 +15,9 @@ class Relay:
             if descriptors:
                 resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
 
-        command = [martlet, "serve", "--listen", "127.0.0.1:0", "--allow-all", "--quiet", "--loops", str(loops), *options]
+        command = [martlet, "serve", "--listen", "127.0.0.1:0", "--allow-all", "--quiet", "--loops", str(loops)]
         self.process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, preexec_fn=bounded)
+            [*command, *options], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, preexec_fn=bounded)
         line = self.process.stdout.readline().decode()
         port = re.search(r"(\d+)\s*$", line)
         if port is None:

@@ -182,7 +182,10 @@ struct FrameTaker: ~Copyable {
             guard error.scope == .frame else { throw Fault(code: error.code) }
             switch type {
             case .hello: throw Fault(code: .invalidHello)
-            case .data: return .refused(error.code, ends: MessageView.counter(in: body) == nil ? .session : .message)
+            // A client takes what a relay has accepted for a gap and never resets the session.
+            case .data where sender == .client && MessageView.counter(in: body) == nil:
+                return .refused(error.code, ends: .session)
+            case .data: return .refused(error.code, ends: .message)
             case .request where Request.correlation(in: body) != nil: return .refused(error.code, ends: .request)
             default: throw Fault(code: error.code)
             }

@@ -67,7 +67,7 @@ def short_hex(items):
 
 def text_of(file):
     vectors = ",\n".join("  " + written(vector, 2) for vector in file.vectors)
-    return f'{{\n "about": {json.dumps(file.about)},\n "vectors": [\n{vectors}\n ]\n}}\n'
+    return f'{{\n "about": {json.dumps(file.about)},\n "needs": "{file.needs}",\n "vectors": [\n{vectors}\n ]\n}}\n'
 
 
 def main():

@@ -309,7 +309,7 @@ def read_body(frame_type, body, tlvs, sender=CLIENT):
         return found
     if cls is Hello:
         faults = [ErrorCode.INVALID_HELLO if is_of_a_field(code) else code for code in faults]
-    scopes = {code: scope_of(cls, code, tlvs) for code in faults}
+    scopes = {code: scope_of(cls, code, tlvs, sender) for code in faults}
     raise WireError(faults[0], scopes[faults[0]], also=scopes)
 
 
@@ -317,10 +317,13 @@ def is_of_a_field(code):
     return code >= ErrorCode.INVALID_VALUE
 
 
-def scope_of(cls, code, tlvs):
-    """W-72. Who cannot be told which message or request it is has more to lose (relay.md R-24, session.md S-58)."""
+def scope_of(cls, code, tlvs, sender):
+    """W-72. Who cannot be told which message or request it is has more to lose (relay.md R-24, session.md S-58). What
+    a relay has accepted a client takes for a gap (R-32)."""
     if not is_of_a_field(code) or cls.named_by is None:
         return Scope.CONNECTION
+    if cls is Data and sender == SERVER:
+        return Scope.MESSAGE
     tag, kind = cls.named_by
     value = next((value for found, value in tlvs if found == tag), b"")
     try:

@@ -83,7 +83,7 @@ public struct RoomID: RawRepresentable, Hashable, Sendable {
 
 /// Why a call on a client engine was not carried out; always our own doing, and nothing changed.
 public enum ClientError: Error, Hashable, Sendable {
-    /// The bound `maxRooms` is met, or the room is open already.
+    /// The bound `maxRooms` is met.
     case tooManyRooms
     /// The room is open already.
     case alreadyOpen

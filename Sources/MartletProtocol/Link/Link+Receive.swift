@@ -33,7 +33,10 @@ extension Link {
             throw .peer(.compressionNotAllowed)
         }
         guard let rule else { return try skip(header, now: now) }
-        guard rule.allows(header), !rule.isHandshake else { throw .peer(.protocolViolation) }
+        // Before the session is looked for: what a client never sends is wrong on every session (W-8, W-74).
+        guard rule.allows(header), !rule.isHandshake, !rule.isOfServer || role == .client else {
+            throw .peer(.protocolViolation)
+        }
         guard header.compression != .none else { return try take(header, rule, body, isInPlace: true, now) }
         let plain: [UInt8]
         do { plain = try inflater.inflate(body, limit: limits.maxBodyByteCount) } catch { throw LinkError(error) }

@@ -7,7 +7,8 @@ public import MartletWire
 ///
 ///
 /// Everything is lost with the process. Watermarks outlive the messages they come from, so a message that was sent
-/// again is told from a new one even when the log no longer has it. Several relays may share one store.
+/// again is told from a new one even when the log no longer has it. Relays may share a store as long as each room
+/// is at one of them at a time.
 public final class InMemoryStore: ImmediateRoomStore {
     /// How much a store keeps.
     public struct Bounds: Equatable, Sendable {

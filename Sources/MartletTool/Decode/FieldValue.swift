@@ -184,7 +184,7 @@ extension ContentKind {
 extension Features {
     /// The names of the bits that are set, in the order of the bits; a bit without one as its number.
     var names: [String] {
-        let known = ["zlib", "requests", "receipts", "presence"]
+        let known = ["zlib", "requests", "receipts", "presence", "compact", "sharedDeflate"]
         return (0..<64).filter { rawValue >> UInt64($0) & 1 == 1 }.map { $0 < known.count ? known[$0] : "bit \($0)" }
     }
 }

@@ -18,12 +18,17 @@ public struct FrameRule: Hashable, Sendable {
     public let isCut: Bool
     /// Whether it belongs to the handshake, and so is never compressed (W-20, Specs/hostile.md row 16).
     public let isHandshake: Bool
+    /// Whether a server sends it and a client does not, beside those of the handshake (W-74).
+    public let isOfServer: Bool
 
-    fileprivate init(isReliable: Bool, scope: Scope, isCut: Bool = false, isHandshake: Bool = false) {
+    fileprivate init(
+        isReliable: Bool, scope: Scope, isCut: Bool = false, isHandshake: Bool = false, isOfServer: Bool = false
+    ) {
         self.isReliable = isReliable
         self.scope = scope
         self.isCut = isCut
         self.isHandshake = isHandshake
+        self.isOfServer = isOfServer
     }
 
     /// Whether a header keeps the rule: the flag, the session, no sequence without reliability, fragments only of what
@@ -45,7 +50,8 @@ extension FrameType {
     public var rule: FrameRule? {
         switch self {
         case .data, .opened: FrameRule(isReliable: true, scope: .session, isCut: true)
-        case .receipt, .accepted, .gap, .open, .close, .suspend, .resume: FrameRule(isReliable: true, scope: .session)
+        case .receipt, .open, .close, .suspend, .resume: FrameRule(isReliable: true, scope: .session)
+        case .accepted, .gap: FrameRule(isReliable: true, scope: .session, isOfServer: true)
         case .transient: FrameRule(isReliable: false, scope: .session)
         case .ack, .ping, .pong, .goaway: FrameRule(isReliable: false, scope: .control)
         case .hello, .welcome, .reject: FrameRule(isReliable: false, scope: .control, isHandshake: true)

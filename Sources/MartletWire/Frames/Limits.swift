@@ -27,7 +27,7 @@ public struct Limits: Hashable, Sendable {
     ///   GiB.
     public init(
         maxBodyByteCount: Int = 64 << 10, maxMessageByteCount: Int = 1 << 20, linkWindow: Int = 1 << 20,
-        sessionWindow: Int = 256 << 10, maxSessions: Int = 256
+        sessionWindow: Int = 256 << 10, maxSessions: Int = 255
     ) {
         self.init(
             unchecked: maxBodyByteCount, maxMessageByteCount: maxMessageByteCount, linkWindow: linkWindow,

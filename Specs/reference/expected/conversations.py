@@ -219,6 +219,7 @@ def a_session_refused():
 
 def make():
     resumes = VectorFile("resumes", "Conversations over several connections of a link (wire.md 5 to 9).")
+    resumes.needs = "link state"
     for steps, clauses in [
         (cut_and_resumed, "W-35 W-36 W-45 W-47 W-64"), (both_repeat, "W-14 W-44 W-45"),
         (cut_between_fragments, "W-21 W-22 W-45"),
@@ -226,6 +227,7 @@ def make():
         add(resumes, steps, clauses)
     others = VectorFile("conversations",
                         "Conversations past 2^32, and those that end without a resume (wire.md 5 to 8).")
+    others.needs = "link state"
     for steps, clauses in [(near_the_wrap, "W-11 W-12 W-45"), (refused_and_new, "W-35 W-38 W-46"),
                            (turned_away, "W-38 W-43"),
                            (a_session_refused, "W-56 W-57 W-70")]:

@@ -95,7 +95,8 @@ def bad(file, what, kind, name, *values):
     named = name not in ("counter", "correlation") or len(values) == 2
     pieces = body(kind, name, *values)
     if kind == 0x1000:
-        file.refused(what, clause + " W-72", kind, pieces, code, "message" if named else "session", given)
+        ends = "message" if named or given == FROM_SERVER else "session"
+        file.refused(what, clause + " W-72", kind, pieces, code, ends, given)
     elif kind == 0x6001 and named:
         file.refused(what, clause + " W-72", kind, pieces, code, "request", given)
     else:

@@ -44,6 +44,8 @@ def ping(number):
 
 
 class Links(VectorFile):
+    needs = "link state"
+
     def link(self, name, clauses, *pieces, error=None, resets=(), **limits):
         vector = {"name": name, "clauses": clauses.split()}
         if limits:
@@ -64,6 +66,11 @@ def acknowledgements(file):
     file.link("an ack of a session that is not there", "S-21", ack((0, 0), (7, 3)))
     file.link("an ack that names a session that is not there twice", "S-21", ack((7, 3), (7, 3)))
     file.link("an ack that names a session twice", "S-21", ack((0, 0), (0, 0)), error="protocolViolation")
+    for what, ranges in (("that touches what is in order", [(1, 2)]), ("that ends before it begins", [(5, 4)]),
+                         ("that meets the one before", [(3, 5), (5, 6)])):
+        file.link(f"an ack with a range {what}", "W-48 S-21", opening(), ack((1, 0, *ranges)), error="invalidValue")
+    file.link("an ack with ranges that touch each other, of what was never sent", "S-21 S-23", opening(),
+              ack((1, 0, (3, 4), (5, 6))), error="ackUnsent")
 
 
 def credit(file):
@@ -102,6 +109,19 @@ def sessions(file):
     file.link("two frames of a session that is not open, told once", "W-59 S-15", post(1, 100, 1, session=5),
               post(2, 100, 2, session=5), resets=[(5, "unknownSession")])
     file.link("a typing of a session that is not open", "W-59 S-15", frame(0x1001, t(0x81, u8(1)), session=5))
+    deep = [b"\x01\x42" + u32(6 * (8 - level)) for level in range(9)]
+    for what, kind, body in (
+            ("of an unknown critical tag", 0x5005, t(0x8999, b"")), ("of containers nested too deep", 0x1000, deep),
+            ("of a body that is no TLVs", 0x2002, b"\0\0\0\0")):
+        file.link(f"a frame {what} on a session that is not open", "W-8 W-59 S-15", reliable(kind, body, 1, session=5),
+                  resets=[(5, "unknownSession")])
+    for what, kind, body in (("accepted", 0x2003, t(0x60, u64(1) + u32(1) + u64(1))),
+                             ("gap", 0x2004, [t(0x54, u64(1)), t(0x62, u64(1))])):
+        file.link(f"{what} from a client on a session that is not open", "W-8 W-74",
+                  reliable(kind, body, 1, session=5), error="protocolViolation")
+    file.link("open of a session whose body is no TLVs", "W-8 S-3", reliable(0x5001, b"\0\0\0\0", 1),
+              error="malformedTLV")
+    file.link("open of a session that ended lately", "W-54 S-14", opening(), reset(1, 1, used=0), opening(room="two"))
     file.link("as many sessions as negotiated", "S-4", opening(), opening(3), maxSessions=2)
     file.link("a session more than negotiated", "S-4", opening(), opening(3), opening(5),
               resets=[(5, "tooManySessions")], maxSessions=2)

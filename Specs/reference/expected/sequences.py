@@ -170,9 +170,12 @@ def long_parts(whole, part):
 
 def make():
     numbers = VectorFile("sequences", "From a header's 32 bits to the whole sequence (wire.md 3.5).")
+    numbers.needs = "link state"
     wholes(numbers)
     window = VectorFile("windows", "Which sequences are taken, and what an ack says of them (wire.md 3.5, 7.1).")
+    window.needs = "link state"
     windows(window)
     whole = VectorFile("assembled", "Frames to messages, in order and once (wire.md 3.5, 3.9).")
+    whole.needs = "link state"
     assembled(whole)
     return [numbers, window, whole]

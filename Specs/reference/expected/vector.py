@@ -34,6 +34,8 @@ def shown(kind, value=None, refused=None, ends="message", fragment=None, skipped
 class VectorFile:
     """The vectors of one file, in order."""
 
+    needs = "wire only"
+
     def __init__(self, name, about):
         self.name = name
         self.about = about

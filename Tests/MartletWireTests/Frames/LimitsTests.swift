@@ -22,7 +22,7 @@ struct LimitsTests {
         #expect(limits.maxMessageByteCount == 1_048_576)
         #expect(limits.linkWindow == 1_048_576)
         #expect(limits.sessionWindow == 262_144)
-        #expect(limits.maxSessions == 256)
+        #expect(limits.maxSessions == 255)
     }
 
     @Test("at the protocol's minimum are taken")
