@@ -54,7 +54,9 @@ struct NameTests {
             let isOfUnicode15 = properties.age.map { $0.major <= 15 } ?? properties.isNoncharacterCodePoint
             let isRefused = RoomName("a\(scalar)b") == nil
             // The tags' block and the private planes are refused whole.
-            if isOfUnicode15 ? isUnseen != isRefused : isRefused && !isUnseen && value < 0xF_0000 { wrong.append(value) }
+            if isOfUnicode15 ? isUnseen != isRefused : isRefused && !isUnseen && value < 0xF_0000 {
+                wrong.append(value)
+            }
         }
         #expect(wrong.map { String($0, radix: 16) } == [])
     }
@@ -71,7 +73,10 @@ struct NameTests {
 
     @Test("are judged alike as text and as a sender's bytes")
     func sender() {
-        let values = Array(0...0x180 as ClosedRange<UInt32>) + [0x200B, 0x2027, 0x2028, 0x3000, 0xFFFD, 0xFFFE, 0x1_10BD, 0x2_0000]
+        let values =
+            Array(0...0x180 as ClosedRange<UInt32>) + [
+                0x200B, 0x2027, 0x2028, 0x3000, 0xFFFD, 0xFFFE, 0x1_10BD, 0x2_0000,
+            ]
         for value in values {
             guard let scalar = Unicode.Scalar(value) else { continue }
             let text = "a\(scalar)"
