@@ -72,7 +72,7 @@ extension RelayEngine {
         _ slot: Int, _ entry: ConnectionEntry, _ admission: Admission, now: Instant
     ) {
         guard !revocations.covers(admission.account, provenAt: entry.askedAt) else {
-            outputs.append(.note(.refused(admission.account, .revoked)))
+            outputs.append(.note(.refused(admission.account, .revoked), on: key(slot)))
             return say(.reject, Notice(code: .revoked), on: slot, now: now)
         }
         admit(

@@ -218,7 +218,7 @@ struct Room: Sendable {
         memberCount -= 1
         slotsOfAccount[account]?.removeAll { $0 == slot }
         if slotsOfAccount[account]?.isEmpty == true { slotsOfAccount[account] = nil }
-        notePresence(of: account, from: before, by: handle.key)
+        notePresence(of: account, from: before, by: members[slot].key)
     }
 
     /// The offset of the last message that is not durable and that this member waits to be told of; 0 when there is
@@ -255,7 +255,7 @@ struct Room: Sendable {
         let account = members[slot].who.account
         let before = presence(of: account)
         members[slot].isAway = isAway
-        notePresence(of: account, from: before, by: handle.key)
+        notePresence(of: account, from: before, by: members[slot].key)
     }
 
     /// - Parameter now: the relay's wall clock in milliseconds since 1970.

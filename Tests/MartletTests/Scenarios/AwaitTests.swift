@@ -31,11 +31,11 @@ struct AwaitTests {
     }
 
     private func runAll(_ setting: Setting, _ relay: String) async throws {
-        let loop = EventLoop(name: "awaits")
+        let loop = try EventLoop(name: "awaits")
         var random = SeededRandom(seed: 17)
         for calls in Self.combinations {
             let seed = random.next()
-            let own = setting == .stoppedLoop ? EventLoop(name: "stopped") : loop
+            let own = try setting == .stoppedLoop ? EventLoop(name: "stopped") : loop
             let left = try await run(calls, setting, relay, on: own, seed: seed)
             if own !== loop { await own.shutdown() }
             guard left.isEmpty else {

@@ -112,7 +112,7 @@ struct StopTests {
     }
 
     @Test func `the shutdown of its loop stops a client, with all that waits`() async throws {
-        let loop = EventLoop(name: "stopped")
+        let loop = try EventLoop(name: "stopped")
         let outbox = InMemoryOutbox()
         let alice = try Client(
             to: "martlet://127.0.0.1:1", as: .anonymous("alice"), outbox: outbox, configuration: .patient, on: loop)
@@ -133,7 +133,7 @@ struct StopTests {
     }
 
     @Test func `a client that is started on a loop that was shut down has stopped`() async throws {
-        let loop = EventLoop(name: "stopped")
+        let loop = try EventLoop(name: "stopped")
         await loop.shutdown()
         let alice = try Client(to: "martlet://127.0.0.1:1", as: .anonymous("alice"), on: loop)
         try await alice.start()

@@ -33,7 +33,7 @@ import Testing
     @Test func `commands that are taken together with the one that ends the client are performed or refused`()
         async throws
     {
-        let loop = EventLoop(name: "mailbox")
+        let loop = try EventLoop(name: "mailbox")
         var configuration = Client.Configuration()
         configuration.flushTimeout = .zero
         let client = try Client(

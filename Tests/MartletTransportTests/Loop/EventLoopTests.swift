@@ -146,7 +146,7 @@ struct EventLoopTests {
     func `shutting down tells who asked for it once, and nobody who asks later`(
         _ backend: EventLoop.Backend
     ) async throws {
-        let loop = EventLoop(backend: backend, name: "test")
+        let loop = try EventLoop(backend: backend, name: "test")
         let (told, continuation) = AsyncStream.makeStream(of: Int.self)
         loop.execute {
             let removed = StopWitness { continuation.yield(2) }
