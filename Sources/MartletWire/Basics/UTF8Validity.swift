@@ -11,10 +11,18 @@ extension RawSpan {
         return start == byteCount || isValidUTF8(from: start)
     }
 
-    /// Whether there are bytes and all are ASCII but no control character, which is what most names are.
+    /// Whether there are bytes and all are ASCII but no control character.
     @inline(__always)
-    var isPrintableASCII: Bool {
-        var test = PrintableTest()
+    var isPrintableASCII: Bool { isASCII(from: 0x20) }
+
+    /// The same without blanks, which is what most names are.
+    @inline(__always)
+    var isVisibleASCII: Bool { isASCII(from: 0x21) }
+
+    /// Whether there are bytes and all lie between `least` and 0x7E.
+    @inline(__always)
+    private func isASCII(from least: UInt8) -> Bool {
+        var test = ASCIITest(from: least)
         switch byteCount {
         case 8...16:
             test.look(at: word(at: 0))
@@ -24,7 +32,7 @@ extension RawSpan {
             test.look(at: word(at: byteCount &- 16))
         case 33...:
             for offset in stride(from: 0, to: byteCount &- 8, by: 8) { test.look(at: word(at: offset)) }
-        default: return isShortPrintableASCII
+        default: return isShortASCII(from: least)
         }
         // The last eight bytes, some of which may have been looked at.
         test.look(at: word(at: byteCount &- 8))
@@ -32,8 +40,8 @@ extension RawSpan {
     }
 
     @inline(never)
-    private var isShortPrintableASCII: Bool {
-        for offset in 0..<byteCount where !(0x20..<0x7F).contains(loadUInt8(at: offset)) { return false }
+    private func isShortASCII(from least: UInt8) -> Bool {
+        for offset in 0..<byteCount where !(least..<0x7F).contains(loadUInt8(at: offset)) { return false }
         return !isEmpty
     }
 
@@ -112,15 +120,22 @@ extension RawSpan {
 
 /// Looks whether bytes are printable, eight at once: such a byte gets its high bit by adding 0x60 and does not get it
 /// by adding 1, and no byte's sum reaches the next.
-private struct PrintableTest {
+private struct ASCIITest {
     private static var high: UInt64 { 0x8080_8080_8080_8080 }
     private var all = high
     private var none: UInt64 = 0
+    /// What takes a byte that is enough to its highest bit, in every byte.
+    private let addend: UInt64
+
+    @inline(__always)
+    init(from least: UInt8) {
+        addend = 0x0101_0101_0101_0101 &* UInt64(0x80 &- least)
+    }
 
     @inline(__always)
     mutating func look(at word: UInt64) {
         let low = word & ~Self.high
-        all &= low &+ 0x6060_6060_6060_6060
+        all &= low &+ addend
         none |= word | (low &+ 0x0101_0101_0101_0101)
     }
 

@@ -39,7 +39,7 @@ struct MessagePlaces: BitwiseCopyable {
             guard body.loadUInt64(at: 6) >= 1, body.opens(.acceptedAt, byteCount: 8, at: 14),
                 body.opens(.device, byteCount: 8, at: 28), body.loadUInt16(at: 42) == Tag.sender.rawValue,
                 (1...AccountName.maxByteCount).contains(name), body.byteCount >= start,
-                body.extracting(Self.stampByteCount..<start).isPrintableASCII
+                body.extracting(Self.stampByteCount..<start).isVisibleASCII
             else { return nil }
             stamped = SIMD4(6, 20, 34, UInt32(truncatingIfNeeded: Self.stampByteCount))
         }
