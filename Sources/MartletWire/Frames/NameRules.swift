@@ -1,4 +1,5 @@
-/// Which text is a name (W-31): a subset of what RFC 8264 calls valid for the profiles of RFC 8265 and RFC 8266.
+/// Which text is a name (W-31, Specs/hostile.md row 45): a subset of what RFC 8264 calls valid for the profiles of
+/// RFC 8265 and RFC 8266.
 ///
 /// The code points are listed rather than asked of Unicode's tables: two peers with different versions of Unicode would
 /// else disagree about a name, and the connection would end. So code points without a character are allowed.

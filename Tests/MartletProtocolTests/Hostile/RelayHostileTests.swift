@@ -83,6 +83,18 @@ import Testing
         #expect(stage.heldByteCount(peer) <= 4096)
     }
 
+    // W-31, Specs/hostile.md row 45
+    @Test(arguments: ["a\u{200B}b", "a\u{202E}b", "a\u{2066}b", "\u{FEFF}ab", "\u{2028}ab", "abcd ", "ab  c"])
+    func `row 45 a name that does not look like what it is ends the handshake`(name: String) throws {
+        let stage = RelayStage()
+        let peer = try #require(stage.connect())
+        var body = RawPeer.hello("alice").encode()
+        let place = try #require(body.firstRange(of: Array("alice".utf8)))
+        body.replaceSubrange(place, with: Array(name.utf8))
+        peer.send(peer.maker.frame(.hello, body))
+        #expect(peer.farewell == .invalidHello)
+    }
+
     // W-75, C-8, C-10, Specs/hostile.md row 5
     @Test func `row 05 bytes drip in before hello`() throws {
         let stage = RelayStage()
