@@ -39,7 +39,7 @@ extension RelayLink {
         check.equal("sessions held back", isHoldingBack, false)
         for membership in sessions.values {
             check.empty("sessions that wait for their room", count: membership.handle == nil ? 1 : 0)
-            check.empty("frames held before a room is loaded", count: membership.held.count)
+            check.equal("frames held before a room is loaded", membership.held.isEmpty, true)
             check.equal("marks", membership.isSuspended || membership.isHeldBack, false)
         }
         return check
