@@ -24,7 +24,7 @@ extension Story {
         isReliable = seed.isMultiple(of: 2)
         devices = []
         // Mostly few rooms, so that much happens in each.
-        roomCount = draw.below(16) == 0 ? 20 + draw.below(30) : 1 + draw.below(3)
+        roomCount = draw.below(16) == 0 ? 20 + draw.below(120) : 1 + draw.below(3)
         let otherKinds: [SessionKind] = [.chat, .media, .file]
         let mixesKinds = draw.below(4) == 0
         kinds = (0..<roomCount).map { mixesKinds ? otherKinds[$0 % otherKinds.count] : .chat }
@@ -46,6 +46,7 @@ extension Story {
             if draw.below(4) == 0 { device.tail = UInt32(draw.below(8)) }
             devices.append(device)
         }
+        let hasBursts = draw.below(10) == 0
         var at = Duration.zero
         let slowness = duration > .zero ? Story.slowness : 1
         var counts = (messages: 0, faults: 0)
@@ -58,6 +59,7 @@ extension Story {
             }
             steps.append(Step(at: at, deed: deed))
             at += .milliseconds(draw.below(draw.below(4) == 0 ? 4000 : 400) * slowness)
+            if hasBursts, draw.below(60) == 0 { steps.append(Step(at: at, deed: draw.burst(devices.count, roomCount))) }
         }
     }
 
@@ -82,6 +84,11 @@ extension Story {
                 delay: .milliseconds(5 + below(200)), jitter: .milliseconds(below(100)),
                 bytesPerSecond: below(3) == 0 ? 100_000 : nil, lostPerMille: isReliable ? 0 : below(300),
                 doubledPerMille: isReliable ? 0 : below(60), overtakenPerMille: isReliable ? 0 : below(60))
+        }
+
+        /// More short messages at once than a relay holds for a session before its room is loaded.
+        mutating func burst(_ deviceCount: Int, _ roomCount: Int) -> Deed {
+            .say(device: below(deviceCount), room: below(roomCount), count: 500 + below(2000), byteCount: below(8))
         }
 
         mutating func deed(_ deviceCount: Int, _ roomCount: Int) -> Deed {
