@@ -204,7 +204,7 @@ final class VirtualPeer: Peer, @unchecked Sendable {
 
     private func give(_ bytes: [UInt8]) {
         guard !isOver, !isFinishing else { return }
-        hall.act { _ = $0.receive(bytes.rawBytes, on: key, now: $1) }
+        hall.act { $0.receive(bytes.rawBytes, on: key, now: $1) }
     }
 
     func arrival() async throws -> PeerArrival {
