@@ -29,8 +29,9 @@ public enum Carrier: UInt8, Sendable {
 public struct Link: Sendable {
     /// Frames of a session that one expiry of the timer sends again, on a carrier without order.
     static let maxOverdueFrames = 16
-    /// Frames without progress that a peer may send at once, and in a minute thereafter (S-59, Specs/hostile.md row 43).
+    /// Frames without progress that a peer may send at once (S-59, Specs/hostile.md row 43).
     public static let unproductiveBurst = 1000
+    /// Frames without progress that a peer may send in a minute, beyond the burst.
     public static let unproductivePerMinute = 200 * 60
     static let unproductiveBucket = TokenBucket(burst: unproductiveBurst, perMinute: unproductivePerMinute)
     /// Sessions of an acknowledgement of which it says nothing new, for each of which it costs as a frame without

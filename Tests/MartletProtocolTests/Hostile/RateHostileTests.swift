@@ -45,7 +45,9 @@ import Testing
         Waste(testDescription: "transient frames of no session") { peer, _ in
             peer.say(Transient(.typing(true)), on: .second)
         },
-        Waste(testDescription: "pongs") { peer, number in peer.say(Pong(nonce: UInt64(number), echo: Echo(timestamp: 0, delay: .zero))) },
+        Waste(testDescription: "pongs") { peer, number in
+            peer.say(Pong(nonce: UInt64(number), echo: Echo(timestamp: 0, delay: .zero)))
+        },
         Waste(testDescription: "resets of sessions that are not there") { peer, number in
             peer.say(Reset(session: SessionID(rawValue: UInt16(2 * number + 101)), code: .cancelled))
         },
@@ -59,7 +61,8 @@ import Testing
 
     /// A packet as it is, of up to 4,096 bytes.
     private static func packet(_ payload: [UInt8], isDeflated: Bool = false) -> [UInt8] {
-        var bytes: [UInt8] = [(isDeflated ? 0xA0 : 0xC0) | UInt8(payload.count >> 8), UInt8(payload.count & 0xFF)] + payload
+        var bytes: [UInt8] =
+            [(isDeflated ? 0xA0 : 0xC0) | UInt8(payload.count >> 8), UInt8(payload.count & 0xFF)] + payload
         let checksum = CRC32.checksum(bytes.rawBytes)
         for shift in [24, 16, 8, 0] as [UInt32] { bytes.append(UInt8(truncatingIfNeeded: checksum >> shift)) }
         return bytes
@@ -160,7 +163,8 @@ import Testing
     }
 
     // R-50, Specs/hostile.md row 42
-    @Test func `of 1,361 frames in one packet a turn takes 512, and another connection is read before the rest`() throws {
+    @Test func `of 1,361 frames in one packet a turn takes 512, and another connection is read before the rest`() throws
+    {
         let stage = RelayStage()
         stage.readsOn = false
         let peer = try member(of: stage)

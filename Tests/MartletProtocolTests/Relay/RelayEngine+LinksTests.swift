@@ -430,7 +430,9 @@ import Testing
         let peer = stage.member("alice", of: .lobby)
         let reason = String(repeating: "x", count: 200)
         let receipt = Receipt.refused(Receipt.Refusal(counter: 1, code: .forbidden, reason: reason))
-        for _ in 0..<RelayLink.maxHeldByteCount / (receipt.encode().count + HeldFrames.overheadByteCount) { peer.say(receipt, on: .first) }
+        for _ in 0..<RelayLink.maxHeldByteCount / (receipt.encode().count + HeldFrames.overheadByteCount) {
+            peer.say(receipt, on: .first)
+        }
         #expect(peer.log.last(Reset.self) == nil)
         peer.say(receipt, on: .first)
         #expect(peer.log.last(Reset.self)?.code == .serverBusy)

@@ -41,7 +41,11 @@ import Testing
         await #expect(processExitsWith: .success) {
             var ends: [Int32] = [0, 0]
             try #require(unsafe pipe(&ends) == 0)
-            let log = LineLog<Int>(to: ends[1]) { "entry \($0)" } dropped: { "\($0) dropped" }
+            let log = LineLog<Int>(to: ends[1]) {
+                "entry \($0)"
+            } dropped: {
+                "\($0) dropped"
+            }
             for entry in 1...100_000 { log.add(entry) }
             await log.finish(within: .milliseconds(1))
         }
