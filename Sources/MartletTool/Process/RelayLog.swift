@@ -32,13 +32,17 @@ enum RelayLog {
 
     /// One event for a person, with the time in UTC (RFC 3339).
     static func text(_ entry: Entry) -> String {
-        let date = Date(timeIntervalSince1970: Double(entry.time) / 1000)
         let words = members(of: entry.event).map { member in
             let value = if case .string(let text) = member.value { SafeText.line(text) } else { member.value.text }
             return member.name == "event" || bareNames.contains(member.name) ? value : "\(member.name)=\(value)"
         }
-        return "\(date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))) "
-            + words.joined(separator: " ")
+        return "\(date(entry.time)) \(words.joined(separator: " "))"
+    }
+
+    /// Seconds and milliseconds apart: a fraction would be cut to the millisecond before.
+    private static func date(_ time: UInt64) -> String {
+        let seconds = Date(timeIntervalSince1970: Double(time / 1000)).formatted(Date.ISO8601FormatStyle())
+        return "\(seconds.dropLast()).\(String(1000 + time % 1000).dropFirst())Z"
     }
 
     /// What is read without its name.
