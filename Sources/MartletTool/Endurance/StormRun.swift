@@ -9,7 +9,7 @@ import MartletTransport
 /// gone, since it keeps its rooms in memory: the clients' links begin anew, on the connection that was to resume them.
 struct StormRun: Sendable {
     /// All have to be back by then.
-    static let maxBackAfter = Duration.seconds(60)
+    static let maxBackAfter = Duration.seconds(30)
     static let maxConnectsPerSecond = 1500
     static let maxMeanAttempts = 3.0
     /// How many clients connect at a time before the storm; those after it decide for themselves.
