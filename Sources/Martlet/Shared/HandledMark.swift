@@ -9,7 +9,7 @@ import MartletTransport
 /// | watched | the loop looks again within `ClientDriver.cursorDelay` | a look that finds nothing new |
 ///
 /// So a slow application's mark is read at once, and a fast one does not wake the loop for each message.
-struct HandledMark: ~Copyable, Sendable {
+final class HandledMark: Sendable {
     private struct State: Sendable {
         /// Nil when the loop has it.
         var raisedTo: RoomCursor?

@@ -46,16 +46,16 @@ import Testing
     }
 
     @Test func `visible ASCII is printable ASCII without blanks, at every place and length`() {
-        #expect(![UInt8]().rawBytes.isVisibleASCII)
+        #expect(!isVisibleASCII([]))
         for count in 1...100 {
             var bytes = [UInt8](repeating: 0x7E, count: count)
             for place in bytes.indices {
                 for byte: UInt8 in [0x00, 0x1F, 0x20, 0x7F, 0x80, 0xA1, 0xFF] {
                     bytes[place] = byte
-                    #expect(!bytes.rawBytes.isVisibleASCII)
+                    #expect(!isVisibleASCII(bytes))
                 }
                 bytes[place] = 0x21
-                #expect(bytes.rawBytes.isVisibleASCII)
+                #expect(isVisibleASCII(bytes))
             }
         }
     }
@@ -81,4 +81,6 @@ import Testing
         }
         #expect(validCount > 500)
     }
+
+    private func isVisibleASCII(_ bytes: [UInt8]) -> Bool { bytes.rawBytes.isVisibleASCII }
 }
