@@ -7,17 +7,17 @@ import Testing
     private let start = Instant(nanoseconds: 1_000_000_000)
 
     private func note(
-        _ account: AccountName, _ isTyping: Bool = true, after delay: Duration = .zero, _ typing: inout TypingMembers
+        _ typing: inout TypingMembers, _ account: AccountName, _ isTyping: Bool = true, after delay: Duration = .zero
     ) -> Bool {
         typing.note(account, isTyping: isTyping, now: start + delay)
     }
 
     //
-    @Test func `who does not say again that it types ends 10 s after it said so last`() {
+    @Test func `an account that does not repeat typing ends 10 s after its last notice`() {
         var typing = TypingMembers()
-        #expect(note(.alice, &typing))
-        #expect(note(.bob, &typing))
-        #expect(note(.bob, after: .seconds(4), &typing))
+        #expect(note(&typing, .alice))
+        #expect(note(&typing, .bob))
+        #expect(note(&typing, .bob, after: .seconds(4)))
         #expect(typing.deadline == start + .seconds(10))
         let first = typing.expired(now: start + .seconds(10))
         #expect(first == [.alice])
@@ -27,11 +27,11 @@ import Testing
         #expect(typing == TypingMembers())
     }
 
-    @Test func `who says so or leaves types no longer`() {
+    @Test func `an account that ends typing or leaves is removed`() {
         var typing = TypingMembers()
-        #expect(note(.alice, &typing))
-        #expect(note(.bob, &typing))
-        #expect(note(.alice, false, &typing))
+        #expect(note(&typing, .alice))
+        #expect(note(&typing, .bob))
+        #expect(note(&typing, .alice, false))
         let removals = [typing.remove(.bob), typing.remove(.bob)]
         #expect(removals == [true, false])
         #expect(typing.deadline == nil)
@@ -39,9 +39,9 @@ import Testing
 
     @Test func `at most 256 accounts are remembered`() {
         var typing = TypingMembers()
-        for number in 0..<TypingMembers.maxCount { #expect(note(.named("a\(number)"), &typing)) }
-        #expect(!note(.alice, &typing))
-        #expect(note(.named("a7"), &typing))
-        #expect(note(.alice, false, &typing))
+        for number in 0..<TypingMembers.maxCount { #expect(note(&typing, .named("a\(number)"))) }
+        #expect(!note(&typing, .alice))
+        #expect(note(&typing, .named("a7")))
+        #expect(note(&typing, .alice, false))
     }
 }

@@ -57,7 +57,7 @@ struct CancellationTests {
     @Test func `a cancelled open of a room leaves what an earlier client has to send there`() async throws {
         let outbox = InMemoryOutbox()
         let entry = OutboxEntry(
-            id: MessageID(device: outbox.open().device, counter: 1), room: "lobby",
+            id: MessageID(sender: AccountName("alice")!, device: outbox.open().device, counter: 1), room: "lobby",
             content: try OutgoingMessage(text: "hello").content)
         outbox.append([entry])
         try await withBarredRelay { relay, proxy in
