@@ -23,9 +23,6 @@ struct FlightWindow: Equatable, Sendable {
     /// Samples whose lowest counts as the present RTT: a frame that waits behind another of the same burst is no queue
     /// (RFC 6817 §3.4.2, CURRENT_FILTER).
     static let currentSampleCount = 4
-    /// The most of a sample that is taken for the time that a frame takes by itself, so that on a slow path two frames
-    /// are not sent where one fills it: with `targetDelay` less than RFC 6817 §2.5 allows.
-    static let maxFrameTime: Duration = .milliseconds(40)
     /// RTT samples older than this no longer count as the path's lowest (RFC 6817 §3.4.2 keeps minutes; routes change).
     static let baseHistory: Duration = .seconds(60)
 
@@ -34,7 +31,6 @@ struct FlightWindow: Equatable, Sendable {
     /// When bulk may go on; in the past when it may now.
     private(set) var pacedUntil = Instant.zero
     private var roundTrip: Duration?
-    /// Samples less the time that their frames take by themselves.
     private var currentSamples: [Duration] = []
     private var baseRTT: Duration?
     private var previousBaseRTT: Duration?
@@ -76,7 +72,7 @@ struct FlightWindow: Equatable, Sendable {
         roundTrip = roundTrip.map { .nanoseconds(($0.nanoseconds * 7 + rtt.nanoseconds) / 8) } ?? rtt
         guard bytes > 0, timesBulk else { return }
         if currentSamples.count == FlightWindow.currentSampleCount { currentSamples.removeFirst() }
-        currentSamples.append(rtt - frameTime(min(bytes, FlightWindow.stepByteCount)))
+        currentSamples.append(rtt)
         guard let base, let current = currentSamples.min() else { return }
         let queueing = current - base
         if queueing > FlightWindow.targetDelay {
@@ -103,25 +99,16 @@ struct FlightWindow: Equatable, Sendable {
         byteCount -= byteCount * Int(eighths) / 32
     }
 
-    /// By a quarter per round trip as long as there is no sign of a queue and none has been too long, else by a step, and
-    /// by less the closer the queue is to the target.
+    /// By an eighth per round trip until the first sign of a queue that is too long, then by a step, and by less the
+    /// closer the queue is to the target.
     private mutating func grow(_ bytes: Int, _ queueing: Duration) {
-        if isProbing, queueing * 16 < FlightWindow.targetDelay {
-            byteCount += bytes / 4
+        if isProbing, queueing * 4 < FlightWindow.targetDelay * 3 {
+            byteCount += bytes / 8
         } else {
-            let room = (FlightWindow.targetDelay - max(queueing, .zero)).nanoseconds
+            let room = (FlightWindow.targetDelay - queueing).nanoseconds
             let step = Int(Int64(FlightWindow.stepByteCount) * room / FlightWindow.targetDelay.nanoseconds)
             byteCount += bytes * step / byteCount
         }
-    }
-
-    /// How long a frame is on its way for its own bytes, where the lowest round trip is that of a short one: on a path of
-    /// 500 kB/s one of 16 KiB takes longer than `targetDelay`, and is no queue. Less than a window goes in a round trip
-    /// at most, so this is never too little, and exact where the window fills the path.
-    private func frameTime(_ bytes: Int) -> Duration {
-        guard let roundTrip else { return .zero }
-        return min(
-            .nanoseconds(roundTrip.nanoseconds / Int64(byteCount) * Int64(bytes)), FlightWindow.maxFrameTime)
     }
 
     /// The time in which that many bytes go when a window goes in four fifths of a round trip.

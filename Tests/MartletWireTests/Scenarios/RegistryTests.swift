@@ -10,7 +10,7 @@ import Testing
         }
         #expect(FrameType.registered.count == 21)
         #expect(Tag.registered.count == 60)
-        #expect(ErrorCode.registered.count == 61)
+        #expect(ErrorCode.registered.count == 62)
     }
 
     @Test func `every registered number has a name of its own`() {
