@@ -44,11 +44,13 @@ import Testing
     }
 
     //
-    @Test func `a receipt of one's own account is no news, and none goes beyond what is durable`() {
+    @Test func `an author hears of its own account's reading and not of its deliveries, and of none beyond the head`() {
         var script = RoomScript("alice", "alice/2", "bob")
         script.fill("alice", 1...2)
-        script.with("alice/2") { $0.progressed($1, Receipt.Progress(.read, upTo: 2)) }
+        script.with("alice/2") { $0.progressed($1, Receipt.Progress(.delivered, upTo: 2)) }
         #expect(script.drain().isEmpty)
+        script.with("alice/2") { $0.progressed($1, Receipt.Progress(.read, upTo: 2)) }
+        #expect(script.drain() == [receipt("alice", .read, 2, .alice, device: 2)])
         script.with("bob") { $0.progressed($1, Receipt.Progress(.read, upTo: .max)) }
         #expect(script.drain() == [receipt("alice", .read, 2, .bob)])
         script.with("bob") { $0.progressed($1, Receipt.Progress(.delivered, upTo: 0)) }
