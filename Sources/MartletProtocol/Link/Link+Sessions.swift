@@ -161,3 +161,12 @@ extension Link {
         return SendStream.LinkCredit(available: limit - min(spent, limit), mayBeginUnreserved: unreservedSlot == nil)
     }
 }
+
+extension SendStream {
+    /// Whether a limit that the peer names lets more be sent by an amount that an honest peer speaks for, and is not
+    /// beyond what it can have room for (S-37, S-39).
+    func isWorthwhile(_ limit: UInt64, window: Int, maxMessageByteCount: Int) -> Bool {
+        let limit = min(limit, creditUsed + UInt64(window) + UInt64(maxMessageByteCount))
+        return limit > creditLimit && limit - creditLimit >= UInt64(window / 16)
+    }
+}

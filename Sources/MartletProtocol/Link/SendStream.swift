@@ -301,21 +301,11 @@ struct SendStream: Sendable {
     }
 
     /// Credit that the link keeps for the rest of the message that is partly sent.
-    var reservedCredit: UInt64 {
-        guard isReserved, neverSent < end else { return 0 }
-        return self[neverSent].costToEnd
-    }
+    var reservedCredit: UInt64 { isReserved && neverSent < end ? self[neverSent].costToEnd : 0 }
 
     /// Whether frames that cost credit may not have arrived.
     var hasUnacknowledgedCredit: Bool {
         (base..<neverSent).contains { !frame($0).isAcknowledged && frame($0).type.isCredited }
-    }
-
-    /// Whether a limit that the peer names lets more be sent by an amount that an honest peer speaks for, and is not
-    /// beyond what it can have room for (S-37, S-39).
-    func isWorthwhile(_ limit: UInt64, window: Int, maxMessageByteCount: Int) -> Bool {
-        let limit = min(limit, creditUsed + UInt64(window) + UInt64(maxMessageByteCount))
-        return limit > creditLimit && limit - creditLimit >= UInt64(window / 16)
     }
 
     mutating func raiseCreditLimit(to limit: UInt64) {

@@ -4,7 +4,7 @@ package struct PacketCounts: Equatable, Sendable {
     package var packets = 0
     /// Those that held no frame, or ended a deflate stream.
     package var withoutFrames = 0
-    /// Deflate streams begun, but for a connection's first.
+    /// Deflate streams begun.
     package var streams = 0
 }
 
@@ -15,10 +15,9 @@ package struct PacketCounts: Equatable, Sendable {
 final class PacketReader {
     private var context: PacketContext
     private var stream: InflateStream?
-    /// Whether there was a stream on the connection; one that begins after it costs its reader.
-    private var hadStream = false
     /// Of a payload, what comes behind the frame that `frame` has stopped at.
     private var rest: [UInt8] = []
+    /// Packets and streams read since they were asked for; at rest they are forgotten.
     private var counts = PacketCounts()
 
     /// A reader at the start of a connection, or one that goes on where another was when it gave its `packedContext`.
@@ -78,8 +77,7 @@ final class PacketReader {
 
     private func openStream() -> InflateStream {
         if let stream { return stream }
-        if hadStream { counts.streams += 1 }
-        hadStream = true
+        counts.streams += 1
         let made = InflateStream()
         stream = made
         return made

@@ -61,8 +61,8 @@ public struct Framer: ~Copyable {
         if !packedContext.isEmpty { reader = PacketReader(packedContext: packedContext) }
     }
 
-    /// Packets of one call of `consume`, beyond which the rest of the input is left: a packet need not hold a frame, and
-    /// whoever bounds the work of a call gets no word of it.
+    /// Packets of one call of `consume`, beyond which the rest of the input is left: a packet need not hold a frame,
+    /// so a bound of frames does not bound a call.
     package var maxPacketsPerCall = Int.max
 
     /// What packets have cost since the last call.
@@ -101,8 +101,9 @@ public struct Framer: ~Copyable {
     /// Takes bytes of the stream and calls `frame` for each frame that is complete and whose checksum is right.
     ///
     /// The views that `frame` gets are valid during the call only. Returns how many bytes of `input` were consumed:
-    /// all, unless `frame` answered `.stop` or `maxPacketsPerCall` were there. A packet is consumed whole; frames of it that were not handed out come
-    /// with the next call, for which ``hasWaitingFrames`` tells that it is worth making without input.
+    /// all, unless `frame` answered `.stop` or `maxPacketsPerCall` were there. A packet is consumed whole; frames of it
+    /// that were not handed out come with the next call, for which ``hasWaitingFrames`` tells that it is worth making
+    /// without input.
     ///
     /// Throws what `FrameHeader.init(parsing:maxBodyByteCount:)` and `FrameHeader.verify(body:)` throw, and what
     /// `frame` throws. After an error the framer stays failed and throws the same error again.

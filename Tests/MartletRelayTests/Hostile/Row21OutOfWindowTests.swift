@@ -26,7 +26,8 @@ struct Row21OutOfWindowTests {
         try await peer.hello()
         let body = Message.encodeClient(
             counter: 1, kind: .text, content: Message.textContent(String(repeating: "x", count: 8000)))
-        for index in 0..<60 as Range<UInt16> {
+        // More dropped frames than an honest peer sends would end the connection (S-59).
+        for index in 0..<30 as Range<UInt16> {
             let id = SessionID(rawValue: 2 * index + 1)
             try await peer.open("room \(index)", on: id)
             for sequence in 3..<35 as Range<UInt32> where !peer.isOver {

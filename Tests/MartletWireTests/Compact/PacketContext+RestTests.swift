@@ -13,7 +13,7 @@ import Testing
         #expect(count(context.sessions[0]) == 8)
         #expect(count(PacketContext.Author(device: 1, sender: [1])) == 3)
         #expect(count(PacketWriter()) == 7)
-        #expect(count(PacketReader()) == 5)
+        #expect(count(PacketReader()) == 4)
     }
 
     @Test func `a context that nothing was said in takes nothing`() {
