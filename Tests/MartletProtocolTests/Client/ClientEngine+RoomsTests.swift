@@ -392,7 +392,7 @@ import Testing
     //
     @Test func `taking messages gives their credit back and tells how far, together after a moment`() throws {
         let stage = ClientStage()
-        let room = stage.goOnline(.lobby)
+        let room = stage.goOnline(.lobby, head: 5)
         for offset in UInt64(1)...3 {
             stage.message("line", offset: offset)
             stage.act { $0.consumed(room, byteCount: 200, upTo: offset, now: $1) }
@@ -414,7 +414,7 @@ import Testing
     //
     @Test func `marks are said again on a new link, when the room is open`() throws {
         let stage = ClientStage()
-        let room = stage.goOnline(.lobby)
+        let room = stage.goOnline(.lobby, head: 4)
         stage.act { $0.consumed(room, byteCount: 1, upTo: 4, now: $1) }
         stage.act { $0.markRead(room, upTo: 2, now: $1) }
         stage.run(for: .milliseconds(25))
@@ -426,7 +426,7 @@ import Testing
         stage.welcome()
         stage.run(for: .milliseconds(100))
         #expect(stage.log.all(Receipt.self).isEmpty)
-        stage.opened(.first)
+        stage.opened(.first, head: 4)
         stage.run(for: .milliseconds(25))
         #expect(
             stage.log.all(Receipt.self) == [
@@ -451,7 +451,7 @@ import Testing
 
     @Test func `a receipt that finds its session full goes out when there is room`() throws {
         let stage = ClientStage { $0.maxPendingMessages = 20_000 }
-        let room = stage.goOnline(.lobby)
+        let room = stage.goOnline(.lobby, head: 4)
         stage.takesBytes = false
         while stage.engine.link.send(.receipt, EncodedBody([]), on: .first) == .queued {}
         stage.act { $0.consumed(room, byteCount: 1, upTo: 4, now: $1) }
