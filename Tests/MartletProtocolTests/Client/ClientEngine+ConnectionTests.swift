@@ -153,7 +153,7 @@ import Testing
         #expect(stage.engine.status.lastReason == "full")
         stage.act { $0.retryNow(now: $1) }
         stage.accept()
-        stage.welcome()
+        stage.welcome(epoch: 2, resumed: [SessionPosition(session: .control, received: 0)])
         #expect(stage.engine.status.isOnline)
         #expect(stage.engine.status.lastReason == nil)
     }

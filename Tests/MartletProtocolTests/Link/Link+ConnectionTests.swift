@@ -51,7 +51,7 @@ import Testing
         #expect(!link.canAdopt(Limits(maxBodyByteCount: 20_000), features: [.zlib]))
         #expect(!link.canAdopt(Limits(maxMessageByteCount: 20_000), features: [.zlib]))
         #expect(!link.canAdopt(Limits(sessionWindow: 20_000), features: [.zlib]))
-        #expect(!link.canAdopt(Limits(maxSessions: 255), features: [.zlib]))
+        #expect(!link.canAdopt(Limits(maxSessions: 254), features: [.zlib]))
         #expect(!link.canAdopt(Limits(), features: [.requests]))
         #expect(Link(role: .client, limits: Limits(), features: [], began: .zero).canAdopt(Limits(), features: []))
     }

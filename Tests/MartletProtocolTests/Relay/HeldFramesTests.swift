@@ -25,7 +25,7 @@ import Testing
     //
     @Test func `every message that a client can make fits its credit, and frames of a byte do not`() {
         var held = HeldFrames()
-        let shortest = Message.encodeClient(counter: 1, kind: .text, content: Message.textContent(""))
+        let shortest = Message.encodeClient(counter: 1, kind: .text, content: Message.textContent("a"))
         for _ in 0..<1000 {
             let isHeld = held.append(.data, shortest.rawBytes, credit: shortest.count)
             #expect(isHeld)

@@ -30,7 +30,9 @@ struct Row24RevokedTests {
         #expect(hall.engine.statistics.links == 1)
         #expect(try await bob.post("still here", counter: 1) == 1)
 
-        // The link is gone with the credential, and its token is worth nothing.
+        // The link is gone with the credential, and its token is worth nothing. What is proved in the instant of the
+        // revocation is revoked as well.
+        hall.run(for: .milliseconds(1))
         let again = hall.connect()
         await again.send(Speaker.hello(resume: point))
         #expect(try await again.expect(Reject.self).notice.code == .resumeRejected)

@@ -14,7 +14,8 @@ struct ConversationTests {
             #expect(welcome.epoch == Epoch(rawValue: 1))
             #expect(welcome.resumed == nil)
             let opened = try await alice.open("lobby")
-            #expect(opened == Opened(head: 0, first: 1, members: [AccountName("alice")!]))
+            #expect(opened.log != nil)
+            #expect(opened == Opened(head: 0, first: 1, log: opened.log, members: [AccountName("alice")!]))
 
             let bob = try await WirePeer.connect(to: port)
             _ = try await bob.hello(Speaker.hello("bob", device: 2))

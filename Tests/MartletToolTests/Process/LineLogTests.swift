@@ -12,13 +12,18 @@ import Testing
         }
     }
 
-    /// A pipe that holds 4 KiB; its ends are closed afterwards.
-    private func withPipe(_ body: (_ reader: Int32, _ writer: Int32) async throws -> Void) async throws {
+    /// A pipe that holds 4 KiB; its ends are closed afterwards, unless the body has closed the writer.
+    private func withPipe(_ body: (_ reader: Int32, _ writer: FileHandle) async throws -> Void) async throws {
         var ends: [Int32] = [0, 0]
         try #require(unsafe pipe(&ends) == 0)
         try #require(fcntl(ends[1], 1031 /* F_SETPIPE_SZ */, 4096) == 4096)
-        defer { for end in ends where fcntl(end, F_GETFD) >= 0 { close(end) } }
-        try await body(ends[0], ends[1])
+        // A handle closes its descriptor once: a number that is closed twice may be another test's socket by then.
+        let (reader, writer) = (FileHandle(fileDescriptor: ends[0]), FileHandle(fileDescriptor: ends[1]))
+        defer {
+            try? reader.close()
+            try? writer.close()
+        }
+        try await body(reader.fileDescriptor, writer)
     }
 
     private func lines(_ reader: Int32) -> [String] {
@@ -28,10 +33,10 @@ import Testing
 
     @Test func `lines are written before the log is finished`() async throws {
         try await withPipe { reader, writer in
-            let log = log(to: writer)
+            let log = log(to: writer.fileDescriptor)
             for entry in 1...3 { log.add(entry) }
             await log.finish(within: .seconds(600))
-            close(writer)
+            try writer.close()
             #expect(lines(reader) == ["entry 1", "entry 2", "entry 3"])
         }
     }
@@ -53,7 +58,7 @@ import Testing
 
     @Test func `a reader that reads again is told how many lines it missed`() async throws {
         try await withPipe { reader, writer in
-            let log = log(to: writer, maxWaitingCount: 10)
+            let log = log(to: writer.fileDescriptor, maxWaitingCount: 10)
             for entry in 1...10_000 { log.add(entry) }
             async let end: Void = log.finish(within: .seconds(600))
             // The writer closes nothing: read until the last entry is there.

@@ -32,8 +32,8 @@ import Testing
                 == #"{"time":5,"event":"listening","address":"[::1]:7227","port":7227}"#)
     }
 
-    @Test func `what a peer chose to be called commands no terminal`() throws {
-        let account = try #require(AccountName("a\u{2066}b"))
+    @Test func `an unassigned character in an account's name is replaced in the log's text`() throws {
+        let account = try #require(AccountName("a\u{0378}b"))
         let text = RelayLog.text(
             .init(event: .relay(.note(.refused(account, .unauthenticated), peer: nil)), time: 0))
         #expect(text.hasSuffix("refused a\u{FFFD}b unauthenticated"))
