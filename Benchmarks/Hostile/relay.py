@@ -17,7 +17,8 @@ class Relay:
 
         command = [martlet, "serve", "--listen", "127.0.0.1:0", "--allow-all", "--quiet", "--loops", str(loops)]
         self.process = subprocess.Popen(
-            [*command, *options], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, preexec_fn=bounded)
+            [*command, *options], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            preexec_fn=bounded)
         line = self.process.stdout.readline().decode()
         port = re.search(r"(\d+)\s*$", line)
         if port is None:

@@ -320,8 +320,8 @@ class Check:
 
     def faults(self):
         """The faults of a link (session.md 12), but for the one that takes a minute of silence."""
-        raised = {vector["error"] for name in ("links", "floods") for vector in vectors(name) if "error" in vector}
-        raised |= {r["code"] for name in ("links", "floods", "assembled") for vector in vectors(name)
+        raised = {vector["error"] for name in ("links", "floods-beyond") for vector in vectors(name) if "error" in vector}
+        raised |= {r["code"] for name in ("links", "floods-beyond", "assembled") for vector in vectors(name)
                    for r in vector.get("resets", [vector["reset"]] if "reset" in vector else [])}
         for row in table((SPECS / "session.md").read_text(), "## 12 Faults"):
             code = row[1].strip("`")
@@ -341,7 +341,8 @@ class Check:
             for first, last in re.findall(r"\b([0-9A-F]{4,6})(?: to ([0-9A-F]{4,6}))?", row[1])]
         accounts = re.compile(rb"\0\x12\0\0\0.a((?:[^b]|\xbb)+)b", re.S)
         refused = {
-            found[1].decode(errors="ignore") for vector in vectors("hello") if "error" in vector
+            found[1].decode(errors="ignore") for name in ("names-below-3000", "names-from-3000")
+            for vector in vectors(name) if "error" in vector
             for found in [accounts.search(bytes_of(vector["bytes"]))] if found}
         for point in sorted({point for ends in ranges for point in ends}):
             self.want(f"an account with U+{point:04X}", chr(point) in refused)

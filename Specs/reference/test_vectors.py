@@ -316,7 +316,8 @@ def check_conversation(vector):
 
 
 CHECKS = {"sequences": check_sequence, "windows": check_window, "assembled": check_assembled,
-          "conversations": check_conversation, "resumes": check_conversation, "links": check_link, "floods": check_link}
+          "conversations": check_conversation, "resumes": check_conversation, "links": check_link, "floods": check_link,
+          "floods-beyond": check_link}
 
 
 def check_registries():

@@ -112,7 +112,8 @@ struct SendLedger: Sendable {
         return true
     }
 
-    /// The relay has lost the log that the offsets are of: who is how far in the next says nothing about these messages.
+    /// The relay has lost the log that the offsets are of: who is how far in the next says nothing about these
+    /// messages.
     mutating func forgetOffsets() {
         version += 1
         for index in records.indices { records[index].offset = 0 }

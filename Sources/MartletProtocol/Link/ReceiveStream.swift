@@ -118,7 +118,7 @@ struct ReceiveStream: Sendable {
     ///
     /// - Parameters:
     ///   - heldRoom: bytes that may still be held out of order on the whole link, objects counted.
-    ///   - linkCredit: bytes that the peer may still use on the whole link. What is charged here, `creditReceived` tells.
+    ///   - linkCredit: bytes that the peer may still use on the whole link; `creditReceived` has what is charged.
     mutating func accept(
         _ sequence: UInt64, type: FrameType, hasMore: Bool, plain: RawSpan, isInPlace: Bool, heldRoom: Int,
         linkCredit: UInt64 = .max

@@ -65,8 +65,8 @@ public struct DeviceKey: Hashable, Sendable {
 
 /// What a store knows about a room when the relay opens it.
 public struct RoomSnapshot: Sendable {
-    /// The log's identity: chosen at random when the log begins, and another one when it begins anew. Nil when the
-    /// store has none; then readers notice a log that began anew only while it is shorter than the one they know.
+    /// The log's identity: chosen at random when the log begins, and another one when it begins anew. Nil when
+    /// the store has none; then readers notice a log that began anew only while it is shorter than the one they know.
     public var log: LogID?
     /// The highest offset stored; 0 when the room is new.
     public var head: UInt64

@@ -8,8 +8,9 @@ public import MartletWire
 /// has returned. What a method throws is reported as `RelayEvent.storeFailed`, and the sessions concerned are reset
 /// with `storeUnavailable`.
 public protocol RoomStore: Sendable {
-    /// What there is of a room; the snapshot of an empty room when there is nothing. Its `log` is the same each time, also
-    /// for an empty room, for as long as the offsets that were given out hold; it is another one when they are lost.
+    /// What there is of a room; the snapshot of an empty room when there is nothing. Its `log` is the same each time,
+    /// also for an empty room, for as long as the offsets that were given out hold; it is another one when they are
+    /// lost.
     func load(_ room: RoomName) async throws -> RoomSnapshot
 
     /// Makes messages durable, all or none; their offsets continue the room's head without a gap.

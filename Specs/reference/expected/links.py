@@ -141,11 +141,14 @@ def resets(file):
 
 def floods(file):
     file.link("255 sessions at once", "W-59 S-4", [opening(2 * n + 1) for n in range(255)])
+    file.link("100 pings", "W-71", [ping(n) for n in range(100)])
+    file.link("32 unknown frames", "W-73", [frame(0x7000)] * 32)
+
+
+def more_floods(file):
     # The reset of the 256th may be lost with the connection (S-10, C-40).
     file.link("257 sessions at once", "W-59 S-4", [opening(2 * n + 1) for n in range(257)], error="churnLimit")
-    file.link("100 pings", "W-71", [ping(n) for n in range(100)])
     file.link("101 pings", "W-71", [ping(n) for n in range(101)], error="controlFlood")
-    file.link("32 unknown frames", "W-73", [frame(0x7000)] * 32)
     file.link("33 unknown frames", "W-73", [frame(0x7000)] * 33, error="unknownFlood")
 
 
@@ -162,4 +165,6 @@ def make():
         part(links)
     many = Links("floods", "What a server bounds by number (session.md 12).")
     floods(many)
-    return [links, many]
+    more = Links("floods-beyond", "What a server ends a connection for, bounded by number (session.md 12).")
+    more_floods(more)
+    return [links, many, more]

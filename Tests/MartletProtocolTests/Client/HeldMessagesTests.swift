@@ -19,7 +19,7 @@ import Testing
     }
 
     // R-46, Specs/hostile.md row 35
-    @Test func `sessions that are reset again and again bring no more than a window and a message`() {
+    @Test func `row 35, sessions that are reset again and again bring no more than a window and a message`() {
         let stage = ClientStage()
         stage.answersPings = true
         let room = stage.goOnline(.lobby)

@@ -178,7 +178,7 @@ import Testing
         }
         #expect(
             seen == [
-                .presence(.carol, .online), .typing(.carol, true), .presence(.carol, .away),
+                .presence(.carol, .online), .typing(.carol, true), .typing(.carol, false), .presence(.carol, .away),
                 .presence(.carol, .online), .presence(.carol, .left),
             ])
     }

@@ -18,7 +18,7 @@ struct LinkVectorTests {
         return limits
     }
 
-    @Test(arguments: ["links", "floods"])
+    @Test(arguments: ["links", "floods", "floods-beyond"])
     func `a relay refuses what is wrong with a link`(file: String) throws {
         let vectors = Self.files.first { $0.name == file }?.vectors ?? []
         #expect(vectors.count > 5)

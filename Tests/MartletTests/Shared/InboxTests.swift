@@ -70,7 +70,7 @@ struct InboxTests {
     }
 
     // Specs/hostile.md row 34
-    @Test func `gaps up to the highest offset there is are counted, and what follows them comes`() {
+    @Test func `row 34, gaps up to the highest offset there is are counted, and what follows them comes`() {
         var inbox = Inbox()
         inbox.append([.gap(1 ... .max)])
         inbox.append([.gap(6...7), .gap(1 ... .max), .gap(.max ... .max)])

@@ -13,7 +13,8 @@ enum LinkBounds {
             session.isLive ? sum + session.send.byteCount + session.send.count * RelayLink.entryByteCount : sum
         }
         // What is more than may wait: the message that was the last to find room, of bulk and of talk, the request that
-        // was the first, and what is no message; and what the link itself has to say on its sessions, which is bounded by count.
+        // was the first, and what is no message; and what the link itself has to say on its sessions, which is bounded
+        // by count.
         let last =
             RelayLink.maxRequestByteCount + 3 * (device.link.limits.maxMessageByteCount + RelayStamp.maxByteCount)
         let own = 2 * Link.maxSessions * (RelayLink.entryByteCount + 64) + SendStream.maxEntries * 64
