@@ -320,7 +320,8 @@ class Check:
 
     def faults(self):
         """The faults of a link (session.md 12), but for the one that takes a minute of silence."""
-        raised = {vector["error"] for name in ("links", "floods-beyond") for vector in vectors(name) if "error" in vector}
+        raised = {vector["error"] for name in ("links", "floods-beyond") for vector in vectors(name)
+                  if "error" in vector}
         raised |= {r["code"] for name in ("links", "floods-beyond", "assembled") for vector in vectors(name)
                    for r in vector.get("resets", [vector["reset"]] if "reset" in vector else [])}
         for row in table((SPECS / "session.md").read_text(), "## 12 Faults"):

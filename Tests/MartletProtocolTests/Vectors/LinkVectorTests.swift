@@ -21,7 +21,7 @@ struct LinkVectorTests {
     @Test(arguments: ["links", "floods", "floods-beyond"])
     func `a relay refuses what is wrong with a link`(file: String) throws {
         let vectors = Self.files.first { $0.name == file }?.vectors ?? []
-        #expect(vectors.count > 5)
+        #expect(vectors.count >= 3)
         for vector in vectors {
             let name = "\(vector["name"]?.text ?? "")"
             let stage = RelayStage()

@@ -32,10 +32,10 @@ import Testing
                 == #"{"time":5,"event":"listening","address":"[::1]:7227","port":7227}"#)
     }
 
-    @Test func `an unassigned character in an account's name is replaced in the log's text`() throws {
-        let account = try #require(AccountName("a\u{0378}b"))
-        let text = RelayLog.text(
-            .init(event: .relay(.note(.refused(account, .unauthenticated), peer: nil)), time: 0))
-        #expect(text.hasSuffix("refused a\u{FFFD}b unauthenticated"))
+    // W-31
+    @Test func `no character that would command a terminal can stand in an account's name`() {
+        for scalar in "\u{1B}\u{7F}\u{9B}\u{2028}\u{202E}\u{2066}\n\t".unicodeScalars {
+            #expect(AccountName("a\(scalar)b") == nil)
+        }
     }
 }
