@@ -25,15 +25,24 @@ final class FrameLog {
 
     /// From here on packets may come.
     func allowPackets() {
-        framer.allowPackets(deflated: true)
+        if !framer.allowsPackets { framer.allowPackets(deflated: true) }
     }
 
     func take(_ bytes: [UInt8], at now: Instant) throws {
         byteCount += bytes.count
-        _ = try framer.consume(bytes.rawBytes) { header, body in
-            frames.append(SeenFrame(at: now, header: header, body: [UInt8](copying: body)))
-            return .proceed
-        }
+        var taken = 0
+        repeat {
+            var readsPackets = false
+            taken += try framer.consume(bytes.rawBytes.extracting(droppingFirst: taken)) { header, body in
+                let frame = SeenFrame(at: now, header: header, body: [UInt8](copying: body))
+                frames.append(frame)
+                // Packets may come right behind the welcome that agrees on them (W-76).
+                let welcome: Welcome? = frame.parsed()
+                readsPackets = welcome?.features.contains(.compact) == true
+                return readsPackets ? .stop : .proceed
+            }
+            if readsPackets { allowPackets() }
+        } while taken < bytes.count || framer.hasWaitingFrames
     }
 
     func all<Body: FrameBody>(_: Body.Type) -> [Body] {
