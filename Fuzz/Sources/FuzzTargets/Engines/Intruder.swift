@@ -46,7 +46,7 @@ final class Intruder {
     func send(_ bytes: [UInt8]) {
         guard let key, !bytes.isEmpty else { return }
         sentByteCount += bytes.count
-        world.act { engine, now in _ = engine.receive(bytes.rawBytes, on: key, now: now) }
+        world.act { engine, now in engine.receive(bytes.rawBytes, on: key, now: now) }
         look()
     }
 
