@@ -13,6 +13,19 @@ struct RelayTests {
         return Relay(configuration: configuration, store: store, authenticator: .allowAll)
     }
 
+    /// A connected publisher whose message `store` has begun to append, and does not finish until its gate opens.
+    private func publisherWithPendingAppend(to store: SlowStore, port: UInt16) async throws -> WirePeer {
+        let peer = try await WirePeer.connect(to: port)
+        try await peer.hello()
+        try await peer.open()
+        store.closeGate()
+        await peer.say { $0.text("on its way to the disk", counter: 1, on: .first) }
+        // The pong comes behind what the message caused.
+        await peer.send(Ping(nonce: 1))
+        let _: Pong = try await peer.next()
+        return peer
+    }
+
     @Test("it says where it listens, while it does")
     func addresses() async throws {
         let relay = try relay()
@@ -80,14 +93,7 @@ struct RelayTests {
     func concurrentShutdown() async throws {
         let store = SlowStore()
         let relay = try relay(store: store)
-        let port = try relay.start()[0].port
-        let peer = try await WirePeer.connect(to: port)
-        try await peer.hello()
-        try await peer.open()
-        store.closeGate()
-        await peer.say { $0.text("on its way to the disk", counter: 1, on: .first) }
-        await peer.send(Ping(nonce: 1))
-        let _: Pong = try await peer.next()
+        let peer = try await publisherWithPendingAppend(to: store, port: try relay.start()[0].port)
         let ends = EndCount()
         async let first: Void = ends.count { await relay.shutdown() }
         _ = try? await peer.farewell()
@@ -182,15 +188,7 @@ struct RelayTests {
     func hangingStore() async throws {
         let store = SlowStore()
         let relay = try relay(store: store)
-        let port = try relay.start()[0].port
-        let peer = try await WirePeer.connect(to: port)
-        try await peer.hello()
-        try await peer.open()
-        store.closeGate()
-        await peer.say { $0.text("on its way to the disk", counter: 1, on: .first) }
-        // The pong comes behind what the message caused.
-        await peer.send(Ping(nonce: 1))
-        let _: Pong = try await peer.next()
+        _ = try await publisherWithPendingAppend(to: store, port: try relay.start()[0].port)
         #expect(await relay.drain(within: .milliseconds(10)) == false)
         async let end: Void = relay.shutdown()
         store.openGate()

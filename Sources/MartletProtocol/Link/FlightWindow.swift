@@ -13,7 +13,7 @@ struct FlightWindow: Equatable, Sendable {
     /// The window never falls below this many bytes, so that bulk always moves.
     static let minimumByteCount = 16 * 1024
     /// What a new path is trusted with, in bytes.
-    static let initialByteCount = 32 * 1024
+    static let initialByteCount = 48 * 1024
     /// The window never rises above this many bytes.
     static let maximumByteCount = 8 * 1024 * 1024
     /// Bytes that may go at once when the path has been idle, and by which the window grows in a round trip.
@@ -99,10 +99,13 @@ struct FlightWindow: Equatable, Sendable {
         byteCount -= byteCount * Int(eighths) / 32
     }
 
-    /// By an eighth per round trip until the first sign of a queue that is too long, then by a step, and by less the
-    /// closer the queue is to the target.
+    /// By a third per round trip while the path shows no queue, by an eighth until the queue is near the target, then by
+    /// a step, and by less the closer the queue is to the target. A queue is seen a round trip late, so the growth that
+    /// goes before it is the queue's overshoot.
     private mutating func grow(_ bytes: Int, _ queueing: Duration) {
-        if isProbing, queueing * 4 < FlightWindow.targetDelay * 3 {
+        if isProbing, queueing * 4 < FlightWindow.targetDelay {
+            byteCount += bytes / 3
+        } else if isProbing, queueing * 4 < FlightWindow.targetDelay * 3 {
             byteCount += bytes / 8
         } else {
             let room = (FlightWindow.targetDelay - queueing).nanoseconds

@@ -82,6 +82,13 @@ import Testing
         #expect(slower.worstQueue < .milliseconds(100))
     }
 
+    // S-50; a stream of kind chat needs 400 ms for its four windows of 256 KiB
+    @Test func `a megabyte over an empty path with a round trip of 100 ms is acknowledged within 850 ms`() {
+        var path = Path(bytesPerSecond: 1_000_000_000, delay: .milliseconds(50))
+        path.run(for: .milliseconds(850))
+        #expect(path.takenByteCount > 1_000_000)
+    }
+
     // S-50
     @Test func `the window has a floor, a ceiling and a beginning`() {
         var window = FlightWindow()

@@ -4,7 +4,7 @@ import Testing
 @testable import MartletTool
 
 @Suite(.timeLimit(.minutes(10))) struct LineLogTests {
-    private func log(to descriptor: Int32, maxWaitingCount: Int = 100) -> LineLog<Int> {
+    private static func log(to descriptor: Int32, maxWaitingCount: Int = 100) -> LineLog<Int> {
         LineLog(to: descriptor, maxWaitingCount: maxWaitingCount) {
             "entry \($0)"
         } dropped: {
@@ -33,7 +33,7 @@ import Testing
 
     @Test func `lines are written before the log is finished`() async throws {
         try await withPipe { reader, writer in
-            let log = log(to: writer.fileDescriptor)
+            let log = Self.log(to: writer.fileDescriptor)
             for entry in 1...3 { log.add(entry) }
             await log.finish(within: .seconds(600))
             try writer.close()
@@ -46,11 +46,7 @@ import Testing
         await #expect(processExitsWith: .success) {
             var ends: [Int32] = [0, 0]
             try #require(unsafe pipe(&ends) == 0)
-            let log = LineLog<Int>(to: ends[1]) {
-                "entry \($0)"
-            } dropped: {
-                "\($0) dropped"
-            }
+            let log = LineLogTests.log(to: ends[1])
             for entry in 1...100_000 { log.add(entry) }
             await log.finish(within: .milliseconds(1))
         }
@@ -58,7 +54,7 @@ import Testing
 
     @Test func `a reader that reads again is told how many lines it missed`() async throws {
         try await withPipe { reader, writer in
-            let log = log(to: writer.fileDescriptor, maxWaitingCount: 10)
+            let log = Self.log(to: writer.fileDescriptor, maxWaitingCount: 10)
             for entry in 1...10_000 { log.add(entry) }
             async let end: Void = log.finish(within: .seconds(600))
             // The writer closes nothing: read until the last entry is there.
@@ -82,11 +78,7 @@ import Testing
             var ends: [Int32] = [0, 0]
             try #require(unsafe pipe(&ends) == 0)
             close(ends[0])
-            let log = LineLog<Int>(to: ends[1]) {
-                "entry \($0)"
-            } dropped: {
-                "\($0) dropped"
-            }
+            let log = LineLogTests.log(to: ends[1])
             for entry in 1...1000 { log.add(entry) }
             await log.finish(within: .seconds(600))
         }
