@@ -19,14 +19,15 @@ struct MemoryLedger: Sendable {
     /// What a link or a room takes while it is not packed, beside what is counted, in bytes.
     static let awakeLinkByteCount = 3072
     static let awakeRoomByteCount = 1024
-    /// The shortest time between two times that rooms and links give way: looking for those that can takes a while.
+    /// The shortest time between two searches for rooms and links that can give way, unless the budget is exceeded by a
+    /// sixteenth: each search that succeeds frees at least three sixteenths then.
     static let reliefInterval: Duration = .milliseconds(50)
 
     enum OnCheck: Equatable {
         case fits
         /// Rooms and links have to give way until this many bytes are held.
         case giveWay(to: Int)
-        /// They have just done so.
+        /// They have just done so, or there is nothing that could.
         case wait
     }
 
@@ -63,14 +64,15 @@ struct MemoryLedger: Sendable {
     @inline(never)
     private mutating func overBudget(_ byteCount: Int, now: Instant) -> OnCheck {
         if let relievedAt, relievedAt + MemoryLedger.reliefInterval > now {
-            if byteCount > budget + budget / 16 { isFull = true }
-            return .wait
+            // One message to a large room can charge more than a sixteenth: that is no reason to refuse anything, but
+            // for giving way at once.
+            guard !isFull, byteCount > budget + budget / 16 else { return .wait }
         }
         relievedAt = now
         return .giveWay(to: budget - budget / 8)
     }
 
-    /// All that can give way has.
+    /// All that can give way has: what is left is full when it is still more than the budget.
     mutating func relieved(_ byteCount: Int) {
         isFull = byteCount > budget
     }

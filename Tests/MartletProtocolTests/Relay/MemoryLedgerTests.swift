@@ -11,15 +11,30 @@ import Testing
         #expect(ledger.check(801, now: Self.start) == .giveWay(to: 700))
     }
 
-    @Test func `what gave way in vain is not asked again for a while, and what is new is refused meanwhile`() {
+    @Test func `within 50 ms after memory was freed nothing gives way for less than a sixteenth`() {
         var ledger = MemoryLedger(budget: 800)
         _ = ledger.check(900, now: Self.start)
         ledger.relieved(700)
+        #expect(ledger.check(850, now: Self.start + .milliseconds(49)) == .wait)
         #expect(!ledger.isFull)
-        #expect(ledger.check(900, now: Self.start + .milliseconds(49)) == .wait && ledger.isFull)
-        #expect(ledger.check(900, now: Self.start + .milliseconds(50)) == .giveWay(to: 700))
+        #expect(ledger.check(850, now: Self.start + .milliseconds(50)) == .giveWay(to: 700))
+    }
+
+    @Test func `a sixteenth beyond the budget gives way at once and refuses nothing`() {
+        var ledger = MemoryLedger(budget: 800)
+        _ = ledger.check(900, now: Self.start)
+        ledger.relieved(700)
+        #expect(ledger.check(851, now: Self.start + .milliseconds(1)) == .giveWay(to: 700))
+        #expect(!ledger.isFull)
+    }
+
+    @Test func `a ledger that stays beyond the budget after giving way is full until it is within it`() {
+        var ledger = MemoryLedger(budget: 800)
+        _ = ledger.check(900, now: Self.start)
         ledger.relieved(801)
         #expect(ledger.isFull)
+        #expect(ledger.check(900, now: Self.start + .milliseconds(49)) == .wait && ledger.isFull)
+        #expect(ledger.check(900, now: Self.start + .milliseconds(50)) == .giveWay(to: 700))
         #expect(ledger.check(800, now: Self.start + .milliseconds(51)) == .fits && !ledger.isFull)
     }
 }
