@@ -44,7 +44,8 @@ let package = Package(
         .executableTarget(
             name: "MartletTool",
             dependencies: [
-                "Martlet", "MartletRelay", "MartletTestKit", "MartletTransport", "MartletWire", "CMartletSystem",
+                "Martlet", "MartletRelay", "MartletTestKit", "MartletTransport", "MartletWire", "CMartletCrypto",
+                "CMartletSystem",
             ],
             swiftSettings: settings),
         .executableTarget(name: "MartletDifferential", dependencies: ["MartletWire"], swiftSettings: settings),
@@ -53,7 +54,8 @@ let package = Package(
         .testTarget(
             name: "MartletProtocolTests", dependencies: ["MartletProtocol", "MartletTestKit", "MartletDifferential"],
             swiftSettings: settings),
-        .testTarget(name: "MartletTransportTests", dependencies: ["MartletTransport"], swiftSettings: settings),
+        .testTarget(
+            name: "MartletTransportTests", dependencies: ["MartletTransport", "MartletWire"], swiftSettings: settings),
         .testTarget(
             name: "MartletRelayTests", dependencies: ["MartletRelay", "MartletTestKit"], swiftSettings: settings),
         .testTarget(

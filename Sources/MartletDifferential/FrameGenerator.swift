@@ -2,19 +2,10 @@ import MartletWire
 
 /// Random frames that are right, always the same for one seed.
 struct FrameGenerator {
-    private var state: UInt64
+    private var random: SeededRandom
 
     init(seed: UInt64) {
-        state = seed
-    }
-
-    /// A number by SplitMix64.
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
+        random = SeededRandom(seed: seed)
     }
 
     /// A whole frame, and who sends it.
@@ -26,8 +17,8 @@ struct FrameGenerator {
         let isReliable = type.rule?.isReliable == true
         if isReliable { flags.insert(.reliable) }
         if flip() { flags.insert(.ackNow) }
-        var header = FrameHeader(type: type, timestamp: UInt32(truncatingIfNeeded: next()), flags: flags)
-        if isReliable { header.sequence = UInt32(truncatingIfNeeded: next()) }
+        var header = FrameHeader(type: type, timestamp: UInt32(truncatingIfNeeded: random.next()), flags: flags)
+        if isReliable { header.sequence = UInt32(truncatingIfNeeded: random.next()) }
         if type.rule?.scope != .control { header.session = session(of: type, from: sender) }
         if flip() { header.version.minor = UInt8(below(256)) }
         return (sender, header.frame(body: body.encode().rawBytes))
@@ -167,8 +158,8 @@ struct FrameGenerator {
 
     // MARK: Parts
 
-    private mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
-    private mutating func flip() -> Bool { next() & 1 == 0 }
+    private mutating func below(_ bound: Int) -> Int { Int(random.next() % UInt64(bound)) }
+    private mutating func flip() -> Bool { random.next() & 1 == 0 }
     private mutating func word() -> UInt32 { UInt32(truncatingIfNeeded: number()) }
     private mutating func positive() -> UInt64 { max(number(), 1) }
     private mutating func device() -> DeviceID { DeviceID(rawValue: number()) }
@@ -188,7 +179,7 @@ struct FrameGenerator {
         switch below(8) {
         case 0: 0
         case 1: .max
-        case let bits: next() >> UInt64(8 * (bits - 1))
+        case let bits: random.next() >> UInt64(8 * (bits - 1))
         }
     }
 

@@ -36,12 +36,12 @@ public final class VirtualRelay {
     /// What a lost log had, by its identity.
     public private(set) var lostLogs: [LogID: [LogEntry]] = [:]
     private var logIDs: [RoomName: LogID] = [:]
-    private var logRandom: VirtualRandom
+    private var logRandom: SeededRandom
     private var watermarks: [RoomName: [DeviceKey: UInt64]] = [:]
     private var heads: [RoomName: UInt64] = [:]
     /// The first offset of each room that the store has not let go of.
     private var firstKept: [RoomName: UInt64] = [:]
-    private var random: VirtualRandom
+    private var random: SeededRandom
 
     /// How long what one loop tells another takes; always the same, so that it keeps its order.
     private static let tellDelay = Duration.microseconds(100)
@@ -57,14 +57,14 @@ public final class VirtualRelay {
 
     init(_ configuration: RelayConfiguration, loopCount: Int = 1, seed: UInt64) {
         loops = VirtualLoops(configuration, count: loopCount, seed: seed)
-        random = VirtualRandom(seed: seed)
-        logRandom = VirtualRandom(seed: ~seed)
+        random = SeededRandom(seed: seed)
+        logRandom = SeededRandom(seed: ~seed)
     }
 
     /// A relay in another's place: it has the store and the operator's wishes, and nothing of what was in memory.
     init(_ configuration: RelayConfiguration, loopCount: Int, after other: VirtualRelay, seed: UInt64) {
         loops = VirtualLoops(configuration, count: loopCount, seed: seed)
-        random = VirtualRandom(seed: seed)
+        random = SeededRandom(seed: seed)
         logRandom = other.logRandom
         lostLogs = other.lostLogs
         logIDs = other.logIDs

@@ -23,7 +23,7 @@ public final class VirtualWorld {
     let relayConfiguration: RelayConfiguration
     private let loopCount: Int
     let seed: UInt64
-    var random: VirtualRandom
+    var random: SeededRandom
     var events = TimerQueue<Int>()
     var eventOfNumber: [Int: Event] = [:]
     var nextNumber = 0
@@ -46,7 +46,7 @@ public final class VirtualWorld {
         relay configuration: RelayConfiguration = RelayConfiguration(), loopCount: Int = 1, seed: UInt64 = 1
     ) {
         self.loopCount = loopCount
-        random = VirtualRandom(seed: seed)
+        random = SeededRandom(seed: seed)
         relayConfiguration = configuration
         relay = VirtualRelay(configuration, loopCount: loopCount, seed: seed)
         self.seed = seed

@@ -154,7 +154,7 @@ final class SimulatedDevice {
     }
 
     /// The process dies; answers the drafts that are gone with it.
-    func crash(_ random: inout VirtualRandom, in world: VirtualWorld) -> [Draft] {
+    func crash(_ random: inout SeededRandom, in world: VirtualWorld) -> [Draft] {
         isRunning = false
         isSyncing = false
         epoch = nil

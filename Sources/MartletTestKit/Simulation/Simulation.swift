@@ -50,7 +50,7 @@ public final class Simulation {
     var requests = RequestLedger()
     var attendance = Attendance()
     var trace: Trace
-    var random: VirtualRandom
+    var random: SeededRandom
     var deliveryCount = 0
     /// Faults that have not healed, and those of them that hinder every device.
     var unhealed = 0
@@ -74,7 +74,7 @@ public final class Simulation {
     private init(_ story: Story, keepsTrace: Bool) {
         self.story = story
         trace = Trace(keepsLines: keepsTrace)
-        random = VirtualRandom(seed: ~story.seed)
+        random = SeededRandom(seed: ~story.seed)
         var configuration = RelayConfiguration()
         configuration.resumeLifetime = .seconds(60)
         configuration.firstSequence = story.firstSequence

@@ -68,10 +68,10 @@ extension Story {
         maxBodyByteCount: 17 << 10, maxMessageByteCount: 20 << 10, linkWindow: 40 << 10, sessionWindow: 20 << 10)
 
     private struct Draw {
-        var random: VirtualRandom
+        var random: SeededRandom
 
         init(seed: UInt64) {
-            random = VirtualRandom(seed: seed &* 0x9E37_79B9_7F4A_7C15)
+            random = SeededRandom(seed: seed &* 0x9E37_79B9_7F4A_7C15)
         }
 
         mutating func below(_ bound: Int) -> Int { Int(random.next() % UInt64(bound)) }

@@ -1,3 +1,5 @@
+import MartletWire
+
 /// A file that is appended to: what was written and not yet synced may vanish, from the end, when the machine dies.
 struct VirtualDisk<Record> {
     /// Everything written, in order.
@@ -19,7 +21,7 @@ struct VirtualDisk<Record> {
     /// The machine dies: some of what was not synced reached the disk all the same.
     ///
     /// - Returns: what is gone.
-    mutating func crash(_ random: inout VirtualRandom) -> [Record] {
+    mutating func crash(_ random: inout SeededRandom) -> [Record] {
         let unsynced = records.count - syncedCount
         let kept = syncedCount + Int(random.next() % UInt64(unsynced + 1))
         let lost = Array(records[kept...])

@@ -22,7 +22,7 @@ struct SyntheticTCP: Sendable {
 
     /// A connection before its first packet; `seed` decides where both ways begin to count.
     init(from client: SocketAddress, to server: SocketAddress, seed: UInt64) {
-        var random = Seeded(seed: seed)
+        var random = SeededRandom(seed: seed)
         ends = [client, server].map { End(address: $0, next: UInt32(truncatingIfNeeded: random.next())) }
     }
 

@@ -1,3 +1,5 @@
+import CMartletCrypto
+
 /// What arrived, held against what was sent, by nothing but the two texts.
 struct DemoComparison: Equatable, Sendable {
     /// The digest of what was sent.
@@ -26,10 +28,11 @@ struct DemoComparison: Equatable, Sendable {
     /// Whether both texts are the same, byte for byte.
     var isIdentical: Bool { sentDigest == receivedDigest }
 
+    /// The SHA-256 digest in hexadecimal.
     private static func digest(_ bytes: [UInt8]) -> String {
-        var hash = SHA256()
-        hash.update(bytes)
-        return hash.hexadecimal
+        var digest = [UInt8](repeating: 0, count: martlet_sha256_byte_count)
+        unsafe martlet_sha256(bytes, bytes.count, &digest)
+        return digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
     private static func lines(_ bytes: [UInt8]) -> [ArraySlice<UInt8>] {

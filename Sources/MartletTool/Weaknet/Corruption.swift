@@ -1,7 +1,9 @@
+import MartletWire
+
 /// Flips one bit in every block of so many bytes: exactly one, at a place that the seed decides.
 struct Corruption: Equatable, Sendable {
     private let blockByteCount: Int
-    private var random: Seeded
+    private var random: SeededRandom
     private var position = 0
     private var target: Int
     /// How many bits were flipped.
@@ -10,7 +12,7 @@ struct Corruption: Equatable, Sendable {
     /// Corruption of one byte in `blockByteCount`, which is at least 1.
     init(oneIn blockByteCount: Int, seed: UInt64) {
         self.blockByteCount = blockByteCount
-        random = Seeded(seed: seed)
+        random = SeededRandom(seed: seed)
         target = Int.random(in: 0..<blockByteCount, using: &random)
     }
 

@@ -58,7 +58,7 @@ struct WeakLink: Sendable {
         self.seed = seed
         outages = Outages(profile)
         nextCut = profile.cutEvery
-        var seeds = Seeded(seed: seed)
+        var seeds = SeededRandom(seed: seed)
         corruptionUp = profile.corruptOneIn.map { Corruption(oneIn: $0, seed: seeds.next()) }
         corruptionDown = profile.corruptOneIn.map { Corruption(oneIn: $0, seed: seeds.next()) }
     }
@@ -73,7 +73,7 @@ struct WeakLink: Sendable {
     mutating func open(now: Duration) -> ConnectionNumber {
         report.connectionCount += 1
         let number = report.connectionCount
-        var seeds = Seeded(seed: seed ^ UInt64(number) << 20)
+        var seeds = SeededRandom(seed: seed ^ UInt64(number) << 20)
         let opening = now + profile.delay * 2
         connections[number] = Connection(
             up: WeakPipe(profile, seed: seeds.next(), opening: opening),

@@ -17,7 +17,7 @@ struct WeakPipe: Sendable {
 
     private let profile: WeakLinkProfile
     private let outages: Outages
-    private var random: Seeded
+    private var random: SeededRandom
     private var bytes: [UInt8] = []
     private var firstByte = 0
     private var segments: [Segment] = []
@@ -31,7 +31,7 @@ struct WeakPipe: Sendable {
     init(_ profile: WeakLinkProfile, seed: UInt64, opening: Duration) {
         self.profile = profile
         outages = Outages(profile)
-        random = Seeded(seed: seed)
+        random = SeededRandom(seed: seed)
         freeFrom = opening
     }
 

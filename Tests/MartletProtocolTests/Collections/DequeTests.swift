@@ -1,3 +1,4 @@
+import MartletWire
 import Testing
 
 @testable import MartletProtocol
@@ -126,7 +127,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64]) func `Any run of operations gives what an array gives`(seed: UInt64) {
-        var random = SplitMix64(seed: seed)
+        var random = SeededRandom(seed: seed)
         var queue = Deque<Int>()
         var model: [Int] = []
         for step in 0..<5000 {

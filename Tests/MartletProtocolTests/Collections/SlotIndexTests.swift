@@ -1,3 +1,4 @@
+import MartletWire
 import Testing
 
 @testable import MartletProtocol
@@ -6,7 +7,7 @@ import Testing
     /// What a table has that holds its keys itself, through a long row of changes.
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
     func `it finds what a dictionary finds`(seed: UInt64) {
-        var random = SplitMix64(seed: seed)
+        var random = SeededRandom(seed: seed)
         var index = SlotIndex()
         var keys: [Int: String] = [:]
         var slots: [String: Int] = [:]

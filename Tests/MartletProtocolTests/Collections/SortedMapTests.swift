@@ -1,3 +1,4 @@
+import MartletWire
 import Testing
 
 @testable import MartletProtocol
@@ -25,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64]) func `any run of changes gives what a dictionary gives`(seed: UInt64) {
-        var random = SplitMix64(seed: seed)
+        var random = SeededRandom(seed: seed)
         var map = SortedMap<UInt8, Int>()
         var model: [UInt8: Int] = [:]
         for step in 0..<2000 {

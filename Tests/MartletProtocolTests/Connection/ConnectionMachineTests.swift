@@ -1,4 +1,5 @@
 import MartletProtocol
+import MartletWire
 import Testing
 
 @Suite struct ConnectionMachineTests {
@@ -148,7 +149,7 @@ import Testing
 
     @Test(arguments: [1, 2, 3, 4] as [UInt64])
     func `Whatever happens, an attempt is opened once and closed once, and only one is open`(seed: UInt64) {
-        var random = SplitMix64(seed: seed)
+        var random = SeededRandom(seed: seed)
         var machine = ConnectionMachine()
         var now = Instant.zero
         var open: ConnectionID?
@@ -195,7 +196,7 @@ import Testing
     }
 
     private func anyEvent(
-        near id: ConnectionID, _ spare: ConnectionID?, using random: inout SplitMix64
+        near id: ConnectionID, _ spare: ConnectionID?, using random: inout SeededRandom
     ) -> ConnectionMachine.Event {
         let named = Bool.random(using: &random) ? id : ConnectionID(rawValue: id.rawValue &- 1)
         let wishes: [ConnectionMachine.Event] = [

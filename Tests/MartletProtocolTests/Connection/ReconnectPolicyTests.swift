@@ -1,4 +1,5 @@
 import MartletProtocol
+import MartletWire
 import Testing
 
 @Suite struct ReconnectPolicyTests {
@@ -96,7 +97,7 @@ import Testing
 
     @Test(arguments: [1, 2, 3] as [UInt64])
     func `A wait is never longer than the cap, whatever the draw`(seed: UInt64) {
-        var random = SplitMix64(seed: seed)
+        var random = SeededRandom(seed: seed)
         var policy = self.policy()
         var longest = Duration.zero
         for _ in 0..<500 {

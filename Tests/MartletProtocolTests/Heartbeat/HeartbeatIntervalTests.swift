@@ -1,4 +1,5 @@
 import MartletProtocol
+import MartletWire
 import Testing
 
 @Suite struct HeartbeatIntervalTests {
@@ -70,7 +71,7 @@ import Testing
     @Test(arguments: [1, 2, 3] as [UInt64]) func `Whatever the parts, the interval is in the range of its mode`(
         seed: UInt64
     ) {
-        var random = SplitMix64(seed: seed)
+        var random = SeededRandom(seed: seed)
         for _ in 0..<3000 {
             let mode = HeartbeatMode.allCases.randomElement(using: &random)!
             let parts = HeartbeatInterval(

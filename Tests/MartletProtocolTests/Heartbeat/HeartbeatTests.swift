@@ -1,4 +1,5 @@
 import MartletProtocol
+import MartletWire
 import Testing
 
 @Suite struct HeartbeatTests {
@@ -110,7 +111,7 @@ import Testing
     func `A dead peer is declared dead within 10 s while something is unacknowledged, else within the interval and 5 s`(
         seed: UInt64
     ) {
-        var random = SplitMix64(seed: seed)
+        var random = SeededRandom(seed: seed)
         for _ in 0..<200 {
             let mode: HeartbeatMode = [.foreground, .background, .lowPower].randomElement(using: &random)!
             var heartbeat = Heartbeat(mode: mode, now: .zero, random: random.next())
@@ -134,7 +135,7 @@ import Testing
 
     @Test(arguments: 1...5 as ClosedRange<UInt64>)
     func `A peer that answers within 4 s is never declared dead`(seed: UInt64) {
-        var random = SplitMix64(seed: seed)
+        var random = SeededRandom(seed: seed)
         var heartbeat = Heartbeat(now: .zero, random: random.next())
         heartbeat.expectReply(true, now: .zero)
         for _ in 0..<2000 {
@@ -260,7 +261,7 @@ import Testing
         #expect(heartbeat.currentInterval == .milliseconds(40_500))
     }
 
-    private func runUntilDead(_ heartbeat: inout Heartbeat, using random: inout SplitMix64) -> (Instant, Int) {
+    private func runUntilDead(_ heartbeat: inout Heartbeat, using random: inout SeededRandom) -> (Instant, Int) {
         var pingCount = 0
         while let deadline = heartbeat.deadline {
             switch heartbeat.deadlinePassed(now: deadline, random: random.next()) {

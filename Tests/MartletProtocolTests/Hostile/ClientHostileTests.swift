@@ -232,7 +232,7 @@ import Testing
     }
 
     @Test func `whatever bytes come, the client closes or carries on`() {
-        var random = SplitMix64(seed: 1)
+        var random = SeededRandom(seed: 1)
         for round in 0..<300 {
             let stage = ClientStage()
             stage.goOnline(.lobby)

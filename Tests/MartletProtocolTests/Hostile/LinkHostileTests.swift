@@ -380,7 +380,7 @@ import Testing
     }
 
     @Test func `whatever bytes come, the link answers with an error or carries on`() throws {
-        var random = SplitMix64(seed: 5)
+        var random = SeededRandom(seed: 5)
         let types = FrameType.registered + [FrameType(rawValue: 0x7000)]
         for carrier in [Carrier.reliable, .unreliable] {
             for _ in 0..<300 {
@@ -402,7 +402,7 @@ import Testing
     }
 
     /// A body that mostly parses, with numbers that mostly make no sense.
-    private static func body(of type: FrameType, _ random: inout SplitMix64) -> [UInt8] {
+    private static func body(of type: FrameType, _ random: inout SeededRandom) -> [UInt8] {
         let number = [0, 1, 2, 3, 70_000, 1 << 32, .max][Int(random.next() % 7)] as UInt64
         let session = SessionID(rawValue: UInt16(random.next() % 5) + 1)
         switch type {

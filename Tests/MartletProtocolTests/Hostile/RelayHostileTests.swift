@@ -389,7 +389,7 @@ import Testing
     }
 
     @Test func `whatever bytes come, the relay closes or carries on, and others do not notice`() {
-        var random = SplitMix64(seed: 1)
+        var random = SeededRandom(seed: 1)
         for round in 0..<300 {
             let stage = RelayStage()
             let peer = stage.member("mallory", of: .lobby)

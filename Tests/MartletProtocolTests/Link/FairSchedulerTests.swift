@@ -65,7 +65,7 @@ import Testing
     // S-48
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
     func `between two turns of a class all others send no more than the bound`(seed: UInt64) {
-        var random = SplitMix64(seed: seed)
+        var random = SeededRandom(seed: seed)
         let maxFrame = [1000, 16_412, 40_000, 65_564][Int(seed % 4)]
         var scheduler = FairScheduler()
         var slots: [Priority: Int] = [:]

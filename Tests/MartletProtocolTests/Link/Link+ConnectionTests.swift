@@ -16,7 +16,7 @@ import Testing
         let pair = LinkPair(carrier, path: path, seed: seed)
         let chat = try pair.open("chat")
         let file = try pair.open("file", kind: .file)
-        var random = SplitMix64(seed: seed)
+        var random = SeededRandom(seed: seed)
         for number in 1...200 {
             pair.send(number, on: chat)
             pair.send(number, on: chat, from: pair.relay)

@@ -72,7 +72,7 @@ extension Link: Packable {
     func `links that send packets say the same whether they have rested or not`(seed: UInt64) throws {
         let pairs = [false, true].map { PacketPair(rests: $0, .supported.union(.compact)) }
         for pair in pairs {
-            var random = SplitMix64(seed: seed)
+            var random = SeededRandom(seed: seed)
             try talk(on: pair, &random)
             #expect(pair.client.bodies.count > 30 && pair.relay.bodies.count > 30)
         }
@@ -83,7 +83,7 @@ extension Link: Packable {
     }
 
     /// Texts, deliveries of ten authors, what was accepted, and pings, on sessions that begin at their time.
-    private func talk(on pair: PacketPair, _ random: inout SplitMix64) throws {
+    private func talk(on pair: PacketPair, _ random: inout SeededRandom) throws {
         var sessions: [SessionID] = []
         var (counter, offset) = (UInt64(0), UInt64(0))
         for round in UInt64(0)..<60 {

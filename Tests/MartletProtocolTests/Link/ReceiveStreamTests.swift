@@ -33,7 +33,7 @@ import Testing
 
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
     func `the short way takes what the long one would deliver at once, and leaves the same behind`(seed: UInt64) {
-        var random = SplitMix64(seed: seed)
+        var random = SeededRandom(seed: seed)
         func begun(first: UInt64) -> ReceiveStream {
             ReceiveStream(windowByteCount: 300, maxMessageByteCount: 30, first: first)
         }
@@ -94,7 +94,7 @@ import Testing
 
     @Test(arguments: 1...50 as ClosedRange<UInt64>)
     func `whatever the order and the repetitions, what comes out is what went in`(seed: UInt64) throws {
-        var random = SplitMix64(seed: seed)
+        var random = SeededRandom(seed: seed)
         // Streams begin near the end of 32 bits, so that the low bits go round on the way.
         let first = UInt64(UInt32.max) - random.next() % 100
         var stream = stream(first: first)
@@ -222,7 +222,7 @@ import Testing
 
 extension Array {
     /// Moves elements about, none further than `distance`.
-    fileprivate mutating func shuffleWithin(_ distance: Int, _ random: inout SplitMix64) {
+    fileprivate mutating func shuffleWithin(_ distance: Int, _ random: inout SeededRandom) {
         for start in stride(from: 0, to: count, by: distance) {
             self[start..<Swift.min(start + distance, count)].shuffle(using: &random)
         }

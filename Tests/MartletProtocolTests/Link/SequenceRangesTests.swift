@@ -1,3 +1,4 @@
+import MartletWire
 import Testing
 
 @testable import MartletProtocol
@@ -19,7 +20,7 @@ import Testing
 
     @Test(arguments: 1...100 as ClosedRange<UInt64>)
     func `in whatever order, the ranges hold what was inserted and nothing else`(seed: UInt64) {
-        var random = SplitMix64(seed: seed)
+        var random = SeededRandom(seed: seed)
         var ranges = SequenceRanges()
         var inserted: Set<UInt64> = []
         for _ in 0..<200 {

@@ -1,4 +1,5 @@
 import MartletProtocol
+import MartletWire
 import Testing
 
 @Suite struct RTTEstimatorTests {
@@ -95,7 +96,7 @@ import Testing
 
     @Test(arguments: [1, 2, 3, 4] as [UInt64])
     func `Whatever the samples, the timeout is in its bounds and never falls by expiring`(seed: UInt64) {
-        var random = SplitMix64(seed: seed)
+        var random = SeededRandom(seed: seed)
         var estimator = RTTEstimator()
         for _ in 0..<3000 {
             if Int.random(in: 0..<3, using: &random) == 0 {

@@ -1,3 +1,4 @@
+import MartletWire
 import Testing
 
 @testable import MartletProtocol
@@ -51,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64]) func `No quantile is below its sample or an eighth above it`(seed: UInt64) {
-        var random = SplitMix64(seed: seed)
+        var random = SeededRandom(seed: seed)
         var histogram = RTTHistogram()
         var samples: [Int64] = []
         for _ in 0..<487 {

@@ -26,7 +26,7 @@ import Testing
     //
     @Test(arguments: 1...60 as ClosedRange<UInt64>)
     func `a window answers as a set of all counters would`(seed: UInt64) {
-        var random = SplitMix64(seed: seed)
+        var random = SeededRandom(seed: seed)
         var window = CounterWindow(watermark: 0)
         var model = Model()
         for _ in 0..<400 {

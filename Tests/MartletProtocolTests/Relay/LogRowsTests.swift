@@ -50,7 +50,7 @@ import Testing
 
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
     func `what is kept is what is kept of single messages`(seed: UInt64) {
-        var random = SplitMix64(seed: seed)
+        var random = SeededRandom(seed: seed)
         var rows = LogRows(next: 1)
         var lengths: [(offset: UInt64, byteCount: Int)] = []
         for _ in 0..<100 {

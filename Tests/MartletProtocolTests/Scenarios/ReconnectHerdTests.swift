@@ -1,4 +1,5 @@
 import MartletProtocol
+import MartletWire
 import Testing
 
 /// What many clients do together when their server dies, in virtual time.
@@ -6,7 +7,7 @@ import Testing
     // C-55, Specs/hostile.md row 30
     @Test(arguments: [0, 1, 2, 5, 8, 12, 20] as [UInt64])
     func `After a relay's death 10,000 clients are back within 30 s, at most 1,500 in any second`(downSeconds: UInt64) {
-        var random = SplitMix64(seed: downSeconds)
+        var random = SeededRandom(seed: downSeconds)
         var timers = TimerQueue<Int>()
         var clients = [ReconnectPolicy](repeating: ReconnectPolicy(), count: 10_000)
         let up = Instant.zero + .seconds(downSeconds)

@@ -37,7 +37,7 @@ import Testing
     // MARK: The disk
 
     @Test func `a crash keeps what was synced and takes only from the end`() {
-        var random = VirtualRandom(seed: 1)
+        var random = SeededRandom(seed: 1)
         for _ in 0..<100 {
             var disk = VirtualDisk<Int>()
             for record in 0..<10 {

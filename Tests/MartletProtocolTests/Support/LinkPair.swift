@@ -40,7 +40,7 @@ final class LinkPair {
     var loses: (FrameHeader, _ byRelay: Bool) -> Bool = { _, _ in false }
     /// Keeps frames from ever being written, on any carrier: a peer that does not send them.
     var swallows: (FrameHeader, _ byRelay: Bool) -> Bool = { _, _ in false }
-    private var random: SplitMix64
+    private var random: SeededRandom
     private var timers = TimerQueue<Int>()
     private var eventOfNumber: [Int: Event] = [:]
     private var nextNumber = 0
@@ -56,7 +56,7 @@ final class LinkPair {
     ) {
         self.carrier = carrier
         self.path = path
-        random = SplitMix64(seed: seed)
+        random = SeededRandom(seed: seed)
         client = LinkEnd(.client, limits, carrier: carrier, now: now)
         relay = LinkEnd(.relay, limits, carrier: carrier, now: now)
         guard connected else { return }

@@ -1,4 +1,5 @@
 import MartletProtocol
+import MartletWire
 import Testing
 
 @Suite struct JitterTests {
@@ -18,7 +19,7 @@ import Testing
     }
 
     @Test func `Draws are spread evenly`() {
-        var random = SplitMix64(seed: 7)
+        var random = SeededRandom(seed: 7)
         var tenths = [Int](repeating: 0, count: 10)
         for _ in 0..<10_000 {
             tenths[Int(Duration.uniform(below: .milliseconds(10), random: random.next()).milliseconds)] += 1

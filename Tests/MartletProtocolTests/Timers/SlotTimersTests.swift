@@ -1,3 +1,4 @@
+import MartletWire
 import Testing
 
 @testable import MartletProtocol
@@ -33,7 +34,7 @@ import Testing
 
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
     func `any run of operations gives what a sorted list gives`(seed: UInt64) {
-        var random = SplitMix64(seed: seed)
+        var random = SeededRandom(seed: seed)
         var timers = SlotTimers()
         var model: [(deadline: Instant, slot: Int)] = []
         for step in 0..<3000 {

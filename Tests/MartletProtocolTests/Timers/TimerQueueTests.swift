@@ -1,3 +1,4 @@
+import MartletWire
 import Testing
 
 @testable import MartletProtocol
@@ -49,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64]) func `Any run of operations gives what a sorted list gives`(seed: UInt64) {
-        var random = SplitMix64(seed: seed)
+        var random = SeededRandom(seed: seed)
         var timers = TimerQueue<Int>()
         var model: [Int: UInt64] = [:]
         var mostKeys = 0

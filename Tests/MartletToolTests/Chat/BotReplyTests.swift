@@ -1,10 +1,11 @@
+import MartletWire
 import Testing
 
 @testable import MartletTool
 
 @Suite struct BotReplyTests {
     private func answer(_ line: String, seed: UInt64 = 1) -> String? {
-        var random = Seeded(seed: seed)
+        var random = SeededRandom(seed: seed)
         return BotReply.answer(to: line, time: "12:00:00", using: &random)
     }
 

@@ -48,7 +48,7 @@ import Testing
 
     @Test(arguments: [UInt64](1...4))
     func `captures with bits that flipped`(seed: UInt64) {
-        var random = Seeded(seed: seed)
+        var random = SeededRandom(seed: seed)
         let file = Packets.pcap(Self.packets)
         for _ in 0..<Self.rounds / 10 {
             var bytes = file
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test func `packets in any order, some of them missing`() {
-        var random = Seeded(seed: 5)
+        var random = SeededRandom(seed: 5)
         for _ in 0..<Self.rounds / 10 {
             let packets = Self.packets.shuffled(using: &random).dropLast(Int.random(in: 0...9, using: &random))
             #expect(decode(Packets.pcap(Array(packets))).frames.count <= 12)
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test func `bytes that are nothing`() {
-        var random = Seeded(seed: 6)
+        var random = SeededRandom(seed: 6)
         let starts: [[UInt8]] = [
             [], [0xA1, 0xB2, 0xC3, 0xD4], [0x0A, 0x0D, 0x0D, 0x0A],
             [0x0A, 0x0D, 0x0D, 0x0A, 0, 0, 0, 28, 0x1A, 0x2B, 0x3C, 0x4D],

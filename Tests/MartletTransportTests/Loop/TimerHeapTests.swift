@@ -1,4 +1,5 @@
 import MartletTransport
+import MartletWire
 import Testing
 
 @testable import MartletTransport
@@ -23,7 +24,7 @@ import Testing
     func `after any changes timers come out by deadline, each once`(_ seed: UInt64) async throws {
         let loop = try EventLoop(name: "test")
         let (expected, actual, left) = await loop.run {
-            var random = Sequence(state: seed)
+            var random = SeededRandom(seed: seed)
             var heap = TimerHeap()
             let timers = (0..<200).map { _ in LoopTimer(on: loop) {} }
             for _ in 0..<2000 {
@@ -43,18 +44,5 @@ import Testing
         #expect(actual == expected)
         #expect(left == 0)
         await loop.shutdown()
-    }
-}
-
-/// SplitMix64.
-private struct Sequence {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var word = state
-        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-        return word ^ (word >> 31)
     }
 }

@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test func `the answer is the standard library's on random bytes`() {
-        var random = SplitMix64(seed: 1)
+        var random = SeededRandom(seed: 1)
         let leads: [UInt8] = [
             0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC2, 0xE0, 0xE1, 0xED, 0xEF, 0xF0, 0xF3, 0xF4,
         ]

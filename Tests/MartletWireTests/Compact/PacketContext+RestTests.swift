@@ -41,7 +41,7 @@ import Testing
 
     @Test(arguments: UInt64(1)...200)
     func `whatever was said comes back`(seed: UInt64) {
-        var random = SplitMix64(seed: seed)
+        var random = SeededRandom(seed: seed)
         var context = PacketContext()
         context.session = random.maybe { $0.session() }
         context.timestamp = random.long()
@@ -66,7 +66,7 @@ import Testing
         #expect(all(of: back) == all(of: context))
     }
 
-    private func change(_ session: inout PacketContext.Session, _ random: inout SplitMix64) {
+    private func change(_ session: inout PacketContext.Session, _ random: inout SeededRandom) {
         session.nextSequence = random.maybe { $0.long() }
         session.priority = Priority.allCases.randomElement(using: &random) ?? .low
         session.offset = random.chance() ? 0 : random.number()
@@ -83,7 +83,7 @@ import Testing
 
     @Test(arguments: UInt64(1)...20)
     func `who was packed goes on as who was not`(seed: UInt64) {
-        var random = SplitMix64(seed: seed)
+        var random = SeededRandom(seed: seed)
         let (wakeful, resting) = (PacketStream(), PacketStream())
         var sequences: [SessionID: UInt32] = [:]
         for counter in UInt64(1)...60 {
@@ -103,7 +103,7 @@ import Testing
     }
 
     private func frame(
-        _ counter: UInt64, _ sequence: UInt32, _ session: SessionID, _ random: inout SplitMix64
+        _ counter: UInt64, _ sequence: UInt32, _ session: SessionID, _ random: inout SeededRandom
     ) -> [UInt8] {
         let time = UInt32(counter) * 3000
         switch UInt8.random(in: 0...4, using: &random) {

@@ -43,7 +43,7 @@ struct AckTests {
 
     @Test("count their bytes before they are written")
     func byteCount() throws {
-        var random = SplitMix64(seed: 3)
+        var random = SeededRandom(seed: 3)
         for _ in 0..<200 {
             let ack = Ack(
                 echo: random.maybe { $0.echo() }, linkCredit: random.number(),

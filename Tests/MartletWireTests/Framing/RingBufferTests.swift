@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test func `random writes and discards come out as they went in`() throws {
-        var random = SplitMix64(seed: 3)
+        var random = SeededRandom(seed: 3)
         var ring = RingBuffer(maxByteCount: 1000)
         var model: [UInt8] = []
         for step in 0..<5000 {

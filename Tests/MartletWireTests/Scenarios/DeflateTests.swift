@@ -36,7 +36,7 @@ import Testing
 
     @Test(arguments: [Codec.best, .zlib])
     func `one compressor and one decompressor serve many bodies`(codec: Codec) throws {
-        var random = SplitMix64(seed: 4)
+        var random = SeededRandom(seed: 4)
         let deflater = Deflater(level: 6, codec: codec)
         var inflater = Inflater(codec: codec)
         for length in [100, 70_000, 3, 5000, 300_000] {
@@ -69,7 +69,7 @@ import Testing
 
     @Test(arguments: [Codec.best, .zlib])
     func `what does not get smaller is not compressed`(codec: Codec) {
-        var random = SplitMix64(seed: 5)
+        var random = SeededRandom(seed: 5)
         #expect(Self.deflated([], by: codec) == nil)
         #expect(Self.deflated([1], by: codec) == nil)
         #expect(Self.deflated([1, 1, 1], by: codec) == nil)
@@ -149,7 +149,7 @@ import Testing
     /// A flipped bit may leave the meaning as it was, in which libdeflate is more lenient; it never gives other bytes.
     @Test(arguments: [Codec.best, .zlib])
     func `a damaged stream fails or gives the same bytes`(codec: Codec) throws {
-        var random = SplitMix64(seed: 6)
+        var random = SeededRandom(seed: 6)
         let body = Self.text + random.bytes(200)
         let small = try #require(Self.deflated(body))
         var failureCount = 0

@@ -5,7 +5,7 @@ import Testing
 struct RandomFrameTests {
     @Test("come back from their bytes", arguments: FrameType.registered)
     func roundTrip(_ type: FrameType) throws {
-        var random = SplitMix64(seed: UInt64(type.rawValue))
+        var random = SeededRandom(seed: UInt64(type.rawValue))
         for _ in 0..<200 {
             let made = random.frame(type)
             let frame = try #require(made)
@@ -16,7 +16,7 @@ struct RandomFrameTests {
 
     @Test("read bytes at random without a trap", arguments: FrameType.registered)
     func noise(_ type: FrameType) {
-        var random = SplitMix64(seed: UInt64(type.rawValue) + 1)
+        var random = SeededRandom(seed: UInt64(type.rawValue) + 1)
         for _ in 0..<500 {
             let body = bytes(
                 of: random.some(0...12) { random in

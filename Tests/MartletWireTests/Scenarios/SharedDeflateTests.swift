@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test func `what deflate cannot shorten still fits`() {
-        var random = SplitMix64(seed: 3)
+        var random = SeededRandom(seed: 3)
         let packets = PacketStream(deflates: .large)
         for number in 1...50 {
             let noise = (0..<2000).map { _ in UInt8.random(in: 0...255, using: &random) }

@@ -12,7 +12,7 @@ struct FrameStream {
     var bytes: [UInt8] = []
 
     init(seed: UInt64, bodyByteCounts: [Int]) throws(WireError) {
-        var random = SplitMix64(seed: seed)
+        var random = SeededRandom(seed: seed)
         for (index, byteCount) in bodyByteCounts.enumerated() {
             let body = random.bytes(byteCount)
             let header = FrameHeader(

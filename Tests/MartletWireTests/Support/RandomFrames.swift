@@ -1,11 +1,11 @@
 import MartletWire
 
-extension SplitMix64 {
+extension SeededRandom {
     mutating func chance() -> Bool { next() & 1 == 0 }
 
-    mutating func maybe<Value>(_ make: (inout SplitMix64) -> Value) -> Value? { chance() ? make(&self) : nil }
+    mutating func maybe<Value>(_ make: (inout SeededRandom) -> Value) -> Value? { chance() ? make(&self) : nil }
 
-    mutating func some<Value>(_ counts: ClosedRange<Int>, _ make: (inout SplitMix64) -> Value) -> [Value] {
+    mutating func some<Value>(_ counts: ClosedRange<Int>, _ make: (inout SeededRandom) -> Value) -> [Value] {
         (0..<Int.random(in: counts, using: &self)).map { _ in make(&self) }
     }
 

@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test func `the loop judges random bodies as plain recursion does`() {
-        var random = SplitMix64(seed: 8)
+        var random = SeededRandom(seed: 8)
         var fineCount = 0
         for _ in 0..<3000 {
             var bytes = TLVTree(TLVTreeTests.nodes(depth: 0, random: &random)).encode()

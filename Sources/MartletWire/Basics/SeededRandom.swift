@@ -1,0 +1,30 @@
+/// SplitMix64 (Steele, Lea and Flood, 2014): the same seed gives the same numbers.
+///
+/// It draws jitter, nonces and the input of tests, where predictability harms nobody. Secrets never come from here.
+package struct SeededRandom: RandomNumberGenerator, Equatable, Sendable {
+    private var state: UInt64
+
+    /// A generator that starts at `seed`.
+    package init(seed: UInt64) {
+        state = seed
+    }
+
+    /// The next 64 bits.
+    package mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    /// Whether something that happens `perMille` times in 1,000 happens now.
+    package mutating func happens(perMille: Int) -> Bool {
+        perMille > 0 && next() % 1000 < UInt64(perMille)
+    }
+
+    /// So many random bytes.
+    package mutating func bytes(_ count: Int) -> [UInt8] {
+        (0..<count).map { _ in UInt8.random(in: 0...255, using: &self) }
+    }
+}
