@@ -143,7 +143,10 @@ extension Link {
         // A frame with a fault is charged on both levels or on neither: the link outlives the connection (S-36,
         // Specs/hostile.md row 41).
         linkCreditReceived += sessions[slot].receive.creditReceived - received
-        guard fault.scope == .session else { throw fault }
+        guard fault.scope == .session else {
+            if sessions[slot].receive.hasReady { readySlots.append(slot) }
+            throw fault
+        }
         fail(slot, fault.code)
         return nil
     }

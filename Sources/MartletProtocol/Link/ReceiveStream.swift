@@ -80,6 +80,8 @@ struct ReceiveStream: Sendable {
     }
 
     var hasGap: Bool { !held.isEmpty }
+    /// Whether `popReady` has a frame.
+    var hasReady: Bool { !ready.isEmpty }
     /// Frames held out of order.
     var heldFrameCount: Int { held.count }
     /// The highest sequence received with everything before it.
@@ -141,8 +143,8 @@ struct ReceiveStream: Sendable {
             if type.isCredited { creditDelivered += UInt64(plain.byteCount) }
             return .deliver
         }
-        try join(type, hasMore: hasMore, plain: plain)
-        try drainHeld()
+        let fault = join(type, hasMore: hasMore, plain: plain)
+        if let fault = drainHeld(after: fault) { throw fault }
         return .ready
     }
 
@@ -200,24 +202,31 @@ struct ReceiveStream: Sendable {
 
     // MARK: Order and fragments
 
-    private mutating func drainHeld() throws(LinkError) {
+    /// Takes the held frames that are next, also behind a fault: `held` never has the expected sequence, since the link
+    /// can be resumed (Specs/hostile.md row 41). Answers the first fault.
+    private mutating func drainHeld(after fault: LinkError?) -> LinkError? {
+        var fault = fault
         while let frame = held.removeValue(forKey: expected) {
             heldByteCount -= frame.body.count + ReceiveStream.heldFrameByteCount
             expected += 1
-            try join(frame.type, hasMore: frame.hasMore, plain: frame.body.rawBytes)
+            let next = join(frame.type, hasMore: frame.hasMore, plain: frame.body.rawBytes)
+            fault = fault ?? next
         }
         heldRanges.removeAll(below: expected)
+        return fault
     }
 
-    private mutating func join(_ type: FrameType, hasMore: Bool, plain: RawSpan) throws(LinkError) {  // W-22
+    /// Adds a frame to the message that it is part of. A frame with a fault is dropped together with that message.
+    private mutating func join(_ type: FrameType, hasMore: Bool, plain: RawSpan) -> LinkError? {  // W-22
         let credit = type.isCredited ? plain.byteCount : 0
         var frame = assembling ?? OrderedFrame(type: type, body: [], creditByteCount: 0)
         assembling = nil
-        guard frame.type == type else { throw .peer(.protocolViolation) }  // S-42
-        guard frame.body.count + plain.byteCount <= maxByteCount(of: type) else { throw .session(.messageTooLarge) }
+        guard frame.type == type else { return .peer(.protocolViolation) }  // S-42
+        guard frame.body.count + plain.byteCount <= maxByteCount(of: type) else { return .session(.messageTooLarge) }
         frame.body.append(bytes: plain)
         frame.creditByteCount += credit
         if hasMore { assembling = frame } else { ready.append(frame) }
+        return nil
     }
 
     // MARK: Rest

@@ -54,6 +54,7 @@ extension RelayEngine {
             setSuspended(false, session, cursor: cursor, of: slot)
         case .closed(let session, _):
             // What was posted before is still accepted, and told before the relay's own close (S-7, R-49).
+            guard !links[slot].defersClose(of: session) else { return }
             if let membership = takeMembership(session, of: slot) {
                 if let handle = membership.handle { return call(.close(handle)) }
                 leave(membership, MemberKey(link: links[slot].key, session: session))
@@ -400,6 +401,10 @@ extension RelayEngine {
                 if let connection = links[slot].connection { fail(connection, error, now: now) }
                 return
             }
+        }
+        if links[slot].sessions[key.session]?.isClosing == true {
+            _ = takeMembership(key.session, of: slot)
+            call(.close(handle))
         }
     }
 

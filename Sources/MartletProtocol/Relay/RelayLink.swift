@@ -82,6 +82,8 @@ struct RelayLink: Sendable {
         /// Whether its room holds messages back, because enough is on the link's way.
         var isHeldBack = false
         var receipts = ReceiptAllowance()
+        /// Whether its close came behind frames that are held for the room (S-8).
+        var isClosing = false
         /// What came before that.
         var held = HeldFrames()
 
@@ -96,6 +98,16 @@ struct RelayLink: Sendable {
         guard sessions.values[place].held.append(type, body, credit: credit) else { return false }
         heldByteCount += sessions.values[place].held.uncreditedCost - before
         return heldByteCount <= RelayLink.maxHeldByteCount
+    }
+
+    /// The peer closes a session. True when its room has not let it in and frames that came before are held: the
+    /// close takes effect behind them (S-8).
+    mutating func defersClose(of session: SessionID) -> Bool {
+        guard let place = sessions.index(of: session), sessions.values[place].handle == nil,
+            !sessions.values[place].held.isEmpty
+        else { return false }
+        sessions.values[place].isClosing = true
+        return true
     }
 
     /// Takes out what is held of a session.

@@ -130,6 +130,57 @@ import Testing
         #expect(stream(first: 3 * round + 5).sequence(low: 0xFFFF_FFF0) == 3 * round - 16)
     }
 
+    // S-42, Specs/hostile.md row 41
+    @Test func `a held frame of another type than the message before it is consumed with its fault`() throws {
+        var stream = stream()
+        #expect(try accept(&stream, 3, [], type: .suspend) == .held)
+        #expect(try accept(&stream, 4, [4]) == .held)
+        #expect(try accept(&stream, 2, [2], hasMore: true) == .held)
+        #expect(throws: LinkError.peer(.protocolViolation)) { try accept(&stream, 1, [1], hasMore: true) }
+        #expect(stream.cumulative == 4 && stream.ranges == [] && stream.heldByteCount == 0)
+        #expect(drain(&stream) == [[4]])
+        #expect(try accept(&stream, 5) == .deliver)
+    }
+
+    // S-42, Specs/hostile.md row 41
+    @Test func `a frame that fills a gap with a fault lets the frames behind it out`() throws {
+        var stream = stream()
+        #expect(try accept(&stream, 1, [1], hasMore: true) == .ready)
+        #expect(try accept(&stream, 3, [3]) == .held)
+        #expect(throws: LinkError.peer(.protocolViolation)) { try accept(&stream, 2, [2], type: .request) }
+        #expect(stream.cumulative == 3 && stream.ranges == [])
+        #expect(drain(&stream) == [[3]])
+    }
+
+    // S-21, Specs/hostile.md row 41
+    @Test(arguments: 1...200 as ClosedRange<UInt64>)
+    func `frames of mixed types in any order leave an acknowledgement that can be written`(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        var stream = stream()
+        let frames = (1...40).map { _ in
+            (
+                type: [FrameType.data, .data, .request, .suspend].randomElement(using: &random)!,
+                hasMore: random.happens(perMille: 300)
+            )
+        }
+        var faultCount = 0
+        for sequence in (1...40).shuffled(using: &random) {
+            let frame = frames[sequence - 1]
+            do {
+                _ = try accept(&stream, UInt64(sequence), [1], type: frame.type, hasMore: frame.hasMore)
+            } catch {
+                #expect(error == .peer(.protocolViolation))
+                faultCount += 1
+            }
+            let ack = SessionAck(
+                session: .control, cumulative: stream.cumulative, creditLimit: stream.creditLimit,
+                ranges: stream.ranges)
+            #expect(ack.ranges.isEmpty == !stream.hasGap)
+        }
+        #expect(stream.cumulative == 40 && stream.heldByteCount == 0)
+        #expect(faultCount > 0)
+    }
+
     // W-14
     @Test func `a sequence beyond the window is the peer's fault`() throws {
         var stream = stream()

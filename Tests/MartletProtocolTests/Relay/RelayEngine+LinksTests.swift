@@ -142,15 +142,43 @@ import Testing
     }
 
     // S-8
-    @Test func `a session that leaves before its room is loaded is not let in`() throws {
+    @Test func `a session that is closed before its room is loaded is not let in`() throws {
         let stage = RelayStage()
         stage.relay.storeDelay = .milliseconds(100)
         let peer = stage.member("alice", of: .lobby)
-        peer.text("never", counter: 1)
         peer.say(Close(code: nil, reason: nil), on: .first)
         stage.run(for: .seconds(1))
         #expect(peer.log.last(Opened.self) == nil)
         #expect(stage.relay.engine.statistics.rooms == 0)
+    }
+
+    // S-8, R-49
+    @Test func `open, messages and close at once are answered by opened, accepted and close`() throws {
+        let stage = RelayStage()
+        stage.relay.storeDelay = .milliseconds(100)
+        let reader = stage.member("bob", of: .lobby)
+        let peer = stage.member("alice", of: .lobby)
+        for counter in UInt64(1)...5 { peer.text("line \(counter)", counter: counter) }
+        peer.say(Close(code: nil, reason: nil), on: .first)
+        stage.run(for: .seconds(1))
+        #expect(peer.log.last(Opened.self) != nil)
+        #expect(peer.log.last(Accepted.self)?.runs == [AcceptedRun(firstCounter: 1, count: 5, firstOffset: 1)])
+        #expect(peer.log.last(Close.self) != nil)
+        #expect(reader.log.all(Message.self).map(\.counter) == [1, 2, 3, 4, 5])
+        #expect(peer.closedAt == nil)
+    }
+
+    // S-8
+    @Test func `messages and close behind an open that is refused are answered by a reset`() throws {
+        let stage = RelayStage()
+        stage.relay.storeDelay = .milliseconds(100)
+        stage.relay.refusesLoads = true
+        let peer = stage.member("alice", of: .lobby)
+        peer.text("never", counter: 1)
+        peer.say(Close(code: nil, reason: nil), on: .first)
+        stage.run(for: .seconds(1))
+        #expect(peer.log.last(Reset.self)?.code == .storeUnavailable)
+        #expect(peer.log.last(Close.self) == nil)
     }
 
     //
