@@ -44,11 +44,15 @@ final class ClientLife: Sendable {
 
     var lastStatistics: Client.Statistics { statistics.withLock { $0 } }
 
+    /// Callers of `start` that wait for the outbox.
+    var startingCount: Int {
+        state.withLock { if case .starting(_, let waiting) = $0 { waiting.count } else { 0 } }
+    }
+
     // MARK: The beginning
 
     private enum Start: Sendable {
-        case begun(Task<Void, Never>)
-        case joined
+        case waits
         case done
     }
 
@@ -60,19 +64,29 @@ final class ClientLife: Sendable {
             case .idle:
                 let opening = Task { await self.openOutbox() }
                 state = .starting(opening, [shot])
-                return .begun(opening)
+                return .waits
             case .starting(let opening, let waiting):
                 state = .starting(opening, waiting + [shot])
-                return .joined
+                return .waits
             case .running: return .done
             case .stopped: throw .stopped
             }
         }
-        switch start {
-        case .done: return
-        case .begun(let opening): try await shot.value { opening.cancel() }
-        case .joined: try await shot.value { shot.resolve(.failure(CancellationError())) }
+        if case .waits = start { try await shot.value { self.abandonStart(shot) } }
+    }
+
+    /// A caller of `start` is cancelled; the last one takes the opening of the outbox with it.
+    private func abandonStart(_ shot: OneShot<Void>) {
+        let opening = state.withLock { state -> Task<Void, Never>? in
+            guard case .starting(let opening, let waiting) = state else { return nil }
+            let rest = waiting.filter { $0 !== shot }
+            guard rest.isEmpty, !waiting.isEmpty else {
+                state = .starting(opening, rest)
+                return nil
+            }
+            return opening
         }
+        if let opening { opening.cancel() } else { shot.resolve(.failure(CancellationError())) }
     }
 
     private func openOutbox() async {

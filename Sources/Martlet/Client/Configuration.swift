@@ -30,11 +30,12 @@ extension Client {
         public var usesMultipath = false
         /// Rooms open at a time, at the most.
         public var maxRooms = 255
-        /// Messages of one room that wait to be accepted, at the most; `send` waits beyond it.
+        /// Messages of one room that wait to be accepted, at the most; `send` waits beyond it. Less than 1 counts as 1.
         public var maxPendingMessages = 4096
         /// Bytes of content of one room's messages that wait to be accepted, at the most; `send` waits beyond it.
         public var maxPendingByteCount = 4 * 1024 * 1024
-        /// Requests that wait for answers, at the most.
+        /// Requests that wait for answers, at the most. A relay answers `tooManyRequests` beyond a bound of its own,
+        /// for each member of a room: 64 in ``MartletRelay``.
         public var maxRequests = 1024
 
         /// The defaults.

@@ -64,6 +64,8 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
     private var cursorTimer: LoopTimer?
     private var stopShots: [OneShot<Void>] = []
     private var commands: [Mailbox.Command] = []
+    /// Answers to `cancel`, given when the messages' states have changed.
+    private var cancellations: [(OneShot<Bool>, Bool)] = []
     private var isSettling = false
 
     init(_ life: ClientLife, _ opened: OutboxState) {
@@ -155,12 +157,19 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         if let mode = wishes.mode {
             if mode == .foreground { engine.enterForeground(now: now) } else { engine.enterBackground(now: now) }
         }
-        if wishes.retriesNow { engine.retryNow(now: now) }
+        if wishes.retriesNow {
+            engine.retryNow(now: now)
+            // Before commands, which a client that has given up would refuse.
+            settle()
+            mailbox.endRetrying()
+        }
         for command in commands {
             if phase == .over { command.refuse(life.lastStatistics) } else { perform(command) }
         }
         commands.removeAll(keepingCapacity: true)
         settle()
+        for (shot, isCancelled) in cancellations { shot.resolve(.success(isCancelled)) }
+        cancellations.removeAll(keepingCapacity: true)
     }
 
     private func perform(_ command: Mailbox.Command) {
@@ -170,7 +179,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         case .abandonOpen(let shot): abandonOpen(shot)
         case .close(let room, let shot): close(room, shot)
         case .cancel(let room, let counter, let shot):
-            shot.resolve(.success(engine.cancel(counter: counter, in: room.id, now: now)))
+            cancellations.append((shot, engine.cancel(counter: counter, in: room.id, now: now)))
         case .request(let room, let call): request(call, in: room)
         case .abandonRequest(let shot): abandonRequest(shot)
         case .respond(let id, let response):

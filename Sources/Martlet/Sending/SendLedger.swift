@@ -48,6 +48,11 @@ struct SendLedger: Sendable {
 
     // MARK: What happens
 
+    /// The client has given up: observers look again.
+    mutating func noteChange() {
+        version += 1
+    }
+
     mutating func queue(_ counter: UInt64, byteCount: Int) {
         records.append(Record(counter: counter, byteCount: UInt32(clamping: byteCount)))
         while settledCount > Self.maxRememberedMessages, let oldest = records.first, oldest.phase >= .accepted {

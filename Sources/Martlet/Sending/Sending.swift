@@ -52,12 +52,16 @@ public struct Sending: Sendable, Identifiable {
     ///
     /// Cancelled, the message stays queued.
     ///
-    /// - Throws: `notAccepted`, and `stopped` when the client stopped first: then the outbox still has it. When it was
-    ///   accepted so long ago that it is forgotten, the offset is 0.
+    /// - Throws: `notAccepted`; `stopped` when the client stopped first, and `gaveUp` while it does not try to connect
+    ///   any more: then the outbox still has it. When it was accepted so long ago that it is forgotten, the offset is 0.
     nonisolated(nonsending) public func accepted() async throws -> UInt64 {
         while true {
             let look = room.state.withLock { state in
-                (state.ledger.record(of: counter), state.ledger.failure(of: counter), state.ledger.version, state.end)
+                (
+                    state.ledger.record(of: counter), state.ledger.failure(of: counter), state.ledger.version,
+                    state.end,
+                    state.gaveUp
+                )
             }
             guard let record = look.0 else { return 0 }
             switch record.phase {
@@ -66,6 +70,7 @@ public struct Sending: Sendable, Identifiable {
             case .queued, .sent: break
             }
             if let end = look.3 { throw end.error }
+            if let reason = look.4, !room.mailbox.isRetrying { throw MartletError.gaveUp(reason) }
             try Task.checkCancellation()
             await room.wait(for: .message(counter: counter, version: look.2))
         }

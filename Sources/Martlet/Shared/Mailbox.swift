@@ -49,6 +49,8 @@ final class Mailbox: Sendable {
         var commands: [Command] = []
         var wishes = Wishes()
         var isPosted = false
+        /// The loop has taken `retriesNow` and has not tried yet.
+        var isRetrying = false
     }
 
     private let loop: EventLoop
@@ -65,6 +67,17 @@ final class Mailbox: Sendable {
 
     func wish(_ body: (inout Wishes) -> Void) {
         _ = change { body(&$0.wishes) }
+    }
+
+    /// Whether `retryNow` was called and the client has not tried again yet: until then a client that has given up is
+    /// not over for its callers.
+    var isRetrying: Bool {
+        state.withLock { $0.isRetrying || $0.wishes.retriesNow }
+    }
+
+    /// The client tries again, and its rooms have been told.
+    func endRetrying() {
+        state.withLock { $0.isRetrying = false }
     }
 
     private func change(_ body: (inout State) -> Void) -> AfterPost {
@@ -105,6 +118,7 @@ final class Mailbox: Sendable {
         state.withLock { state in
             swap(&state.commands, &spare)
             state.isPosted = false
+            state.isRetrying = state.wishes.retriesNow
             defer { state.wishes = Wishes() }
             return state.wishes
         }

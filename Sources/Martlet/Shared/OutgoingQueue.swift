@@ -24,7 +24,7 @@ struct OutgoingQueue: Sendable {
     private(set) var pendingByteCount = 0
 
     init(maxPendingMessages: Int, maxPendingByteCount: Int, source: CounterSource) {
-        self.maxPendingMessages = maxPendingMessages
+        self.maxPendingMessages = max(maxPendingMessages, 1)
         self.maxPendingByteCount = maxPendingByteCount
         self.source = source
     }

@@ -91,7 +91,8 @@ extension RoomCore {
             state.inbox.take(leaving: &taken)
             if !taken.isEmpty { return .taken }
             if let end = state.end { return .over(end.error) }
-            return state.gaveUp.map { .over(.gaveUp($0)) } ?? .nothing
+            if let reason = state.gaveUp, !mailbox.isRetrying { return .over(.gaveUp(reason)) }
+            return .nothing
         }
     }
 

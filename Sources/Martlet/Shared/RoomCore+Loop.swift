@@ -134,11 +134,14 @@ extension RoomCore {
         events.publish(.presence(account, presence))
     }
 
-    /// While the client has given up, readers are told so; nil when it tries again.
+    /// While the client has given up, readers and those who wait for an acceptance are told so; nil when it tries
+    /// again.
     func gaveUp(_ reason: StopReason?) {
         wake { state in
             state.gaveUp = reason
-            return reason == nil ? [] : state.takeReaders()
+            guard reason != nil else { return [] }
+            state.ledger.noteChange()
+            return state.takeReaders() + state.takeObservers { _ in true }
         }
     }
 

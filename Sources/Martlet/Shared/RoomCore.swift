@@ -122,7 +122,7 @@ final class RoomCore: Waitable {
             guard state.end == nil else { return false }
             switch key {
             case .items:
-                guard state.inbox.items.isEmpty, state.gaveUp == nil else { return false }
+                guard state.inbox.items.isEmpty, state.gaveUp == nil || mailbox.isRetrying else { return false }
                 state.readers.append(waiter)
             case .requests:
                 guard state.requests.isEmpty else { return false }

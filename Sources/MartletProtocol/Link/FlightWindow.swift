@@ -99,9 +99,9 @@ struct FlightWindow: Equatable, Sendable {
         byteCount -= byteCount * Int(eighths) / 32
     }
 
-    /// By a third per round trip while the path shows no queue, by an eighth until the queue is near the target, then by
-    /// a step, and by less the closer the queue is to the target. A queue is seen a round trip late, so the growth that
-    /// goes before it is the queue's overshoot.
+    /// By a third per round trip while the path shows no queue, by an eighth until the queue is near the target, then
+    /// by a step, and by less the closer the queue is to the target. A queue is seen a round trip late, so the growth
+    /// that goes before it is the queue's overshoot.
     private mutating func grow(_ bytes: Int, _ queueing: Duration) {
         if isProbing, queueing * 4 < FlightWindow.targetDelay {
             byteCount += bytes / 3

@@ -111,7 +111,8 @@ extension Link {
                 return .written(run.byteCount)
             }
         }
-        if let body = sessions[slot].transients.first {  // S-49
+        // S-49: no transient frame before `open` or `opened`.
+        if sessions[slot].send.highestSent >= firstSequence, let body = sessions[slot].transients.first {
             let header = header(.transient, FrameFlags([], priority: priority), id, 0, now)
             guard let written = writeEarly(header, body, fragment: 0, into: &out) else { return .noRoom }
             _ = sessions[slot].transients.popFirst()

@@ -253,6 +253,15 @@ import Testing
         #expect(pair.frames.map(\.header.sequence) == [0, 2, 3, 4, 5])
     }
 
+    // S-49
+    @Test func `a transient frame queued with open is sent behind it`() throws {
+        let pair = LinkPair(.reliable)
+        let session = try pair.client.link.open(Open(room: .lobby, kind: .chat, cursor: 0, tail: nil, noLocal: false))
+        pair.client.link.sendTransient(EncodedBody([9]), on: session)
+        pair.settle()
+        #expect(pair.frames.prefix(2).map(\.header.type) == [.open, .transient])
+    }
+
     @Test func `what does not fit stays for the next buffer`() throws {
         let pair = LinkPair(.reliable)
         let session = try pair.open()

@@ -128,6 +128,21 @@ import Testing
         #expect(stage.relay.log[.lobby]?.count == 1)
     }
 
+    // S-49, R-37
+    @Test func `members that open a room at the same time get opened before presence`() throws {
+        let stage = RelayStage()
+        stage.relay.storeDelay = .milliseconds(100)
+        let peers = (1...5).map { stage.member("member-\($0)", device: $0, of: .lobby) }
+        stage.run(for: .seconds(1))
+        for peer in peers {
+            let own = peer.log.frames.filter { $0.header.session == .first }
+            #expect(own.first?.type == .opened)
+            let opened = try #require(peer.log.last(Opened.self))
+            let present = opened.members + peer.log.all(Transient.self).compactMap(\.sender)
+            #expect(Set(present).count == peers.count)
+        }
+    }
+
     // S-5, R-15
     @Test func `what a session says before its room is loaded is kept in order`() throws {
         let stage = RelayStage()

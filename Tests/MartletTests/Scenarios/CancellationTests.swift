@@ -27,6 +27,31 @@ struct CancellationTests {
         await #expect(throws: MartletError.stopped) { try await client.start() }
     }
 
+    @Test func `a start that is cancelled leaves the outbox to another caller's start`() async throws {
+        let outbox = StalledOutbox(stallsOpening: true, obeys: true)
+        let client = try Client(to: "martlet://127.0.0.1:1", as: .anonymous("alice"), outbox: outbox)
+        let first = Task { try await client.start() }
+        await until { client.life.startingCount == 1 }
+        let second = Task { try await client.start() }
+        await until { client.life.startingCount == 2 }
+        first.cancel()
+        await #expect(throws: CancellationError.self) { try await first.value }
+        outbox.release()
+        try await second.value
+        await client.stop()
+    }
+
+    @Test func `a message that was cancelled has failed when the call returns`() async throws {
+        try await withClient("alice", at: "martlet://127.0.0.1:1", configuration: impatient) { alice in
+            let lobby = try await alice.open(room: "lobby", options: .offline)
+            for number in 1...100 {
+                let sending = try await lobby.send("line \(number)")
+                #expect(await sending.cancel())
+                #expect(sending.state == .failed(.cancelled))
+            }
+        }
+    }
+
     @Test func `open leaves no room behind`() async throws {
         try await withBarredRelay { _, proxy in
             try await withClient("alice", at: proxy.endpoint, configuration: .hasty) { alice in

@@ -53,6 +53,22 @@ struct CredentialTests {
         }
     }
 
+    @Test func `open directly behind retryNow waits for the attempt`() async throws {
+        try await withRelay(authenticator: try authenticator()) { relay in
+            for _ in 0..<20 {
+                let token = Guarded("wrong")
+                let alice = try Client(
+                    to: relay, as: .account("alice", token: { token.withLock { $0 } }), configuration: .hasty)
+                try await withClient(alice) { alice in
+                    try await alice.status.first(until: { $0.phase == .stopped(.unauthenticated) })
+                    token.withLock { $0 = "secret" }
+                    alice.retryNow()
+                    _ = try await alice.open(room: "lobby")
+                }
+            }
+        }
+    }
+
     @Test func `a provider that fails shows in the status, and is asked again`() async throws {
         struct NoNetwork: Error, CustomStringConvertible {
             var description: String { "the login server is down" }
@@ -110,5 +126,17 @@ struct CredentialTests {
             await #expect(throws: MartletError.gaveUp(.revoked)) { try await lobby.messages.first(1) }
         }
         await relay.shutdown()
+    }
+
+    @Test func `who waits for an acceptance is told that the client gave up`() async throws {
+        var configuration = Client.Configuration.hasty
+        configuration.reconnect.maxAttemptCount = 1
+        let alice = try Client(to: "martlet://127.0.0.1:1", as: .anonymous("alice"), configuration: configuration)
+        try await withClient(alice) { alice in
+            let lobby = try await alice.open(room: "lobby", options: .offline)
+            let sending = try await lobby.send("hello")
+            await #expect(throws: MartletError.gaveUp(.attemptLimit)) { try await sending.accepted() }
+            #expect(sending.state == .queued)
+        }
     }
 }

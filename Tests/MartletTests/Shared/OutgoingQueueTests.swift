@@ -35,6 +35,15 @@ struct OutgoingQueueTests {
         #expect(queue.pendingByteCount == hello.content.byteCount)
     }
 
+    @Test(arguments: [0, -1])
+    func `a bound of less than one message counts as one`(bound: Int) throws {
+        var queue = queue(maxMessages: bound)
+        let hello = try message("hello")
+        #expect(queue.hasRoom(for: hello))
+        _ = queue.append(hello, nil)
+        #expect(!queue.hasRoom(for: hello))
+    }
+
     @Test func `nobody passes those who wait, though it would fit`() throws {
         var queue = queue(maxMessages: 10, maxBytes: 100)
         let large = try message(String(repeating: "x", count: 80))

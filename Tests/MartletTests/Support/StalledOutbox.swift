@@ -4,13 +4,16 @@ import Martlet
 final class StalledOutbox: Outbox {
     private let letGo = AsyncStream<Never>.makeStream()
     private let stallsOpening: Bool
+    private let obeys: Bool
     private let begun = Counted()
 
     /// Calls that have begun.
     var callCount: Int { begun.value }
 
-    init(stallsOpening: Bool = false) {
+    /// - Parameter obeys: a call that is cancelled throws; an outbox need not.
+    init(stallsOpening: Bool = false, obeys: Bool = false) {
         self.stallsOpening = stallsOpening
+        self.obeys = obeys
     }
 
     /// Every call returns, those of now and later.
@@ -19,19 +22,24 @@ final class StalledOutbox: Outbox {
     }
 
     func open() async throws -> OutboxState {
-        if stallsOpening { await stall() }
+        if stallsOpening { try await stall() }
         return OutboxState(device: DeviceID(rawValue: 7), nextCounter: 1)
     }
 
-    func append(_ entries: [OutboxEntry]) async throws { await stall() }
-    func remove(_ ids: [MessageID], room: String) async throws { await stall() }
-    func saveCursor(_ cursor: RoomCursor, room: String) async throws { await stall() }
+    func append(_ entries: [OutboxEntry]) async throws { try await stall() }
+    func remove(_ ids: [MessageID], room: String) async throws { try await stall() }
+    func saveCursor(_ cursor: RoomCursor, room: String) async throws { try await stall() }
 
-    /// Cancelled, it goes on: an outbox need not obey.
-    private func stall() async {
+    private func stall() async throws {
         begun.count()
         let gate = Task { [stream = letGo.stream] in for await _ in stream {} }
-        await gate.value
+        guard obeys else { return await gate.value }
+        await withTaskCancellationHandler {
+            await gate.value
+        } onCancel: {
+            gate.cancel()
+        }
+        try Task.checkCancellation()
     }
 }
 
