@@ -171,7 +171,7 @@ public final class PacketWriter {
             fields.insert(.timestamp)
         }
         if context.flags(of: header.type, at: place) != header.flags { fields.insert(.flags) }
-        if header.type.rule == nil { fields.insert(.type) }
+        if CompactForm.form(of: header.type) == CompactForm.announcedType { fields.insert(.type) }
         return fields
     }
 
