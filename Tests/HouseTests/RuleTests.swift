@@ -72,6 +72,8 @@ struct RuleTests {
         #expect(ShapeRule.findings(in: SourceFile("A.swift", widest + "é")).count == 1)
         #expect(ShapeRule.findings(in: SourceFile("A.md", "| " + widest)) == [])
         #expect(ShapeRule.findings(in: SourceFile("A.swift", "    /// | " + widest)) == [])
+        #expect(ShapeRule.findings(in: SourceFile("A.json", "    {" + widest)) == [])
+        #expect(ShapeRule.findings(in: SourceFile("A.swift", "    {" + widest)).count == 1)
         #expect(ShapeRule.findings(in: SourceFile("A.swift", "a ")).count == 1)
     }
 
