@@ -79,6 +79,7 @@ weather: deps ## lose real packets, and compare with plain TCP in the same weath
 
 test: deps lint ## lint, build with warnings as errors and run every test
 	@Scripts/install-dependencies python3 tshark
+	@Scripts/generate-registries --check
 	@$(SWIFT) build --build-tests --quiet
 	@$(SWIFT) test --skip-build --quiet --disable-xctest --filter $(computing)
 	@$(SWIFT) test --skip-build --quiet --disable-xctest --skip $(computing)
