@@ -10,7 +10,7 @@ body.maxDepth = 8
 body.maxCount = 1024
 local maxContentCount = 1008
 local maxClientCount = 1020
-local relayTags = { 0x0048, 0x0049, 0x0011, 0x004A }
+local relayTags = { "offset", "acceptedAt", "device", "sender" }
 
 function body.u16(s, at)
     local a, b = s:byte(at, at + 1)
@@ -116,11 +116,11 @@ local function int(size, least, most)
 end
 
 local function bytes(least, most)
-    return function(v) return #v >= least and #v <= most end
+    return function(v) return #v >= least and #v <= (most or math.huge) end
 end
 
 local function text(least, most)
-    return function(v) return #v >= least and #v <= most and isText(v, false) end
+    return function(v) return #v >= least and #v <= (most or math.huge) and isText(v, false) end
 end
 
 local function name(most)
@@ -146,50 +146,26 @@ local function acceptedRun(v)
     return v:sub(13, 20) ~= zeros or count == 1
 end
 
-local u64 = int(8)
-local account = name(128)
-local forms = {
-    code = int(2), reason = text(0, 256), retryAfter = int(4), redirect = text(1, 512), spokenVersion = int(2),
-    features = u64, device = u64, account = account, credential = bytes(0, 4096), agent = text(0, 128), link = u64,
-    resumeToken = bytes(32, 32), sessionPosition = bytes(10, 10), epoch = int(4), resumeLifetime = int(4),
-    heartbeatInterval = int(4), maxBody = int(4, 17408), maxMessage = int(4, 16384), linkWindow = int(4, 17408),
-    sessionWindow = int(4, 17408), maxSessions = int(2, 1), echo = bytes(8, 8), linkCredit = u64,
-    sessionAck = sessionAck, nonce = u64, creditUsed = u64, counter = int(8, 1), kind = int(2), timeToLive = int(4),
-    offset = int(8, 1), acceptedAt = u64, sender = account, room = account, sessionKind = int(1, 0, 3), cursor = u64,
-    head = u64, first = u64, member = account, tail = int(4), session = int(2, 1), noLocal = int(1, 0, 1), log = u64,
-    acceptedRun = acceptedRun, receiptKind = int(1, 1, 3), upTo = u64, correlation = u64, method = name(64),
-    deadline = int(4), recipient = account, status = int(2), presence = int(1, 0, 2), typing = int(1, 0, 1),
+-- By the value's type.
+local makers = {
+    u8 = function(least, most) return int(1, least, most) end,
+    u16 = function(least, most) return int(2, least, most) end,
+    u32 = function(least, most) return int(4, least, most) end,
+    u64 = function(least, most) return int(8, least, most) end,
+    text = text,
+    name = function(_, most) return name(most) end,
+    bytes = bytes,
 }
-
--- The fields of each type: "name" is needed, "name?" may be missing, "name*N" repeats up to N times, "name+N" too but
--- comes once at least.
-local layouts = {
-    data = "counter kind content timeToLive? offset? acceptedAt? device? sender?",
-    transient = "typing? presence? kind? content? sender?",
-    ack = "linkCredit sessionAck*256 echo?",
-    receipt = "receiptKind upTo? sender? device? counter? code? reason?",
-    accepted = "acceptedRun+256",
-    gap = "first upTo",
-    ping = "nonce",
-    pong = "nonce echo",
-    hello = "spokenVersion+16 features limits device account credential? agent? resume?",
-    welcome = "spokenVersion features limits account link resumeToken epoch resumeLifetime heartbeatInterval? resume?",
-    reject = "code reason? retryAfter? redirect? spokenVersion*16",
-    goaway = "code reason? retryAfter? redirect? spokenVersion*16",
-    open = "room sessionKind cursor log? tail? noLocal?",
-    opened = "head first log? member*256",
-    close = "code? reason?",
-    reset = "session code reason? creditUsed?",
-    suspend = "",
-    resume = "cursor?",
-    request = "correlation method deadline recipient? sender? content?",
-    response = "correlation status reason? content?",
-    cancel = "correlation",
-    ["limits of hello"] = "maxBody maxMessage linkWindow sessionWindow maxSessions",
-    ["limits of welcome"] = "maxBody maxMessage linkWindow sessionWindow maxSessions",
-    ["resume of hello"] = "link resumeToken sessionPosition*256",
-    ["resume of welcome"] = "sessionPosition*256",
-}
+local forms = { sessionAck = sessionAck, acceptedRun = acceptedRun }
+for tagName, value in pairs(registry.values) do
+    if value.type == "integers" then
+        local size = 0
+        for _, part in ipairs(value.parts) do size = size + part[2] end
+        forms[tagName] = forms[tagName] or bytes(size, size)
+    elseif value.type ~= "container" then
+        forms[tagName] = makers[value.type](value.least or 0, value.most)
+    end
+end
 
 local function parsed(layout)
     local rows = {}
@@ -204,7 +180,7 @@ local function parsed(layout)
 end
 
 local rules = {}
-for key, layout in pairs(layouts) do rules[key] = parsed(layout) end
+for key, layout in pairs(registry.layouts) do rules[key] = parsed(layout) end
 
 function body.isContainer(tag)
     local low = tag % 0x8000
@@ -259,7 +235,7 @@ end
 local function checkContent(s, content, kind)
     local _, count = walk(s, content.at, content.at + content.length)
     if count > maxContentCount then return "tooManyTLVs", content.at - 1 end
-    if kind ~= registry.contentKindText then return nil end
+    if kind ~= registry.kind.text then return nil end
     local found
     for _, field in ipairs(body.level(s, content.at, content.at + content.length)) do
         if field.tag == registry.tag.text then
@@ -272,8 +248,6 @@ local function checkContent(s, content, kind)
         return "invalidValue", found.at - 1
     end
 end
-
-registry.contentKindText = 0x1001
 
 -- Checks one level by its layout; `key` names it. Gives what was found, by name.
 local function checkLevel(s, key, from, to)
@@ -313,7 +287,7 @@ local checks = {}
 function checks.data(s, seen, sender, count)
     local relayed = 0
     for _, tag in ipairs(relayTags) do
-        if seen[registry.tags[tag]] then relayed = relayed + 1 end
+        if seen[tag] then relayed = relayed + 1 end
     end
     if relayed == 0 and count > maxClientCount then return "tooManyTLVs", 0 end
     if relayed ~= 0 and relayed ~= 4 then return "invalidValue", 0 end

@@ -4,7 +4,7 @@
 local registry = require("martlet_registry")
 local tlv = require("martlet_compact_tlv")
 local sum = require("martlet_sum")
-local compact = {}
+local compact, forms = {}, registry.form
 
 local fail, u16, u32, u64 = tlv.fail, tlv.u16, tlv.u32, tlv.u64
 local maxSessionCount, authorCount, maxSenderCount = 256, 8, 128
@@ -51,7 +51,7 @@ end
 -- Bodies (W-86)
 
 local function textBody(counter, text)
-    return tlv.tlv("counter", u64(counter)) .. tlv.tlv("kind", u16(registry.contentKindText))
+    return tlv.tlv("counter", u64(counter)) .. tlv.tlv("kind", u16(registry.kind.text))
         .. tlv.tlv("content", tlv.tlv("text", text))
 end
 
@@ -62,14 +62,14 @@ end
 
 local bodies = {}
 
-bodies[0x22] = function(cursor, context, _, form)
+bodies[forms.textAt] = function(cursor, context, _, form)
     context.counter = context.counter + one
-    if form == 0x22 then context.counter = context.counter + cursor:signed() end
-    return textBody(context.counter, words(cursor, form == 0x23))
+    if form == forms.textAt then context.counter = context.counter + cursor:signed() end
+    return textBody(context.counter, words(cursor, form == forms.text16))
 end
-bodies[0x20], bodies[0x23] = bodies[0x22], bodies[0x22]
+bodies[forms.text], bodies[forms.text16] = bodies[forms.textAt], bodies[forms.textAt]
 
-bodies[0x21] = function(cursor, context, session)
+bodies[forms.delivery] = function(cursor, context, session)
     local bits = cursor:byte()
     if bits % 0x40 >= authorCount then fail() end
     local author = context.authors[bits % authorCount]
@@ -87,9 +87,9 @@ bodies[0x21] = function(cursor, context, session)
         .. textBody(author.counter, words(cursor, has(bits, 0x40)))
 end
 
-bodies[0x25] = function(cursor, _, session, form)
+bodies[forms.accepted] = function(cursor, _, session, form)
     local counter, offset, count = session.counter + one, session.offset + one, 1
-    if form == 0x25 then
+    if form == forms.accepted then
         counter, offset = counter + cursor:signed(), offset + cursor:signed()
         count = cursor:small(maxU32)
     end
@@ -97,10 +97,10 @@ bodies[0x25] = function(cursor, _, session, form)
     session.counter, session.offset = counter + others, offset + others
     return tlv.tlv("acceptedRun", u64(counter) .. u32(count) .. u64(offset))
 end
-bodies[0x24] = bodies[0x25]
+bodies[forms.acceptedNext] = bodies[forms.accepted]
 
-bodies[0x27] = function(cursor, context, _, form)
-    local bits = form == 0x27 and cursor:byte() or 0
+bodies[forms.ack] = function(cursor, context, _, form)
+    local bits = form == forms.ack and cursor:byte() or 0
     if bits >= 0x20 then fail() end
     local id = has(bits, 0x01) and cursor:small(maxU16) or context.session
     if id == 0 and not has(bits, 0x01) then fail() end
@@ -116,7 +116,7 @@ bodies[0x27] = function(cursor, context, _, form)
     return echo .. tlv.tlv("linkCredit", u64(context.linkCredit))
         .. tlv.tlv("sessionAck", u16(id) .. u64(session.cumulative) .. u64(session.credit))
 end
-bodies[0x26] = bodies[0x27]
+bodies[forms.ackNext] = bodies[forms.ack]
 
 -- What the byte of fields announces (W-81).
 local function announced(cursor, fields, form)
@@ -165,11 +165,11 @@ function compact.read(cursor, context, maxBody)
     local form, fields = first % 64, has(first, 0x40) and cursor:byte() or 0
     if fields >= 0x40 or has(fields, 0x10) ~= (form == 0) or form ~= 0 and not registry.typeOfForm[form] then fail() end
     local said = announced(cursor, fields, form)
-    if never[registry.types[said.type]] or said.compression and form >= 0x20 then fail() end
+    if never[registry.types[said.type]] or said.compression and form >= forms.text then fail() end
     if (said.compression or 0) > 1 then fail("compressionNotAllowed") end
     local head = header(context, said)
     local bodyAt, body = cursor.at, nil
-    if form >= 0x24 then
+    if form >= forms.acceptedNext then
         if has(first, 0x80) then fail() end
         body = bodies[form](cursor, context, head.session, form)
     else

@@ -4,38 +4,21 @@
 -- of 64 bits are Wireshark's own, since Lua's are not always exact.
 
 local registry = require("martlet_registry")
-local fields = require("martlet_fields")
 local body = require("martlet_body")
 local compact = {}
 
 local maxRanges = 32
 local maxVarintSize = 10
 
--- W-89, by code.
-local names = {}
-for name in ([[code reason retryAfter redirect spokenVersion
-    features device account credential agent link resumeToken sessionPosition epoch resumeLifetime heartbeatInterval
-    maxBody maxMessage linkWindow sessionWindow maxSessions
-    echo linkCredit sessionAck nonce creditUsed
-    counter kind timeToLive offset acceptedAt sender
-    room sessionKind cursor head first member tail session noLocal
-    acceptedRun receiptKind upTo
-    correlation method deadline recipient status
-    presence typing
-    limits resume content
-    text data name mediaType chunk]]):gmatch("%S+") do
-    names[#names + 1] = name
-end
-
 -- W-90: the sizes of the integers that a value is made of.
 local sizes = {}
-for name, shape in pairs(registry.shapes) do
-    local size = ({ u8 = 1, u16 = 2, u32 = 4, u64 = 8 })[shape]
+for name, value in pairs(registry.values) do
+    local size = ({ u8 = 1, u16 = 2, u32 = 4, u64 = 8 })[value.type]
     sizes[name] = size and { size }
-end
-for _, name in ipairs({ "sessionPosition", "echo", "sessionAck", "acceptedRun" }) do
-    sizes[name] = {}
-    for i, part in ipairs(fields.layouts[name]) do sizes[name][i] = part[2] end
+    if value.type == "integers" then
+        sizes[name] = {}
+        for i, part in ipairs(value.parts) do sizes[name][i] = part[2] end
+    end
 end
 
 function compact.fail(code) error(code or "protocolViolation", 0) end
@@ -133,7 +116,7 @@ function compact.expand(s, maxBody)
         count = count + 1
         if count > body.maxCount then fail("tooManyTLVs") end
         local code = cursor:byte()
-        local name = names[code]
+        local name = registry.compactTags[code]
         if code == 0 then
             put(cursor:take(2))
             local value = cursor:take(cursor:small(#s))

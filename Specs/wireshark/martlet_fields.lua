@@ -3,14 +3,9 @@
 local registry = require("martlet_registry")
 local fields = {}
 
-local codes, typeNames, kindNames = registry.codes, registry.types, registry.kinds
+local codes, typeNames, kindNames, flag = registry.codes, registry.types, registry.kinds, registry.flag
 local priorities = { [0] = "urgent", "high", "normal", "low" }
 local compressions = { [0] = "none", "zlib", "sharedDeflate" }
-local choices = {
-    sessionKind = { [0] = "chat", "media", "signaling", "file" }, receiptKind = { "delivered", "read", "refused" },
-    presence = { [0] = "left", "online", "away" }, typing = { [0] = "no", "yes" }, noLocal = { [0] = "no", "yes" },
-    code = codes, status = codes, kind = kindNames,
-}
 local f = {
     magic = ProtoField.uint32("martlet.magic", "Magic", base.HEX),
     version = ProtoField.uint16("martlet.version", "Version", base.HEX),
@@ -21,12 +16,12 @@ local f = {
     whole = ProtoField.double("martlet.seq.whole", "Whole sequence"),
     timestamp = ProtoField.uint32("martlet.timestamp", "Timestamp, ms since the link began"),
     flags = ProtoField.uint8("martlet.flags", "Flags", base.HEX),
-    reliable = ProtoField.bool("martlet.flags.reliable", "Reliable", 8, nil, 0x01),
-    more = ProtoField.bool("martlet.flags.moreFragments", "More fragments", 8, nil, 0x02),
-    ackNow = ProtoField.bool("martlet.flags.ackNow", "Ack now", 8, nil, 0x04),
-    checksummed = ProtoField.bool("martlet.flags.checksummed", "Checksummed", 8, nil, 0x08),
-    priority = ProtoField.uint8("martlet.flags.priority", "Priority", base.DEC, priorities, 0x30),
-    reserved = ProtoField.uint8("martlet.flags.reserved", "Reserved", base.HEX, nil, 0xC0),
+    reliable = ProtoField.bool("martlet.flags.reliable", "Reliable", 8, nil, flag.reliable),
+    more = ProtoField.bool("martlet.flags.moreFragments", "More fragments", 8, nil, flag.moreFragments),
+    ackNow = ProtoField.bool("martlet.flags.ackNow", "Ack now", 8, nil, flag.ackNow),
+    checksummed = ProtoField.bool("martlet.flags.checksummed", "Checksummed", 8, nil, flag.checksummed),
+    priority = ProtoField.uint8("martlet.flags.priority", "Priority", base.DEC, priorities, flag.priority),
+    reserved = ProtoField.uint8("martlet.flags.reserved", "Reserved", base.HEX, nil, flag.reserved),
     compression = ProtoField.uint8("martlet.compression", "Compression", base.DEC, compressions),
     session = ProtoField.uint16("martlet.session", "Session"),
     length = ProtoField.uint32("martlet.length", "Body length"),
@@ -73,44 +68,24 @@ local f = {
 }
 
 -- A field for each tag. What is made of several integers has one for each, too.
-local sizes = {
+local makers = {
     u8 = ProtoField.uint8, u16 = ProtoField.uint16, u32 = ProtoField.uint32, u64 = ProtoField.uint64,
-    text = ProtoField.string, bytes = ProtoField.bytes,
+    text = ProtoField.string, name = ProtoField.string, bytes = ProtoField.bytes, integers = ProtoField.bytes,
+    container = ProtoField.bytes,
 }
-local shapes = {}
-registry.shapes = shapes
-for shape, names in pairs({
-    u8 = "sessionKind noLocal receiptKind presence typing",
-    u16 = "code spokenVersion maxSessions kind session status",
-    u32 = "retryAfter epoch resumeLifetime heartbeatInterval maxBody maxMessage linkWindow sessionWindow timeToLive "
-        .. "tail deadline",
-    u64 = "features device link linkCredit nonce creditUsed counter offset acceptedAt cursor head first upTo "
-        .. "correlation log",
-    text = "reason redirect account agent sender room member method recipient text name mediaType",
-    bytes = "credential resumeToken sessionPosition echo sessionAck acceptedRun limits resume content data chunk",
-}) do
-    for name in names:gmatch("%S+") do shapes[name] = shape end
-end
-local hexadecimal = { spokenVersion = true, features = true, device = true, link = true, nonce = true, log = true }
-local tagFields = {}
+local isNumber = { u8 = true, u16 = true, u32 = true, u64 = true }
+local hexadecimal = { version = true, features = true, identifier = true, code = true, contentKind = true }
+local choices = { code = codes, contentKind = kindNames }
+local tagFields, parts = {}, { range = { { "first", 8 }, { "last", 8 } } }
 for number, name in pairs(registry.tags) do
-    local shape = shapes[name] or "bytes"
-    local isNumber = shape ~= "text" and shape ~= "bytes"
-    local filter = "martlet.tlv." .. name
-    tagFields[number] = isNumber
-        and sizes[shape](filter, name, (hexadecimal[name] or choices[name] == codes or choices[name] == kindNames)
-            and base.HEX or base.DEC, choices[name])
-        or sizes[shape](filter, name)
+    local value, filter = registry.values[name], "martlet.tlv." .. name
+    local make = makers[value.type]
+    tagFields[number] = isNumber[value.type]
+        and make(filter, name, hexadecimal[value.shown] and base.HEX or base.DEC, value.choices or choices[value.shown])
+        or make(filter, name)
     f["tag " .. name] = tagFields[number]
+    parts[name] = value.parts
 end
-local parts = {
-    sessionPosition = { { "session", 2 }, { "received", 8 } },
-    echo = { { "timestamp", 4 }, { "held", 4 } },
-    sessionAck = { { "session", 2 }, { "cumulative", 8 }, { "credit", 8 } },
-    acceptedRun = { { "counter", 8 }, { "count", 4 }, { "offset", 8 } },
-    chunk = { { "offset", 8 }, { "total", 8 } },
-    range = { { "first", 8 }, { "last", 8 } },
-}
 local partFields = {}
 for name, list in pairs(parts) do
     local prefix = "martlet.tlv." .. (name == "range" and "sessionAck.range" or name) .. "."

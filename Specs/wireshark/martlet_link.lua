@@ -11,6 +11,8 @@ local link = {}
 link.handshakeBody = 12 * 1024
 local maxUncredited = 64 * 1024
 local credited = { data = true, request = true, response = true }
+-- What a server may say before welcome (§5).
+local beforeWelcome = { welcome = true, reject = true, goaway = true }
 
 -- By link ID, eight bytes.
 local links = {}
@@ -60,26 +62,25 @@ end
 
 -- Checks of a header against the phase and its type (Specs/wire.md §5, §13.1), in their order; the code's name or nil.
 function link.check(connection, header, sender, isFirst)
-    local name = registry.types[header.type]
+    local name, rule = registry.types[header.type], registry.rules[header.type]
     if isFirst and sender == "client" and connection.phase == "handshake" and name ~= "hello" then
         return "expectedHello"
     end
     if header.compression ~= 0 then
         local resuming = connection.phase == "handshake" and sender == "client" and connection.resumesWithZlib
-        if registry.secret[name] or not (connection.zlib or resuming) then return "compressionNotAllowed" end
+        if rule and rule.handshake or not (connection.zlib or resuming) then return "compressionNotAllowed" end
     end
     if sender == "client" and connection.phase == "established" and name == "hello" then return "protocolViolation" end
-    if sender == "server" and connection.phase == "handshake" and not registry.beforeWelcome[name] then
+    if sender == "server" and connection.phase == "handshake" and not beforeWelcome[name] then
         return "protocolViolation"
     end
     if sender == "server" and connection.phase == "established" and (name == "welcome" or name == "reject") then
         return "protocolViolation"
     end
-    local rule = registry.rules[header.type]
     if not rule then return header.type >= 0x8000 and "unknownCritical" or nil end
     local inPlace = rule.session == "any" or (rule.session == "0") == (header.session == 0)
     if header.reliable ~= rule.reliable or not inPlace or not header.reliable and header.sequence ~= 0
-        or header.more and not registry.cut[name] or sender and rule.from and rule.from ~= sender
+        or header.more and not rule.cut or sender and rule.from and rule.from ~= sender
         or name == "open" and sender and header.session % 2 ~= (sender == "client" and 1 or 0) then
         return "protocolViolation"
     end
@@ -229,7 +230,7 @@ function link.read(connection, header, sender, key, record)
             return nil
         end
         -- The end of a message whose beginning is not in the capture is no body.
-        if not sure and registry.cut[name] then
+        if not sure and registry.rules[header.type].cut then
             record.partial = true
             return nil
         end

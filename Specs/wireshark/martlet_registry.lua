@@ -1,5 +1,4 @@
--- The numbers of Specs/wire.md §13 with their names, and which headers each type may have. A test holds the tables to
--- the text, so a number that is new there is named here, or the test fails.
+-- Generated from Specs/registry.json by Scripts/generate-registries. Do not edit.
 
 local registry = {}
 
@@ -182,6 +181,16 @@ registry.codes = {
     [0x040D] = "counterTooOld",
 }
 
+-- §3.7
+registry.flags = {
+    [0x01] = "reliable",
+    [0x02] = "moreFragments",
+    [0x04] = "ackNow",
+    [0x08] = "checksummed",
+    [0x30] = "priority",
+    [0xC0] = "reserved",
+}
+
 -- A table turned round: numbers by name.
 local function numbers(names)
     local found = {}
@@ -191,43 +200,220 @@ end
 
 registry.type = numbers(registry.types)
 registry.tag = numbers(registry.tags)
+registry.kind = numbers(registry.kinds)
+registry.feature = numbers(registry.features)
 registry.code = numbers(registry.codes)
+registry.flag = numbers(registry.flags)
 
--- §13.1's columns: whether the type is reliable; its session, "0", "one" or "any"; who sends it, nil for both.
-local function rule(name, reliable, session, from)
-    return { name = name, reliable = reliable, session = session, from = from }
-end
+-- §13.1's columns: the session is "0", "one" or "any"; `from` is nil where both send the type.
+registry.rules = {
+    [0x1000] = { reliable = true, session = "one", cut = true },
+    [0x1001] = { reliable = false, session = "one" },
+    [0x2001] = { reliable = false, session = "0" },
+    [0x2002] = { reliable = true, session = "one" },
+    [0x2003] = { reliable = true, session = "one", from = "server" },
+    [0x2004] = { reliable = true, session = "one", from = "server" },
+    [0x3001] = { reliable = false, session = "0" },
+    [0x3002] = { reliable = false, session = "0" },
+    [0x4001] = { reliable = false, session = "0", from = "client", handshake = true },
+    [0x4002] = { reliable = false, session = "0", from = "server", handshake = true },
+    [0x4003] = { reliable = false, session = "0", from = "server", handshake = true },
+    [0x4004] = { reliable = false, session = "0" },
+    [0x5001] = { reliable = true, session = "one" },
+    [0x5002] = { reliable = true, session = "one", cut = true },
+    [0x5003] = { reliable = true, session = "one" },
+    [0x5004] = { reliable = true, session = "0" },
+    [0x5005] = { reliable = true, session = "one" },
+    [0x5006] = { reliable = true, session = "one" },
+    [0x6001] = { reliable = true, session = "any", cut = true },
+    [0x6002] = { reliable = true, session = "any", cut = true },
+    [0x6003] = { reliable = true, session = "any" },
+}
 
-registry.rules = {}
-for _, row in ipairs({
-    rule("data", true, "one"), rule("transient", false, "one"), rule("ack", false, "0"),
-    rule("receipt", true, "one"), rule("accepted", true, "one", "server"), rule("gap", true, "one", "server"),
-    rule("ping", false, "0"), rule("pong", false, "0"), rule("hello", false, "0", "client"),
-    rule("welcome", false, "0", "server"), rule("reject", false, "0", "server"), rule("goaway", false, "0"),
-    rule("open", true, "one"), rule("opened", true, "one"), rule("close", true, "one"), rule("reset", true, "0"),
-    rule("suspend", true, "one"), rule("resume", true, "one"), rule("request", true, "any"),
-    rule("response", true, "any"), rule("cancel", true, "any"),
-}) do
-    registry.rules[registry.type[row.name]] = row
-end
+-- The fields of each type: "name" is needed, "name?" may be missing, "name*N" repeats up to N times, and
+-- "name+N" comes once at least.
+registry.layouts = {
+    data = "counter kind content timeToLive? offset? acceptedAt? device? sender?",
+    transient = "typing? presence? kind? content? sender?",
+    ack = "linkCredit sessionAck*256 echo?",
+    receipt = "receiptKind upTo? sender? device? counter? code? reason?",
+    accepted = "acceptedRun+256",
+    gap = "first upTo",
+    ping = "nonce",
+    pong = "nonce echo",
+    hello = "spokenVersion+16 features limits device account credential? agent? resume?",
+    welcome = "spokenVersion features limits account link resumeToken epoch resumeLifetime heartbeatInterval? resume?",
+    reject = "code reason? retryAfter? redirect? spokenVersion*16",
+    goaway = "code reason? retryAfter? redirect? spokenVersion*16",
+    open = "room sessionKind cursor log? tail? noLocal?",
+    opened = "head first log? member*256",
+    close = "code? reason?",
+    reset = "session code reason? creditUsed?",
+    suspend = "",
+    resume = "cursor?",
+    request = "correlation method deadline recipient? sender? content?",
+    response = "correlation status reason? content?",
+    cancel = "correlation",
+    ["limits of hello"] = "maxBody maxMessage linkWindow sessionWindow maxSessions",
+    ["limits of welcome"] = "maxBody maxMessage linkWindow sessionWindow maxSessions",
+    ["resume of hello"] = "link resumeToken sessionPosition*256",
+    ["resume of welcome"] = "sessionPosition*256",
+}
 
--- §15.5: the types of the forms, and what the forms are called. First those of §13.1 in the table's order, which is
--- that of their numbers.
-registry.typeOfForm, registry.forms = {}, { [0] = "of the announced type" }
-for number in pairs(registry.types) do table.insert(registry.typeOfForm, number) end
-table.sort(registry.typeOfForm)
-for form, number in ipairs(registry.typeOfForm) do registry.forms[form] = registry.types[number] end
-for form, row in pairs({
-    [0x20] = { "data", "text, the next" }, [0x21] = { "data", "delivery" }, [0x22] = { "data", "text" },
-    [0x23] = { "data", "text in UTF-16, the next" }, [0x24] = { "accepted", "accepted, the next" },
-    [0x25] = { "accepted", "accepted, one run" }, [0x26] = { "ack", "ack, the next" }, [0x27] = { "ack", "ack, short" },
-}) do
-    registry.typeOfForm[form], registry.forms[form] = registry.type[row[1]], row[2]
-end
+-- §13.2: `least` and `most` are of the number, or of the value's bytes.
+registry.values = {
+    code = { type = "u16", shown = "code" },
+    reason = { type = "text", most = 256 },
+    retryAfter = { type = "u32" },
+    redirect = { type = "text", least = 1, most = 512 },
+    spokenVersion = { type = "u16", shown = "version" },
+    features = { type = "u64", shown = "features" },
+    device = { type = "u64", shown = "identifier" },
+    account = { type = "name", least = 1, most = 128 },
+    credential = { type = "bytes", most = 4096, shown = "secret" },
+    agent = { type = "text", most = 128 },
+    link = { type = "u64", shown = "identifier" },
+    resumeToken = { type = "bytes", least = 32, most = 32, shown = "secret" },
+    sessionPosition = { type = "integers", shown = "position", parts = { { "session", 2 }, { "received", 8 } } },
+    epoch = { type = "u32" },
+    resumeLifetime = { type = "u32" },
+    heartbeatInterval = { type = "u32" },
+    maxBody = { type = "u32", least = 17408 },
+    maxMessage = { type = "u32", least = 16384 },
+    linkWindow = { type = "u32", least = 17408 },
+    sessionWindow = { type = "u32", least = 17408 },
+    maxSessions = { type = "u16", least = 1 },
+    echo = { type = "integers", shown = "echo", parts = { { "timestamp", 4 }, { "held", 4 } } },
+    linkCredit = { type = "u64" },
+    sessionAck = { type = "integers", shown = "sessionAck",
+        parts = { { "session", 2 }, { "cumulative", 8 }, { "credit", 8 } } },
+    nonce = { type = "u64", shown = "identifier" },
+    creditUsed = { type = "u64" },
+    counter = { type = "u64", least = 1 },
+    kind = { type = "u16", shown = "contentKind" },
+    timeToLive = { type = "u32" },
+    offset = { type = "u64", least = 1 },
+    acceptedAt = { type = "u64" },
+    sender = { type = "name", least = 1, most = 128 },
+    room = { type = "name", least = 1, most = 128 },
+    sessionKind = { type = "u8", most = 3, shown = "sessionKind",
+        choices = { [0] = "chat", [1] = "media", [2] = "signaling", [3] = "file" } },
+    cursor = { type = "u64" },
+    head = { type = "u64" },
+    first = { type = "u64" },
+    member = { type = "name", least = 1, most = 128 },
+    tail = { type = "u32" },
+    session = { type = "u16", least = 1 },
+    noLocal = { type = "u8", most = 1, choices = { [0] = "no", [1] = "yes" } },
+    log = { type = "u64", shown = "identifier" },
+    acceptedRun = { type = "integers", shown = "run", parts = { { "counter", 8 }, { "count", 4 }, { "offset", 8 } } },
+    receiptKind = { type = "u8", least = 1, most = 3, shown = "receiptKind",
+        choices = { [1] = "delivered", [2] = "read", [3] = "refused" } },
+    upTo = { type = "u64" },
+    correlation = { type = "u64" },
+    method = { type = "name", least = 1, most = 64 },
+    deadline = { type = "u32" },
+    recipient = { type = "name", least = 1, most = 128 },
+    status = { type = "u16", shown = "code" },
+    presence = { type = "u8", most = 2, shown = "presence", choices = { [0] = "left", [1] = "online", [2] = "away" } },
+    typing = { type = "u8", most = 1, choices = { [0] = "no", [1] = "yes" } },
+    limits = { type = "container" },
+    resume = { type = "container" },
+    content = { type = "container" },
+    text = { type = "text" },
+    data = { type = "bytes" },
+    name = { type = "text", most = 256 },
+    mediaType = { type = "text", most = 128 },
+    chunk = { type = "bytes", shown = "chunk", parts = { { "offset", 8 }, { "total", 8 } } },
+}
 
--- Who may be cut into fragments (§3.9), whose bodies are never compressed (§3.8), what a server says before welcome.
-registry.cut = { data = true, request = true, response = true, opened = true }
-registry.secret = { hello = true, welcome = true, reject = true }
-registry.beforeWelcome = { welcome = true, reject = true, goaway = true }
+-- §15.6: the tags that have a code, from 1.
+registry.compactTags = {
+    "code", "reason", "retryAfter", "redirect", "spokenVersion", "features", "device", "account", "credential", "agent",
+    "link", "resumeToken", "sessionPosition", "epoch", "resumeLifetime", "heartbeatInterval", "maxBody", "maxMessage",
+    "linkWindow", "sessionWindow", "maxSessions", "echo", "linkCredit", "sessionAck", "nonce", "creditUsed", "counter",
+    "kind", "timeToLive", "offset", "acceptedAt", "sender", "room", "sessionKind", "cursor", "head", "first", "member",
+    "tail", "session", "noLocal", "acceptedRun", "receiptKind", "upTo", "correlation", "method", "deadline",
+    "recipient", "status", "presence", "typing", "limits", "resume", "content", "text", "data", "name", "mediaType",
+    "chunk",
+}
+
+-- §15.5: what the forms are called, those of their own by name, and their types.
+registry.forms = {
+    [0x00] = "of the announced type",
+    [0x01] = "data",
+    [0x02] = "transient",
+    [0x03] = "ack",
+    [0x04] = "receipt",
+    [0x05] = "accepted",
+    [0x06] = "gap",
+    [0x07] = "ping",
+    [0x08] = "pong",
+    [0x09] = "hello",
+    [0x0A] = "welcome",
+    [0x0B] = "reject",
+    [0x0C] = "goaway",
+    [0x0D] = "open",
+    [0x0E] = "opened",
+    [0x0F] = "close",
+    [0x10] = "reset",
+    [0x11] = "suspend",
+    [0x12] = "resume",
+    [0x13] = "request",
+    [0x14] = "response",
+    [0x15] = "cancel",
+    [0x20] = "text, the next",
+    [0x21] = "delivery",
+    [0x22] = "text",
+    [0x23] = "text in UTF-16, the next",
+    [0x24] = "accepted, the next",
+    [0x25] = "accepted, one run",
+    [0x26] = "ack, the next",
+    [0x27] = "ack, short",
+}
+
+registry.form = {
+    announcedType = 0x00,
+    text = 0x20,
+    delivery = 0x21,
+    textAt = 0x22,
+    text16 = 0x23,
+    acceptedNext = 0x24,
+    accepted = 0x25,
+    ackNext = 0x26,
+    ack = 0x27,
+}
+
+registry.typeOfForm = {
+    [0x01] = 0x1000,
+    [0x02] = 0x1001,
+    [0x03] = 0x2001,
+    [0x04] = 0x2002,
+    [0x05] = 0x2003,
+    [0x06] = 0x2004,
+    [0x07] = 0x3001,
+    [0x08] = 0x3002,
+    [0x09] = 0x4001,
+    [0x0A] = 0x4002,
+    [0x0B] = 0x4003,
+    [0x0C] = 0x4004,
+    [0x0D] = 0x5001,
+    [0x0E] = 0x5002,
+    [0x0F] = 0x5003,
+    [0x10] = 0x5004,
+    [0x11] = 0x5005,
+    [0x12] = 0x5006,
+    [0x13] = 0x6001,
+    [0x14] = 0x6002,
+    [0x15] = 0x6003,
+    [0x20] = 0x1000,
+    [0x21] = 0x1000,
+    [0x22] = 0x1000,
+    [0x23] = 0x1000,
+    [0x24] = 0x2003,
+    [0x25] = 0x2003,
+    [0x26] = 0x2001,
+    [0x27] = 0x2001,
+}
 
 return registry

@@ -26,7 +26,7 @@ end
 
 -- Whether a number field can show so many bytes.
 local function fits(name, length)
-    local size = ({ u8 = 1, u16 = 2, u32 = 4, u64 = 8 })[registry.shapes[name]]
+    local size = ({ u8 = 1, u16 = 2, u32 = 4, u64 = 8 })[registry.values[name].type]
     return not size or size == length
 end
 
