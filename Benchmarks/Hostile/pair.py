@@ -12,8 +12,9 @@ import time
 from typing import NamedTuple
 
 from client import Client, Unexpected
-from martlet_frames import Data, Opened, TEXT_TAG, TEXT_KIND
-from martlet_registry import WireError
+from martlet_basics import WireError
+from martlet_frames import Data, Opened
+from martlet_registry import ContentKind, Tag
 from martlet_tlv import tlv
 
 INTERVAL = 0.01
@@ -84,7 +85,7 @@ class Member(Client):
     def post_message(self):
         self.counter += 1
         text = b"m" * 50
-        self.outbox[self.counter] = Data(counter=self.counter, kind=TEXT_KIND, content=tlv(TEXT_TAG, text))
+        self.outbox[self.counter] = Data(counter=self.counter, kind=ContentKind.TEXT, content=tlv(Tag.TEXT, text))
         try:
             self.send(1, self.outbox[self.counter])
         except OSError:

@@ -9,13 +9,14 @@ import zlib
 from collections import Counter
 
 from client import MINE
+from martlet_basics import WireError
 from martlet_compact import FORM_OF_TYPE, HAS_LENGTH
 from martlet_compact_tlv import compacted, varint
-from martlet_frames import Ack, Data, GoAway, Hello, HelloResume, Open, Reject, Reset, Welcome, TEXT_KIND, TEXT_TAG
+from martlet_frames import Ack, Data, GoAway, Hello, HelloResume, Open, Reject, Reset, Welcome
 from martlet_header import CHECKED_HEADER_SIZE, HEADER, MAGIC, NONE, ZLIB
 from martlet_link import CREDITED
 from martlet_packets import DEFLATED, LAST_OF_FLUSH, MAX_PAYLOAD, PacketWriter, head_of, sealed
-from martlet_registry import RULES, SERVER, ErrorCode, Features, Flags, FrameType, WireError
+from martlet_registry import RULES, SERVER, ContentKind, ErrorCode, Features, Flags, FrameType, Tag
 from martlet_tlv import Version, tlv
 from martlet_wire import Receiver, decode, encode
 
@@ -63,7 +64,7 @@ def hello(account, device=None, features=PLAIN, version=Version(1, 0), resume=No
 
 
 def text_of(counter, size=20):
-    return Data(counter=counter, kind=TEXT_KIND, content=tlv(TEXT_TAG, b"x" * size)).encoded()
+    return Data(counter=counter, kind=ContentKind.TEXT, content=tlv(Tag.TEXT, b"x" * size)).encoded()
 
 
 class Link:
@@ -102,7 +103,7 @@ class Link:
     def frame(self, kind, body=b"", session=0, flags=0, compressed=None):
         """The next frame of a session; `compressed` is the body as zlib makes it."""
         sequence = 0
-        if kind not in RULES or RULES[kind][0]:
+        if kind not in RULES or RULES[kind].is_reliable:
             self.sequences[session] += 1
             sequence, flags = self.sequences[session], flags | RELIABLE
         if kind in CREDITED:
@@ -207,9 +208,9 @@ class Link:
         self.is_told = True
         window = self.welcome.limits.session_window
         acks = b"".join(
-            tlv(0x0032, struct.pack(">HQQ", session, count, self.back[session] + window))
+            tlv(Tag.SESSION_ACK, struct.pack(">HQQ", session, count, self.back[session] + window))
             for session, count in self.received.items())
-        credit = tlv(0x0031, (self.credited + self.welcome.limits.link_window).to_bytes(8, "big"))
+        credit = tlv(Tag.LINK_CREDIT, (self.credited + self.welcome.limits.link_window).to_bytes(8, "big"))
         return frame_bytes(FrameType.ACK, credit + acks)
 
     def leave(self):

@@ -8,11 +8,11 @@ from martlet_frames import (
     Accepted, Ack, Data, GoAway, Hello, HelloResume, Limits, Open, Ping, Pong, Reject, Reset, Welcome,
 )
 from martlet_link import CREDITED, SessionReceiver
-from martlet_registry import SERVER, Features
+from martlet_registry import SERVER, ContentKind, Features, Tag
 from martlet_tlv import Echo, Position, Version, tlv
 from martlet_wire import Receiver, decode, encode, encode_bytes
 
-TIMEOUT, FRAGMENT, EARLY, HIGH, CHAT_WINDOW, TEXT = 10, 16 * 1024, 8 * 1024, 1, 256 * 1024, 0x1001
+TIMEOUT, FRAGMENT, EARLY, HIGH, CHAT_WINDOW, TEXT = 10, 16 * 1024, 8 * 1024, 1, 256 * 1024, ContentKind.TEXT
 MINE = Limits(max_body=65_536, max_message=1 << 20, link_window=1 << 20, session_window=CHAT_WINDOW, max_sessions=255)
 LEAST = Limits(max_body=17_408, max_message=16_384, link_window=17_408, session_window=17_408, max_sessions=1)
 
@@ -123,7 +123,7 @@ class Client:
 
     def post(self, number, text, compress=False):
         self.counter += 1
-        self.outbox[self.counter] = Data(counter=self.counter, kind=TEXT, content=tlv(0x0201, text.encode()))
+        self.outbox[self.counter] = Data(counter=self.counter, kind=TEXT, content=tlv(Tag.TEXT, text.encode()))
         self.send(number, self.outbox[self.counter], compress)
 
     def open(self, number, room, cursor=0, **more):

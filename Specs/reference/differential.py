@@ -20,8 +20,9 @@ import zlib
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 
+from martlet_basics import WireError
 from martlet_frames import Body
-from martlet_registry import ErrorCode, Features, WireError
+from martlet_registry import ErrorCode, Features
 from martlet_packets import PacketReader, PacketWriter
 from martlet_wire import HANDSHAKE_MAX_BODY, Framer, Header, Receiver, decode
 from peer import Peer

@@ -3,23 +3,23 @@
 from dataclasses import field, fields
 from typing import ClassVar
 
-from martlet_registry import ErrorCode, camel_case
+from martlet_registry import ErrorCode, Tag
 from martlet_tlv import CRITICAL, U64, U64_FROM_1, InvalidValue, Kind, children, is_container, tlv
 
 
-def one(tag, kind):
+def one(kind):
     """A field that comes exactly once."""
-    return field(metadata={"tag": tag, "kind": kind, "least": 1, "most": 1})
+    return field(metadata={"kind": kind, "least": 1, "most": 1})
 
 
-def maybe(tag, kind):
+def maybe(kind):
     """A field that may be missing."""
-    return field(default=None, metadata={"tag": tag, "kind": kind, "least": 0, "most": 1})
+    return field(default=None, metadata={"kind": kind, "least": 0, "most": 1})
 
 
-def many(tag, kind, most, least=0):
+def many(kind, most, least=0):
     """A field that repeats."""
-    return field(default=(), metadata={"tag": tag, "kind": kind, "least": least, "most": most, "repeats": True})
+    return field(default=(), metadata={"kind": kind, "least": least, "most": most, "repeats": True})
 
 
 class Faults(list):
@@ -31,7 +31,7 @@ class Faults(list):
 
 
 class Body:
-    """What all bodies share; a subclass lists its fields."""
+    """What all bodies share; a subclass lists its fields, which are called as their tags are."""
 
     type: ClassVar = None
     named_by: ClassVar = None  # The field by which a single one is refused, with its kind.
@@ -40,7 +40,7 @@ class Body:
     @classmethod
     def table(cls):
         if cls.__dict__.get("_table") is None:
-            cls._table = {f.metadata["tag"]: (f.name, f.metadata) for f in fields(cls)}
+            cls._table = {Tag[f.name.upper()]: (f.name, f.metadata) for f in fields(cls)}
         return cls._table
 
     @classmethod
@@ -81,25 +81,24 @@ class Body:
     def encoded(self):
         """The body's bytes, fields in the order of the table."""
         parts = []
-        for f in fields(self):
-            value = getattr(self, f.name)
-            rule = f.metadata
+        for tag, (name, rule) in self.table().items():
+            value = getattr(self, name)
             if value is None:
                 continue
             for item in value if "repeats" in rule else (value,):
                 kind = rule["kind"]
-                parts.append(tlv(rule["tag"], kind.write(item) if isinstance(kind, Kind) else item.encoded()))
+                parts.append(tlv(tag, kind.write(item) if isinstance(kind, Kind) else item.encoded()))
         return b"".join(parts)
 
     def json(self):
         """Names as the text has them; 64-bit numbers as strings, bytes in hex, containers as [tag, value] pairs."""
         shown = {}
-        for f in fields(self):
-            value = getattr(self, f.name)
-            if value is None or value == () and "repeats" in f.metadata:
+        for tag, (name, rule) in self.table().items():
+            value = getattr(self, name)
+            if value is None or value == () and "repeats" in rule:
                 continue
-            wide = f.metadata["kind"] in (U64, U64_FROM_1)
-            shown[camel_case(f.name)] = tree_json(value) if f.name == "content" else value_json(value, wide)
+            wide = rule["kind"] in (U64, U64_FROM_1)
+            shown[tag.wire_name] = tree_json(value) if tag == Tag.CONTENT else value_json(value, wide)
         return shown
 
 

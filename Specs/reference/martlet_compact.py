@@ -5,54 +5,50 @@ Written from the text alone, with nothing but Python's standard library.
 
 import struct
 
+from martlet_basics import Sessions
 from martlet_compact_tlv import U32, U64, Cursor, expanded, fault
 from martlet_context import changes_of_run
 from martlet_header import NONE, ZLIB, Header
-from martlet_registry import RULES, ErrorCode, Flags, FrameType, Sessions
+from martlet_registry import RULES, TYPE_OF_FORM, ContentKind, ErrorCode, Flags, Form, FrameType, Tag
 from martlet_tlv import tlv
 
 HAS_LENGTH, HAS_FIELDS, FORM = 0x80, 0x40, 0x3F
 SESSION, SEQUENCE, TIMESTAMP, FLAGS, TYPE, COMPRESSION, NO_FIELDS = 0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0xC0
-OTHER, TEXT_NEXT, DELIVERY, TEXT, TEXT_NEXT_UTF16 = 0x00, 0x20, 0x21, 0x22, 0x23
-ACCEPTED_NEXT, ACCEPTED, ACK_NEXT, ACK = 0x24, 0x25, 0x26, 0x27
-TYPE_OF_FORM = dict(enumerate(map(int, FrameType), 1)) | {
-    TEXT_NEXT: 0x1000, DELIVERY: 0x1000, TEXT: 0x1000, TEXT_NEXT_UTF16: 0x1000, ACCEPTED_NEXT: 0x2003,
-    ACCEPTED: 0x2003, ACK_NEXT: 0x2001, ACK: 0x2001}
-FORM_OF_TYPE = {int(kind): form for form, kind in enumerate(FrameType, 1)}
-WITHOUT_LENGTH = (ACCEPTED_NEXT, ACCEPTED, ACK_NEXT, ACK)
+FORM_OF_TYPE = {kind: form for form, kind in TYPE_OF_FORM.items() if form < Form.TEXT}
+WITHOUT_LENGTH = (Form.ACCEPTED_NEXT, Form.ACCEPTED, Form.ACK_NEXT, Form.ACK)
 NEVER = (FrameType.HELLO, FrameType.WELCOME, FrameType.REJECT, FrameType.GOAWAY)
-TEXT_KIND = tlv(0x0041, b"\x10\x01")
+TEXT_KIND = tlv(Tag.KIND, ContentKind.TEXT.to_bytes(2, "big"))
 DEFINED, IN_UTF16, PLACE = 0x80, 0x40, 0x07
 MAX_SENDER = 128
 ACK_SESSION, ACK_CUMULATIVE, ACK_CREDIT, ACK_LINK_CREDIT, ACK_ECHO, NO_ACK = 0x01, 0x02, 0x04, 0x08, 0x10, 0xE0
 
 
 def is_on_link(kind):
-    return kind in RULES and RULES[kind][1] == Sessions.LINK
+    return kind in RULES and RULES[kind].session == Sessions.LINK
 
 
 def usual_flags(kind, priority):
-    return Flags.CHECKSUMMED | priority << 4 | (Flags.RELIABLE if kind in RULES and RULES[kind][0] else 0)
+    return Flags.CHECKSUMMED | priority << 4 | (Flags.RELIABLE if kind in RULES and RULES[kind].is_reliable else 0)
 
 
 def text_body(counter, text):
-    return tlv(0x0040, counter.to_bytes(8, "big")) + TEXT_KIND + tlv(0x0142, tlv(0x0201, text))
+    return tlv(Tag.COUNTER, counter.to_bytes(8, "big")) + TEXT_KIND + tlv(Tag.CONTENT, tlv(Tag.TEXT, text))
 
 
 def delivery_body(offset, accepted_at, device, sender, counter, text):
-    front = ((0x0048, offset), (0x0049, accepted_at), (0x0011, device))
-    return b"".join(tlv(tag, number.to_bytes(8, "big")) for tag, number in front) + tlv(0x004A, sender) + \
+    front = ((Tag.OFFSET, offset), (Tag.ACCEPTED_AT, accepted_at), (Tag.DEVICE, device))
+    return b"".join(tlv(tag, number.to_bytes(8, "big")) for tag, number in front) + tlv(Tag.SENDER, sender) + \
         text_body(counter, text)
 
 
 def accepted_body(counter, count, offset):
-    return tlv(0x0060, struct.pack(">QIQ", counter, count, offset))
+    return tlv(Tag.ACCEPTED_RUN, struct.pack(">QIQ", counter, count, offset))
 
 
 def ack_body(echo, link_credit, session, cumulative, credit):
-    front = tlv(0x0030, struct.pack(">II", *echo)) if echo else b""
-    return front + tlv(0x0031, link_credit.to_bytes(8, "big")) + tlv(
-        0x0032, struct.pack(">HQQ", session, cumulative, credit))
+    front = tlv(Tag.ECHO, struct.pack(">II", *echo)) if echo else b""
+    return front + tlv(Tag.LINK_CREDIT, link_credit.to_bytes(8, "big")) + tlv(
+        Tag.SESSION_ACK, struct.pack(">HQQ", session, cumulative, credit))
 
 
 # Reading
@@ -62,7 +58,7 @@ def read(cursor, context, max_body):
     """The next compact frame as a header and a body; the context has learned of it."""
     first = cursor.integer(1)
     form, fields = first & FORM, cursor.integer(1) if first & HAS_FIELDS else 0
-    if fields & NO_FIELDS or bool(fields & TYPE) != (form == OTHER) or form and form not in TYPE_OF_FORM:
+    if fields & NO_FIELDS or bool(fields & TYPE) != (form == Form.ANNOUNCED_TYPE) or form and form not in TYPE_OF_FORM:
         raise fault()
     session = cursor.varint(0xFFFF) if fields & SESSION else None
     sequence = cursor.integer(4) if fields & SEQUENCE else None
@@ -70,7 +66,7 @@ def read(cursor, context, max_body):
     flags = cursor.integer(1) if fields & FLAGS else None
     kind = cursor.integer(2) if fields & TYPE else TYPE_OF_FORM[form]
     compression = cursor.integer(1) if fields & COMPRESSION else None
-    if kind in NEVER or compression is not None and form >= TEXT_NEXT:
+    if kind in NEVER or compression is not None and form >= Form.TEXT:
         raise fault()
     if compression not in (None, NONE, ZLIB):
         raise fault(ErrorCode.COMPRESSION_NOT_ALLOWED)
@@ -96,9 +92,9 @@ def read(cursor, context, max_body):
         data = cursor.take(cursor.varint() if first & HAS_LENGTH else cursor.rest)
         if compression is not None:
             body, changes = data, []
-        elif form in (TEXT_NEXT, TEXT, TEXT_NEXT_UTF16):
+        elif form in (Form.TEXT, Form.TEXT_AT, Form.TEXT16):
             body, changes = read_text(Cursor(data), context, form)
-        elif form == DELIVERY:
+        elif form == Form.DELIVERY:
             body, changes = read_delivery(Cursor(data), context, header)
         else:
             body, changes = expanded(data, max_body), []
@@ -109,8 +105,8 @@ def read(cursor, context, max_body):
 
 
 def read_text(cursor, context, form):
-    counter = context.counter + 1 + (cursor.signed() if form == TEXT else 0) & U64
-    return text_body(counter, words(cursor, form == TEXT_NEXT_UTF16)), [(None, "counter", counter)]
+    counter = context.counter + 1 + (cursor.signed() if form == Form.TEXT_AT else 0) & U64
+    return text_body(counter, words(cursor, form == Form.TEXT16)), [(None, "counter", counter)]
 
 
 def words(cursor, in_utf16):
@@ -184,4 +180,6 @@ def ack_of(context, header, session, cumulative=1, credit=0, link_credit=0, echo
     return ack_body(echo, link_credit, session, cumulative, credit), changes
 
 
-READ_SHORT = {ACCEPTED_NEXT: read_accepted_next, ACCEPTED: read_accepted, ACK_NEXT: read_ack_next, ACK: read_ack}
+READ_SHORT = {
+    Form.ACCEPTED_NEXT: read_accepted_next, Form.ACCEPTED: read_accepted, Form.ACK_NEXT: read_ack_next,
+    Form.ACK: read_ack}

@@ -1,38 +1,17 @@
 """Numbers and bodies of compact frames (Specs/wire.md 15.2, 15.6)."""
 
-from martlet_registry import ErrorCode, WireError
+from martlet_basics import WireError
+from martlet_registry import COMPACT_TAGS, VALUES, ErrorCode, Tag
 from martlet_tlv import MAX_BODY_TLVS, MAX_DEPTH, TLV, children, is_container, tlv
 
 U16, U32, U64 = (1 << 16) - 1, (1 << 32) - 1, (1 << 64) - 1
 MAX_VARINT_SIZE = 10
 MAX_RANGES = 32
 ESCAPE = 0
-SESSION_ACK = 0x0032
 
-# W-89: the tags in the order of their codes, from 1.
-TAGS = (
-    0x0001, 0x0002, 0x0003, 0x0004, 0x0005,
-    0x0010, 0x0011, 0x0012, 0x0013, 0x0014, 0x0015, 0x0016, 0x0017, 0x0018, 0x0019, 0x001A,
-    0x0020, 0x0021, 0x0022, 0x0023, 0x0024,
-    0x0030, 0x0031, 0x0032, 0x0033, 0x0034,
-    0x0040, 0x0041, 0x0043, 0x0048, 0x0049, 0x004A,
-    0x0050, 0x0051, 0x0052, 0x0053, 0x0054, 0x0055, 0x0056, 0x0057, 0x0058,
-    0x0060, 0x0061, 0x0062,
-    0x0070, 0x0071, 0x0072, 0x0073, 0x0074,
-    0x0080, 0x0081,
-    0x0101, 0x0102, 0x0142,
-    0x0201, 0x0202, 0x0203, 0x0204, 0x0205,
-)
-CODES = {tag: code for code, tag in enumerate(TAGS, 1)}
+CODES = {tag: code for code, tag in enumerate(COMPACT_TAGS, 1)}
 # W-90: the sizes of the integers of values that are integers; a sessionAck's ranges come behind these.
-SHAPES = {
-    0x0001: (2,), 0x0003: (4,), 0x0005: (2,), 0x0010: (8,), 0x0011: (8,), 0x0015: (8,), 0x0017: (2, 8), 0x0018: (4,),
-    0x0019: (4,), 0x001A: (4,), 0x0020: (4,), 0x0021: (4,), 0x0022: (4,), 0x0023: (4,), 0x0024: (2,), 0x0030: (4, 4),
-    0x0031: (8,), SESSION_ACK: (2, 8, 8), 0x0033: (8,), 0x0034: (8,), 0x0040: (8,), 0x0041: (2,), 0x0043: (4,),
-    0x0048: (8,), 0x0049: (8,), 0x0051: (1,), 0x0052: (8,), 0x0053: (8,), 0x0054: (8,), 0x0056: (4,), 0x0057: (2,),
-    0x0058: (1,), 0x0060: (8, 4, 8), 0x0061: (1,), 0x0062: (8,), 0x0070: (8,), 0x0072: (4,), 0x0074: (2,),
-    0x0080: (1,), 0x0081: (1,),
-}
+SHAPES = {tag: VALUES[tag].sizes for tag in COMPACT_TAGS if VALUES[tag].sizes}
 
 
 def fault(code=ErrorCode.PROTOCOL_VIOLATION):
@@ -109,9 +88,9 @@ def expanded(compact, max_body):
         if count > MAX_BODY_TLVS:
             raise fault(ErrorCode.TOO_MANY_TLVS)
         code, opened = cursor.integer(1), len(body)
-        if code > len(TAGS):
+        if code > len(COMPACT_TAGS):
             raise fault()
-        tag = TAGS[code - 1] if code != ESCAPE else cursor.integer(2)
+        tag = COMPACT_TAGS[code - 1] if code != ESCAPE else cursor.integer(2)
         if code != ESCAPE and is_container(tag):
             if len(ends) > MAX_DEPTH:
                 raise fault(ErrorCode.TLV_TOO_DEEP)
@@ -134,7 +113,7 @@ def read_numbers(cursor, tag):
     """The sizes and the numbers of a value that is made of integers."""
     sizes = SHAPES[tag]
     found = [cursor.varint((1 << 8 * size) - 1) for size in sizes]
-    if tag == SESSION_ACK:
+    if tag == Tag.SESSION_ACK:
         sizes += (8,) * 2 * cursor.varint(MAX_RANGES)
         found += [cursor.varint() for _ in sizes[len(found) :]]
     return sizes, found
@@ -186,20 +165,20 @@ def numbers_of(tag, value):
     sizes = SHAPES.get(tag)
     if sizes is None:
         return None
-    if tag == SESSION_ACK:
+    if tag == Tag.SESSION_ACK:
         sizes += (8,) * min(max(len(value) - 18, 0) // 16 * 2, 2 * MAX_RANGES)
     if len(value) != sum(sizes):
         return None
     cursor = Cursor(value)
     numbers = [cursor.integer(size) for size in sizes]
     # Longer as varints than as they are.
-    if tag == SESSION_ACK and max(numbers) >= 1 << 56:
+    if tag == Tag.SESSION_ACK and max(numbers) >= 1 << 56:
         return None
     return numbers
 
 
 def shown(tag, numbers):
     parts = [varint(number) for number in numbers]
-    if tag == SESSION_ACK:
+    if tag == Tag.SESSION_ACK:
         parts.insert(3, varint((len(numbers) - 3) // 2))
     return b"".join(parts)

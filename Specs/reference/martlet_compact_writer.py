@@ -3,19 +3,18 @@
 from typing import NamedTuple
 
 from martlet_compact import (
-    ACCEPTED, ACCEPTED_NEXT, ACK, ACK_CREDIT, ACK_CUMULATIVE, ACK_ECHO, ACK_LINK_CREDIT, ACK_NEXT, ACK_SESSION,
-    COMPRESSION, DEFINED, DELIVERY, FLAGS, FORM_OF_TYPE, HAS_FIELDS, HAS_LENGTH, IN_UTF16, MAX_SENDER, NEVER, OTHER,
-    SEQUENCE, SESSION, TEXT, TEXT_NEXT, TEXT_NEXT_UTF16, TIMESTAMP, TYPE, accepted_body, ack_body, delivery_body,
-    is_on_link, text_body, usual_flags,
+    ACK_CREDIT, ACK_CUMULATIVE, ACK_ECHO, ACK_LINK_CREDIT, ACK_SESSION, COMPRESSION, DEFINED, FLAGS, FORM_OF_TYPE,
+    HAS_FIELDS, HAS_LENGTH, IN_UTF16, MAX_SENDER, NEVER, SEQUENCE, SESSION, TIMESTAMP, TYPE, accepted_body, ack_body,
+    delivery_body, is_on_link, text_body, usual_flags,
 )
 from martlet_compact_tlv import SHAPES, U32, U64, compacted, numbers_of, signed, varint, whole_children
 from martlet_context import AUTHORS, MAX_SESSIONS, changes_of_run
 from martlet_header import MAJOR, MINOR, NONE
-from martlet_registry import Flags, FrameType
+from martlet_registry import Flags, Form, FrameType, Tag
 
 FRESH = (FrameType.PING, FrameType.PONG)  # They announce their timestamp always (W-83).
-TEXT_TAGS = [0x0040, 0x0041, 0x0142]
-DELIVERY_TAGS = [0x0048, 0x0049, 0x0011, 0x004A, *TEXT_TAGS]
+TEXT_TAGS = [Tag.COUNTER, Tag.KIND, Tag.CONTENT]
+DELIVERY_TAGS = [Tag.OFFSET, Tag.ACCEPTED_AT, Tag.DEVICE, Tag.SENDER, *TEXT_TAGS]
 
 
 class Written(NamedTuple):
@@ -59,7 +58,7 @@ class FrameWriter:
 
     def bodies(self, header, body):
         """(form, body, whether it has its end, changes, compression) of every form that can hold the body."""
-        form = FORM_OF_TYPE.get(header.type, OTHER)
+        form = FORM_OF_TYPE.get(header.type, Form.ANNOUNCED_TYPE)
         yield form, body, False, [], header.compression
         if header.compression != NONE:
             return
@@ -87,7 +86,7 @@ class FrameWriter:
             announce(TIMESTAMP, varint(header.timestamp - context.timestamp & U32))
         if header.flags != usual_flags(header.type, entry.priority):
             announce(FLAGS, bytes([header.flags]))
-        if form == OTHER:
+        if form == Form.ANNOUNCED_TYPE:
             announce(TYPE, header.type.to_bytes(2, "big"))
         if compression is not None:
             announce(COMPRESSION, bytes([compression]))
@@ -100,15 +99,15 @@ class FrameWriter:
         tags = list(fields)
         if tags not in (TEXT_TAGS, DELIVERY_TAGS):
             return
-        text, counter = fields[0x0142][6:], fields[0x0040]
+        text, counter = fields[Tag.CONTENT][6:], fields[Tag.COUNTER]
         if tags == TEXT_TAGS:
             if text_body(counter, text) == body:
                 beyond, changes = counter - self.context.counter - 1 & U64, [(None, "counter", counter)]
                 if not beyond:
-                    yield TEXT_NEXT, text, False, changes, None
+                    yield Form.TEXT, text, False, changes, None
                     if (units := utf16(text)) is not None:
-                        yield TEXT_NEXT_UTF16, units, False, changes, None
-                yield TEXT, signed(beyond) + text, False, changes, None
+                        yield Form.TEXT16, units, False, changes, None
+                yield Form.TEXT_AT, signed(beyond) + text, False, changes, None
             return
         offset, accepted_at, device, sender = (fields[tag] for tag in DELIVERY_TAGS[:4])
         if not 1 <= len(sender) <= MAX_SENDER:
@@ -122,9 +121,9 @@ class FrameWriter:
         changes += [((place,), "counter", counter), (None, "accepted_at", accepted_at),
                     (header.session, "delivered", offset)]
         rest = front[1:] + b"".join(numbers)
-        yield DELIVERY, front[:1] + rest + text, False, changes, None
+        yield Form.DELIVERY, front[:1] + rest + text, False, changes, None
         if (units := utf16(text)) is not None:
-            yield DELIVERY, bytes([front[0] | IN_UTF16]) + rest + units, False, changes, None
+            yield Form.DELIVERY, bytes([front[0] | IN_UTF16]) + rest + units, False, changes, None
 
     def author(self, device, sender):
         """The author's place, how it is said, the last counter, and what changes."""
@@ -138,17 +137,17 @@ class FrameWriter:
         return place, front, 0, [((place,), "device", device), ((place,), "sender", sender)]
 
     def accepted(self, header, body):
-        if len(body) != 26 or (run := numbers_of(0x0060, body[6:])) is None or accepted_body(*run) != body:
+        if len(body) != 26 or (run := numbers_of(Tag.ACCEPTED_RUN, body[6:])) is None or accepted_body(*run) != body:
             return
         entry, (counter, count, offset) = self.entry(header.session), run
         beyond, changes = (counter - entry.counter - 1, offset - entry.offset - 1), changes_of_run(header.session, *run)
         if beyond == (0, 0) and count == 1:
-            yield ACCEPTED_NEXT, b"", True, changes, None
-        yield ACCEPTED, signed(beyond[0]) + signed(beyond[1]) + varint(count), True, changes, None
+            yield Form.ACCEPTED_NEXT, b"", True, changes, None
+        yield Form.ACCEPTED, signed(beyond[0]) + signed(beyond[1]) + varint(count), True, changes, None
 
     def ack(self, header, body):
         fields = numbers_by_tag(body)
-        acked, link_credit, echo = fields.get(0x0032), fields.get(0x0031), fields.get(0x0030)
+        acked, link_credit, echo = fields.get(Tag.SESSION_ACK), fields.get(Tag.LINK_CREDIT), fields.get(Tag.ECHO)
         if acked is None or link_credit is None or len(acked) != 3 or ack_body(echo, link_credit, *acked) != body:
             return
         context, (session, cumulative, credit) = self.context, acked
@@ -160,7 +159,7 @@ class FrameWriter:
         changes = [(session, "cumulative", cumulative), (session, "credit", credit), (None, "link_credit", link_credit)]
         is_usual = session == context.session and session
         if is_usual and beyond == [1, 0, 0] and not echo:
-            yield ACK_NEXT, b"", True, changes, None
+            yield Form.ACK_NEXT, b"", True, changes, None
         parts = b"" if is_usual else varint(session)
         bits = 0 if is_usual else ACK_SESSION
         for bit, number, usual in zip((ACK_CUMULATIVE, ACK_CREDIT, ACK_LINK_CREDIT), beyond, (1, 0, 0)):
@@ -169,7 +168,7 @@ class FrameWriter:
         if echo:
             bits, parts = bits | ACK_ECHO, parts + varint(echo[0] - context.echoed & U32) + varint(echo[1])
             changes = changes + [(None, "echoed", echo[0])]
-        yield ACK, bytes([bits]) + parts, True, changes, None
+        yield Form.ACK, bytes([bits]) + parts, True, changes, None
 
 
 def utf16(text):

@@ -2,17 +2,18 @@
 
 from dataclasses import dataclass
 
+from martlet_basics import Scope, WireError
 from martlet_body import Body, Faults, many, maybe, one
-from martlet_registry import CLIENT, SERVER, ErrorCode, FrameType, Scope, WireError
+from martlet_registry import CLIENT, SERVER, ContentKind, ErrorCode, FrameType, Tag
 from martlet_tlv import (
     ACCOUNT, ECHO, POSITION, RUN, SESSION_ACK, SWITCH, U16, U32, U64, U64_FROM_1, VERSION,
     MAX_CLIENT_DATA_TLVS, MAX_CONTENT_TLVS, InvalidValue, children, count, data, integer, name, text,
 )
 
-TEXT_KIND = 0x1001
-TEXT_TAG = 0x0201
-DELIVERED, READ, REFUSED = 1, 2, 3
+REFUSED = 3
 BYTES = data()
+# The fields of a `data` that the relay adds.
+OF_RELAY = (Tag.OFFSET, Tag.ACCEPTED_AT, Tag.DEVICE, Tag.SENDER)
 NOT_ZERO_U16 = integer(2, least=1)
 REASON = text(0, 256)
 
@@ -22,9 +23,9 @@ def check_content(kind, content, faults):
     if content is None:
         return
     faults.refuse(len(content) > 6 * MAX_CONTENT_TLVS and count(content) > MAX_CONTENT_TLVS, ErrorCode.TOO_MANY_TLVS)
-    if kind != TEXT_KIND:
+    if kind != ContentKind.TEXT:
         return
-    found = [value for tag, value in children(content) if tag == TEXT_TAG]
+    found = [value for tag, value in children(content) if tag == Tag.TEXT]
     faults.refuse(not found, ErrorCode.MISSING_FIELD)
     faults.refuse(len(found) > 1, ErrorCode.DUPLICATE_FIELD)
     for value in found:
@@ -37,15 +38,15 @@ def check_content(kind, content, faults):
 @dataclass(frozen=True, kw_only=True)
 class Data(Body):
     type = FrameType.DATA
-    named_by = (0x0040, U64_FROM_1)
-    offset: int = maybe(0x0048, U64_FROM_1)
-    accepted_at: int = maybe(0x0049, U64)
-    device: int = maybe(0x0011, U64)
-    sender: str = maybe(0x004A, ACCOUNT)
-    counter: int = one(0x0040, U64_FROM_1)
-    kind: int = one(0x0041, U16)
-    content: bytes = one(0x0142, BYTES)
-    time_to_live: int = maybe(0x0043, U32)
+    named_by = (Tag.COUNTER, U64_FROM_1)
+    offset: int = maybe(U64_FROM_1)
+    accepted_at: int = maybe(U64)
+    device: int = maybe(U64)
+    sender: str = maybe(ACCOUNT)
+    counter: int = one(U64_FROM_1)
+    kind: int = one(U16)
+    content: bytes = one(BYTES)
+    time_to_live: int = maybe(U32)
 
     def check(self, sender, faults):
         relayed = [self.offset, self.accepted_at, self.device, self.sender]
@@ -57,11 +58,11 @@ class Data(Body):
 @dataclass(frozen=True, kw_only=True)
 class Transient(Body):
     type = FrameType.TRANSIENT
-    typing: int = maybe(0x0081, SWITCH)
-    presence: int = maybe(0x0080, integer(1, most=2))
-    kind: int = maybe(0x0041, U16)
-    content: bytes = maybe(0x0142, BYTES)
-    sender: str = maybe(0x004A, ACCOUNT)
+    typing: int = maybe(SWITCH)
+    presence: int = maybe(integer(1, most=2))
+    kind: int = maybe(U16)
+    content: bytes = maybe(BYTES)
+    sender: str = maybe(ACCOUNT)
 
     def check(self, sender, faults):
         content = self.kind is not None or self.content is not None
@@ -75,21 +76,21 @@ class Transient(Body):
 @dataclass(frozen=True, kw_only=True)
 class Ack(Body):
     type = FrameType.ACK
-    link_credit: int = one(0x0031, U64)
-    session_ack: tuple = many(0x0032, SESSION_ACK, 256)
-    echo: tuple = maybe(0x0030, ECHO)
+    link_credit: int = one(U64)
+    session_ack: tuple = many(SESSION_ACK, 256)
+    echo: tuple = maybe(ECHO)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Receipt(Body):
     type = FrameType.RECEIPT
-    receipt_kind: int = one(0x0061, integer(1, least=1, most=3))
-    up_to: int = maybe(0x0062, U64)
-    sender: str = maybe(0x004A, ACCOUNT)
-    device: int = maybe(0x0011, U64)
-    counter: int = maybe(0x0040, U64_FROM_1)
-    code: int = maybe(0x0001, U16)
-    reason: str = maybe(0x0002, REASON)
+    receipt_kind: int = one(integer(1, least=1, most=3))
+    up_to: int = maybe(U64)
+    sender: str = maybe(ACCOUNT)
+    device: int = maybe(U64)
+    counter: int = maybe(U64_FROM_1)
+    code: int = maybe(U16)
+    reason: str = maybe(REASON)
 
     def check(self, sender, faults):
         if self.receipt_kind == REFUSED:
@@ -105,14 +106,14 @@ class Receipt(Body):
 @dataclass(frozen=True, kw_only=True)
 class Accepted(Body):
     type = FrameType.ACCEPTED
-    accepted_run: tuple = many(0x0060, RUN, 256, least=1)
+    accepted_run: tuple = many(RUN, 256, least=1)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gap(Body):
     type = FrameType.GAP
-    first: int = one(0x0054, U64_FROM_1)
-    up_to: int = one(0x0062, U64_FROM_1)
+    first: int = one(U64_FROM_1)
+    up_to: int = one(U64_FROM_1)
 
     def check(self, sender, faults):
         faults.refuse(self.first > self.up_to)
@@ -121,23 +122,23 @@ class Gap(Body):
 @dataclass(frozen=True, kw_only=True)
 class Ping(Body):
     type = FrameType.PING
-    nonce: int = one(0x0033, U64)
+    nonce: int = one(U64)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pong(Body):
     type = FrameType.PONG
-    nonce: int = one(0x0033, U64)
-    echo: tuple = one(0x0030, ECHO)
+    nonce: int = one(U64)
+    echo: tuple = one(ECHO)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits(Body):
-    max_body: int = one(0x0020, integer(4, least=17_408))
-    max_message: int = one(0x0021, integer(4, least=16_384))
-    link_window: int = one(0x0022, integer(4, least=17_408))
-    session_window: int = one(0x0023, integer(4, least=17_408))
-    max_sessions: int = one(0x0024, NOT_ZERO_U16)
+    max_body: int = one(integer(4, least=17_408))
+    max_message: int = one(integer(4, least=16_384))
+    link_window: int = one(integer(4, least=17_408))
+    session_window: int = one(integer(4, least=17_408))
+    max_sessions: int = one(NOT_ZERO_U16)
 
 
 class WithPositions(Body):
@@ -148,51 +149,51 @@ class WithPositions(Body):
 
 @dataclass(frozen=True, kw_only=True)
 class HelloResume(WithPositions):
-    link: int = one(0x0015, U64)
-    resume_token: bytes = one(0x0016, data(32, 32))
-    session_position: tuple = many(0x0017, POSITION, 256)
+    link: int = one(U64)
+    resume_token: bytes = one(data(32, 32))
+    session_position: tuple = many(POSITION, 256)
 
 
 @dataclass(frozen=True, kw_only=True)
 class WelcomeResume(WithPositions):
-    session_position: tuple = many(0x0017, POSITION, 256)
+    session_position: tuple = many(POSITION, 256)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Hello(Body):
     type = FrameType.HELLO
-    spoken_version: tuple = many(0x0005, VERSION, 16, least=1)
-    features: int = one(0x0010, U64)
-    limits: Limits = one(0x0101, Limits)
-    device: int = one(0x0011, U64)
-    account: str = one(0x0012, ACCOUNT)
-    credential: bytes = maybe(0x0013, data(0, 4096))
-    agent: str = maybe(0x0014, text(0, 128))
-    resume: HelloResume = maybe(0x0102, HelloResume)
+    spoken_version: tuple = many(VERSION, 16, least=1)
+    features: int = one(U64)
+    limits: Limits = one(Limits)
+    device: int = one(U64)
+    account: str = one(ACCOUNT)
+    credential: bytes = maybe(data(0, 4096))
+    agent: str = maybe(text(0, 128))
+    resume: HelloResume = maybe(HelloResume)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Welcome(Body):
     type = FrameType.WELCOME
-    spoken_version: tuple = one(0x0005, VERSION)
-    features: int = one(0x0010, U64)
-    limits: Limits = one(0x0101, Limits)
-    account: str = one(0x0012, ACCOUNT)
-    link: int = one(0x0015, U64)
-    resume_token: bytes = one(0x0016, data(32, 32))
-    epoch: int = one(0x0018, U32)
-    resume_lifetime: int = one(0x0019, U32)
-    heartbeat_interval: int = maybe(0x001A, U32)
-    resume: WelcomeResume = maybe(0x0102, WelcomeResume)
+    spoken_version: tuple = one(VERSION)
+    features: int = one(U64)
+    limits: Limits = one(Limits)
+    account: str = one(ACCOUNT)
+    link: int = one(U64)
+    resume_token: bytes = one(data(32, 32))
+    epoch: int = one(U32)
+    resume_lifetime: int = one(U32)
+    heartbeat_interval: int = maybe(U32)
+    resume: WelcomeResume = maybe(WelcomeResume)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Refusal(Body):
-    code: int = one(0x0001, U16)
-    reason: str = maybe(0x0002, REASON)
-    retry_after: int = maybe(0x0003, U32)
-    redirect: str = maybe(0x0004, text(1, 512))
-    spoken_version: tuple = many(0x0005, VERSION, 16)
+    code: int = one(U16)
+    reason: str = maybe(REASON)
+    retry_after: int = maybe(U32)
+    redirect: str = maybe(text(1, 512))
+    spoken_version: tuple = many(VERSION, 16)
 
 
 class Reject(Refusal):
@@ -206,12 +207,12 @@ class GoAway(Refusal):
 @dataclass(frozen=True, kw_only=True)
 class Open(Body):
     type = FrameType.OPEN
-    room: str = one(0x0050, name(128))
-    session_kind: int = one(0x0051, integer(1, most=3))
-    cursor: int = one(0x0052, U64)
-    log: int = maybe(0x0059, U64)
-    tail: int = maybe(0x0056, U32)
-    no_local: int = maybe(0x0058, SWITCH)
+    room: str = one(name(128))
+    session_kind: int = one(integer(1, most=3))
+    cursor: int = one(U64)
+    log: int = maybe(U64)
+    tail: int = maybe(U32)
+    no_local: int = maybe(SWITCH)
 
     def check(self, sender, faults):
         if self.no_local == 0:
@@ -221,26 +222,26 @@ class Open(Body):
 @dataclass(frozen=True, kw_only=True)
 class Opened(Body):
     type = FrameType.OPENED
-    head: int = one(0x0053, U64)
-    first: int = one(0x0054, U64)
-    log: int = maybe(0x0059, U64)
-    member: tuple = many(0x0055, ACCOUNT, 256)
+    head: int = one(U64)
+    first: int = one(U64)
+    log: int = maybe(U64)
+    member: tuple = many(ACCOUNT, 256)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Close(Body):
     type = FrameType.CLOSE
-    code: int = maybe(0x0001, U16)
-    reason: str = maybe(0x0002, REASON)
+    code: int = maybe(U16)
+    reason: str = maybe(REASON)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reset(Body):
     type = FrameType.RESET
-    session: int = one(0x0057, NOT_ZERO_U16)
-    code: int = one(0x0001, U16)
-    reason: str = maybe(0x0002, REASON)
-    credit_used: int = maybe(0x0034, U64)
+    session: int = one(NOT_ZERO_U16)
+    code: int = one(U16)
+    reason: str = maybe(REASON)
+    credit_used: int = maybe(U64)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -251,19 +252,19 @@ class Suspend(Body):
 @dataclass(frozen=True, kw_only=True)
 class Resume(Body):
     type = FrameType.RESUME
-    cursor: int = maybe(0x0052, U64)
+    cursor: int = maybe(U64)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Request(Body):
     type = FrameType.REQUEST
-    named_by = (0x0070, U64)
-    correlation: int = one(0x0070, U64)
-    method: str = one(0x0071, name(64))
-    deadline: int = one(0x0072, U32)
-    recipient: str = maybe(0x0073, ACCOUNT)
-    sender: str = maybe(0x004A, ACCOUNT)
-    content: bytes = maybe(0x0142, BYTES)
+    named_by = (Tag.CORRELATION, U64)
+    correlation: int = one(U64)
+    method: str = one(name(64))
+    deadline: int = one(U32)
+    recipient: str = maybe(ACCOUNT)
+    sender: str = maybe(ACCOUNT)
+    content: bytes = maybe(BYTES)
 
     def check(self, sender, faults):
         check_content(None, self.content, faults)
@@ -272,10 +273,10 @@ class Request(Body):
 @dataclass(frozen=True, kw_only=True)
 class Response(Body):
     type = FrameType.RESPONSE
-    correlation: int = one(0x0070, U64)
-    status: int = one(0x0074, U16)
-    reason: str = maybe(0x0002, REASON)
-    content: bytes = maybe(0x0142, BYTES)
+    correlation: int = one(U64)
+    status: int = one(U16)
+    reason: str = maybe(REASON)
+    content: bytes = maybe(BYTES)
 
     def check(self, sender, faults):
         check_content(None, self.content, faults)
@@ -284,7 +285,7 @@ class Response(Body):
 @dataclass(frozen=True, kw_only=True)
 class Cancel(Body):
     type = FrameType.CANCEL
-    correlation: int = one(0x0070, U64)
+    correlation: int = one(U64)
 
 
 BODIES = {
@@ -302,7 +303,7 @@ def read_body(frame_type, body, tlvs, sender=CLIENT):
     faults = Faults()
     found = cls.read(tlvs, sender, faults)
     if cls is Data:
-        relayed = any(tag in (0x0048, 0x0049, 0x0011, 0x004A) for tag, _ in tlvs)
+        relayed = any(tag in OF_RELAY for tag, _ in tlvs)
         most = MAX_CLIENT_DATA_TLVS
         faults.refuse(not relayed and len(body) > 6 * most and count(body) > most, ErrorCode.TOO_MANY_TLVS)
     if not faults:

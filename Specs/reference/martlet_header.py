@@ -31,11 +31,11 @@ class Header(NamedTuple):
 
     @property
     def is_reliable(self):
-        return bool(self.flags & 0x01)
+        return bool(self.flags & Flags.RELIABLE)
 
     @property
     def has_more(self):
-        return bool(self.flags & 0x02)
+        return bool(self.flags & Flags.MORE_FRAGMENTS)
 
     def encoded(self, body):
         """The header in front of `body`, as sent."""

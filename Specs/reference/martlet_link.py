@@ -1,6 +1,7 @@
 """Sequences, fragments and acknowledgements of one direction of one session (Specs/wire.md 3.5, 3.9, 7.1)."""
 
-from martlet_registry import ErrorCode, FrameType, Scope, WireError
+from martlet_basics import Scope, WireError
+from martlet_registry import ErrorCode, FrameType
 from martlet_tlv import SessionAck
 
 WINDOW = 8192

@@ -4,8 +4,9 @@ It answers nothing, opens every room at once, and everything happens in the same
 credit is given back.
 """
 
+from martlet_basics import Scope, WireError
 from martlet_link import CREDITED, SessionReceiver
-from martlet_registry import CLIENT, ErrorCode, FrameType, Scope, WireError
+from martlet_registry import CLIENT, ErrorCode, FrameType
 from martlet_wire import decode
 
 BURST_OF_OPENS = 256

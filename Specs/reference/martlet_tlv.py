@@ -3,7 +3,8 @@
 import struct
 from typing import NamedTuple
 
-from martlet_registry import ErrorCode, WireError
+from martlet_basics import WireError
+from martlet_registry import ErrorCode
 
 MAX_DEPTH = 8
 MAX_BODY_TLVS = 1024

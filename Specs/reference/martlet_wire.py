@@ -7,18 +7,19 @@ import zlib
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from martlet_basics import Scope, WireError
 from martlet_frames import read_body
 from martlet_header import (
     CHECKED_HEADER_SIZE, HEADER_SIZE, MAGIC_BYTES, MAJOR, MINOR, NONE, ZLIB, Header, checksum,
 )
 from martlet_packets import PacketReader
-from martlet_registry import CLIENT, RULES, ErrorCode, Features, Flags, FrameType, Scope, Sessions, WireError
+from martlet_registry import CLIENT, RULES, ErrorCode, Features, Flags, FrameType
 from martlet_tlv import walk
 
 HANDSHAKE_MAX_BODY = 12 * 1024
 CRITICAL = 0x8000
-MAY_BE_CUT = (FrameType.DATA, FrameType.REQUEST, FrameType.RESPONSE, FrameType.OPENED)
-SECRET = (FrameType.HELLO, FrameType.WELCOME, FrameType.REJECT)
+MAY_BE_CUT = tuple(kind for kind, rule in RULES.items() if rule.is_cut)
+SECRET = tuple(kind for kind, rule in RULES.items() if rule.is_handshake)
 BEFORE_WELCOME = (FrameType.WELCOME, FrameType.REJECT, FrameType.GOAWAY)
 
 
@@ -161,8 +162,8 @@ def is_known(header, sender):
         return False
     if not header.is_reliable and header.sequence or header.has_more and header.type not in MAY_BE_CUT:
         raise WireError(ErrorCode.PROTOCOL_VIOLATION)
-    reliable, column, senders = rule
-    if header.is_reliable != reliable or not Sessions.allow(column, header.session) or sender not in senders:
+    in_place = rule.allows_session(header.session) and sender in rule.senders
+    if header.is_reliable != rule.is_reliable or not in_place:
         raise WireError(ErrorCode.PROTOCOL_VIOLATION)
     if header.type == FrameType.OPEN and header.session % 2 != (sender == CLIENT):
         raise WireError(ErrorCode.PROTOCOL_VIOLATION)
@@ -311,7 +312,7 @@ def encode_bytes(kind, body, session=0, sequence=0, timestamp=0, priority=0, ack
                  minor=MINOR):
     """A whole frame around a body's bytes."""
     flags = Flags.CHECKSUMMED | priority << 4 | (Flags.ACK_NOW if ack_now else 0)
-    flags |= Flags.RELIABLE if RULES[kind][0] else 0
+    flags |= Flags.RELIABLE if RULES[kind].is_reliable else 0
     flags |= Flags.MORE_FRAGMENTS if more else 0
     sent = zlib.compress(body) if compress else body
     header = Header(kind, session, sequence, timestamp, int(flags), ZLIB if compress else NONE, MAJOR, minor)

@@ -4,15 +4,13 @@ import re
 from collections import defaultdict
 from typing import NamedTuple
 
-from martlet_compact import (
-    ACK, DEFINED, DELIVERY, HAS_FIELDS, HAS_LENGTH, IN_UTF16, NEVER, PLACE, TYPE_OF_FORM, WITHOUT_LENGTH,
-)
-from martlet_compact_tlv import SHAPES, TAGS, Cursor, read_numbers
+from martlet_compact import DEFINED, HAS_FIELDS, HAS_LENGTH, IN_UTF16, NEVER, PLACE, WITHOUT_LENGTH
+from martlet_compact_tlv import SHAPES, Cursor, read_numbers
+from martlet_registry import COMPACT_TAGS, TYPE_OF_FORM, Form
 from martlet_tlv import is_container
 from martlet_wire import HEADER_SIZE, MAGIC_BYTES
 from test_vectors import bytes_of, packet_framer
 
-FIRST_FORM_OF_ITS_OWN = 0x20
 TLV_MAY_STAND = 0x20  # The bit of fields that announces a compression, with which a body is no compact TLVs.
 
 
@@ -30,7 +28,7 @@ class Seen:
 
     def __init__(self, vectors):
         self.packets, self.forms, self.fields, self.codes = [], set(), set(), set()
-        self.bits = {DELIVERY: set(), ACK: set()}
+        self.bits = {Form.DELIVERY: set(), Form.ACK: set()}
         self.places, self.sessions = set(), set()
         self.bad = defaultdict(list)
         for vector in vectors:
@@ -64,9 +62,9 @@ class Seen:
         if form in self.bits:
             bits = body_of(Cursor(frame), fields)[0]
             self.bits[form] |= bits_of(bits)
-            if form == DELIVERY:
+            if form == Form.DELIVERY:
                 self.places.add(bits & PLACE)
-        if form < FIRST_FORM_OF_ITS_OWN and form not in WITHOUT_LENGTH and not fields & TLV_MAY_STAND:
+        if form < Form.TEXT and form not in WITHOUT_LENGTH and not fields & TLV_MAY_STAND:
             self.codes |= codes_of(body_of(Cursor(frame), fields))
 
 
@@ -91,7 +89,7 @@ def codes_of(body):
         while cursor.rest:
             code = cursor.integer(1)
             found.add(code)
-            tag = TAGS[code - 1] if code else cursor.integer(2)
+            tag = COMPACT_TAGS[code - 1] if code else cursor.integer(2)
             if code and tag in SHAPES:
                 read_numbers(cursor, tag)
                 continue
@@ -112,9 +110,9 @@ def want_packets(want, vectors, rows, rules):
     for row in rows["15.3"]:
         want(f"the bit {row[0]} of fields", int(row[0], 16) in seen.fields)
     for row in rows["W-88"]:
-        want(f"the bit {row[0]} of an ack", int(row[0], 16) in seen.bits[ACK])
+        want(f"the bit {row[0]} of an ack", int(row[0], 16) in seen.bits[Form.ACK])
     for bit in (DEFINED, IN_UTF16):
-        want(f"the bit 0x{bit:02X} of a delivery", bit in seen.bits[DELIVERY])
+        want(f"the bit 0x{bit:02X} of a delivery", bit in seen.bits[Form.DELIVERY])
     want("an author in each of the eight places", seen.places == set(range(8)))
     want("a context of 256 sessions", 256 in seen.sessions)
     for row in rows["15.6"]:

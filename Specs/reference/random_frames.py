@@ -3,22 +3,14 @@
 import struct
 import zlib
 
-from martlet_frames import BODIES
-from martlet_registry import CLIENT, RULES, SERVER, FrameType, Sessions
+from martlet_basics import Sessions
+from martlet_frames import BODIES, OF_RELAY
+from martlet_registry import CLIENT, RULES, SERVER, VALUES, Flags, FrameType, Tag
 from martlet_tlv import children, is_container, tlv
 from martlet_wire import MAY_BE_CUT, Header
 
 KINDS = list(RULES)
 TAGS = sorted({tag for body in BODIES.values() for tag in body.table()})
-NAMES = {0x0012, 0x004A, 0x0050, 0x0055, 0x0073}
-TEXTS = {0x0002: 256, 0x0004: 512, 0x0014: 128}
-SIZES = {
-    0x0001: 2, 0x0003: 4, 0x0010: 8, 0x0011: 8, 0x0015: 8, 0x0018: 4, 0x0019: 4, 0x001A: 4, 0x0030: 8, 0x0031: 8,
-    0x0033: 8, 0x0034: 8, 0x0040: 8, 0x0041: 2, 0x0043: 4, 0x0048: 8, 0x0049: 8, 0x0052: 8, 0x0053: 8, 0x0054: 8,
-    0x0056: 4, 0x0057: 2, 0x0059: 8, 0x0062: 8, 0x0070: 8, 0x0072: 4, 0x0074: 2,
-}
-LEAST = {0x0020: 17_408, 0x0021: 16_384, 0x0022: 17_408, 0x0023: 17_408}
-SMALL = {0x0051: 3, 0x0058: 1, 0x0061: 3, 0x0080: 2, 0x0081: 1}
 CHARACTERS = "abcXYZ 09~é\u00a0ßЖ漢\U0001f426"
 # Near names and text: what names do not hold, what stands beside it, and bytes that are not UTF-8.
 ODD = ["\x00", "\x1f", "\x7f", "\x80", "\x9f", " ", "  ", "\u00a0", "\u00ad", "\u200b", "\u2010", "\u2028", "\u202e",
@@ -37,8 +29,8 @@ class Maker:
         pick = self.random.random()
         sender = CLIENT if pick < 0.5 else SERVER
         kind = self.random.choice(KINDS)
-        if sender not in RULES[kind][2] and pick > 0.02:
-            sender = RULES[kind][2][0]
+        if sender not in RULES[kind].senders and pick > 0.02:
+            sender = RULES[kind].senders[0]
         return sender, self.frame_of(kind, sender)
 
     def frame_of(self, kind, sender):
@@ -60,7 +52,7 @@ class Maker:
         if random.random() < 0.4:
             begin = FrameType.HELLO if sender == CLIENT else random.choice((FrameType.WELCOME, FrameType.REJECT))
             frames.append(self.frame_of(begin, sender))
-        kinds = [kind for kind in KINDS if sender in RULES[kind][2] and kind & 0xFF00 != 0x4000]
+        kinds = [kind for kind in KINDS if sender in RULES[kind].senders and kind & 0xFF00 != 0x4000]
         cut = random.choice(MAY_BE_CUT)
         while len(frames) < count:
             if random.random() < 0.6:
@@ -80,13 +72,13 @@ class Maker:
 
     def framed(self, kind, sender, body):
         random = self.random
-        reliable, column, _ = RULES[kind]
-        session = 0 if column == Sessions.LINK else random.choice((1, 2, 3, 65_534, 65_535))
+        rule = RULES[kind]
+        session = 0 if rule.session == Sessions.LINK else random.choice((1, 2, 3, 65_534, 65_535))
         if kind == FrameType.OPEN:
             session = session | 1 if sender == CLIENT else (session & 0xFFFE) or 2
-        flags = 0x08 | random.choice((0, 0x10, 0x20, 0x30)) | (0x01 if reliable else 0)
+        flags = 0x08 | random.choice((0, 0x10, 0x20, 0x30)) | (Flags.RELIABLE if rule.is_reliable else 0)
         fields = {
-            "session": session, "flags": flags, "sequence": random.getrandbits(32) if reliable else 0,
+            "session": session, "flags": flags, "sequence": random.getrandbits(32) if rule.is_reliable else 0,
             "timestamp": random.getrandbits(32), "minor": random.choice((0, 0, 0, 1, 255)), "compression": 0}
         if random.random() < 0.2:
             fields["compression"], body = 1, self.compressed(body)
@@ -152,38 +144,36 @@ class Maker:
             tlvs += [(tag, self.value(tag, rule, sender)) for _ in range(max(count, rule["least"]))]
         name = cls.__name__
         if name == "Data" and self.random.random() < 0.97:
-            relayed = (0x0048, 0x0049, 0x0011, 0x004A)
-            tlvs = [field for field in tlvs if field[0] not in relayed]
+            tlvs = [field for field in tlvs if field[0] not in OF_RELAY]
             if sender == SERVER:
-                tlvs = [(tag, self.value(tag, None, sender)) for tag in relayed] + tlvs
+                tlvs = [(tag, self.value(tag, None, sender)) for tag in OF_RELAY] + tlvs
         elif name == "Transient" and self.random.random() < 0.9:
-            keep = self.random.choice(((0x0081,), (0x0080,), (0x0041, 0x0142)))
+            keep = self.random.choice(((Tag.TYPING,), (Tag.PRESENCE,), (Tag.KIND, Tag.CONTENT)))
             tlvs = [(tag, self.value(tag, None, sender)) for tag in keep]
         elif name == "Receipt" and self.random.random() < 0.9:
-            kind, keep = self.random.choice(((1, (0x0062,)), (2, (0x0062, 0x004A)), (3, (0x0040, 0x0001))))
-            tlvs = [(0x0061, bytes([kind]))] + [(tag, self.value(tag, None, sender)) for tag in keep]
+            kind, keep = self.random.choice((
+                (1, (Tag.UP_TO,)), (2, (Tag.UP_TO, Tag.SENDER)), (3, (Tag.COUNTER, Tag.CODE))))
+            tlvs = [(Tag.RECEIPT_KIND, bytes([kind]))] + [(tag, self.value(tag, None, sender)) for tag in keep]
         elif name == "Gap" and self.random.random() < 0.9:
             first, last = sorted((self.number(8), self.number(8)))
-            tlvs = [(0x0054, first), (0x0062, last)]
+            tlvs = [(Tag.FIRST, first), (Tag.UP_TO, last)]
         return tlvs
 
     def value(self, tag, rule, sender):
         random = self.random
         if rule is not None and not isinstance(rule["kind"], tuple):
             return b"".join(tlv(*field) for field in self.fields(rule["kind"], sender))
-        if tag in SIZES:
-            return self.number(SIZES[tag])
-        if tag in LEAST:
-            return struct.pack(">I", random.choice((LEAST[tag], LEAST[tag], 65_536, 0xFFFFFFFF, LEAST[tag] - 1)))
-        if tag in SMALL:
-            return bytes([random.randrange(SMALL[tag] + (random.random() < 0.05) + 1)])
-        if tag in NAMES:
-            return self.text(1, 128, ODD)
-        if tag == 0x0071:
-            return self.text(1, 64, ODD)
-        if tag in TEXTS:
-            return self.text(tag == 0x0004, TEXTS[tag])
-        return getattr(self, f"value_{tag:04x}")()
+        made = getattr(self, f"value_{Tag(tag).name.lower()}", None)
+        if made is not None:
+            return made()
+        kind, least, most, sizes = VALUES[tag]
+        if kind in ("name", "text"):
+            return self.text(least, most, ODD if kind == "name" else ())
+        if most is not None:
+            return bytes([random.randrange(most + (random.random() < 0.05) + 1)])
+        if least > 1:
+            return struct.pack(">I", random.choice((least, least, 65_536, 0xFFFFFFFF, least - 1)))
+        return self.number(sum(sizes))
 
     def number(self, size):
         pick = self.random.randrange(6)
@@ -201,22 +191,19 @@ class Maker:
         data = found.encode()
         return data + random.choice(BROKEN) if 0.04 <= pick < 0.06 else data
 
-    def value_0005(self):
+    def value_spoken_version(self):
         return self.random.randbytes(2)
 
-    def value_0013(self):
+    def value_credential(self):
         return self.random.randbytes(self.random.choice((0, 5, 40)))
 
-    def value_0016(self):
+    def value_resume_token(self):
         return self.random.randbytes(self.random.choice((32, 32, 32, 32, 31)))
 
-    def value_0017(self):
+    def value_session_position(self):
         return struct.pack(">HQ", self.random.randrange(40), self.random.getrandbits(64))
 
-    def value_0024(self):
-        return self.number(2)
-
-    def value_0032(self):
+    def value_session_ack(self):
         random = self.random
         at = random.getrandbits(random.choice((8, 40, 63)))
         data = struct.pack(">HQQ", random.randrange(9), at, random.getrandbits(64))
@@ -226,7 +213,7 @@ class Maker:
             data += struct.pack(">QQ", first, at)
         return data
 
-    def value_0060(self):
+    def value_accepted_run(self):
         random = self.random
         high = (1 << 64) - 1
         count = random.choice((0, 1, 1, 2, 1000, 0xFFFFFFFF))
@@ -234,10 +221,10 @@ class Maker:
         offset = random.choice((0, 1, 12, min(high - count + 1, high)))
         return struct.pack(">QIQ", min(max(edge, 0), high), count, offset)
 
-    def value_0142(self):
+    def value_content(self):
         random = self.random
         if random.random() < 0.5:
-            return tlv(0x0201, self.text(1, 200)) + self.content(2)
+            return tlv(Tag.TEXT, self.text(1, 200)) + self.content(2)
         return self.content(0)
 
     def content(self, depth):
@@ -245,9 +232,9 @@ class Maker:
         parts = []
         for _ in range(random.randrange(4)):
             if depth < 9 and random.random() < 0.3:
-                parts.append(tlv(random.choice((0x0100, 0x0142, 0x01FF, 0x8150)), self.content(depth + 1)))
+                parts.append(tlv(random.choice((0x0100, Tag.CONTENT, 0x01FF, 0x8150)), self.content(depth + 1)))
             else:
-                tag = random.choice((0x0201, 0x0202, 0x8001, 0x4000))
+                tag = random.choice((Tag.TEXT, Tag.DATA, 0x8001, 0x4000))
                 parts.append(tlv(tag, random.randbytes(random.randrange(9))))
         return b"".join(parts)
 

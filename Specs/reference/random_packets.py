@@ -4,9 +4,9 @@ Most frames go on where the last one of their kind ended, as real ones do, so th
 some are frames at random (random_frames.py), and some do not fit into a packet.
 """
 
+from martlet_basics import WireError
 from martlet_compact import accepted_body, ack_body, delivery_body, text_body
 from martlet_header import Header
-from martlet_registry import WireError
 from martlet_wire import Framer
 
 U64 = (1 << 64) - 1

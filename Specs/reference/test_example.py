@@ -6,9 +6,10 @@ import sys
 import zlib
 from pathlib import Path
 
+from martlet_basics import WireError
 from martlet_link import ReceiveWindow
 from martlet_packets import PacketReader
-from martlet_registry import CLIENT, SERVER, Features, FrameType, WireError
+from martlet_registry import CLIENT, SERVER, Features, FrameType
 from martlet_wire import Receiver
 
 TEXT = (Path(__file__).resolve().parent.parent / "example.md").read_text()

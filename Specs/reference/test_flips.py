@@ -14,7 +14,8 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from martlet_registry import CLIENT, Features, WireError
+from martlet_basics import WireError
+from martlet_registry import CLIENT, Features
 from martlet_wire import HANDSHAKE_MAX_BODY, Receiver
 from peer import Peer
 from test_vectors import DEFAULT_MAX_BODY, bytes_of, packet_framer

@@ -9,13 +9,11 @@ import re
 import sys
 from pathlib import Path
 
-import martlet_registry
+from martlet_basics import WireError
 from martlet_body import value_json
-from martlet_compact_tlv import TAGS
-from martlet_frames import BODIES
 from martlet_link import ReceiveWindow, SessionReceiver, whole_sequence
 from martlet_packets import PacketWriter
-from martlet_registry import CLIENT, SERVER, ErrorCode, Features, FrameType, WireError
+from martlet_registry import CLIENT, FEATURES, SERVER, Features, FrameType
 from martlet_server import Server
 from martlet_wire import HANDSHAKE_MAX_BODY, Receiver, decode
 from vector_bytes import expand
@@ -24,7 +22,6 @@ FOLDER = Path(__file__).resolve().parent.parent / "vectors"
 MAX_SPLIT = 1024
 MAX_PACKET_SPLIT = 128
 DEFAULT_MAX_BODY = 65_536
-FEATURES = {martlet_registry.camel_case(feature.name): feature for feature in Features}
 DEFAULTS = {"session": 0, "sequence": 0, "timestamp": 0, "flags": 8, "compression": 0, "minor": 0}
 
 
@@ -320,27 +317,7 @@ CHECKS = {"sequences": check_sequence, "windows": check_window, "assembled": che
           "floods-beyond": check_link}
 
 
-def check_registries():
-    """The reference and the text have the same numbers and names."""
-    text = (FOLDER.parent / "wire.md").read_text()
-
-    def rows(section):
-        table = text.split(f"### {section} ")[1].split("\n## ")[0].split("\n### ")[0]
-        return {int(number, 16): name for number, name in re.findall(r"^\| (0x[0-9A-F]{4}) \| (\w+) \|", table, re.M)}
-
-    same({e.value: e.wire_name for e in FrameType}, rows("13.1"), "frame types")
-    same({e.value: e.wire_name for e in ErrorCode}, rows("13.5"), "error codes")
-    tags = rows("13.2")
-    codes = re.findall(r"^\| 0x(\w\w) to 0x(\w\w) \| (.*) \|$", text.split("### 15.6 ")[1].split("\n## ")[0], re.M)
-    same([(int(first, 16) + at, name) for first, _, names in codes for at, name in enumerate(names.split(", "))],
-         [(code, tags.get(tag)) for code, tag in enumerate(TAGS, 1)], "compact codes")
-    for body in BODIES.values():
-        for tag, (name, _) in body.table().items():
-            same(martlet_registry.camel_case(name), tags.get(tag), f"tag 0x{tag:04X} of {body.__name__}")
-
-
 def main():
-    check_registries()
     paths = [Path(name) for name in sys.argv[1:] if name != "--verbose"] or sorted(FOLDER.glob("*.json"))
     failures = count = 0
     codes = set()

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import struct
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 SPECS = HERE.parent
 sys.path.insert(0, str(SPECS / "reference"))
+from martlet_registry import ErrorCode, FrameType  # noqa: E402
 from vector_bytes import expand  # noqa: E402
 
 SEGMENT = 1400
@@ -30,14 +30,8 @@ def check(condition, text):
         failures.append(text)
 
 
-def registry(section):
-    """Numbers and names of a table in wire.md."""
-    text = (SPECS / "wire.md").read_text().split(f"### {section} ")[1].split("\n##")[0]
-    return {int(number, 16): name for number, name in re.findall(r"^\| (0x[0-9A-F]{4}) \| (\w+) \|", text, re.M)}
-
-
-TYPES = registry("13.1")
-CODES = registry("13.5")
+TYPES = {kind.value: kind.wire_name for kind in FrameType}
+CODES = {code.value: code.wire_name for code in ErrorCode}
 
 
 # Captures
