@@ -88,50 +88,6 @@ struct TreeRuleTests {
         #expect(RequirementRule.findings(in: SourceTree([])).count == 5)
     }
 
-    @Test func `a number that only the specification or only the code has`() {
-        let registry = RegistryRule.Registry(section: "13.2", path: "Sources/Tag.swift", type: "Tag")
-        func findings(_ row: String, _ constant: String) -> [Finding] {
-            let text = "### 13.2 Tags\n| 0x0001 | code | u16 |\n\(row)\n### 13.3 Kinds\n| 0x0009 | other | |\n"
-            let code = "static var code: Tag { Tag(rawValue: 0x0001) }\n\(constant)\n"
-            let files = [SourceFile(RegistryRule.specification, text), SourceFile(registry.path, code)]
-            return RegistryRule.findings(in: SourceTree(files), of: [registry])
-        }
-        let constant = "static let reason = Tag(rawValue: 0x0002)"
-        #expect(findings("| 0x0002 | reason | text |", constant) == [])
-        #expect(findings("| 0x0002 | reason | text |", "").count == 1)
-        #expect(findings("", constant).count == 1)
-        #expect(findings("| 0x0003 | reason | text |", constant).count == 2)
-        #expect(RegistryRule.findings(in: SourceTree([]), of: [registry]).count == 1)
-    }
-
-    @Test func `a number that nothing is done about`() {
-        func findings(_ row: String) -> [Finding] {
-            let wire = "### 13.1 Types\n| 0x1000 | data | yes |\n### 13.5 Codes\n| 0x0001 | wrong | what |\n"
-            let files = [
-                SourceFile(RegistryRule.specification, wire),
-                SourceFile("Specs/registries.md", "| 0x1000 | data | |\n\(row)"),
-            ]
-            return RegistryRule.findingsOfTreatment(in: SourceTree(files))
-        }
-        #expect(findings("| 0x0001 | wrong | ends |") == [])
-        #expect(findings("").count == 1)
-        #expect(findings("| 0x0001 | right | goes on |").count == 1)
-        #expect(RegistryRule.findingsOfTreatment(in: SourceTree([])).count == 1)
-    }
-
-    @Test func `a number that the dissector does not name`() {
-        let registry = RegistryRule.Registry(section: "13.4", path: "registry.lua", type: "features")
-        func findings(_ table: String) -> [Finding] {
-            let text = "### 13.4 Features\n| 0 | zlib | a |\n| 1 | requests | b |\n"
-            let files = [SourceFile(RegistryRule.specification, text), SourceFile(registry.path, table)]
-            return RegistryRule.findings(in: SourceTree(files), of: [registry])
-        }
-        let other = "registry.tags = {\n    [1] = \"requests\",\n}\n"
-        #expect(findings("registry.features = {\n    [0] = \"zlib\",\n    [1] = \"requests\",\n}\n" + other) == [])
-        #expect(findings("registry.features = {\n    [0] = \"zlib\",\n}\n" + other).count == 1)
-        #expect(findings("registry.features = {\n    [0] = \"zlib\",\n    [1] = \"request\",\n}\n").count == 2)
-    }
-
     @Test func `a bound that the code does not have`() {
         func findings(_ name: String) -> [Finding] {
             let text = SourceFile("ARCHITECTURE.md", "| name | unit |\n|---|---|\n| `\(name)` | bytes |\n")

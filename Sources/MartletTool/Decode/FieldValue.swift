@@ -64,35 +64,6 @@ enum FieldShape: Sendable {
     case version, code, features, contentKind, sessionKind, receiptKind, presence
     case position, echo, sessionAck, run, chunk
 
-    init(_ tag: Tag) {
-        self =
-            switch tag {
-            case .code, .status: .code
-            case .reason, .redirect, .account, .agent, .sender, .room, .member, .method, .recipient, .text, .name,
-                .mediaType:
-                .text
-            case .spokenVersion: .version
-            case .features: .features
-            case .device, .link, .log, .nonce: .identifier
-            case .credential, .resumeToken: .secret
-            case .sessionPosition: .position
-            case .echo: .echo
-            case .sessionAck: .sessionAck
-            case .acceptedRun: .run
-            case .chunk: .chunk
-            case .kind: .contentKind
-            case .sessionKind: .sessionKind
-            case .receiptKind: .receiptKind
-            case .presence: .presence
-            case .data: .bytes
-            case .retryAfter, .epoch, .resumeLifetime, .heartbeatInterval, .maxBody, .maxMessage, .linkWindow,
-                .sessionWindow, .maxSessions, .linkCredit, .creditUsed, .counter, .timeToLive, .offset, .acceptedAt,
-                .cursor, .head, .first, .tail, .session, .noLocal, .upTo, .correlation, .deadline, .typing:
-                .number
-            default: .bytes
-            }
-    }
-
     /// The value in these bytes.
     func value(_ bytes: [UInt8], showingSecrets: Bool) -> FieldValue {
         if case .secret = self, !showingSecrets { return .secret(bytes.count) }
@@ -162,29 +133,10 @@ enum FieldShape: Sendable {
     }
 }
 
-extension ContentKind {
-    /// The name in the specification, or the number in hexadecimal.
-    var name: String {
-        switch self {
-        case .text: "text"
-        case .image: "image"
-        case .file: "file"
-        case .audio: "audio"
-        case .video: "video"
-        case .location: "location"
-        case .contact: "contact"
-        case .command: "command"
-        case .ack: "ack"
-        case .heartbeat: "heartbeat"
-        default: hex(rawValue, digits: 4)
-        }
-    }
-}
-
 extension Features {
     /// The names of the bits that are set, in the order of the bits; a bit without one as its number.
     var names: [String] {
-        let known = ["zlib", "requests", "receipts", "presence", "compact", "sharedDeflate"]
+        let known = Self.registeredNames
         return (0..<64).filter { rawValue >> UInt64($0) & 1 == 1 }.map { $0 < known.count ? known[$0] : "bit \($0)" }
     }
 }

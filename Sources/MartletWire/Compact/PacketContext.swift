@@ -95,34 +95,9 @@ struct PacketContext {
 
 /// What a compact frame is, besides its body's shape: the lower six bits of its first byte (W-81).
 enum CompactForm {
-    static let announcedType: UInt8 = 0x00
-    static let text: UInt8 = 0x20
-    static let delivery: UInt8 = 0x21
-    static let textAt: UInt8 = 0x22
-    static let text16: UInt8 = 0x23
-    static let acceptedNext: UInt8 = 0x24
-    static let accepted: UInt8 = 0x25
-    static let ackNext: UInt8 = 0x26
-    static let ack: UInt8 = 0x27
     static let mask: UInt8 = 0x3F
     static let hasLength: UInt8 = 0x80
     static let hasFields: UInt8 = 0x40
-
-    /// The frame's type; nil for the form that announces one, and for those that there are not.
-    static func type(of form: UInt8) -> FrameType? {
-        switch form {
-        case 1...UInt8(FrameType.registered.count): FrameType.registered[Int(form) - 1]
-        case text, textAt, text16, delivery: .data
-        case acceptedNext, accepted: .accepted
-        case ackNext, ack: .ack
-        default: nil
-        }
-    }
-
-    /// The form of a type whose body is compact TLVs.
-    static func form(of type: FrameType) -> UInt8 {
-        FrameType.registered.firstIndex(of: type).map { UInt8($0 + 1) } ?? announcedType
-    }
 
     /// Whether the body has a shape of its own, and is never compressed.
     static func isSpecial(_ form: UInt8) -> Bool { form >= text }

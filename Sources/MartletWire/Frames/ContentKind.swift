@@ -6,27 +6,6 @@ public struct ContentKind: RawRepresentable, Hashable, Sendable, BitwiseCopyable
     /// A kind by its number.
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
-    /// Text: one `text` field of UTF-8.
-    public static let text = ContentKind(rawValue: 0x1001)
-    /// An image.
-    public static let image = ContentKind(rawValue: 0x1002)
-    /// A file.
-    public static let file = ContentKind(rawValue: 0x1003)
-    /// A sound recording.
-    public static let audio = ContentKind(rawValue: 0x1004)
-    /// A film.
-    public static let video = ContentKind(rawValue: 0x1005)
-    /// A place.
-    public static let location = ContentKind(rawValue: 0x1006)
-    /// A person's address card.
-    public static let contact = ContentKind(rawValue: 0x1007)
-    /// A command to a bot.
-    public static let command = ContentKind(rawValue: 0x1008)
-    /// An acknowledgement; the number is kept for the protocol family and not sent as content.
-    public static let ack = ContentKind(rawValue: 0x2001)
-    /// A heartbeat; the number is kept for the protocol family and not sent as content.
-    public static let heartbeat = ContentKind(rawValue: 0x3001)
-
     /// Whether the kind lies in the range left to applications, 0xF000…0xFFFE.
     public var isApplicationDefined: Bool { (0xF000...0xFFFE).contains(rawValue) }
 }

@@ -21,7 +21,7 @@ public struct FrameRule: Hashable, Sendable {
     /// Whether a server sends it and a client does not, beside those of the handshake (W-74).
     public let isOfServer: Bool
 
-    fileprivate init(
+    init(
         isReliable: Bool, scope: Scope, isCut: Bool = false, isHandshake: Bool = false, isOfServer: Bool = false
     ) {
         self.isReliable = isReliable
@@ -41,24 +41,6 @@ public struct FrameRule: Hashable, Sendable {
         case .control: return header.session == .control
         case .session: return header.session != .control
         case .any: return true
-        }
-    }
-}
-
-extension FrameType {
-    /// The type's rule; nil when version 1.0 does not know the type.
-    public var rule: FrameRule? {
-        switch self {
-        case .data, .opened: FrameRule(isReliable: true, scope: .session, isCut: true)
-        case .receipt, .open, .close, .suspend, .resume: FrameRule(isReliable: true, scope: .session)
-        case .accepted, .gap: FrameRule(isReliable: true, scope: .session, isOfServer: true)
-        case .transient: FrameRule(isReliable: false, scope: .session)
-        case .ack, .ping, .pong, .goaway: FrameRule(isReliable: false, scope: .control)
-        case .hello, .welcome, .reject: FrameRule(isReliable: false, scope: .control, isHandshake: true)
-        case .reset: FrameRule(isReliable: true, scope: .control)
-        case .request, .response: FrameRule(isReliable: true, scope: .any, isCut: true)
-        case .cancel: FrameRule(isReliable: true, scope: .any)
-        default: nil
         }
     }
 }

@@ -14,8 +14,8 @@ public struct Limits: Hashable, Sendable {
     /// The least a side may offer: a body holds one fragment of 16 KiB and 1 KiB of what surrounds it, a window holds
     /// one such body.
     public static let minimum = Limits(
-        unchecked: 17 << 10, maxMessageByteCount: 16 << 10, linkWindow: 17 << 10, sessionWindow: 17 << 10,
-        maxSessions: 1)
+        unchecked: leastMaxBody, maxMessageByteCount: leastMaxMessage, linkWindow: leastLinkWindow,
+        sessionWindow: leastSessionWindow, maxSessions: leastMaxSessions)
 
     /// The longest body before the handshake is done, in bytes: a hello with everything in it takes less than 9 KiB,
     /// the rest is room for later minors (W-7).

@@ -8,14 +8,6 @@ public enum Receipt: FrameBody {
     /// `receipt`, 0x2002.
     public static let type = FrameType.receipt
 
-    /// How far a message got.
-    public enum Mark: UInt8, CaseIterable, Sendable {
-        /// On a device of its receiver's.
-        case delivered = 1
-        /// Before its receiver's eyes.
-        case read = 2
-    }
-
     /// Messages seen.
     public struct Progress: Equatable, Sendable {
         /// How far they got.

@@ -4,16 +4,6 @@ public struct Transient: FrameBody {
     /// `transient`, 0x1001.
     public static let type = FrameType.transient
 
-    /// Whether a member is there.
-    public enum Presence: UInt8, CaseIterable, Sendable {
-        /// No longer in the room.
-        case left = 0
-        /// There.
-        case online = 1
-        /// Its link is suspended.
-        case away = 2
-    }
-
     /// Exactly one of these.
     public enum Content: Equatable, Sendable {
         /// Whether the sender is typing.

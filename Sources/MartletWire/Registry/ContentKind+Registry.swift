@@ -1,0 +1,24 @@
+// Generated from Specs/registry.json by Scripts/generate-registries. Do not edit.
+
+extension ContentKind {
+    /// Text: one `text` field of UTF-8.
+    public static let text = ContentKind(rawValue: 0x1001)
+    /// An image.
+    public static let image = ContentKind(rawValue: 0x1002)
+    /// A file.
+    public static let file = ContentKind(rawValue: 0x1003)
+    /// A sound recording.
+    public static let audio = ContentKind(rawValue: 0x1004)
+    /// A film.
+    public static let video = ContentKind(rawValue: 0x1005)
+    /// A place.
+    public static let location = ContentKind(rawValue: 0x1006)
+    /// A person's address card.
+    public static let contact = ContentKind(rawValue: 0x1007)
+    /// A command to a bot.
+    public static let command = ContentKind(rawValue: 0x1008)
+    /// An acknowledgement; the number is kept for the protocol family and not sent as content.
+    public static let ack = ContentKind(rawValue: 0x2001)
+    /// A heartbeat; the number is kept for the protocol family and not sent as content.
+    public static let heartbeat = ContentKind(rawValue: 0x3001)
+}

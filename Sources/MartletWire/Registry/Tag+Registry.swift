@@ -1,0 +1,265 @@
+// Generated from Specs/registry.json by Scripts/generate-registries. Do not edit.
+
+extension Tag {
+    /// u16, an `ErrorCode`.
+    @inlinable
+    public static var code: Tag { Tag(rawValue: 0x0001) }
+    /// UTF-8 for people, at most 256 bytes.
+    @inlinable
+    public static var reason: Tag { Tag(rawValue: 0x0002) }
+    /// u32, milliseconds.
+    @inlinable
+    public static var retryAfter: Tag { Tag(rawValue: 0x0003) }
+    /// UTF-8, an endpoint of at most 512 bytes.
+    @inlinable
+    public static var redirect: Tag { Tag(rawValue: 0x0004) }
+    /// u16, major in the high byte; repeats.
+    @inlinable
+    public static var spokenVersion: Tag { Tag(rawValue: 0x0005) }
+    /// u64, a bit set.
+    @inlinable
+    public static var features: Tag { Tag(rawValue: 0x0010) }
+    /// u64, a `DeviceID`.
+    @inlinable
+    public static var device: Tag { Tag(rawValue: 0x0011) }
+    /// UTF-8, 1 to 128 bytes.
+    @inlinable
+    public static var account: Tag { Tag(rawValue: 0x0012) }
+    /// At most 4,096 bytes, never compressed.
+    @inlinable
+    public static var credential: Tag { Tag(rawValue: 0x0013) }
+    /// UTF-8, the software's name, at most 128 bytes.
+    @inlinable
+    public static var agent: Tag { Tag(rawValue: 0x0014) }
+    /// u64, a `LinkID`.
+    @inlinable
+    public static var link: Tag { Tag(rawValue: 0x0015) }
+    /// Exactly 32 bytes.
+    @inlinable
+    public static var resumeToken: Tag { Tag(rawValue: 0x0016) }
+    /// u16 session, u64 highest sequence received in order; repeats up to 256 times.
+    @inlinable
+    public static var sessionPosition: Tag { Tag(rawValue: 0x0017) }
+    /// u32, an `Epoch`.
+    @inlinable
+    public static var epoch: Tag { Tag(rawValue: 0x0018) }
+    /// u32, seconds.
+    @inlinable
+    public static var resumeLifetime: Tag { Tag(rawValue: 0x0019) }
+    /// u32, milliseconds; the server's hint.
+    @inlinable
+    public static var heartbeatInterval: Tag { Tag(rawValue: 0x001A) }
+    /// u32, bytes.
+    @inlinable
+    public static var maxBody: Tag { Tag(rawValue: 0x0020) }
+    /// u32, bytes.
+    @inlinable
+    public static var maxMessage: Tag { Tag(rawValue: 0x0021) }
+    /// u32, bytes.
+    @inlinable
+    public static var linkWindow: Tag { Tag(rawValue: 0x0022) }
+    /// u32, bytes.
+    @inlinable
+    public static var sessionWindow: Tag { Tag(rawValue: 0x0023) }
+    /// u16.
+    @inlinable
+    public static var maxSessions: Tag { Tag(rawValue: 0x0024) }
+    /// u32 timestamp echoed, u32 microseconds it was held.
+    @inlinable
+    public static var echo: Tag { Tag(rawValue: 0x0030) }
+    /// u64, an absolute limit in bytes.
+    @inlinable
+    public static var linkCredit: Tag { Tag(rawValue: 0x0031) }
+    /// u16 session, u64 cumulative, u64 credit limit, then up to 32 ranges; repeats up to 256 times.
+    @inlinable
+    public static var sessionAck: Tag { Tag(rawValue: 0x0032) }
+    /// u64, from ping to pong.
+    @inlinable
+    public static var nonce: Tag { Tag(rawValue: 0x0033) }
+    /// u64, bytes of credit used on a session since it was opened.
+    @inlinable
+    public static var creditUsed: Tag { Tag(rawValue: 0x0034) }
+    /// u64 from 1, the device's message count.
+    @inlinable
+    public static var counter: Tag { Tag(rawValue: 0x0040) }
+    /// u16, a content kind.
+    @inlinable
+    public static var kind: Tag { Tag(rawValue: 0x0041) }
+    /// u32, milliseconds.
+    @inlinable
+    public static var timeToLive: Tag { Tag(rawValue: 0x0043) }
+    /// u64 from 1, the place in the room's log.
+    @inlinable
+    public static var offset: Tag { Tag(rawValue: 0x0048) }
+    /// u64, milliseconds since 1970 by the relay's clock.
+    @inlinable
+    public static var acceptedAt: Tag { Tag(rawValue: 0x0049) }
+    /// UTF-8 account, 1 to 128 bytes.
+    @inlinable
+    public static var sender: Tag { Tag(rawValue: 0x004A) }
+    /// UTF-8, 1 to 128 bytes.
+    @inlinable
+    public static var room: Tag { Tag(rawValue: 0x0050) }
+    /// u8: 0 chat, 1 media, 2 signaling, 3 file.
+    @inlinable
+    public static var sessionKind: Tag { Tag(rawValue: 0x0051) }
+    /// u64, deliver offsets greater than this.
+    @inlinable
+    public static var cursor: Tag { Tag(rawValue: 0x0052) }
+    /// u64, the highest offset.
+    @inlinable
+    public static var head: Tag { Tag(rawValue: 0x0053) }
+    /// u64, the lowest offset that is meant or still kept.
+    @inlinable
+    public static var first: Tag { Tag(rawValue: 0x0054) }
+    /// UTF-8 account; repeats up to 256 times.
+    @inlinable
+    public static var member: Tag { Tag(rawValue: 0x0055) }
+    /// u32, how many messages before the head to start.
+    @inlinable
+    public static var tail: Tag { Tag(rawValue: 0x0056) }
+    /// u16, a `SessionID`.
+    @inlinable
+    public static var session: Tag { Tag(rawValue: 0x0057) }
+    /// u8, 0 or 1: do not send the device its own messages.
+    @inlinable
+    public static var noLocal: Tag { Tag(rawValue: 0x0058) }
+    /// u64, a `LogID`.
+    @inlinable
+    public static var log: Tag { Tag(rawValue: 0x0059) }
+    /// u64 first counter, u32 count, u64 first offset; repeats up to 256 times.
+    @inlinable
+    public static var acceptedRun: Tag { Tag(rawValue: 0x0060) }
+    /// u8: 1 delivered, 2 read, 3 refused.
+    @inlinable
+    public static var receiptKind: Tag { Tag(rawValue: 0x0061) }
+    /// u64, an offset.
+    @inlinable
+    public static var upTo: Tag { Tag(rawValue: 0x0062) }
+    /// u64, ties a response to its request.
+    @inlinable
+    public static var correlation: Tag { Tag(rawValue: 0x0070) }
+    /// UTF-8, 1 to 64 bytes.
+    @inlinable
+    public static var method: Tag { Tag(rawValue: 0x0071) }
+    /// u32, milliseconds.
+    @inlinable
+    public static var deadline: Tag { Tag(rawValue: 0x0072) }
+    /// UTF-8 account.
+    @inlinable
+    public static var recipient: Tag { Tag(rawValue: 0x0073) }
+    /// u16, an `ErrorCode`; 0 is success.
+    @inlinable
+    public static var status: Tag { Tag(rawValue: 0x0074) }
+    /// u8: 0 left, 1 online, 2 away.
+    @inlinable
+    public static var presence: Tag { Tag(rawValue: 0x0080) }
+    /// u8, 0 or 1.
+    @inlinable
+    public static var typing: Tag { Tag(rawValue: 0x0081) }
+    /// Container of the size limits.
+    @inlinable
+    public static var limits: Tag { Tag(rawValue: 0x0101) }
+    /// Container of link, token and positions.
+    @inlinable
+    public static var resume: Tag { Tag(rawValue: 0x0102) }
+    /// Container of the application's fields.
+    @inlinable
+    public static var content: Tag { Tag(rawValue: 0x0142) }
+    /// UTF-8.
+    @inlinable
+    public static var text: Tag { Tag(rawValue: 0x0201) }
+    /// Bytes.
+    @inlinable
+    public static var data: Tag { Tag(rawValue: 0x0202) }
+    /// UTF-8, at most 256 bytes.
+    @inlinable
+    public static var name: Tag { Tag(rawValue: 0x0203) }
+    /// UTF-8, at most 128 bytes.
+    @inlinable
+    public static var mediaType: Tag { Tag(rawValue: 0x0204) }
+    /// u64 offset, u64 total, bytes.
+    @inlinable
+    public static var chunk: Tag { Tag(rawValue: 0x0205) }
+}
+
+extension Tag {
+    /// Every tag of version 1.0, in the order of the numbers.
+    public static let registered: [Tag] = [
+        .code, .reason, .retryAfter, .redirect, .spokenVersion, .features, .device, .account, .credential, .agent,
+        .link, .resumeToken, .sessionPosition, .epoch, .resumeLifetime, .heartbeatInterval, .maxBody, .maxMessage,
+        .linkWindow, .sessionWindow, .maxSessions, .echo, .linkCredit, .sessionAck, .nonce, .creditUsed, .counter,
+        .kind, .timeToLive, .offset, .acceptedAt, .sender, .room, .sessionKind, .cursor, .head, .first, .member, .tail,
+        .session, .noLocal, .log, .acceptedRun, .receiptKind, .upTo, .correlation, .method, .deadline, .recipient,
+        .status, .presence, .typing, .limits, .resume, .content, .text, .data, .name, .mediaType, .chunk,
+    ]
+}
+
+extension Tag: CustomStringConvertible {
+    /// The name in the specification, or the number in hexadecimal.
+    public var description: String {
+        switch self {
+        case .code: "code"
+        case .reason: "reason"
+        case .retryAfter: "retryAfter"
+        case .redirect: "redirect"
+        case .spokenVersion: "spokenVersion"
+        case .features: "features"
+        case .device: "device"
+        case .account: "account"
+        case .credential: "credential"
+        case .agent: "agent"
+        case .link: "link"
+        case .resumeToken: "resumeToken"
+        case .sessionPosition: "sessionPosition"
+        case .epoch: "epoch"
+        case .resumeLifetime: "resumeLifetime"
+        case .heartbeatInterval: "heartbeatInterval"
+        case .maxBody: "maxBody"
+        case .maxMessage: "maxMessage"
+        case .linkWindow: "linkWindow"
+        case .sessionWindow: "sessionWindow"
+        case .maxSessions: "maxSessions"
+        case .echo: "echo"
+        case .linkCredit: "linkCredit"
+        case .sessionAck: "sessionAck"
+        case .nonce: "nonce"
+        case .creditUsed: "creditUsed"
+        case .counter: "counter"
+        case .kind: "kind"
+        case .timeToLive: "timeToLive"
+        case .offset: "offset"
+        case .acceptedAt: "acceptedAt"
+        case .sender: "sender"
+        case .room: "room"
+        case .sessionKind: "sessionKind"
+        case .cursor: "cursor"
+        case .head: "head"
+        case .first: "first"
+        case .member: "member"
+        case .tail: "tail"
+        case .session: "session"
+        case .noLocal: "noLocal"
+        case .log: "log"
+        case .acceptedRun: "acceptedRun"
+        case .receiptKind: "receiptKind"
+        case .upTo: "upTo"
+        case .correlation: "correlation"
+        case .method: "method"
+        case .deadline: "deadline"
+        case .recipient: "recipient"
+        case .status: "status"
+        case .presence: "presence"
+        case .typing: "typing"
+        case .limits: "limits"
+        case .resume: "resume"
+        case .content: "content"
+        case .text: "text"
+        case .data: "data"
+        case .name: "name"
+        case .mediaType: "mediaType"
+        case .chunk: "chunk"
+        default: hexadecimal(rawValue)
+        }
+    }
+}
