@@ -402,8 +402,7 @@ extension RelayEngine {
                 return
             }
         }
-        if links[slot].sessions[key.session]?.isClosing == true {
-            _ = takeMembership(key.session, of: slot)
+        if links[slot].sessions[key.session]?.isClosing == true, takeMembership(key.session, of: slot) != nil {
             call(.close(handle))
         }
     }

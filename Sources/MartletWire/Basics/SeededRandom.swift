@@ -22,9 +22,4 @@ package struct SeededRandom: RandomNumberGenerator, Equatable, Sendable {
     package mutating func happens(perMille: Int) -> Bool {
         perMille > 0 && next() % 1000 < UInt64(perMille)
     }
-
-    /// So many random bytes.
-    package mutating func bytes(_ count: Int) -> [UInt8] {
-        (0..<count).map { _ in UInt8.random(in: 0...255, using: &self) }
-    }
 }

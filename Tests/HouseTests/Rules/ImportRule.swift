@@ -17,7 +17,7 @@ enum ImportRule {
         "MartletDifferential": ["MartletWire", "Foundation"],
         "MartletTool": cLibraries.union([
             "Martlet", "MartletRelay", "MartletTestKit", "MartletWire", "MartletProtocol", "MartletTransport",
-            "CMartletSystem", "Foundation", "Dispatch", "Synchronization",
+            "CMartletCrypto", "CMartletSystem", "Foundation", "Dispatch", "Synchronization",
         ]),
     ]
 

@@ -109,9 +109,9 @@ import Testing
 
     @Test func `bytes that are abandoned leave the flight, and never more than there are`() {
         var window = FlightWindow()
-        window.sent(40_000, now: .zero)
+        window.sent(50_000, now: .zero)
         #expect(!window.hasRoom)
-        window.abandoned(30_000)
+        window.abandoned(40_000)
         #expect(window.inFlight == 10_000 && window.hasRoom)
         window.abandoned(30_000)
         #expect(window.inFlight == 0)

@@ -1,0 +1,8 @@
+import MartletWire
+
+extension SeededRandom {
+    /// So many random bytes.
+    mutating func bytes(_ count: Int) -> [UInt8] {
+        (0..<count).map { _ in UInt8.random(in: 0...255, using: &self) }
+    }
+}
