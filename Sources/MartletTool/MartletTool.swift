@@ -30,7 +30,7 @@ struct MartletTool {
                 try Output.print(HelpText.text(for: CommandTable.commands).trimmingCharacters(in: .newlines))
                 return .success
             case "--version":
-                try Output.print(CommandTable.version)
+                try Output.print(CommandTable.program)
                 return .success
             default:
                 return try await run(name, Array(words.dropFirst()))

@@ -32,7 +32,7 @@ enum ClientOptions {
         var configuration = Client.Configuration()
         configuration.flushTimeout = flushTimeout ?? configuration.flushTimeout
         configuration.usesMultipath = arguments.has(multipath)
-        configuration.agent = "\(CommandTable.version) \(agent)"
+        configuration.agent = "\(CommandTable.program) \(agent)"
         do {
             return try Client(
                 to: arguments[target] ?? "", as: credentials(arguments), configuration: configuration)
