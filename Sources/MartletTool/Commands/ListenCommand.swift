@@ -37,7 +37,7 @@ enum ListenCommand {
     private static let count = Option.count("count", short: "n", in: 1...Int.max, help: "end after N messages")
     private static let untilIdle = Option.duration(
         "until-idle", "S", in: .seconds, isZeroAllowed: false,
-        help: "end when there was a connection and no message for S seconds")
+        help: "end after S seconds online without a message; time offline is not counted")
     private static let untilEOF = Option.flag("until-eof", help: "end when standard input does")
     private static let json = Option.flag("json", help: "write each message as a JSON object in a line")
 
@@ -54,6 +54,10 @@ enum ListenCommand {
             the first time. One listener at a time can use FILE. The cursor is written behind the lines, and is on the \
             disk with each batch of them. When the output is a file that is appended to \
             (>> FILE), even a kill between the two repeats nothing; through a pipe it may repeat the last lines.
+            """,
+            """
+            --until-idle adds up the time in which there was a connection and no message came. A lost connection stops \
+            the count, the next one goes on with it, and each message sets it to zero.
             """,
             "Messages that are no text and no lines of 'martlet send' appear with --json only.",
         ],
