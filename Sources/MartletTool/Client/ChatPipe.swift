@@ -25,16 +25,28 @@ enum ChatPipe {
             let bytes = try await input.next()
             let pieces = bytes.isEmpty ? splitter.finish().map { [$0] } ?? [] : splitter.split(bytes)
             for piece in pieces {
-                let line = String(decoding: piece, as: UTF8.self).trimmingCharacters(in: .newlines)
-                guard case .say(let text) = ChatCommand(line) else { continue }
-                let number = said.begin(text)
-                let sending = try await room.send(text)
+                let content = content(ofLine: piece)
+                let number = said.begin(String(decoding: piece, as: UTF8.self).trimmingCharacters(in: .newlines))
+                let message = try OutgoingMessage(kind: content.kind, content: content.encoded)
+                let sending = try await room.send(message)
                 said.sent(number, as: sending)
                 last = sending
             }
             if bytes.isEmpty { break }
         }
         _ = try await last?.accepted()
+    }
+
+    /// What is sent for a line of input: its text without the end of line, whatever it begins with. An empty line and
+    /// one that is no UTF-8 travel as bytes, as those of `martlet send` do.
+    static func content(ofLine line: [UInt8]) -> LineContent {
+        var text = line[...]
+        if text.last == UInt8(ascii: "\n") {
+            text.removeLast()
+            if text.last == UInt8(ascii: "\r") { text.removeLast() }
+        }
+        guard !text.isEmpty, let text = String(validating: text, as: UTF8.self) else { return .bytes(line) }
+        return .text(text)
     }
 
     private static func print(_ event: ChatModel.Event) {

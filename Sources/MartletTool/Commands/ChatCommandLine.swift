@@ -14,7 +14,10 @@ enum ChatCommandLine {
         options: ClientOptions.specs + [history.spec, ClientOptions.timeout.spec],
         notes: [
             ChatCommand.overview,
-            "When input or output is no terminal, lines are sent and messages are printed as 'sender: text'.",
+            """
+            When input or output is no terminal, or TERM is dumb, there are no commands: each line is sent as it is, \
+            also one that begins with a slash. Messages are printed as 'sender: text'.
+            """,
         ],
         exitCodes: [
             ExitMeaning(.success, "you left, and all that you said was accepted"),
