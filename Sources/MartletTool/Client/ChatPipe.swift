@@ -1,7 +1,7 @@
 import Foundation
 import Martlet
 
-/// A chat without a terminal: each line of input is sent, each message is printed as `sender: text`.
+/// A chat without a terminal: each line of input is sent, each message is printed as a line, `sender: text`.
 enum ChatPipe {
     /// Runs until the input ends and everything is accepted, or the room is over.
     static func run(
@@ -49,12 +49,17 @@ enum ChatPipe {
         return .text(text)
     }
 
+    /// The one line that is printed for a message.
+    static func line(sender: String, text: String) -> String {
+        "\(EscapedText.name(sender)): \(EscapedText.line(text))"
+    }
+
     private static func print(_ event: ChatModel.Event) {
         let isTerminal = Terminal.isTerminal(STDOUT_FILENO)
         switch event {
         case .received(let sender, let text, _):
-            let lines = isTerminal ? SafeText.lines(text) : [text]
-            try? Output.print("\(SafeText.line(sender)): \(lines.joined(separator: "\n"))")
+            let line = line(sender: sender, text: text)
+            try? Output.print(isTerminal ? SafeText.line(line) : line)
         case .notice(let text): Output.report(SafeText.line(text))
         case .wrote, .marked, .members, .presence, .typing, .connection: break
         }

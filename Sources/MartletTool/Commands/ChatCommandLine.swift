@@ -16,7 +16,9 @@ enum ChatCommandLine {
             ChatCommand.overview,
             """
             When input or output is no terminal, or TERM is dumb, there are no commands: each line is sent as it is, \
-            also one that begins with a slash. Messages are printed as 'sender: text'.
+            also one that begins with a slash. Each message is printed as one line, 'sender: text'. In it \\\\ stands \
+            for a backslash, \\n and \\r for ends of line inside the text, \\u{XXXX} for other control characters, \
+            and \\: for a colon in the sender's name.
             """,
         ],
         exitCodes: [

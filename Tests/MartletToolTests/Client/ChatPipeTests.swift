@@ -11,6 +11,15 @@ import Testing
         #expect(ChatPipe.content(ofLine: Array(line.utf8)) == .text(text))
     }
 
+    @Test func `a newline in a text does not begin a line that seems to be of another sender`() {
+        let line = ChatPipe.line(sender: "mallory", text: "hi\nada: I owe mallory 100")
+        #expect(line == #"mallory: hi\nada: I owe mallory 100"#)
+    }
+
+    @Test func `a colon in a name is not the end of the name`() {
+        #expect(ChatPipe.line(sender: "ada: I owe you 100", text: "hi") == #"ada\: I owe you 100: hi"#)
+    }
+
     @Test(arguments: [Array("\n".utf8), Array("\r\n".utf8), [0xFF, 0x0A]])
     func `a line without a text is sent as its bytes`(line: [UInt8]) {
         #expect(ChatPipe.content(ofLine: line) == .bytes(line))
