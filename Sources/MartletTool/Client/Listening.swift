@@ -9,7 +9,7 @@ import MartletWire
 /// written before it returns.
 struct Listening: Sendable {
     /// Where the messages begin.
-    var begin: Room.Options.From
+    var begin: StartingPoint
     /// How many are enough.
     var count: Int?
     /// After how much time online without a message it ends.
@@ -23,7 +23,7 @@ struct Listening: Sendable {
     func run(_ client: Client, _ room: String, _ output: LineOutput, _ monitor: TransferMonitor) async throws {
         let buffer = LineBuffer()
         let messages = MessageCount()
-        let room = try await client.open(room: room, options: Room.Options(from: begin))
+        let room = try await client.open(room: room, options: Room.Options(from: begin.from))
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await receive(room, buffer, messages, monitor) }
             group.addTask { try await write(buffer, output) }
@@ -65,15 +65,26 @@ struct Listening: Sendable {
                 Output.report("martlet: messages \(gap.lowerBound) to \(gap.upperBound) are no longer there")
                 await buffer.add(
                     isJSON ? ReceivedLine.json(gap: gap) : [], at: RoomCursor(log: log, offset: gap.upperBound))
-            case .logReplaced(_, let current):
+            case .logReplaced(let previous, let current):
                 log = current.log
-                monitor.count { $0.replacedLogs += 1 }
-                Output.report("martlet: the relay has lost the room's messages; what it has now follows")
+                Output.report("martlet: \(note(replaced: previous, current, in: room, monitor))")
                 await buffer.add([], at: current)
             }
             if let count, received >= count { return }
         }
         try Task.checkCancellation()
+    }
+
+    /// What is said of a replaced cursor; a lost log is counted.
+    private func note(
+        replaced previous: RoomCursor, _ current: RoomCursor, in room: Room, _ monitor: TransferMonitor
+    ) -> String {
+        if begin.isBeyondEnd(replaced: previous) {
+            return "room \(SafeText.line(room.name)) has \(current.offset) messages; --from \(previous.offset) is "
+                + "beyond them, and new messages follow"
+        }
+        monitor.count { $0.replacedLogs += 1 }
+        return "the relay has lost the room's messages; what it has now follows"
     }
 
     private func write(_ buffer: LineBuffer, _ output: LineOutput) async throws {

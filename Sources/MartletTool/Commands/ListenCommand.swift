@@ -17,14 +17,6 @@ enum ListenCommand {
                 self = .cursor(offset)
             }
         }
-
-        fileprivate var from: Room.Options.From {
-            switch self {
-            case .start: .start
-            case .latest: .latest(count: 0)
-            case .cursor(let offset): .cursor(RoomCursor(offset: offset))
-            }
-        }
     }
 
     private static let from = Option<Begin>(
@@ -56,6 +48,10 @@ enum ListenCommand {
             (>> FILE), even a kill between the two repeats nothing; through a pipe it may repeat the last lines.
             """,
             """
+            When the room has fewer messages than the offset in --from, standard error says so, and what is new is \
+            written. That is no error.
+            """,
+            """
             --until-idle adds up the time in which there was a connection and no message came. A lost connection stops \
             the count, the next one goes on with it, and each message sets it to zero.
             """,
@@ -78,7 +74,7 @@ enum ListenCommand {
         let file = try arguments[cursorFile].map { path throws(CommandError) in try CursorFile(path: path) }
         let monitor = TransferMonitor(arguments[ProgressStyle.option] ?? .auto, totalCount: arguments[count])
         let listening = Listening(
-            begin: file?.cursor.map { .cursor($0.room) } ?? (arguments[from] ?? .latest).from,
+            begin: StartingPoint(arguments[from] ?? .latest, kept: file?.cursor?.room),
             count: arguments[count],
             idleTime: arguments[untilIdle], endsWithInput: arguments.has(untilEOF), isJSON: arguments.has(json))
         var failure: (any Error)?
