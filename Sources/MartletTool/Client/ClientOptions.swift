@@ -1,5 +1,6 @@
 import Foundation
 import Martlet
+import MartletWire
 
 /// What all commands that are clients take.
 enum ClientOptions {
@@ -39,6 +40,13 @@ enum ClientOptions {
         } catch {
             throw UsageError(message: "\(error)")
         }
+    }
+
+    /// The room that the options name. Another text than a name is a wrong command line.
+    static func roomName(_ arguments: ParsedArguments) throws(UsageError) -> RoomName {
+        let text = arguments[room] ?? ""
+        guard let name = RoomName(text) else { throw UsageError(message: "\(MartletError.invalidName(text))") }
+        return name
     }
 
     /// Who the options say one is.

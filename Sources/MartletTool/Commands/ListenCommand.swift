@@ -43,9 +43,10 @@ enum ListenCommand {
         notes: [
             """
             With --cursor-file a listener that ended, or was killed, goes on where it stopped, and --from counts only \
-            the first time. One listener at a time can use FILE. The cursor is written behind the lines, and is on the \
-            disk with each batch of them. When the output is a file that is appended to \
-            (>> FILE), even a kill between the two repeats nothing; through a pipe it may repeat the last lines.
+            the first time. One listener at a time can use FILE, for one room; with another room the command ends with \
+            exit code 64 and leaves FILE alone. The cursor is written behind the lines, and is on the disk with each \
+            batch of them. When the output is a file that is appended to (>> FILE), even a kill between the two \
+            repeats nothing; through a pipe it may repeat the last lines.
             """,
             """
             When the room has fewer messages than the offset in --from, standard error says so, and what is new is \
@@ -71,7 +72,10 @@ enum ListenCommand {
 
     private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
         let client = try ClientOptions.client(arguments, agent: "listen")
-        let file = try arguments[cursorFile].map { path throws(CommandError) in try CursorFile(path: path) }
+        let room = try ClientOptions.roomName(arguments)
+        let file = try arguments[cursorFile].map { path throws(CommandError) in
+            try CursorFile(path: path, room: room)
+        }
         let monitor = TransferMonitor(arguments[ProgressStyle.option] ?? .auto, totalCount: arguments[count])
         let listening = Listening(
             begin: StartingPoint(arguments[from] ?? .latest, kept: file?.cursor?.room),
@@ -86,7 +90,7 @@ enum ListenCommand {
                         group.addTask { try await monitor.watch(client, timeout: arguments[ClientOptions.timeout]) }
                         group.addTask {
                             let output = LineOutput(to: STDOUT_FILENO, cursorFile: file)
-                            try await listening.run(client, arguments[ClientOptions.room] ?? "", output, monitor)
+                            try await listening.run(client, room.text, output, monitor)
                         }
                         defer { group.cancelAll() }
                         try await group.next()
