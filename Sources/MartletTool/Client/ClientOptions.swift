@@ -26,10 +26,11 @@ enum ClientOptions {
         ExitMeaning(.interrupted, "interrupted"), ExitMeaning(.terminated, "asked to terminate"),
     ]
 
-    /// The client that the options ask for.
+    /// The client that the options ask for. A wrong name of the room is an error of the command line, too.
     static func client(
         _ arguments: ParsedArguments, agent: String, flushTimeout: Duration? = nil
     ) throws -> Client {
+        _ = try roomName(arguments)
         var configuration = Client.Configuration()
         configuration.flushTimeout = flushTimeout ?? configuration.flushTimeout
         configuration.usesMultipath = arguments.has(multipath)
