@@ -3,8 +3,8 @@ import Martlet
 import MartletTransport
 import MartletWire
 
-/// A file that holds a ``Cursor`` in one room, for one process at a time, and replaced as a whole: a reader sees the old
-/// one or the new one, after a loss of power too.
+/// A file that holds a ``Cursor`` in one room, for one process at a time, and replaced as a whole: a reader sees the
+/// old one or the new one, after a loss of power too.
 ///
 /// The lock (flock) is on the file itself. A new one is locked before it takes the old one's place, so that at no
 /// instant a second process finds one that is not.
@@ -105,9 +105,11 @@ final class CursorFile: Sendable {
         guard fsync(descriptor) == 0 || errno == EINVAL else { throw failure(path) }
     }
 
-    private static func folder(of path: String) -> String {
-        let folder = (path as NSString).deletingLastPathComponent
-        return folder.isEmpty ? "." : folder
+    /// The folder in which the file of that path is. Foundation's `deletingLastPathComponent` traps on a path of one
+    /// character.
+    static func folder(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
     private static func isOf(_ other: RoomName, not room: RoomName, _ path: String) -> CommandError {

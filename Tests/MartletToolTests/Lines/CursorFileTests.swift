@@ -69,6 +69,11 @@ import Testing
         }
     }
 
+    @Test(arguments: [("c", "."), ("cursor", "."), ("/c", "/"), ("a/c", "a"), ("./c", "."), ("/var/tmp/c", "/var/tmp")])
+    func `the folder of a path`(path: String, folder: String) {
+        #expect(CursorFile.folder(of: path) == folder)
+    }
+
     @Test func `a folder that is not there`() {
         #expect(throws: CommandError.self) { try CursorFile(path: "/nowhere/at/all", room: lobby) }
     }
