@@ -92,12 +92,14 @@ public enum MartletError: Error, Equatable, Sendable {
 }
 
 extension MartletError: CustomStringConvertible {
-    /// One line for a person.
-    public var description: String {
+    /// One line for a person. Texts from outside are part of it; what cannot be printed in them is shown as `\u{XXXX}`.
+    public var description: String { PrintableText.line(sentence) }
+
+    private var sentence: String {
         switch self {
         case .invalidEndpoint(let text): "\"\(text)\" names no relay"
         case .tlsUnavailable: "TLS is not available in this version; a plain endpoint begins with martlet://"
-        case .invalidName(let text): "\"\(text)\" is no name"
+        case .invalidName(let text): "\"\(text)\" is no name\(NameFault(text).map { ": \($0)" } ?? "")"
         case .invalidContent(let text): "the content is not valid: \(text)"
         case .messageTooLarge(let byteCount, let limit): "the message has \(byteCount) bytes, \(limit) are allowed"
         case .roomAlreadyOpen(let name): "the room \(name) is open already"

@@ -30,7 +30,7 @@ struct MartletTool {
                 try Output.print(HelpText.text(for: CommandTable.commands).trimmingCharacters(in: .newlines))
                 return .success
             case "--version":
-                try Output.print(CommandTable.version)
+                try Output.print(CommandTable.program)
                 return .success
             default:
                 return try await run(name, Array(words.dropFirst()))
@@ -46,7 +46,7 @@ struct MartletTool {
 
     private static func run(_ name: String, _ words: [String]) async throws -> ExitCode {
         guard let command = CommandTable.command(named: name) else {
-            Output.report("martlet: there is no command '\(name)'\nTry 'martlet --help'.")
+            Output.report("martlet: there is no command '\(SafeText.line(name))'\nTry 'martlet --help'.")
             return .usage
         }
         do {
@@ -59,7 +59,7 @@ struct MartletTool {
                 return try await command.run(arguments)
             }
         } catch let error as UsageError {
-            Output.report("martlet \(name): \(error.message)\nTry 'martlet \(name) --help'.")
+            Output.report("martlet \(name): \(SafeText.line(error.message))\nTry 'martlet \(name) --help'.")
             return .usage
         }
     }

@@ -27,4 +27,20 @@ struct MartletErrorTests {
         #expect(refused.description.hasSuffix("come back later"))
         #expect(MartletError.outboxFailed("disk full").description.hasSuffix("disk full"))
     }
+
+    @Test(arguments: [
+        (MartletError.invalidName("a\n"), #""a\u{000A}" is no name: U+000A is not allowed"#),
+        (.invalidName("\u{1B}[31mx"), #""\u{001B}[31mx" is no name: U+001B is not allowed"#),
+        (.invalidName(" x"), #"" x" is no name: it begins with a blank"#),
+        (.invalidEndpoint("\u{202E}x"), #""\u{202E}x" names no relay"#),
+        (.roomAlreadyOpen("lobby"), "the room lobby is open already"),
+        (
+            .answeredWithFailure(.refused, reason: "no\r\nmore"),
+            #"the request failed: the receiver refused, no\u{000D}\u{000A}more"#
+        ),
+        (.outboxFailed("disk\u{7}"), #"the outbox failed: disk\u{0007}"#),
+    ])
+    func `texts from outside are printable and stay on the line`(error: MartletError, line: String) {
+        #expect(error.description == line)
+    }
 }

@@ -53,7 +53,8 @@ public struct Sending: Sendable, Identifiable {
     /// Cancelled, the message stays queued.
     ///
     /// - Throws: `notAccepted`; `stopped` when the client stopped first, and `gaveUp` while it does not try to connect
-    ///   any more: then the outbox still has it. When it was accepted so long ago that it is forgotten, the offset is 0.
+    ///   any more: then the outbox still has it. When it was accepted so long ago that it is forgotten, the offset is
+    ///   0.
     nonisolated(nonsending) public func accepted() async throws -> UInt64 {
         while true {
             let look = room.state.withLock { state in

@@ -1,7 +1,7 @@
 import Foundation
 import Martlet
 
-/// A chat without a terminal: each line of input is sent, each message is printed as `sender: text`.
+/// A chat without a terminal: each line of input is sent, each message is printed as a line, `sender: text`.
 enum ChatPipe {
     /// Runs until the input ends and everything is accepted, or the room is over.
     static func run(
@@ -25,10 +25,10 @@ enum ChatPipe {
             let bytes = try await input.next()
             let pieces = bytes.isEmpty ? splitter.finish().map { [$0] } ?? [] : splitter.split(bytes)
             for piece in pieces {
-                let line = String(decoding: piece, as: UTF8.self).trimmingCharacters(in: .newlines)
-                guard case .say(let text) = ChatCommand(line) else { continue }
-                let number = said.begin(text)
-                let sending = try await room.send(text)
+                let content = content(ofLine: piece)
+                let number = said.begin(String(decoding: piece, as: UTF8.self).trimmingCharacters(in: .newlines))
+                let message = try OutgoingMessage(kind: content.kind, content: content.encoded)
+                let sending = try await room.send(message)
                 said.sent(number, as: sending)
                 last = sending
             }
@@ -37,12 +37,29 @@ enum ChatPipe {
         _ = try await last?.accepted()
     }
 
+    /// What is sent for a line of input: its text without the end of line, whatever it begins with. An empty line and
+    /// one that is no UTF-8 travel as bytes, as those of `martlet send` do.
+    static func content(ofLine line: [UInt8]) -> LineContent {
+        var text = line[...]
+        if text.last == UInt8(ascii: "\n") {
+            text.removeLast()
+            if text.last == UInt8(ascii: "\r") { text.removeLast() }
+        }
+        guard !text.isEmpty, let text = String(validating: text, as: UTF8.self) else { return .bytes(line) }
+        return .text(text)
+    }
+
+    /// The one line that is printed for a message.
+    static func line(sender: String, text: String) -> String {
+        "\(EscapedText.name(sender)): \(EscapedText.line(text))"
+    }
+
     private static func print(_ event: ChatModel.Event) {
         let isTerminal = Terminal.isTerminal(STDOUT_FILENO)
         switch event {
         case .received(let sender, let text, _):
-            let lines = isTerminal ? SafeText.lines(text) : [text]
-            try? Output.print("\(SafeText.line(sender)): \(lines.joined(separator: "\n"))")
+            let line = line(sender: sender, text: text)
+            try? Output.print(isTerminal ? SafeText.line(line) : line)
         case .notice(let text): Output.report(SafeText.line(text))
         case .wrote, .marked, .members, .presence, .typing, .connection: break
         }

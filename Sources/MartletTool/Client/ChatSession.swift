@@ -64,11 +64,17 @@ struct ChatSession: Sendable {
 
     /// A message's text; of what is none, at least that there is something.
     private static func text(of message: RoomMessage) -> String {
-        switch LineContent(kind: message.kind, content: message.content.bytes) {
+        text(of: LineContent(kind: message.kind, content: message.content.bytes))
+            ?? "[\(Quantity.text(byteCount: message.content.byteCount)) that are no text]"
+    }
+
+    /// The text of a line without its end; `nil` when it is none.
+    static func text(of content: LineContent?) -> String? {
+        switch content {
         case .text(let text)?: text
         case .bytes(let bytes)?:
-            String(validating: bytes, as: UTF8.self) ?? "[\(Quantity.text(byteCount: bytes.count)) that are no text]"
-        case nil: "[\(Quantity.text(byteCount: message.content.byteCount)) that are no text]"
+            String(validating: bytes.last == UInt8(ascii: "\n") ? bytes.dropLast() : bytes[...], as: UTF8.self)
+        case nil: nil
         }
     }
 

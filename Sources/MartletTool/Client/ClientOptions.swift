@@ -1,5 +1,6 @@
 import Foundation
 import Martlet
+import MartletWire
 
 /// What all commands that are clients take.
 enum ClientOptions {
@@ -25,20 +26,28 @@ enum ClientOptions {
         ExitMeaning(.interrupted, "interrupted"), ExitMeaning(.terminated, "asked to terminate"),
     ]
 
-    /// The client that the options ask for.
+    /// The client that the options ask for. A wrong name of the room is an error of the command line, too.
     static func client(
         _ arguments: ParsedArguments, agent: String, flushTimeout: Duration? = nil
     ) throws -> Client {
+        _ = try roomName(arguments)
         var configuration = Client.Configuration()
         configuration.flushTimeout = flushTimeout ?? configuration.flushTimeout
         configuration.usesMultipath = arguments.has(multipath)
-        configuration.agent = "\(CommandTable.version) \(agent)"
+        configuration.agent = "\(CommandTable.program) \(agent)"
         do {
             return try Client(
                 to: arguments[target] ?? "", as: credentials(arguments), configuration: configuration)
         } catch {
             throw UsageError(message: "\(error)")
         }
+    }
+
+    /// The room that the options name. Another text than a name is a wrong command line.
+    static func roomName(_ arguments: ParsedArguments) throws(UsageError) -> RoomName {
+        let text = arguments[room] ?? ""
+        guard let name = RoomName(text) else { throw UsageError(message: "\(MartletError.invalidName(text))") }
+        return name
     }
 
     /// Who the options say one is.

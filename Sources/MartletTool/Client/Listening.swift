@@ -9,10 +9,10 @@ import MartletWire
 /// written before it returns.
 struct Listening: Sendable {
     /// Where the messages begin.
-    var begin: Room.Options.From
+    var begin: StartingPoint
     /// How many are enough.
     var count: Int?
-    /// How long nothing may come while there is a connection.
+    /// After how much time online without a message it ends.
     var idleTime: Duration?
     /// Whether the end of standard input ends it.
     var endsWithInput = false
@@ -22,12 +22,12 @@ struct Listening: Sendable {
     /// Runs it. Throws what receiving or writing throws; what was received until then is written.
     func run(_ client: Client, _ room: String, _ output: LineOutput, _ monitor: TransferMonitor) async throws {
         let buffer = LineBuffer()
-        let activity = Activity()
-        let room = try await client.open(room: room, options: Room.Options(from: begin))
+        let messages = MessageCount()
+        let room = try await client.open(room: room, options: Room.Options(from: begin.from))
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await receive(room, buffer, activity, monitor) }
+            group.addTask { try await receive(room, buffer, messages, monitor) }
             group.addTask { try await write(buffer, output) }
-            if let idleTime { group.addTask { try await waitForIdle(client, idleTime, activity) } }
+            if let idleTime { group.addTask { try await waitForIdle(client, idleTime, messages) } }
             if endsWithInput { group.addTask { try await waitForEndOfInput() } }
             // Whoever ends first ends it for all; the writer still writes what is there.
             var failure: (any Error)?
@@ -44,7 +44,7 @@ struct Listening: Sendable {
     }
 
     private func receive(
-        _ room: Room, _ buffer: LineBuffer, _ activity: Activity, _ monitor: TransferMonitor
+        _ room: Room, _ buffer: LineBuffer, _ messages: MessageCount, _ monitor: TransferMonitor
     ) async throws {
         defer { buffer.finish() }
         let isTerminal = Terminal.isTerminal(STDOUT_FILENO)
@@ -52,9 +52,9 @@ struct Listening: Sendable {
         // Whose offsets a gap names: the items say when it becomes another.
         var log = room.log
         for try await item in room.items {
-            activity.note()
             switch item {
             case .message(let message):
+                messages.add()
                 let bytes = isJSON ? ReceivedLine.json(message) : ReceivedLine.text(message, isTerminal: isTerminal)
                 log = message.cursor.log
                 await buffer.add(bytes, at: message.cursor)
@@ -65,15 +65,26 @@ struct Listening: Sendable {
                 Output.report("martlet: messages \(gap.lowerBound) to \(gap.upperBound) are no longer there")
                 await buffer.add(
                     isJSON ? ReceivedLine.json(gap: gap) : [], at: RoomCursor(log: log, offset: gap.upperBound))
-            case .logReplaced(_, let current):
+            case .logReplaced(let previous, let current):
                 log = current.log
-                monitor.count { $0.replacedLogs += 1 }
-                Output.report("martlet: the relay has lost the room's messages; what it has now follows")
+                Output.report("martlet: \(note(replaced: previous, current, in: room, monitor))")
                 await buffer.add([], at: current)
             }
             if let count, received >= count { return }
         }
         try Task.checkCancellation()
+    }
+
+    /// What is said of a replaced cursor; a lost log is counted.
+    private func note(
+        replaced previous: RoomCursor, _ current: RoomCursor, in room: Room, _ monitor: TransferMonitor
+    ) -> String {
+        if begin.isBeyondEnd(replaced: previous) {
+            return "room \(SafeText.line(room.name)) has \(current.offset) messages; --from \(previous.offset) is "
+                + "beyond them, and new messages follow"
+        }
+        monitor.count { $0.replacedLogs += 1 }
+        return "the relay has lost the room's messages; what it has now follows"
     }
 
     private func write(_ buffer: LineBuffer, _ output: LineOutput) async throws {
@@ -85,12 +96,16 @@ struct Listening: Sendable {
         }
     }
 
-    private func waitForIdle(_ client: Client, _ limit: Duration, _ activity: Activity) async throws {
+    private func waitForIdle(_ client: Client, _ limit: Duration, _ messages: MessageCount) async throws {
+        var timer = IdleTimer(limit: limit)
+        var last = ContinuousClock.now
         while true {
-            if !client.currentStatus.isOnline { activity.note() }
-            let rest = limit - activity.silence
-            if rest <= .zero { return }
-            try await Task.sleep(for: min(rest, .milliseconds(100)))
+            let now = ContinuousClock.now
+            timer.look(
+                isOnline: client.currentStatus.isOnline, elapsed: last.duration(to: now), messageCount: messages.value)
+            last = now
+            if timer.rest == .zero { return }
+            try await Task.sleep(for: min(timer.rest, .milliseconds(100)))
         }
     }
 
@@ -100,11 +115,11 @@ struct Listening: Sendable {
     }
 }
 
-/// When something last happened.
-private final class Activity: Sendable {
-    private let last = Guarded(ContinuousClock.now)
+/// How many messages came.
+private final class MessageCount: Sendable {
+    private let count = Guarded(0)
 
-    func note() { last.withLock { $0 = .now } }
+    func add() { count.withLock { $0 += 1 } }
 
-    var silence: Duration { last.withLock { $0.duration(to: .now) } }
+    var value: Int { count.withLock { $0 } }
 }

@@ -14,7 +14,12 @@ enum ChatCommandLine {
         options: ClientOptions.specs + [history.spec, ClientOptions.timeout.spec],
         notes: [
             ChatCommand.overview,
-            "When input or output is no terminal, lines are sent and messages are printed as 'sender: text'.",
+            """
+            When input or output is no terminal, or TERM is dumb, there are no commands: each line is sent as it is, \
+            also one that begins with a slash. Each message is printed as one line, 'sender: text'. In it \\\\ stands \
+            for a backslash, \\n and \\r for ends of line inside the text, \\u{XXXX} for other control characters, \
+            and \\: for a colon in the sender's name.
+            """,
         ],
         exitCodes: [
             ExitMeaning(.success, "you left, and all that you said was accepted"),

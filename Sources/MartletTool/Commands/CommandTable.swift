@@ -9,6 +9,8 @@ enum CommandTable {
     /// The command of that name.
     static func command(named name: String) -> CommandSpec? { commands.first { $0.name == name } }
 
-    /// The tool's version.
-    static let version = "martlet 1.0.0"
+    /// The version of the package; the changelog and the README name the same.
+    static let version = "0.1.0"
+    /// The program and its version, which `--version` prints and clients give as their agent.
+    static let program = "martlet \(version)"
 }

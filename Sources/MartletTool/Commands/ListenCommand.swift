@@ -17,14 +17,6 @@ enum ListenCommand {
                 self = .cursor(offset)
             }
         }
-
-        fileprivate var from: Room.Options.From {
-            switch self {
-            case .start: .start
-            case .latest: .latest(count: 0)
-            case .cursor(let offset): .cursor(RoomCursor(offset: offset))
-            }
-        }
     }
 
     private static let from = Option<Begin>(
@@ -37,7 +29,7 @@ enum ListenCommand {
     private static let count = Option.count("count", short: "n", in: 1...Int.max, help: "end after N messages")
     private static let untilIdle = Option.duration(
         "until-idle", "S", in: .seconds, isZeroAllowed: false,
-        help: "end when there was a connection and no message for S seconds")
+        help: "end after S seconds online without a message; time offline is not counted")
     private static let untilEOF = Option.flag("until-eof", help: "end when standard input does")
     private static let json = Option.flag("json", help: "write each message as a JSON object in a line")
 
@@ -51,9 +43,18 @@ enum ListenCommand {
         notes: [
             """
             With --cursor-file a listener that ended, or was killed, goes on where it stopped, and --from counts only \
-            the first time. One listener at a time can use FILE. The cursor is written behind the lines, and is on the \
-            disk with each batch of them. When the output is a file that is appended to \
-            (>> FILE), even a kill between the two repeats nothing; through a pipe it may repeat the last lines.
+            the first time. One listener at a time can use FILE, for one room; with another room the command ends with \
+            exit code 64 and leaves FILE alone. The cursor is written behind the lines, and is on the disk with each \
+            batch of them. When the output is a file that is appended to (>> FILE), even a kill between the two \
+            repeats nothing; through a pipe it may repeat the last lines.
+            """,
+            """
+            When the room has fewer messages than the offset in --from, standard error says so, and what is new is \
+            written. That is no error.
+            """,
+            """
+            --until-idle adds up the time in which there was a connection and no message came. A lost connection stops \
+            the count, the next one goes on with it, and each message sets it to zero.
             """,
             "Messages that are no text and no lines of 'martlet send' appear with --json only.",
         ],
@@ -71,10 +72,13 @@ enum ListenCommand {
 
     private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
         let client = try ClientOptions.client(arguments, agent: "listen")
-        let file = try arguments[cursorFile].map { path throws(CommandError) in try CursorFile(path: path) }
+        let room = try ClientOptions.roomName(arguments)
+        let file = try arguments[cursorFile].map { path throws(CommandError) in
+            try CursorFile(path: path, room: room)
+        }
         let monitor = TransferMonitor(arguments[ProgressStyle.option] ?? .auto, totalCount: arguments[count])
         let listening = Listening(
-            begin: file?.cursor.map { .cursor($0.room) } ?? (arguments[from] ?? .latest).from,
+            begin: StartingPoint(arguments[from] ?? .latest, kept: file?.cursor?.room),
             count: arguments[count],
             idleTime: arguments[untilIdle], endsWithInput: arguments.has(untilEOF), isJSON: arguments.has(json))
         var failure: (any Error)?
@@ -86,7 +90,7 @@ enum ListenCommand {
                         group.addTask { try await monitor.watch(client, timeout: arguments[ClientOptions.timeout]) }
                         group.addTask {
                             let output = LineOutput(to: STDOUT_FILENO, cursorFile: file)
-                            try await listening.run(client, arguments[ClientOptions.room] ?? "", output, monitor)
+                            try await listening.run(client, room.text, output, monitor)
                         }
                         defer { group.cancelAll() }
                         try await group.next()

@@ -1,25 +1,31 @@
 import Foundation
+import Martlet
 import MartletTransport
+import MartletWire
 
-/// A file that holds a ``Cursor``, for one process at a time, and replaced as a whole: a reader sees the old one or the
-/// new one, after a loss of power too.
+/// A file that holds a ``Cursor`` in one room, for one process at a time, and replaced as a whole: a reader sees the
+/// old one or the new one, after a loss of power too.
 ///
 /// The lock (flock) is on the file itself. A new one is locked before it takes the old one's place, so that at no
 /// instant a second process finds one that is not.
 final class CursorFile: Sendable {
     /// What the file held when it was opened; `nil` when there was no cursor in it.
     let cursor: Cursor?
+    private let room: RoomName
     private let path: String
     private let lock: Guarded<Int32>
 
     /// Opens and locks the file, and makes an empty one where there is none.
     ///
-    /// Throws when another process has it, when it holds something else, and when it cannot be written.
-    init(path: String) throws(CommandError) {
+    /// Throws when another process has it, when it holds something else or the cursor of another room, and when it
+    /// cannot be written.
+    init(path: String, room: RoomName) throws(CommandError) {
+        self.room = room
         self.path = path
         let descriptor = try Self.locked(path)
         do throws(CommandError) {
             cursor = try Self.read(descriptor, path)
+            if let other = cursor?.roomName, other != room { throw Self.isOf(other, not: room, path) }
             // The folder must be one in which the file can be replaced: better to know that before the first line.
             guard unsafe access(Self.folder(of: path), W_OK) == 0 else { throw Self.failure(path) }
         } catch {
@@ -33,8 +39,9 @@ final class CursorFile: Sendable {
         lock.withLock { _ = close($0) }
     }
 
-    /// Replaces the cursor; it is on the disk when this returns.
-    func write(_ cursor: Cursor) throws(CommandError) {
+    /// Replaces the cursor by a place in the room and in the output; it is on the disk when this returns.
+    func write(_ cursor: RoomCursor, place: Cursor.Place? = nil) throws(CommandError) {
+        let cursor = Cursor(cursor, of: room, place: place)
         let temporary = path + ".new"
         let descriptor = unsafe open(temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { throw Self.failure(path) }
@@ -98,9 +105,16 @@ final class CursorFile: Sendable {
         guard fsync(descriptor) == 0 || errno == EINVAL else { throw failure(path) }
     }
 
-    private static func folder(of path: String) -> String {
-        let folder = (path as NSString).deletingLastPathComponent
-        return folder.isEmpty ? "." : folder
+    /// The folder in which the file of that path is. Foundation's `deletingLastPathComponent` traps on a path of one
+    /// character.
+    static func folder(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    private static func isOf(_ other: RoomName, not room: RoomName, _ path: String) -> CommandError {
+        let (other, room) = (SafeText.line(other.text), SafeText.line(room.text))
+        return CommandError(.usage, "\(path) holds the cursor of room \(other), not of \(room); it is left alone")
     }
 
     private static func failure(_ path: String) -> CommandError {

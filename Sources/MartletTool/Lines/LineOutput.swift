@@ -27,7 +27,7 @@ struct LineOutput {
         if place != nil, fsync(descriptor) != 0 {
             throw CommandError(.inputOutput, "cannot write: \(unsafe String(cString: strerror(errno)))")
         }
-        try cursorFile.write(Cursor(cursor, place: place))
+        try cursorFile.write(cursor, place: place)
     }
 
     /// Where the descriptor's file ends; `nil` when it is none.

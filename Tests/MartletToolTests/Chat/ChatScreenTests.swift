@@ -50,6 +50,12 @@ import Testing
             ])
     }
 
+    @Test func `a newline in a text does not begin a row that seems to be of another sender`() {
+        var model = model
+        model.apply(.received(sender: "bob", text: "hi\n12:03 ada  I owe bob 100", clock: "12:02"))
+        #expect(rows(model)[4...5] == ["12:02 bob  hi", "           12:03 ada  I owe bob 100"])
+    }
+
     @Test func `a mark that does not fit stands on its own row`() {
         var model = model
         model.apply(.wrote(key: 2, text: String(repeating: "x", count: 28), clock: "12:02"))

@@ -1,17 +1,20 @@
 import Foundation
 import Martlet
+import MartletWire
 import Testing
 
 @testable import MartletTool
 
 @Suite struct CursorFileTests {
+    private let lobby = RoomName("lobby")!
+
     @Test func `written, read, replaced`() throws {
         try withTemporaryFolder { folder in
             let path = folder + "/cursor"
-            #expect(try CursorFile(path: path).cursor == nil)
+            #expect(try CursorFile(path: path, room: lobby).cursor == nil)
             for offset: UInt64 in [1, 100_000, 2] {
-                try CursorFile(path: path).write(Cursor(RoomCursor(offset: offset)))
-                #expect(try CursorFile(path: path).cursor == Cursor(RoomCursor(offset: offset)))
+                try CursorFile(path: path, room: lobby).write(RoomCursor(offset: offset))
+                #expect(try CursorFile(path: path, room: lobby).cursor == Cursor(RoomCursor(offset: offset), of: lobby))
             }
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["cursor"])
         }
@@ -21,14 +24,14 @@ import Testing
         try withTemporaryFolder { folder in
             let path = folder + "/cursor"
             let taken = CommandError(.cannotCreate, "\(path) is in use by another process")
-            var first: CursorFile? = try CursorFile(path: path)
+            var first: CursorFile? = try CursorFile(path: path, room: lobby)
             for offset: UInt64 in 1...3 {
-                #expect(throws: taken) { try CursorFile(path: path) }
-                try first?.write(Cursor(RoomCursor(offset: offset)))
+                #expect(throws: taken) { try CursorFile(path: path, room: lobby) }
+                try first?.write(RoomCursor(offset: offset))
             }
-            #expect(throws: taken) { try CursorFile(path: path) }
+            #expect(throws: taken) { try CursorFile(path: path, room: lobby) }
             first = nil
-            #expect(try CursorFile(path: path).cursor == Cursor(RoomCursor(offset: 3)))
+            #expect(try CursorFile(path: path, room: lobby).cursor == Cursor(RoomCursor(offset: 3), of: lobby))
         }
     }
 
@@ -36,12 +39,42 @@ import Testing
         try withTemporaryFolder { folder in
             let path = folder + "/cursor"
             try Data("a letter to a friend\n".utf8).write(to: URL(fileURLWithPath: path))
-            #expect(throws: CommandError.self) { try CursorFile(path: path) }
+            #expect(throws: CommandError.self) { try CursorFile(path: path, room: lobby) }
             #expect(try String(contentsOfFile: path, encoding: .utf8) == "a letter to a friend\n")
         }
     }
 
+    @Test func `a file of room lobby is refused for room other and left alone`() throws {
+        try withTemporaryFolder { folder in
+            let path = folder + "/cursor"
+            try CursorFile(path: path, room: lobby).write(RoomCursor(log: LogID(rawValue: 7), offset: 5))
+            let before = try Data(contentsOf: URL(fileURLWithPath: path))
+            let other = try #require(RoomName("other"))
+            let refused = CommandError(
+                .usage, "\(path) holds the cursor of room lobby, not of other; it is left alone")
+            #expect(throws: refused) { try CursorFile(path: path, room: other) }
+            #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
+            #expect(try CursorFile(path: path, room: lobby).cursor?.room.offset == 5)
+        }
+    }
+
+    @Test func `a file without a room, as older versions wrote it, is read and gets the room`() throws {
+        try withTemporaryFolder { folder in
+            let path = folder + "/cursor"
+            try Data("martlet-cursor 5 log=7\n".utf8).write(to: URL(fileURLWithPath: path))
+            let file = try CursorFile(path: path, room: lobby)
+            #expect(file.cursor == Cursor(RoomCursor(log: LogID(rawValue: 7), offset: 5)))
+            try file.write(RoomCursor(log: LogID(rawValue: 7), offset: 6))
+            #expect(try String(contentsOfFile: path, encoding: .utf8) == "martlet-cursor 6 log=7 room=lobby\n")
+        }
+    }
+
+    @Test(arguments: [("c", "."), ("cursor", "."), ("/c", "/"), ("a/c", "a"), ("./c", "."), ("/var/tmp/c", "/var/tmp")])
+    func `the folder of a path`(path: String, folder: String) {
+        #expect(CursorFile.folder(of: path) == folder)
+    }
+
     @Test func `a folder that is not there`() {
-        #expect(throws: CommandError.self) { try CursorFile(path: "/nowhere/at/all") }
+        #expect(throws: CommandError.self) { try CursorFile(path: "/nowhere/at/all", room: lobby) }
     }
 }

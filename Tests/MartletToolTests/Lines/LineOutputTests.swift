@@ -1,10 +1,13 @@
 import Foundation
 import Martlet
+import MartletWire
 import Testing
 
 @testable import MartletTool
 
 @Suite struct LineOutputTests {
+    private let lobby = RoomName("lobby")!
+
     @Test func `a process that died between the lines and the cursor repeats nothing`() throws {
         try withTemporaryFolder { folder in
             let output = folder + "/out"
@@ -12,15 +15,15 @@ import Testing
             try run(output, cursor) { try $0.write(Array("one\n".utf8), upTo: RoomCursor(offset: 1)) }
             // Two lines and a half that no cursor knows of.
             try run(output, nil) { try $0.write(Array("two\nthree\nfo".utf8), upTo: RoomCursor(offset: 4)) }
-            #expect(try CursorFile(path: cursor).cursor?.room.offset == 1)
+            #expect(try CursorFile(path: cursor, room: lobby).cursor?.room.offset == 1)
             try run(output, cursor) {
                 try $0.write(Array("two\n".utf8), upTo: RoomCursor(offset: 2))
                 try $0.write(Array("three\nfour\n".utf8), upTo: RoomCursor(offset: 4))
                 try $0.write(Array("five\n".utf8), upTo: RoomCursor(offset: 5))
             }
             #expect(try String(contentsOfFile: output, encoding: .utf8) == "one\ntwo\nthree\nfour\nfive\n")
-            #expect(try CursorFile(path: cursor).cursor?.room.offset == 5)
-            #expect(try CursorFile(path: cursor).cursor?.place?.byteCount == 24)
+            #expect(try CursorFile(path: cursor, room: lobby).cursor?.room.offset == 5)
+            #expect(try CursorFile(path: cursor, room: lobby).cursor?.place?.byteCount == 24)
         }
     }
 
@@ -38,7 +41,8 @@ import Testing
         if !FileManager.default.fileExists(atPath: path) { try Data().write(to: URL(fileURLWithPath: path)) }
         let file = try #require(FileHandle(forWritingAtPath: path))
         try file.seekToEnd()
-        var output = LineOutput(to: file.fileDescriptor, cursorFile: try cursor.map { try CursorFile(path: $0) })
+        let cursorFile = try cursor.map { try CursorFile(path: $0, room: lobby) }
+        var output = LineOutput(to: file.fileDescriptor, cursorFile: cursorFile)
         try body(&output)
         try file.close()
     }

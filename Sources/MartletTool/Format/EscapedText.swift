@@ -1,0 +1,34 @@
+/// A text on one line without control characters, from which the text can be read back.
+///
+/// | in the text | on the line |
+/// |---|---|
+/// | backslash | `\\` |
+/// | newline, carriage return | `\n`, `\r` |
+/// | tab | itself |
+/// | another control character, U+2028, U+2029 | `\u{XXXX}` with its number in hexadecimal |
+enum EscapedText {
+    /// The line for a text.
+    static func line(_ text: some StringProtocol) -> String {
+        text.unicodeScalars.map { escape($0) }.joined()
+    }
+
+    /// The line for a name in front of a colon: its own colons have a backslash before them.
+    static func name(_ name: some StringProtocol) -> String {
+        name.unicodeScalars.map { $0 == ":" ? "\\:" : escape($0) }.joined()
+    }
+
+    private static func escape(_ scalar: Unicode.Scalar) -> String {
+        switch scalar {
+        case "\\": "\\\\"
+        case "\n": "\\n"
+        case "\r": "\\r"
+        case "\u{0}"..<"\t", "\u{B}"..<" ", "\u{7F}"..<"\u{A0}", "\u{2028}"..."\u{2029}": number(of: scalar)
+        default: String(scalar)
+        }
+    }
+
+    private static func number(of scalar: Unicode.Scalar) -> String {
+        let digits = String(scalar.value, radix: 16, uppercase: true)
+        return "\\u{" + String(repeating: "0", count: max(4 - digits.count, 0)) + digits + "}"
+    }
+}

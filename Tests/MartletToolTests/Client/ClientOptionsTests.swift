@@ -1,0 +1,24 @@
+import Martlet
+import Testing
+
+@testable import MartletTool
+
+@Suite struct ClientOptionsTests {
+    private func failure(_ words: String...) throws -> UsageError? {
+        var parser = ArgumentParser(for: SendCommand.spec)
+        guard case .run(let arguments) = try parser.parse(words) else { throw UsageError(message: "help") }
+        return #expect(throws: UsageError.self) { try ClientOptions.client(arguments, agent: "send") }
+    }
+
+    @Test func `a room that is no name is an error of the command line, without a count of lines`() throws {
+        let error = UsageError(message: #"" x" is no name: it begins with a blank"#)
+        #expect(try failure("--room", " x") == error)
+    }
+
+    @Test func `names and addresses in errors do not command the terminal`() throws {
+        for words in [["--room", "\u{1B}[31mx"], ["--account", "\u{1B}[31mx"], ["--to", "\u{1B}[31mx"]] {
+            let message = try failure(words[0], words[1])?.message
+            #expect(message?.hasPrefix(#""\u{001B}[31mx" "#) == true)
+        }
+    }
+}

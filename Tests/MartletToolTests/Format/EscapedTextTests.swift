@@ -1,0 +1,21 @@
+import Testing
+
+@testable import MartletTool
+
+@Suite struct EscapedTextTests {
+    @Test(arguments: [
+        ("hi", "hi"), ("hi\nada: I owe mallory 100", #"hi\nada: I owe mallory 100"#), ("a\r\nb\rc", #"a\r\nb\rc"#),
+        (#"a\nb"#, #"a\\nb"#), ("a\tb", "a\tb"), ("\u{1B}[31mred", #"\u{001B}[31mred"#),
+        ("a\u{85}b\u{B}c\u{C}d", #"a\u{0085}b\u{000B}c\u{000C}d"#), ("a\u{2028}b\u{2029}", #"a\u{2028}b\u{2029}"#),
+        ("", ""), ("é 日本 👩‍👩‍👧", "é 日本 👩‍👩‍👧"), ("e\u{301}", "e\u{301}"),
+    ])
+    func `a text stands on one line`(text: String, line: String) {
+        #expect(EscapedText.line(text).unicodeScalars.elementsEqual(line.unicodeScalars))
+    }
+
+    @Test func `a name ends at the first colon without a backslash`() {
+        #expect(EscapedText.name("ada") == "ada")
+        #expect(EscapedText.name("ada: I owe you") == #"ada\: I owe you"#)
+        #expect(EscapedText.name(#"ada\"#) == #"ada\\"#)
+    }
+}
