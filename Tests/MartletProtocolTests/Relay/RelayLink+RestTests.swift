@@ -42,7 +42,7 @@ import Testing
     @Test func `every member is passed or keeps a link from rest`() throws {
         let link = try link()
         #expect(Mirror(reflecting: link).children.count == 21)
-        #expect(link.sessions.values.first.map { Mirror(reflecting: $0).children.count } == 8)
+        #expect(link.sessions.values.first.map { Mirror(reflecting: $0).children.count } == 9)
     }
 
     @Test func `a link that was touched is left as it is until it is looked at again`() throws {
