@@ -1,5 +1,6 @@
 """Every kind of frame at full speed: as it is, in zlib bodies, in deflated packets."""
 
+import time
 import zlib
 
 from attack import Attack
@@ -9,7 +10,7 @@ from martlet_frames import (
 from martlet_link import CREDITED
 from martlet_registry import Flags, FrameType
 from martlet_tlv import Echo, SessionAck
-from peer import MORE, PADDING, Deflated, compact, frame_bytes, plain_packet, text_of
+from peer import MORE, PADDING, Deflated, Gone, compact, frame_bytes, plain_packet, text_of
 
 BATCH = 64
 ROOM_BOUND = 200_000  # Bytes that a flood keeps of its credit.
@@ -225,6 +226,57 @@ def asked(attacker):
         link.turn(0.1)
 
 
+def asked_late(attacker):
+    """The member that is asked: it reads at once, acknowledges 50 ms late, and counts its resets."""
+    link = attacker.link(account="asked")
+    link.open(1, "asked")
+    attacker.begin()
+    try:
+        while attacker.is_on():
+            link.acknowledges, late = False, time.monotonic() + 0.05
+            while time.monotonic() < late:
+                link.turn(0.01)
+            link.acknowledges = True
+            link.turn()
+    except Gone:
+        attacker.tally["members reset"] += 1
+    attacker.tally["members reset"] += len(link.resets)
+
+
+def author_that_pauses(attacker):
+    """Posts 1,000 messages at a time, does not read for half a second behind them, and counts its resets."""
+    link = attacker.link(account="author")
+    link.open(1, "marked")
+    attacker.begin()
+    try:
+        while attacker.is_on():
+            with_credit(link, ROOM_BOUND // 2)
+            link.send(b"".join(link.text(1) for _ in range(1000)))
+            time.sleep(0.5)
+            caught_up = time.monotonic() + 0.5
+            while time.monotonic() < caught_up:
+                link.turn(0.01)
+    except Gone:
+        attacker.tally["members reset"] += 1
+    attacker.tally["members reset"] += len(link.resets)
+
+
+def marks_one_by_one(attacker):
+    """Raises both marks by one message at a time, over all that it has received."""
+    def say(link):
+        link.open(1, "marked")
+        marked = 0
+        while True:
+            link.turn(0.01)
+            offsets = range(marked + 1, link.seen[FrameType.DATA] + 1)
+            marked = max(marked, link.seen[FrameType.DATA])
+            yield b"".join(
+                link.frame(FrameType.RECEIPT, Receipt(receipt_kind=kind, up_to=offset).encoded(), 1)
+                for offset in offsets for kind in (1, 2))
+
+    attacker.flood(say)
+
+
 def family(name, text, count=4):
     return [
         Attack(name, text, ((plain(name), count),)),
@@ -257,4 +309,8 @@ ATTACKS = [
     Attack("messages-zlib", "messages of 40 KB in 100 bytes", ((fresh_messages(True), 4),)),
     Attack("open-close", "sessions opened and closed at once", ((open_and_close, 4),)),
     Attack("requests-to-a-member", "requests that are cancelled at once", ((asked, 1), (requests_to_a_member, 4))),
+    Attack("requests-to-a-late-member", "the same, to one that acknowledges 50 ms late",
+           ((asked_late, 1), (requests_to_a_member, 4))),
+    Attack("marks-one-by-one", "receipts for each of 1,000 messages, to an author that does not read for 0.5 s",
+           ((author_that_pauses, 1), (marks_one_by_one, 3))),
 ]

@@ -162,6 +162,8 @@ def judge(figures, settings, attack):
     if attack and not attack.descriptors and (figures.welcome is None or figures.welcome > WELCOME_BAR):
         waited = "not let in" if figures.welcome is None else f"let in after {figures.welcome:.1f} s"
         missed.append(f"a new client was {waited}")
+    if attack and figures.tally.get("members reset"):
+        missed.append("a member was reset for what others sent")
     if figures.lost or figures.repeated:
         missed.append(f"{figures.lost} lost, {figures.repeated} repeated")
     if attack and figures.ends:

@@ -345,7 +345,7 @@ public struct Link: Sendable {
         for slot in sessions.indices where sessions[slot].isLive {
             let messages = sessions[slot].send.messageByteCount + sessions[slot].send.messageFrameCount * overhead
             if sessions[slot].priority.isBulk { backlog.bulk += messages } else { backlog.talk += messages }
-            let requests = sessions[slot].send.requestByteCount
+            let requests = sessions[slot].send.requestByteCount + sessions[slot].send.requestFrameCount * overhead
             backlog.requests += requests
             backlog.others += sessions[slot].send.byteCount + sessions[slot].send.count * overhead - messages - requests
         }

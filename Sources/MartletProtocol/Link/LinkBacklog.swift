@@ -4,9 +4,9 @@ struct LinkBacklog: Equatable, Sendable {
     var bulk = 0
     /// Messages of all other sessions.
     var talk = 0
-    /// Frames that are no messages; of requests and responses what they take beside their bodies.
+    /// Frames that are no messages and no requests; of responses what they take beside their bodies.
     var others = 0
-    /// Bodies of requests and responses, which other members send and which have a bound of their own.
+    /// Requests and the bodies of responses, which other members send and which have a bound of their own.
     var requests = 0
 
     /// All but requests.

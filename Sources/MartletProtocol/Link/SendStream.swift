@@ -71,7 +71,8 @@ struct SendStream: Sendable {
     /// Of these the messages: frames, and bytes of their bodies.
     private(set) var messageFrameCount = 0
     private(set) var messageByteCount = 0
-    /// Bytes of the bodies of requests and responses.
+    /// Frames of requests, and bytes of the bodies of requests and responses.
+    private(set) var requestFrameCount = 0
     private(set) var requestByteCount = 0
     /// Bytes of bodies on their way on this connection: sent, neither acknowledged nor lost.
     private(set) var inFlightByteCount = 0
@@ -127,6 +128,7 @@ struct SendStream: Sendable {
         }
         byteCount += body.byteCount
         guard type == .data else {
+            if type == .request { requestFrameCount += body.fragmentCount }
             if type.isCredited { requestByteCount += body.byteCount }
             return
         }
@@ -314,8 +316,7 @@ struct SendStream: Sendable {
 
     // MARK: Acknowledgement
 
-    /// What an acknowledgement brought: bytes that left the flight, frames that are news, and bytes that left the
-    /// queue.
+    /// What an acknowledgement brought: bytes that left the flight, frames that are news, bytes that left the queue.
     struct Acknowledged: Equatable {
         var byteCount = 0
         var frameCount = 0
@@ -343,6 +344,7 @@ struct SendStream: Sendable {
             let size = note(ring, position, in: &result)
             result.releasedByteCount += size
             guard ring[position].type == .data else {
+                if ring[position].type == .request { requestFrameCount -= 1 }
                 if ring[position].type.isCredited { requestByteCount -= size }
                 continue
             }

@@ -29,6 +29,8 @@ public enum RoomCall: Sendable {
     case setFeatures(MemberHandle, Features)
     /// A member's link lost its connection, or has one again.
     case setAway(MemberHandle, Bool)
+    /// A member's link has room for some of what there is to tell it.
+    case tell(MemberHandle)
     /// A member's message, checked.
     case post(MemberHandle, counter: UInt64, body: [UInt8], acceptedAt: UInt64)
     /// A member's session has room for so many more bytes.
@@ -56,6 +58,7 @@ extension Rooms {
         case .setHeldBack(let handle, let isHeldBack): setHeldBack(isHeldBack, handle)
         case .setFeatures(let handle, let features): setFeatures(features, handle)
         case .setAway(let handle, let isAway): setAway(isAway, handle)
+        case .tell(let handle): tell(handle)
         case .post(let handle, let counter, let body, let acceptedAt):
             post(handle, counter: counter, body.rawBytes, acceptedAt: acceptedAt)
         case .credit(let handle, let byteCount): credit(handle, byteCount: byteCount)

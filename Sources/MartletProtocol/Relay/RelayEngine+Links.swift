@@ -288,6 +288,19 @@ extension RelayEngine {
         }
     }
 
+    /// Has one session's room tell what it has to tell, if the link has room; the next follows when it is known what
+    /// this one took.
+    mutating func askForNews(_ slot: Int) {
+        if !links[slot].takesNews { links[slot].countQueued() }
+        while links[slot].takesNews, let session = links[slot].news.popFirst() {
+            guard let handle = links[slot].sessions[session]?.handle else { continue }
+            call(.tell(handle))
+            // What comes from another loop touches the link when it is here.
+            if handle.loop == place.number { touch(slot) }
+            return
+        }
+    }
+
     // MARK: Effects of rooms
 
     mutating func apply(_ effect: consuming RoomEffect, now: Instant) {
@@ -304,6 +317,10 @@ extension RelayEngine {
             guard let slot = slot(key.link) else { return }
             touch(slot)
             links[slot].link.sendTransient(body, on: key.session)
+        case .news(let key):
+            guard let slot = slot(key.link) else { return }
+            touch(slot)
+            links[slot].news.append(key.session)
         case .release(let key, let byteCount):
             guard let slot = slot(key.link) else { return }
             touch(slot)
@@ -333,15 +350,15 @@ extension RelayEngine {
         guard body.byteCount <= links[slot].link.limits.maxMessageByteCount else {
             return decline(type, body, .messageTooLarge, to: key, of: slot)
         }
-        if !links[slot].takesRequest(body.byteCount) { links[slot].countQueued() }
-        guard links[slot].takesRequest(body.byteCount) else {
+        // Other members' requests count with objects; responses have been asked for.
+        let objects = body.fragmentCount * RelayLink.entryByteCount
+        let cost = type == .request ? body.byteCount + objects : body.byteCount
+        if !links[slot].takesRequest(cost) { links[slot].countQueued() }
+        guard links[slot].takesRequest(cost), links[slot].link.send(type, body, on: key.session) != .full else {
             return decline(type, body, .serverBusy, to: key, of: slot)
         }
-        guard links[slot].link.send(type, body, on: key.session) != .full else {
-            return drop(key.session, .slowConsumer, of: slot)
-        }
-        links[slot].queued.requests += body.byteCount
-        links[slot].queued.others += body.fragmentCount * RelayLink.entryByteCount
+        links[slot].queued.requests += cost
+        if type != .request { links[slot].queued.others += objects }
     }
 
     /// Answers a request in place of the member that it is not passed on to, or says so in place of a response.

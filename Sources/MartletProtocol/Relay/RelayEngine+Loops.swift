@@ -67,7 +67,7 @@ extension RelayEngine {
         case .join(let request): place.loop(of: request.open.room)
         case .withdraw(_, let room): place.loop(of: room)
         case .leave(let handle), .close(let handle), .setSuspended(let handle, _, _), .setHeldBack(let handle, _),
-            .setFeatures(let handle, _), .setAway(let handle, _), .post(let handle, _, _, _),
+            .setFeatures(let handle, _), .setAway(let handle, _), .tell(let handle), .post(let handle, _, _, _),
             .credit(let handle, _), .progressed(let handle, _), .whisper(let handle, _), .request(let handle, _),
             .respond(let handle, _), .cancel(let handle, _):
             Int(handle.loop)
@@ -111,7 +111,7 @@ extension RoomEffect {
     fileprivate var member: MemberKey? {
         switch self {
         case .opened(let key, _, _), .reset(let key, _), .closed(let key), .send(let key, _, _), .deliver(let key, _),
-            .sendTransient(let key, _), .release(let key, _):
+            .sendTransient(let key, _), .news(let key), .release(let key, _):
             key
         case .load, .append, .read, .request: nil
         }

@@ -6,7 +6,7 @@ extension RelayLink: Packable {
         let wasTouched = wasTouched
         self.wasTouched = false
         guard !wasTouched, !isTouched, link.isAtRest, connection == nil || link.deadline == nil else { return false }
-        guard !isHoldingBack, heldByteCount == 0,
+        guard !isHoldingBack, news.isEmpty, heldByteCount == 0,
             sessions.values.allSatisfy({ $0.held.isEmpty && $0.handle != nil }), framer?.framer.isAtRest != false
         else { return false }
         // Nothing waits, so this is exact.

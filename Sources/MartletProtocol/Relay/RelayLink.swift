@@ -12,8 +12,11 @@ struct RelayLink: Sendable {
     /// reset (R-45, Specs/hostile.md row 20).
     static let maxQueuedByteCount = 960 * 1024
     static let maxOthersByteCount = 192 * 1024
-    /// Bytes of requests and responses that wait for a device, beyond which none is passed on to it while others wait
-    ///
+    /// Bytes of what is no message, beyond which rooms keep what they have to tell; less than a session is reset for
+    ///
+    static let newsByteCount = 96 * 1024
+    /// Bytes of requests and responses that wait for a device, requests with objects, beyond which none is passed on to
+    /// it while others wait.
     static let maxRequestByteCount = 192 * 1024
     /// What a frame that waits costs beside its bytes: its place in the queue and its body's objects.
     static let entryByteCount = 192
@@ -59,6 +62,8 @@ struct RelayLink: Sendable {
     /// Sessions whose rooms hold messages back, those that have waited for longest first: bulk, and talk.
     var heldBackBulk = Deque<SessionID>()
     var heldBackTalk = Deque<SessionID>()
+    /// Sessions that rooms have something to tell, those that have waited for longest first.
+    var news = Deque<SessionID>()
     var isTouched = false
     /// Whether it was touched since it was last asked whether it may rest.
     var wasTouched = true
@@ -159,6 +164,11 @@ struct RelayLink: Sendable {
     /// Whether a request or a response may wait; one may be as long as a message.
     func takesRequest(_ byteCount: Int) -> Bool {
         queued.requests == 0 || queued.requests + byteCount <= RelayLink.maxRequestByteCount
+    }
+
+    /// Whether rooms may tell what they have to tell.
+    var takesNews: Bool {
+        queued.others < (connection == nil ? RelayLink.suspendedHoldingByteCount : RelayLink.newsByteCount)
     }
 
     /// Whether enough messages of a class wait.

@@ -6,6 +6,8 @@ struct RoutedRequest: Sendable {
     var to: MemberHandle?
     /// The requester's own number for it.
     var correlation: UInt64
+    /// Whether the requester waits no longer, which the member that was asked is still to be told.
+    var isWithdrawn = false
 }
 
 /// What members tell each other beside messages: receipts, typing, requests.
@@ -37,10 +39,7 @@ extension Room {
                 if members[other].features.contains(.receipts) { slots.append(other) }
             }
         }
-        guard !slots.isEmpty else { return }
-        let stamped = Receipt.Progress(told.mark, upTo: upTo, sender: who.account, device: who.device)
-        let body = EncodedBody(Receipt.progress(stamped).encode())
-        for slot in slots { send(.receipt, body, to: slot, into: &effects) }
+        for slot in slots { noteMark(told.mark, of: who.account, on: who.device, for: slot, into: &effects) }
     }
 
     /// The members whose devices wrote messages that the room has at hand, and that are told how far these came. Found
@@ -69,8 +68,7 @@ extension Room {
         let furthest = progress.sorted { ($1.value.delivered, $0.key.text) < ($0.value.delivered, $1.key.text) }
         for (account, mark) in furthest.prefix(Room.maxPresenceMembers) {
             for (kind, upTo) in [(Receipt.Mark.delivered, mark.delivered), (.read, mark.read)] where upTo > 0 {
-                let told = Receipt.Progress(kind, upTo: upTo, sender: account, device: nil)
-                send(.receipt, EncodedBody(Receipt.progress(told).encode()), to: slot, into: &effects)
+                noteMark(kind, of: account, on: nil, for: slot, into: &effects)
             }
         }
     }
@@ -111,6 +109,10 @@ extension Room {
             guard let found = reachableSlot(of: name, from: slot) else {
                 return answer(slot, request.correlation, .noRecipient, into: &effects)
             }
+            // Those that wait to be withdrawn are told first (R-52, Specs/hostile.md row 46).
+            guard news[found]?.withdrawnCount ?? 0 < MemberNews.maxWithdrawn else {
+                return answer(slot, request.correlation, .serverBusy, into: &effects)
+            }
             recipient = (found, self.handle(found))
         }
         let correlation = nextCorrelation
@@ -132,6 +134,7 @@ extension Room {
     mutating func respond(_ handle: MemberHandle?, _ response: Response, into effects: inout Deque<RoomEffect>) {
         guard let routed = requests[response.correlation], routed.to == handle else { return }
         finish(response.correlation)
+        guard !routed.isWithdrawn else { return }  // S-56
         let answer = Response(
             correlation: routed.correlation, status: response.status, reason: response.reason, content: response.content
         )
@@ -142,9 +145,14 @@ extension Room {
     /// The requester no longer wants an answer (S-56).
     mutating func cancel(_ handle: MemberHandle, _ correlation: UInt64, into effects: inout Deque<RoomEffect>) {
         guard let slot = slot(handle),
-            let number = members[slot].asked.first(where: { requests[$0]?.correlation == correlation })
+            let number = members[slot].asked.first(where: { isOpen($0, as: correlation) })
         else { return }
         withdraw(number, into: &effects)
+    }
+
+    private func isOpen(_ number: UInt64, as correlation: UInt64) -> Bool {
+        guard let routed = requests[number] else { return false }
+        return routed.correlation == correlation && !routed.isWithdrawn
     }
 
     /// Answers requests whose time is up (S-55).
@@ -166,18 +174,25 @@ extension Room {
         }
     }
 
+    /// It stays one of the requester's open ones until the member that was asked is told, or the next could follow at
+    /// once and both would wait in that member's queue (R-52, Specs/hostile.md row 46).
     private mutating func withdraw(_ number: UInt64, into effects: inout Deque<RoomEffect>) {
-        guard let recipient = finish(number)?.to, let slot = slot(recipient) else { return }
-        send(.cancel, EncodedBody(CancelRequest(correlation: number).encode()), to: slot, into: &effects)
+        guard let routed = requests[number], !routed.isWithdrawn else { return }
+        guard let recipient = routed.to, let slot = slot(recipient) else {
+            finish(number)
+            return
+        }
+        requests[number]?.isWithdrawn = true
+        noteWithdrawn(number, for: slot, into: &effects)
     }
 
     private mutating func fail(_ number: UInt64, _ status: ErrorCode, into effects: inout Deque<RoomEffect>) {
-        guard let routed = finish(number), let slot = slot(routed.from) else { return }
+        guard let routed = finish(number), !routed.isWithdrawn, let slot = slot(routed.from) else { return }
         answer(slot, routed.correlation, status, into: &effects)
     }
 
     @discardableResult
-    private mutating func finish(_ number: UInt64) -> RoutedRequest? {
+    mutating func finish(_ number: UInt64) -> RoutedRequest? {
         guard let routed = requests.removeValue(forKey: number) else { return nil }
         requestTimers.cancel(number)
         if let slot = slot(routed.from) { members[slot].asked.removeAll { $0 == number } }

@@ -8,6 +8,8 @@ extension Room {
     static let markByteCount = 192
     static let progressByteCount = 64
     static let requestByteCount = 256
+    /// What an account takes whose marks a member is still to be told.
+    static let newsByteCount = 96
     /// What a message in memory takes beside its body, in bytes.
     static let entryByteCount = 128
     /// What a room keeps of what is durable when memory is short.
@@ -20,7 +22,7 @@ extension Room {
         byteCount += (tail.count + unstored.count + (storing?.count ?? 0)) * Room.entryByteCount
         byteCount += memberCount * Room.memberByteCount + marks.count * Room.markByteCount
         byteCount += progress.count * Room.progressByteCount + requests.count * Room.requestByteCount
-        byteCount += waiting.count * Room.memberByteCount
+        byteCount += waiting.count * Room.memberByteCount + newsAccountCount * Room.newsByteCount
         defer { chargedByteCount = byteCount }
         return byteCount - chargedByteCount
     }

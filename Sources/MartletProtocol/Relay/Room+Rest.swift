@@ -11,7 +11,7 @@ extension Room: Packable {
         self.wasTouched = false
         guard !wasTouched, !isTouched, !isLoading, waiting.isEmpty, !hasNews, tail.isEmpty, storing == nil,
             pendingByteCount == 0, unstored.isEmpty, unconfirmed.isEmpty, unfinished.isEmpty, posters.isEmpty,
-            closing.isEmpty, requests.isEmpty, presenceChanges.isEmpty,
+            closing.isEmpty, requests.isEmpty, presenceChanges.isEmpty, news.isEmpty,
             members.slots.count <= Room.maxRestingCount, marks.count <= Room.maxRestingCount,
             progress.count <= Room.maxRestingCount
         else { return false }

@@ -14,6 +14,8 @@ public enum RoomEffect: Sendable {
     case deliver(MemberKey, ArraySlice<LogEntry>)
     /// A transient frame for a session.
     case sendTransient(MemberKey, EncodedBody)
+    /// There is something to tell a session when its link has room; `Rooms.tell` asks for it.
+    case news(MemberKey)
     /// The credit of messages that are stored goes back to who sent them.
     case release(MemberKey, byteCount: Int)
     /// The room is to be loaded; `loaded` or `loadFailed` answers.
@@ -104,6 +106,9 @@ struct Room: Sendable {
     var unfinished: [Int] = []
     /// Slots of members with acceptances to be told at the end of the turn.
     var posters: [Int] = []
+    /// What waits for members until their links ask for it, by slot; and of how many accounts in all.
+    var news: [Int: MemberNews] = [:]
+    var newsAccountCount = 0
     /// Members that have left and whose sessions stay until their last messages are durable.
     var closing: [Closing] = []
     var requests: [UInt64: RoutedRequest] = [:]
@@ -212,6 +217,7 @@ struct Room: Sendable {
     private mutating func withdraw(_ slot: Int, into effects: inout Deque<RoomEffect>) {
         guard !members[slot].hasLeft else { return }
         cancelRequests(of: handle(slot), into: &effects)
+        takeNews(of: slot)
         let account = members[slot].who.account
         let before = presence(of: account)
         members[slot].hasLeft = true

@@ -203,6 +203,11 @@ public struct Rooms: ~Copyable, Sendable {
         with(handle) { $0.cancel(handle, correlation, into: &$1) }
     }
 
+    /// A member's link has room for some of what there is to tell it.
+    public mutating func tell(_ handle: MemberHandle) {
+        with(handle) { $0.tell(handle, into: &$1) }
+    }
+
     /// Acts on the deadlines that have passed.
     public mutating func deadlinePassed(now: Instant) {
         while let join = joins.popFirst() { enter(join) }

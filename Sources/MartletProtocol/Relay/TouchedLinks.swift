@@ -65,6 +65,7 @@ extension RelayEngine {
             }
             links[slot].isTouched = false
             if links[slot].isHoldingBack || links[slot].isMuchQueued { releaseHeldBack(slot) }
+            if !links[slot].news.isEmpty { askForNews(slot) }
             settle(slot)
             links[slot].link.asksForAck = links[slot].isHoldingBack
             guard let connection = links[slot].connection else { continue }

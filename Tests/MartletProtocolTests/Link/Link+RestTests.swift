@@ -16,7 +16,7 @@ extension Link: Packable {
         func count(_ value: Any) -> Int { Mirror(reflecting: value).children.count }
         #expect(count(link) == 55)
         #expect(count(session) == 16)
-        #expect(count(session.send) == 19)
+        #expect(count(session.send) == 20)
         #expect(count(session.receive) == 12)
         #expect(count(link.retired) == 3)
         #expect(count(link.flight) == 10)

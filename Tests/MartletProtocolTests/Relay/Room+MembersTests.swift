@@ -212,9 +212,9 @@ import Testing
         let cancels = (1...20).map {
             RoomScript.Effect.told("carol", .cancelRequest(CancelRequest(correlation: $0 * 3)))
         }
-        #expect(Array(effects.prefix(20)) == cancels)
+        #expect(effects.filter(cancels.contains) == cancels)
         #expect(
-            Array(effects.dropFirst(20).prefix(40))
+            effects.filter { if case .told(_, .response) = $0 { true } else { false } }
                 == (1...20).flatMap { [answer("alice", $0, .noRecipient), answer("carol", 100 + $0, .noRecipient)] })
         #expect(script.rooms.deadline == nil)
     }

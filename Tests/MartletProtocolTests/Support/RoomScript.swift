@@ -28,6 +28,8 @@ struct RoomScript: ~Copyable {
     private(set) var keys: [String: MemberKey] = [:]
     private var names: [MemberKey: String] = [:]
     private var appending: [LogEntry] = []
+    /// Members whose links ask for no news.
+    var behind: Set<String> = []
     let room = RoomName.lobby
     var now = Instant(nanoseconds: 1_000_000_000)
 
@@ -132,6 +134,9 @@ struct RoomScript: ~Copyable {
         while let effect = rooms.nextEffect(now: now) {
             if case .deliver(let key, let entries) = effect {
                 effects += entries.map { .told(name(key), frame(.data, $0.body)) }
+            } else if case .news(let key) = effect {
+                // Its link has room at once, or does not ask.
+                if let handle = handles[name(key)], !behind.contains(name(key)) { rooms.tell(handle) }
             } else {
                 effects.append(note(effect))
             }
@@ -156,7 +161,7 @@ struct RoomScript: ~Copyable {
         case .reset(let key, let code): return .reset(name(key), code)
         case .closed(let key): return .closed(name(key))
         case .send(let key, let type, let body): return .told(name(key), frame(type, body))
-        case .deliver: preconditionFailure("messages come one by one")
+        case .deliver, .news: preconditionFailure("seen to before")
         case .sendTransient(let key, let body): return .whispered(name(key), frame(.transient, body))
         case .release(let key, let byteCount): return .released(name(key), byteCount)
         case .load(let room): return .load(room.text)

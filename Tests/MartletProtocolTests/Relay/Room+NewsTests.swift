@@ -1,0 +1,142 @@
+import MartletWire
+import Testing
+
+@testable import MartletProtocol
+
+/// What a room keeps for members whose links are behind.
+@Suite struct RoomNewsTests {
+    private func ask(_ script: inout RoomScript, _ name: String, _ correlation: UInt64) {
+        let now = script.now
+        let request = Request(correlation: correlation, method: .locate, deadline: .seconds(10), recipient: .bob)
+        script.with(name) { $0.request($1, request, now: now) }
+    }
+
+    private func cancelled(_ to: String, _ number: UInt64) -> RoomScript.Effect {
+        .told(to, .cancelRequest(CancelRequest(correlation: number)))
+    }
+
+    private func answers(_ effects: [RoomScript.Effect], to name: String) -> [ErrorCode] {
+        effects.compactMap { if case .told(name, .response(let response)) = $0 { response.status } else { nil } }
+    }
+
+    private func tell(_ script: inout RoomScript, _ name: String) -> [RoomScript.Effect] {
+        script.behind.remove(name)
+        script.with(name) { $0.tell($1) }
+        return script.drain().about(name)
+    }
+
+    //
+    @Test func `marks that rise by one while their author's link is behind are told once, with the highest`() {
+        var script = RoomScript("alice", "bob", "carol")
+        script.fill("alice", 1...100)
+        script.behind = ["alice"]
+        for offset in UInt64(1)...100 {
+            for reader in ["bob", "carol"] {
+                script.with(reader) { $0.progressed($1, Receipt.Progress(.delivered, upTo: offset)) }
+            }
+            script.with("carol") { $0.progressed($1, Receipt.Progress(.read, upTo: offset)) }
+            #expect(script.drain().isEmpty)
+        }
+        let told = [(Receipt.Mark.delivered, AccountName.bob), (.delivered, .carol), (.read, .carol)].map {
+            Receipt.progress(Receipt.Progress($0, upTo: 100, sender: $1, device: DeviceID(rawValue: 1)))
+        }
+        #expect(tell(&script, "alice") == told.map { .told("alice", .receipt($0)) })
+        #expect(tell(&script, "alice").isEmpty)
+    }
+
+    //
+    @Test func `of forty accounts' marks sixteen are told at a time, and the link hears that there are more`() {
+        var script = RoomScript("alice")
+        script.fill("alice", 1...1)
+        for number in 1...40 { script.join("reader\(number)") }
+        _ = script.drain()
+        script.behind = ["alice"]
+        for number in 1...40 {
+            script.with("reader\(number)") { $0.progressed($1, Receipt.Progress(.delivered, upTo: 1)) }
+        }
+        #expect(script.drain().isEmpty)
+        for _ in 1...2 {
+            script.with("alice") { $0.tell($1) }
+            #expect(script.drain().count == 16)
+        }
+        #expect(tell(&script, "alice").count == 8)
+    }
+
+    //
+    @Test func `a member that leaves while marks wait for it is told nothing, nor who takes its place`() {
+        var script = RoomScript("alice", "bob")
+        script.fill("alice", 1...1)
+        script.behind = ["alice"]
+        script.with("bob") { $0.progressed($1, Receipt.Progress(.delivered, upTo: 1)) }
+        script.with("alice") { $0.leave($1) }
+        #expect(script.drain().about("alice").isEmpty)
+        script.join("alice/2", cursor: 1)
+        let receipts = script.drain().about("alice/2").dropFirst()
+        let mark = Receipt.Progress(.delivered, upTo: 1, sender: .bob)
+        #expect(Array(receipts) == [.told("alice/2", .receipt(.progress(mark)))])
+    }
+
+    // Specs/hostile.md row 46
+    @Test func `64 requests cancelled while their recipient is behind stay open, and the 65th is tooManyRequests`() {
+        var script = RoomScript("alice", "bob", "carol")
+        script.behind = ["bob"]
+        for number in UInt64(1)...64 {
+            ask(&script, "alice", number)
+            script.with("alice") { $0.cancel($1, correlation: number) }
+        }
+        #expect(script.drain().count == 64)
+        ask(&script, "alice", 65)
+        ask(&script, "carol", 1)
+        let effects = script.drain()
+        #expect(answers(effects, to: "alice") == [.tooManyRequests])
+        #expect(effects.about("bob").count == 1)
+        // Told, they make room for others.
+        #expect(tell(&script, "bob") == (1...64).map { cancelled("bob", $0) })
+        ask(&script, "alice", 66)
+        #expect(script.drain().about("bob").count == 1)
+    }
+
+    // R-52, Specs/hostile.md row 46
+    @Test func `a request that was cancelled and was not passed on has no cancel and no answer`() {
+        var script = RoomScript("alice", "bob")
+        script.behind = ["bob"]
+        ask(&script, "alice", 7)
+        script.with("alice") { $0.cancel($1, correlation: 7) }
+        _ = script.drain()
+        script.with("bob") { $0.respond($1, Response(correlation: 1, status: .serverBusy)) }
+        #expect(script.drain().isEmpty)
+        #expect(tell(&script, "bob").isEmpty)
+        #expect(script.rooms.deadline == nil)
+    }
+
+    // S-55, R-52
+    @Test func `a request that was cancelled and whose deadline passes before its recipient is told has no cancel`() {
+        var script = RoomScript("alice", "bob")
+        script.behind = ["bob"]
+        ask(&script, "alice", 7)
+        script.with("alice") { $0.cancel($1, correlation: 7) }
+        _ = script.drain()
+        script.rooms.deadlinePassed(now: script.now + .seconds(10))
+        #expect(script.drain().isEmpty)
+        #expect(tell(&script, "bob").isEmpty)
+        #expect(script.rooms.deadline == nil)
+    }
+
+    // Specs/hostile.md row 46
+    @Test func `with 256 cancels waiting for a member, left by who came and went, requests to it are serverBusy`() {
+        var script = RoomScript("alice", "bob")
+        script.behind = ["bob"]
+        for visit in 1...4 {
+            script.join("guest/\(visit)")
+            _ = script.drain()
+            for number in UInt64(1)...64 { ask(&script, "guest/\(visit)", number) }
+            script.with("guest/\(visit)") { $0.leave($1) }
+        }
+        _ = script.drain()
+        ask(&script, "alice", 1)
+        #expect(answers(script.drain(), to: "alice") == [.serverBusy])
+        #expect(tell(&script, "bob").count == 256)
+        ask(&script, "alice", 2)
+        #expect(script.drain().about("bob").count == 1)
+    }
+}
