@@ -10,7 +10,9 @@ extension RelayDriver {
     func perform(_ output: RelayOutput, now: Instant) {
         switch output {
         case .authenticate(let key, let request): authenticate(key, request, now: now)
-        case .transmit(let keys): for key in keys { peers[key]?.transport.flush() }
+        case .transmit(let keys):
+            for key in keys { peers[key]?.transport.flush() }
+            noteUnsent()
         case .close(let key, let afterFlush): peers[key]?.transport.close(afterFlush: afterFlush)
         case .pauseReading(let key): peers[key]?.isPaused = true
         case .resumeReading(let key): peers[key]?.isPaused = false
