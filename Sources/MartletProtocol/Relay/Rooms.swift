@@ -106,6 +106,15 @@ public struct Rooms: ~Copyable, Sendable {
         touch(index)
     }
 
+    /// The store's answer to `append` when it no longer has the room's log: all are reset, and who opens the room again
+    /// has it loaded anew.
+    public mutating func logLost(_ name: RoomName) {
+        guard let index = index(of: name) else { return }
+        if draft.room == Int32(index) { closeDraft() }
+        rooms[index].logLost(into: &effects)
+        drop(index)
+    }
+
     /// The store's answer to `read`; nil when it could not. `first` is the lowest offset the store keeps.
     public mutating func read(_ handle: MemberHandle, _ entries: [LogEntry]?, first: UInt64) {
         with(handle) { $0.read(handle, entries, first: first, into: &$1) }
