@@ -10,7 +10,9 @@ extension RelayDriver {
     func perform(_ output: RelayOutput, now: Instant) {
         switch output {
         case .authenticate(let key, let request): authenticate(key, request, now: now)
-        case .transmit(let keys): for key in keys { peers[key]?.transport.flush() }
+        case .transmit(let keys):
+            for key in keys { peers[key]?.transport.flush() }
+            noteUnsent()
         case .close(let key, let afterFlush): peers[key]?.transport.close(afterFlush: afterFlush)
         case .pauseReading(let key): peers[key]?.isPaused = true
         case .resumeReading(let key): peers[key]?.isPaused = false
@@ -65,43 +67,51 @@ extension RelayDriver {
 
     private func load(_ room: RoomName) {
         if let store = parts.immediateStore {
-            return engine.loaded(room, parts.storing(room) { try store.load(room) })
+            return engine.loaded(room, parts.storing(room) { try store.load(room) }.value)
         }
         callStore(room) { store in
             try await store.load(room)
         } then: { driver, snapshot in
-            driver.engine.loaded(room, snapshot)
+            driver.engine.loaded(room, snapshot.value)
         }
     }
 
     private func append(_ entries: [LogEntry], to room: RoomName) {
         let offset = entries.last?.offset
         if let store = parts.immediateStore {
-            let done: Void? = parts.storing(room) { try store.append(entries, to: room) }
-            return engine.stored(room, upTo: done == nil ? nil : offset, messageCount: entries.count)
+            let done = parts.storing(room) { try store.append(entries, to: room) }
+            return appended(entries.count, to: room, upTo: offset, done)
         }
         callStore(room) { store in
             try await store.append(entries, to: room)
         } then: { driver, done in
-            driver.engine.stored(room, upTo: done == nil ? nil : offset, messageCount: entries.count)
+            driver.appended(entries.count, to: room, upTo: offset, done)
+        }
+    }
+
+    private func appended(_ count: Int, to room: RoomName, upTo offset: UInt64?, _ done: StoreAnswer<Void>) {
+        switch done {
+        case .done: engine.stored(room, upTo: offset, messageCount: count)
+        case .failed: engine.stored(room, upTo: nil, messageCount: count)
+        case .logLost: engine.logLost(room)
         }
     }
 
     private func read(_ range: ReadRange, of room: RoomName, for member: MemberHandle) {
         if let store = parts.immediateStore {
-            let history = parts.storing(room) { try store.read(range, of: room) }
+            let history = parts.storing(room) { try store.read(range, of: room) }.value
             return engine.read(member, history?.entries, first: history?.first ?? 1)
         }
         callStore(room) { store in
             try await store.read(range, of: room)
         } then: { driver, history in
-            driver.engine.read(member, history?.entries, first: history?.first ?? 1)
+            driver.engine.read(member, history.value?.entries, first: history.value?.first ?? 1)
         }
     }
 
     private func callStore<Answer: Sendable>(
         _ room: RoomName, _ call: @escaping @Sendable (any RoomStore) async throws -> Answer,
-        then: @escaping @Sendable (RelayDriver, Answer?) -> Void
+        then: @escaping @Sendable (RelayDriver, StoreAnswer<Answer>) -> Void
     ) {
         storeCalls += 1
         Task { [parts, loop] in

@@ -33,6 +33,8 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
     var authenticationsBegun: UInt64 = 0
     var revokedAt: [AccountName: UInt64] = [:]
     var requests = 0
+    /// Connections that have given bytes since it was last noted what the kernel refused of them.
+    private var filled: [ConnectionKey] = []
     private var isTurnEndPending = false
     private lazy var timer = LoopTimer(on: loop) { [weak self] in self?.deadlinePassed() }
     private var whenIdle: [IdleWaiter] = []
@@ -69,6 +71,7 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
     }
 
     func loopTurnWillEnd() {
+        noteUnsent()
         performOutputs()
         isTurnEndPending = false
         trimHeap()
@@ -120,7 +123,14 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
 
     /// The bytes change what the engine waits for, so where they are asked for later the turn's end comes once more.
     func fill(_ buffer: inout OutputRawSpan, on key: ConnectionKey) -> Bool {
-        engine.transmit(on: key, into: &buffer, now: enter())
+        if filled.last != key { filled.append(key) }
+        return engine.transmit(on: key, into: &buffer, now: enter())
+    }
+
+    /// What the kernel refused of the connections that have given bytes counts in the engine's budget.
+    func noteUnsent() {
+        for key in filled { engine.noteUnsent(peers[key]?.transport.unsentByteCount ?? 0, on: key) }
+        filled.removeAll(keepingCapacity: true)
     }
 
     func ended(_ key: ConnectionKey) {

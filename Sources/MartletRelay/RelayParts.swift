@@ -36,21 +36,35 @@ final class RelayParts: Sendable {
         }
     }
 
-    /// Runs a call of the store; nil, and an event, when it threw.
-    func storing<Answer>(_ room: RoomName, _ call: () throws -> Answer) -> Answer? {
-        do { return try call() } catch {
-            onEvent(.storeFailed(room, error))
-            return nil
-        }
+    /// Runs a call of the store; an event tells what it threw.
+    func storing<Answer>(_ room: RoomName, _ call: () throws -> Answer) -> StoreAnswer<Answer> {
+        do { return .done(try call()) } catch { return failed(room, error) }
     }
 
     /// The same for a store that takes its time.
-    func storing<Answer: Sendable>(_ room: RoomName, _ call: () async throws -> Answer) async -> Answer? {
-        do { return try await call() } catch {
-            onEvent(.storeFailed(room, error))
-            return nil
-        }
+    func storing<Answer: Sendable>(_ room: RoomName, _ call: () async throws -> Answer) async -> StoreAnswer<Answer> {
+        do { return .done(try await call()) } catch { return failed(room, error) }
+    }
+
+    private func failed<Answer>(_ room: RoomName, _ error: any Error) -> StoreAnswer<Answer> {
+        onEvent(.storeFailed(room, error))
+        return error is LogLost ? .logLost : .failed
     }
 
     var busy: Notice { Notice(code: .serverBusy, retryAfter: configuration.busyRetryAfter) }
 }
+
+/// What came of a call of the store.
+enum StoreAnswer<Answer> {
+    case done(Answer)
+    case failed
+    /// The room's log is not there any more.
+    case logLost
+
+    /// Nil when it failed.
+    var value: Answer? {
+        if case .done(let answer) = self { answer } else { nil }
+    }
+}
+
+extension StoreAnswer: Sendable where Answer: Sendable {}

@@ -63,6 +63,7 @@ public protocol TransportHandler: AnyObject {
     func transport(_ transport: any Transport, didReceive bytes: RawSpan)
 
     /// Appends what is to be sent next, and answers whether there may be more: then it is asked again at once.
+    /// The buffer has room for 20 KiB at least, which every piece of a handler's has to fit into.
     /// Appending nothing says that there is no more, too, until `setNeedsWrite()`.
     func transport(_ transport: any Transport, fill buffer: inout OutputRawSpan) -> Bool
 

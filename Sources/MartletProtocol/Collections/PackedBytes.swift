@@ -18,6 +18,9 @@ struct PackedBytes {
         return unsafe Self.headByteCount + Int(memory.loadUnaligned(as: UInt16.self))
     }
 
+    /// The same with what the allocator adds.
+    var takenByteCount: Int { Self.room(for: byteCount) + 8 }
+
     /// Lends the bytes; there must be some.
     func read<Value>(_ body: (RawSpan) -> Value) -> Value {
         guard let memory = unsafe memory else { preconditionFailure("nothing is packed") }

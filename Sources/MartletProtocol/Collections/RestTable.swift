@@ -2,6 +2,8 @@
 protocol Packable {
     /// Whether it may be packed now; false, too, when something has happened since it was asked last.
     mutating func mayRest() -> Bool
+    /// What a ledger was told that it takes, in bytes; packed it takes other memory in place of that.
+    var chargedByteCount: Int { get }
     /// Passes every part that a packed value is to keep.
     mutating func pass(_ packer: inout Packer)
     init(unpacking packer: inout Packer)
@@ -23,6 +25,9 @@ struct RestTable<Element: Packable>: ~Copyable {
     private var wakeful: ContiguousArray<Wakeful> = []
     /// How many elements are not packed.
     private(set) var wakefulCount = 0
+    /// What ledgers were told that the packed elements take, and what they do take, in bytes.
+    private(set) var packedChargeByteCount = 0
+    private(set) var packedByteCount = 0
     private var packer = Packer()
     private var bytes: [UInt8] = []
     /// Memory of elements that were packed, for the next that are not.
@@ -103,7 +108,10 @@ struct RestTable<Element: Packable>: ~Copyable {
             places[slot] = Self.freedWakeful
             wakefulCount -= 1
         } else {
-            Self.packed(places[slot]).deallocate()
+            let packed = Self.packed(places[slot])
+            packedByteCount -= packed.takenByteCount
+            packedChargeByteCount -= Self.unpacked(packed, with: &packer).chargedByteCount
+            packed.deallocate()
             places[slot] = 0
         }
         freeSlots.append(Int32(slot))
@@ -164,7 +172,10 @@ struct RestTable<Element: Packable>: ~Copyable {
         precondition(isLive(slot), "a number without an element")
         let packed = Self.packed(places[slot])
         put(Self.unpacked(packed, with: &packer), slot, packed)
-        return unsafe Self.element(places[slot])
+        let element = unsafe Self.element(places[slot])
+        packedByteCount -= packed.takenByteCount
+        unsafe packedChargeByteCount -= element.pointee.chargedByteCount
+        return unsafe element
     }
 
     private mutating func put(_ element: consuming Element, _ slot: Int, _ bytes: PackedBytes = PackedBytes()) {
@@ -194,6 +205,8 @@ struct RestTable<Element: Packable>: ~Copyable {
         packer.finishPacking(into: &bytes)
         guard bytes.count <= Packer.maxByteCount else { return false }
         let packed = former.replaced(by: bytes)
+        packedByteCount += packed.takenByteCount
+        unsafe packedChargeByteCount += element.pointee.chargedByteCount
         unsafe give(back: element)
         places[slot] = packed.address | Self.isPacked
         wakefulCount -= 1

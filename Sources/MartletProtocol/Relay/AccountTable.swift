@@ -20,7 +20,8 @@ struct AccountTable: Sendable {
 
     private struct Account: Sendable {
         let name: AccountName
-        var linkCount = 0
+        /// Its links, and how many sessions each has.
+        var links: [Holding] = []
         var opens = TokenBucket(burst: AccountTable.opensBurst, perMinute: AccountTable.opensPerMinute)
         /// Of its links that have ended, what the one that had used most of it has left (S-59).
         var unproductive = Link.unproductiveBucket
@@ -31,6 +32,12 @@ struct AccountTable: Sendable {
         /// Its neighbours among the accounts with as many suspended links; negative at the ends.
         var before: Int32 = -1
         var after: Int32 = -1
+    }
+
+    /// A link and its sessions.
+    private struct Holding: Sendable {
+        let link: LinkKey
+        var sessionCount = 0
     }
 
     /// The accounts that have one and the same number of suspended links, in the order in which they came to it.
@@ -69,7 +76,7 @@ struct AccountTable: Sendable {
     }
 
     /// Links that an account has, with a connection or without.
-    func linkCount(_ account: Int32) -> Int { accounts[Int(account)].linkCount }
+    func linkCount(_ account: Int32) -> Int { accounts[Int(account)].links.count }
 
     /// An account opens a session; false when that is one too many.
     mutating func takeOpen(_ account: Int32, now: Instant) -> Bool { accounts[Int(account)].opens.take(now: now) }
@@ -82,16 +89,37 @@ struct AccountTable: Sendable {
         if bucket.isEmptier(than: accounts[Int(account)].unproductive) { accounts[Int(account)].unproductive = bucket }
     }
 
-    /// An account has one more link.
-    mutating func addLink(_ account: Int32) {
-        accounts[Int(account)].linkCount += 1
+    /// An account has one more link, without sessions.
+    mutating func addLink(_ link: LinkKey, of account: Int32) {
+        accounts[Int(account)].links.append(Holding(link: link))
         accounts[Int(account)].idleSince = nil
     }
 
+    /// A link of an account has one session more, or less.
+    mutating func changeSessions(of link: LinkKey, of account: Int32, by count: Int) {
+        guard let place = accounts[Int(account)].links.firstIndex(where: { $0.link == link }) else { return }
+        accounts[Int(account)].links[place].sessionCount += count
+    }
+
+    /// The accounts with more sessions than so many, those that have most last.
+    func crowd(above count: Int) -> [(sessionCount: Int, account: Int32)] {
+        var crowd: [(sessionCount: Int, account: Int32)] = []
+        for slot in accounts.slots where accounts.isLive(slot) {
+            let sum = accounts[slot].links.reduce(0) { $0 + $1.sessionCount }
+            if sum > count { crowd.append((sum, Int32(slot))) }
+        }
+        return crowd.sorted { $0 < $1 }
+    }
+
+    /// The link of an account that has most sessions, and how many; nil when it has no link.
+    func greediestLink(of account: Int32) -> (link: LinkKey, sessionCount: Int)? {
+        accounts[Int(account)].links.max { $0.sessionCount < $1.sessionCount }.map { ($0.link, $0.sessionCount) }
+    }
+
     /// An account has one link less, which is not suspended.
-    mutating func removeLink(_ account: Int32, now: Instant) {
-        accounts[Int(account)].linkCount -= 1
-        if accounts[Int(account)].linkCount == 0 {
+    mutating func removeLink(_ link: LinkKey, of account: Int32, now: Instant) {
+        accounts[Int(account)].links.removeAll { $0.link == link }
+        if accounts[Int(account)].links.isEmpty {
             accounts[Int(account)].idleSince = now
             idle.append(Idle(account: account, since: now))
         }

@@ -5,8 +5,10 @@
 ///
 ///     class        changed by                                        counts
 ///     links        a link after a turn in which it was touched       its queues, what it holds, its sessions
-///     connections  a frame that is not whole                         the framer's storage
+///     connections  a frame that is not whole, bytes on their way     the framer's storage, what the carrier has left
 ///     rooms        a room after a turn in which it was touched       `Rooms.memoryByteCount`
+///
+/// A link or a room that is packed counts with the bytes that it is packed in.
 ///
 /// A queue's share is an upper bound until it is counted anew: a body counts in each queue that holds it. States:
 ///
@@ -16,9 +18,9 @@
 struct MemoryLedger: Sendable {
     /// What a connection takes beside what it has read of a frame, in bytes, its socket's objects included.
     static let connectionByteCount = 768
-    /// What a link or a room takes while it is not packed, beside what is counted, in bytes.
+    /// What a link takes while it is not packed, beside what is counted, and in the tables at all times, in bytes.
     static let awakeLinkByteCount = 3072
-    static let awakeRoomByteCount = 1024
+    static let linkPlaceByteCount = 192
     /// The shortest time between two searches for rooms and links that can give way, unless the budget is exceeded by a
     /// sixteenth: each search that succeeds frees at least three sixteenths then.
     static let reliefInterval: Duration = .milliseconds(50)
@@ -39,6 +41,7 @@ struct MemoryLedger: Sendable {
     /// Whether what is new is refused.
     private(set) var isFull = false
     private var relievedAt: Instant?
+    private var roomsRelievedAt: Instant?
 
     init(budget: Int) {
         self.budget = budget
@@ -70,6 +73,13 @@ struct MemoryLedger: Sendable {
         }
         relievedAt = now
         return .giveWay(to: budget - budget / 8)
+    }
+
+    /// There are as many rooms as may be: whether links may end for that now.
+    mutating func mayRelieveRooms(now: Instant) -> Bool {
+        if let roomsRelievedAt, roomsRelievedAt + MemoryLedger.reliefInterval > now { return false }
+        roomsRelievedAt = now
+        return true
     }
 
     /// All that can give way has: what is left is full when it is still more than the budget.

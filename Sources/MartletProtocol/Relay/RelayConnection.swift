@@ -40,7 +40,9 @@ struct RelayConnection {
     var framer: FramerBox?
     /// Handshake frames and a goaway that wait to be written.
     var outbox = HandshakeQueue()
-    /// What the engine's ledger was told that its framer holds, in bytes.
+    /// What it has given that its carrier has not taken yet, in bytes.
+    private(set) var unsentByteCount: UInt32 = 0
+    /// What the engine's ledger was told that it holds, in bytes.
     private(set) var chargedByteCount: UInt32 = 0
     var lastReceived: Instant
     private var asked = Instant.distantFuture
@@ -124,9 +126,15 @@ struct RelayConnection {
         framer?.framer.maxBodyByteCount = byteCount
     }
 
-    /// How much more its framer holds than when it was asked last, in bytes.
+    /// Its carrier has so much left of what it was given; how much more the connection holds with that, in bytes.
+    mutating func noteUnsent(_ byteCount: Int) -> Int {
+        unsentByteCount = UInt32(clamping: byteCount)
+        return takeChargeChange()
+    }
+
+    /// How much more its framer and its carrier hold than when it was asked last, in bytes.
     mutating func takeChargeChange() -> Int {
-        let byteCount = framer?.framer.storageByteCount ?? 0
+        let byteCount = (framer?.framer.storageByteCount ?? 0) + Int(unsentByteCount)
         defer { chargedByteCount = UInt32(clamping: byteCount) }
         return byteCount - Int(chargedByteCount)
     }

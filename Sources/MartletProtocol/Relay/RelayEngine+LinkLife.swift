@@ -45,7 +45,7 @@ extension RelayEngine {
         linkOfID.insert(id, slot)
         counted.links += 1
         links[slot].link.unproductive = accounts.unproductive(account)
-        accounts.addLink(account)
+        accounts.addLink(links[slot].key, of: account)
         return slot
     }
 
@@ -87,7 +87,7 @@ extension RelayEngine {
             accounts.unsuspend(link.key, of: link.account)
         }
         accounts.noteUnproductive(link.link.unproductive, of: link.account)
-        accounts.removeLink(link.account, now: now)
+        accounts.removeLink(link.key, of: link.account, now: now)
         for (session, membership) in zip(link.sessions.keys, link.sessions.values) {
             leave(membership, MemberKey(link: link.key, session: session))
         }

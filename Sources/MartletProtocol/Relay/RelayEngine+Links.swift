@@ -43,6 +43,7 @@ extension RelayEngine {
             }
             links[slot].sessions[session] = RelayLink.Membership(
                 room: open.room, isBulk: SessionPreset(open.kind).priority.isBulk)
+            accounts.changeSessions(of: link.key, of: link.account, by: 1)
             let member = MemberKey(link: link.key, session: session)
             call(
                 .join(
@@ -103,6 +104,7 @@ extension RelayEngine {
     /// A session's place in its room, given up: what it had sent ahead is dropped and its credit goes back.
     private mutating func takeMembership(_ session: SessionID, of slot: Int) -> RelayLink.Membership? {
         guard let membership = links[slot].sessions.removeValue(forKey: session) else { return nil }
+        accounts.changeSessions(of: links[slot].key, of: links[slot].account, by: -1)
         links[slot].link.release(membership.held.creditByteCount, on: session)
         links[slot].heldByteCount -= membership.held.uncreditedCost
         return membership

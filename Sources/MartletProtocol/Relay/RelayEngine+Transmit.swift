@@ -22,6 +22,13 @@ extension RelayEngine {
         return mayHaveMore
     }
 
+    /// A connection's carrier has so many bytes left of what `transmit` gave: they count as long as they wait (R-48,
+    /// Specs/hostile.md row 49).
+    public mutating func noteUnsent(_ byteCount: Int, on key: ConnectionKey) {
+        guard let slot = slot(key), byteCount != Int(connections[slot].unsentByteCount) else { return }
+        memory.changeConnections(by: connections[slot].noteUnsent(byteCount))
+    }
+
     private mutating func write(from slot: Int, into out: inout OutputRawSpan, now: Instant) -> Bool {
         guard connections[slot].outbox.write(into: &out) else { return true }
         guard let link = connections[slot].linkSlot else { return false }

@@ -140,6 +140,11 @@ public struct RelayEngine: ~Copyable {
         rooms.stored(room, upTo: offset)
     }
 
+    /// The store's other answer to `.append`: it has lost the room's log since it was loaded. The room begins anew.
+    public mutating func logLost(_ room: RoomName) {
+        rooms.logLost(room)
+    }
+
     /// The store's answer to `.read`; nil when it could not. `first` is the lowest offset that the store keeps.
     public mutating func read(_ handle: MemberHandle, _ entries: [LogEntry]?, first: UInt64) {
         rooms.read(handle, entries, first: first)

@@ -244,6 +244,17 @@ extension Room {
         for index in closing.indices { closing[index].lastOffset = 0 }
     }
 
+    /// The store no longer has the log: everybody begins again from a new session, with the log that is there then
+    ///
+    mutating func logLost(into effects: inout Deque<RoomEffect>) {
+        storeFailed(into: &effects)
+        for slot in members.slots where isPresent(slot) {
+            effects.append(.reset(members[slot].key, .storeUnavailable))
+            leave(handle(slot), into: &effects)
+        }
+        endClosing(into: &effects)
+    }
+
     /// Messages read from the store for a lagging member.
     mutating func read(
         _ handle: MemberHandle, _ entries: [LogEntry]?, first: UInt64, into effects: inout Deque<RoomEffect>

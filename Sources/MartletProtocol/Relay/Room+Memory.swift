@@ -4,6 +4,9 @@ import MartletWire
 extension Room {
     /// What a room, a member, a device's mark, an account's progress and a request take, in bytes.
     static let baseByteCount = 384
+    /// What a room takes while it is not packed, beside what is counted, and in the tables at all times, in bytes.
+    static let awakeByteCount = 1024
+    static let placeByteCount = 32
     static let memberByteCount = 256
     static let markByteCount = 192
     static let progressByteCount = 64

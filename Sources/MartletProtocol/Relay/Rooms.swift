@@ -16,8 +16,10 @@ public struct Rooms: ~Copyable, Sendable {
     private var effects = Deque<RoomEffect>()
     /// The messages that came last, all of one device to one room.
     private var draft = RoomDraft()
-    /// What the rooms hold, in bytes with objects.
-    private(set) var memoryByteCount = 0
+    /// What the rooms hold while they are not packed, in bytes with objects.
+    private var chargedByteCount = 0
+    /// Rooms in memory at the most, as in `Rooms.maxRooms`.
+    var maxRooms = Rooms.maxRooms
     /// Whether the relay has no memory for new rooms and messages.
     var isFull = false
 
@@ -60,7 +62,7 @@ public struct Rooms: ~Copyable, Sendable {
             rooms[index].join(join, into: &effects)
             return touch(index)
         }
-        guard count < Rooms.maxRooms, !isFull else { return effects.append(.reset(join.member, .serverBusy)) }
+        guard count < maxRooms, !isFull else { return effects.append(.reset(join.member, .serverBusy)) }
         var room = Room(name: join.open.room, index: Int32(rooms.nextSlot), loop: loop)
         room.join(join, into: &effects)
         let index = rooms.insert(room)
@@ -102,6 +104,15 @@ public struct Rooms: ~Copyable, Sendable {
             rooms[index].storeFailed(into: &effects)
         }
         touch(index)
+    }
+
+    /// The store's answer to `append` when it no longer has the room's log: all are reset, and who opens the room again
+    /// has it loaded anew.
+    public mutating func logLost(_ name: RoomName) {
+        guard let index = index(of: name) else { return }
+        if draft.room == Int32(index) { closeDraft() }
+        rooms[index].logLost(into: &effects)
+        drop(index)
     }
 
     /// The store's answer to `read`; nil when it could not. `first` is the lowest offset the store keeps.
@@ -222,15 +233,23 @@ public struct Rooms: ~Copyable, Sendable {
 
     /// Lets rooms go of messages that the store has until so many bytes are free, or there are none.
     mutating func trimTails(byteCount: Int) {
-        let goal = memoryByteCount - byteCount
         var freed = 0
-        rooms.forEachWakeful { [memoryByteCount] room in
-            guard memoryByteCount - freed > goal else { return }
+        rooms.forEachWakeful { room in
+            guard freed < byteCount else { return }
             room.trimTail()
             freed -= room.takeChargeChange()
         }
-        memoryByteCount -= freed
+        chargedByteCount -= freed
     }
+
+    /// What the rooms hold, in bytes with objects.
+    var memoryByteCount: Int {
+        chargedByteCount - rooms.packedChargeByteCount + rooms.packedByteCount
+            + rooms.wakefulCount * Room.awakeByteCount + count * Room.placeByteCount
+    }
+
+    /// Whether there is no place for one more room.
+    var isCrowded: Bool { count >= maxRooms }
 
     // MARK: Rest
 
@@ -269,7 +288,7 @@ public struct Rooms: ~Copyable, Sendable {
         if draft.room == Int32(index) { closeDraft() }
         rooms[index].isTouched = false
         rooms[index].flush(now: now, into: &effects)
-        memoryByteCount += rooms[index].takeChargeChange()
+        chargedByteCount += rooms[index].takeChargeChange()
         deadlines.set(index, at: rooms[index].deadline)
         if rooms[index].isIdle { return drop(index) }
         if !rooms[index].unfinished.isEmpty { touch(index) }
@@ -277,7 +296,7 @@ public struct Rooms: ~Copyable, Sendable {
 
     private mutating func drop(_ index: Int) {
         guard rooms.isLive(index) else { return }
-        memoryByteCount -= rooms[index].chargedByteCount
+        chargedByteCount -= rooms[index].chargedByteCount
         indexOfName.remove(rooms[index].name, index)
         deadlines.cancel(index)
         rooms.remove(index)

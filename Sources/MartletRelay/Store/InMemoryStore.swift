@@ -7,7 +7,9 @@ public import MartletWire
 ///
 ///
 /// Everything is lost with the process. Watermarks outlive the messages they come from, so a message that was sent
-/// again is told from a new one even when the log no longer has it. Relays may share a store as long as each room
+/// again is told from a new one even when the log no longer has it. Rooms and watermarks take half of the bytes
+/// at the most; beyond that, and beyond `Bounds.maxRooms`, the room that has not been used for longest is forgotten,
+/// and its next log has another identity (R-1, Specs/hostile.md row 48). Relays may share a store as long as each room
 /// is at one of them at a time.
 public final class InMemoryStore: ImmediateRoomStore {
     /// How much a store keeps.
@@ -19,7 +21,7 @@ public final class InMemoryStore: ImmediateRoomStore {
         /// Bytes that all rooms take together, with objects: bodies, 128 for each message, 512 for each room and 96 for
         /// each device that has written in a room. Half of what a relay takes at the most by default.
         public var maxByteCount = 512 * 1024 * 1024
-        /// Rooms; a message to a room beyond them is refused.
+        /// Rooms, with messages or without; beyond them the one that has not been used for longest is forgotten.
         public var maxRooms = 65_536
 
         /// The defaults.
@@ -28,9 +30,7 @@ public final class InMemoryStore: ImmediateRoomStore {
 
     /// Why the store refuses.
     public enum Failure: Error, Equatable, Sendable {
-        /// There are `Bounds.maxRooms` rooms already.
-        case tooManyRooms
-        /// Rooms and their devices take `Bounds.maxByteCount` without any message.
+        /// A room and its devices take `Bounds.maxByteCount` without any message.
         case full
         /// The offsets do not continue the room's log.
         case outOfOrder(head: UInt64)
@@ -38,9 +38,7 @@ public final class InMemoryStore: ImmediateRoomStore {
 
     /// How much is kept at the most.
     public let bounds: Bounds
-    /// The identity of the rooms' logs, which all begin and end with the store.
-    private let log = LogID(rawValue: .random(in: .min ... .max))
-    private let logs = Guarded(MemoryLogs())
+    private let logs = Guarded(MemoryLogs(firstLog: .random(in: .min ... .max)))
 
     /// An empty store.
     ///
@@ -60,30 +58,21 @@ public final class InMemoryStore: ImmediateRoomStore {
         self.init(bounds: bounds)
     }
 
-    /// Rooms that hold or held a message.
+    /// Rooms that were loaded and are not forgotten.
     public var roomCount: Int { logs.withLock(\.count) }
 
     /// Bytes that all rooms take together, with objects.
     public var byteCount: Int { logs.withLock(\.byteCount) }
 
-    /// What there is of a room. Throws `Failure.tooManyRooms` when it has nothing and there is no place for it.
-    public func load(_ room: RoomName) throws -> RoomSnapshot {
-        try logs.withLock { logs in
-            if let log = logs[room] {
-                logs.use(room)
-                return RoomSnapshot(log: self.log, head: log.head, first: log.first, watermarks: log.watermarks)
-            }
-            guard logs.count < bounds.maxRooms else { throw Failure.tooManyRooms }
-            return RoomSnapshot(log: log)
-        }
+    /// What there is of a room. A room that is new, or was forgotten, begins a log.
+    public func load(_ room: RoomName) -> RoomSnapshot {
+        logs.withLock { $0.load(room, bounds) }
     }
 
-    /// Keeps messages. Throws `Failure`.
+    /// Keeps messages of a room that was loaded. Throws `Failure`, and `LogLost` when the room was forgotten since.
     public func append(_ entries: [LogEntry], to room: RoomName) throws {
         try logs.withLock { logs in
-            guard logs.count < bounds.maxRooms || logs[room] != nil else { throw Failure.tooManyRooms }
-            guard logs.lastingByteCount < bounds.maxByteCount else { throw Failure.full }
-            try logs.append(entries, to: room, bounds)
+            guard try logs.append(entries, to: room, bounds) else { throw LogLost() }
         }
     }
 

@@ -4,154 +4,118 @@ import MartletWire
 /// Rooms' logs in memory, in the order in which they were used last, and what they take together.
 ///
 /// When that is more than may be, the room that has not been used for longest loses its oldest messages, until it has
-/// none; the room that is written to keeps its newest ones.
+/// none; the room that is written to keeps its newest ones. What is no message, rooms and the devices' counters, may
+/// take half of all bytes: beyond that, and beyond so many rooms, the room that has not been used for longest is
+/// forgotten. When it comes again it has another log.
 struct MemoryLogs {
     private struct Place {
+        let room: RoomName
+        let id: LogID
         var log = MemoryLog()
         /// What was counted for it, in bytes with objects.
         var byteCount = 0
-        /// Its neighbours among the rooms that have messages; negative at the ends.
-        var before = -1
-        var after = -1
-        var isListed = false
     }
 
     private var places: [Place] = []
+    private var free: [Int] = []
     private var placeOfRoom: [RoomName: Int] = [:]
-    /// Of the rooms that have messages, the one that has not been used for longest, and the one that was used last.
-    private var first = -1
-    private var last = -1
+    /// All rooms, and those that have messages.
+    private var used = UseOrder()
+    private var withMessages = UseOrder()
+    private var nextLog: UInt64
     /// What all rooms take, in bytes with objects.
     private(set) var byteCount = 0
-    /// Of these, what does not give way: rooms without messages, and their devices' counters.
+    /// Of these, what is no message: rooms, and their devices' counters.
     private(set) var lastingByteCount = 0
 
-    var count: Int { places.count }
-
-    /// A room's log; nil when nothing was ever written to it.
-    subscript(room: RoomName) -> MemoryLog? { placeOfRoom[room].map { places[$0].log } }
-
-    /// A room is read, or written to.
-    mutating func use(_ room: RoomName) {
-        guard let index = placeOfRoom[room], index != last else { return }
-        unlist(index)
-        list(index)
+    /// - Parameter firstLog: the identity of the first log; those that follow are counted from it.
+    init(firstLog: UInt64) {
+        nextLog = firstLog
     }
 
-    /// Keeps messages of a room, and lets others go for them.
+    var count: Int { placeOfRoom.count }
+
+    /// A room's log; nil when it was never loaded, or is forgotten.
+    subscript(room: RoomName) -> MemoryLog? { placeOfRoom[room].map { places[$0].log } }
+
+    /// What there is of a room, which has a place from now on.
+    mutating func load(_ room: RoomName, _ bounds: InMemoryStore.Bounds) -> RoomSnapshot {
+        let index = placeOfRoom[room] ?? insert(room)
+        touch(index)
+        giveWay(to: index, bounds)
+        let (id, log) = (places[index].id, places[index].log)
+        return RoomSnapshot(log: id, head: log.head, first: log.first, watermarks: log.watermarks)
+    }
+
+    /// A room is read.
+    mutating func use(_ room: RoomName) {
+        if let index = placeOfRoom[room] { touch(index) }
+    }
+
+    /// Keeps messages of a room, and lets others go for them; false when the room has no place.
     mutating func append(
         _ entries: [LogEntry], to room: RoomName, _ bounds: InMemoryStore.Bounds
-    ) throws(InMemoryStore.Failure) {
-        let index: Int
-        if let found = placeOfRoom[room] {
-            index = found
-            try places[index].log.append(entries, bounds)
-        } else {
-            var new = Place()
-            try new.log.append(entries, bounds)
-            index = places.count
-            places.append(new)
-            placeOfRoom[room] = index
-        }
+    ) throws(InMemoryStore.Failure) -> Bool {
+        guard let index = placeOfRoom[room] else { return false }
+        guard places[index].log.lastingByteCount < bounds.maxByteCount else { throw .full }
+        try places[index].log.append(entries, bounds)
         settle(index)
-        unlist(index)
-        list(index)
-        while byteCount > bounds.maxByteCount, places[first].log.letGo(keepsNewest: first == index) {
-            let victim = first
+        touch(index)
+        giveWay(to: index, bounds)
+        return true
+    }
+
+    // MARK: What gives way
+
+    /// Others give way to a room that was just used, and at last its own oldest messages.
+    private mutating func giveWay(to index: Int, _ bounds: InMemoryStore.Bounds) {
+        while lastingByteCount > bounds.maxByteCount / 2 || count > bounds.maxRooms, forgetFirst(but: index) {}
+        while byteCount > bounds.maxByteCount, let victim = withMessages.first,
+            places[victim].log.letGo(keepsNewest: victim == index)
+        {
             settle(victim)
         }
+        while byteCount > bounds.maxByteCount, forgetFirst(but: index) {}
+    }
+
+    /// Forgets the room that has not been used for longest; false when that is this one.
+    private mutating func forgetFirst(but index: Int) -> Bool {
+        guard let victim = used.first, victim != index else { return false }
+        forget(victim)
+        return true
+    }
+
+    private mutating func forget(_ index: Int) {
+        used.remove(index)
+        withMessages.remove(index)
+        byteCount -= places[index].byteCount
+        lastingByteCount -= places[index].log.toldLasting
+        placeOfRoom[places[index].room] = nil
+        places[index].log = MemoryLog()
+        free.append(index)
+    }
+
+    private mutating func insert(_ room: RoomName) -> Int {
+        let place = Place(room: room, id: LogID(rawValue: nextLog))
+        nextLog &+= 1
+        let index = free.popLast() ?? places.count
+        if index == places.count { places.append(place) } else { places[index] = place }
+        placeOfRoom[room] = index
+        settle(index)
+        return index
     }
 
     private mutating func settle(_ index: Int) {
         let before = places[index].byteCount
-        places[index].byteCount = places[index].log.byteCount
-        byteCount += places[index].byteCount - before
+        let after = places[index].log.byteCount
+        places[index].byteCount = after
+        byteCount += after - before
         lastingByteCount += places[index].log.takeLastingChange()
-        if places[index].log.isEmpty { unlist(index) }
+        if places[index].log.isEmpty { withMessages.remove(index) }
     }
 
-    private mutating func list(_ index: Int) {
-        guard !places[index].log.isEmpty else { return }
-        places[index].isListed = true
-        places[index].before = last
-        places[index].after = -1
-        if last >= 0 { places[last].after = index } else { first = index }
-        last = index
-    }
-
-    private mutating func unlist(_ index: Int) {
-        guard places[index].isListed else { return }
-        let (before, after) = (places[index].before, places[index].after)
-        if before >= 0 { places[before].after = after } else { first = after }
-        if after >= 0 { places[after].before = before } else { last = before }
-        places[index].isListed = false
-    }
-}
-
-/// One room's messages, oldest first, and what is remembered of those that gave way.
-struct MemoryLog {
-    /// What a room, a device's counter, and a message beside its body take, in bytes.
-    static let roomByteCount = 512
-    static let deviceByteCount = 96
-    static let entryByteCount = 128
-
-    private var rows = LogRows(next: 1)
-    private(set) var watermarks: [DeviceKey: UInt64] = [:]
-    private var toldLasting = 0
-
-    var head: UInt64 { rows.end - 1 }
-    var first: UInt64 { rows.first }
-    var isEmpty: Bool { rows.isEmpty }
-
-    private var lastingByteCount: Int { Self.roomByteCount + watermarks.count * Self.deviceByteCount }
-    var byteCount: Int { lastingByteCount + rows.byteCount + rows.count * Self.entryByteCount }
-
-    /// How much more of it does not give way than when it was asked last, in bytes.
-    mutating func takeLastingChange() -> Int {
-        defer { toldLasting = lastingByteCount }
-        return lastingByteCount - toldLasting
-    }
-
-    mutating func append(_ new: [LogEntry], _ bounds: InMemoryStore.Bounds) throws(InMemoryStore.Failure) {
-        for index in new.indices where new[index].offset != rows.end + UInt64(index) {
-            throw .outOfOrder(head: head)
-        }
-        var start = 0
-        while start < new.count {
-            // A device's messages come in rows, and each row is one look into the table.
-            let device = DeviceKey(account: new[start].sender, device: new[start].device)
-            var highest: UInt64 = 0
-            repeat {
-                highest = max(highest, new[start].counter)
-                start += 1
-            } while start < new.count && new[start].hasSameDevice(as: new[start - 1])
-            Self.raise(&watermarks[device, default: 0], to: highest)
-        }
-        rows.append(new[...])
-        rows.trim(
-            to: LogRows.Bounds(
-                minCount: 1, maxCount: bounds.maxMessagesPerRoom, maxByteCount: bounds.maxByteCountPerRoom))
-    }
-
-    /// Lets the oldest messages go that came together; false when there are none that may.
-    mutating func letGo(keepsNewest: Bool) -> Bool {
-        rows.removeFirstRow(keepsLast: keepsNewest)
-    }
-
-    private static func raise(_ watermark: inout UInt64, to counter: UInt64) {
-        watermark = max(watermark, counter)
-    }
-
-    func read(_ range: ReadRange) -> [LogEntry] {
-        var result: [LogEntry] = []
-        var byteCount = 0
-        var row = rows.row(from: max(range.from, first))
-        while let entry = row.first, result.count < range.maxCount {
-            byteCount += entry.body.byteCount
-            guard result.isEmpty || byteCount <= range.maxByteCount else { break }
-            result.append(entry)
-            row = row.count > 1 ? row.dropFirst() : rows.row(from: entry.offset + 1)
-        }
-        return result
+    private mutating func touch(_ index: Int) {
+        used.use(index)
+        if !places[index].log.isEmpty { withMessages.use(index) }
     }
 }

@@ -13,11 +13,19 @@ public protocol RoomStore: Sendable {
     /// lost.
     func load(_ room: RoomName) async throws -> RoomSnapshot
 
-    /// Makes messages durable, all or none; their offsets continue the room's head without a gap.
+    /// Makes messages durable, all or none; their offsets continue the room's head without a gap. Throws `LogLost` when
+    /// the store no longer has the log that `load` named.
     func append(_ entries: [LogEntry], to room: RoomName) async throws
 
     /// The messages in a range that are still kept, ascending.
     func read(_ range: ReadRange, of room: RoomName) async throws -> RoomHistory
+}
+
+/// What a store throws from `append` when it has lost the room's log since it was loaded. All sessions of the room are
+/// reset with `storeUnavailable` and the relay loads it anew; their clients see another log.
+public struct LogLost: Error {
+    /// The log is lost.
+    public init() {}
 }
 
 /// A store that answers at once: it is called on the relay's loop, without a task for each batch.

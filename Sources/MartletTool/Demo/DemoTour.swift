@@ -29,11 +29,8 @@ struct DemoTour: Sendable {
     }
 
     /// A store with a past, and with no place for a second room.
-    private func store() throws -> InMemoryStore {
-        var bounds = InMemoryStore.Bounds()
-        bounds.maxMessagesPerRoom = Self.keptCount
-        bounds.maxRooms = 1
-        let store = InMemoryStore(bounds: bounds)
+    private func store() throws -> any RoomStore {
+        let store = InMemoryStore(maxMessagesPerRoom: Self.keptCount)
         guard let room = RoomName(Self.hall), let dora = AccountName("dora") else { return store }
         let device = DeviceID(rawValue: 1)
         let entries = (1...UInt64(Self.toldCount)).map { number in
@@ -44,8 +41,9 @@ struct DemoTour: Sendable {
                 offset: number, sender: dora, device: device, counter: number, acceptedAt: number,
                 body: EncodedBody(body))
         }
+        _ = store.load(room)
         try store.append(entries, to: room)
-        return store
+        return DemoStore(store, of: room)
     }
 
     /// Holds the conversation.

@@ -31,11 +31,13 @@ final class LoopBuffer {
         unsafe body(RawSpan(_unsafeBytes: bytes))
     }
 
-    /// Has the buffer filled from its beginning: how much there is now, and whether there may be more.
-    func fill(_ body: (inout OutputRawSpan) -> Bool) -> (byteCount: Int, mayHaveMore: Bool) {
-        var output = unsafe OutputRawSpan(buffer: storage, initializedCount: 0)
+    /// Has at most `limit` bytes of the buffer filled from its beginning: how much there is now, and whether there may
+    /// be more.
+    func fill(_ limit: Int, _ body: (inout OutputRawSpan) -> Bool) -> (byteCount: Int, mayHaveMore: Bool) {
+        let part = unsafe UnsafeMutableRawBufferPointer(rebasing: storage[..<limit])
+        var output = unsafe OutputRawSpan(buffer: part, initializedCount: 0)
         let mayHaveMore = body(&output)
-        let byteCount = unsafe output.finalize(for: storage)
+        let byteCount = unsafe output.finalize(for: part)
         return (byteCount, mayHaveMore && byteCount > 0)
     }
 

@@ -23,6 +23,10 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // all state
     static let maxReadsPerTurn = 4
     /// Full write buffers of one turn.
     static let maxFillsPerTurn = 8
+    /// How much of the write buffer is filled at once, in bytes, until the kernel has taken `flowingByteCount` without
+    /// a refusal: what it refuses is kept, and a peer that does not read is to cost little.
+    static let smallFillByteCount = 20 << 10
+    static let flowingByteCount = 1 << 20
 
     /// Where the connection lives.
     public let loop: EventLoop
@@ -42,6 +46,8 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // all state
     private var isTurnEndPending = false
     private var isConnectPending = false
     private var needsWrite = false
+    /// What the kernel has taken since it last refused some, in bytes.
+    private var takenByteCount = 0
     /// Nil while the kernel takes what it is given and nobody thinks of the end.
     private var trouble: Trouble?
 
@@ -248,7 +254,10 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // all state
     }
 
     private func fillBuffer() -> (byteCount: Int, mayHaveMore: Bool) {
-        loop.writeBuffer.fill { handler?.transport(self, fill: &$0) ?? false }
+        let isFlowing = takenByteCount >= Self.flowingByteCount
+        return loop.writeBuffer.fill(isFlowing ? loop.writeBuffer.byteCount : Self.smallFillByteCount) {
+            handler?.transport(self, fill: &$0) ?? false
+        }
     }
 
     /// True when all of it is gone.
@@ -262,7 +271,11 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // all state
     /// True when all of it is gone; keeps the rest otherwise.
     private func send(_ filled: Int, to descriptor: Int32) -> Bool {
         let result = loop.writeBuffer.send(filled, to: descriptor)
-        if result == filled { return true }
+        if result == filled {
+            takenByteCount = min(takenByteCount + filled, Self.flowingByteCount)
+            return true
+        }
+        takenByteCount = 0
         if result < 0, !isWouldBlock(Int32(-result)) { return writeRefused(Int32(-result)) }
         inTrouble.unsent.keep(loop.writeBuffer.copy(max(result, 0)..<filled))
         return writeRefused(0)

@@ -8,6 +8,7 @@ private struct Sleeper: Packable {
 
     var number: UInt64
     var isTired = false
+    var chargedByteCount: Int { 1000 }
     var token: Token?
 
     mutating func mayRest() -> Bool { isTired }
@@ -30,6 +31,8 @@ private final class Dormitory {
 
     var count: Int { table.count }
     var wakefulCount: Int { table.wakefulCount }
+    /// What its packed elements were charged with, and what they take.
+    var packed: [Int] { [table.packedChargeByteCount, table.packedByteCount] }
     var nextSlot: Int { table.nextSlot }
     var slots: Range<Int> { table.slots }
 
@@ -60,9 +63,14 @@ private final class Dormitory {
         #expect(table.packedByteCount(2) == 2 + 1 + 1 + 2 && table.packedByteCount(1) == nil)
         #expect(table[2].number == 2000 && !table[2].isTired)
         #expect(!table.isPacked(2) && table.wakefulCount == 2)
+        // A packed element's charge stands beside what it takes.
+        #expect(table.packed == [2000, 2 * 32])
         table[2].number = 7
         table[2].isTired = true
-        #expect(table.sweep() == 1 && table[2].number == 7)
+        #expect(table.sweep() == 1 && table.packed[0] == 3000 && table[2].number == 7)
+        table.remove(0)
+        table.remove(3)
+        #expect(table.packed == [0, 0])
     }
 
     @Test func `a copy is taken of what is packed and leaves it so`() {

@@ -4,6 +4,7 @@ import Testing
 @testable import MartletProtocol
 
 extension Link: Packable {
+    var chargedByteCount: Int { 0 }
     mutating func mayRest() -> Bool { isAtRest }
 }
 

@@ -11,10 +11,10 @@ import Testing
     @Test func `an account keeps its place while it has a link and for the lifetime after its last one`() {
         var table = AccountTable()
         let alice = table.place(of: .alice, now: Self.start)
-        table.addLink(alice)
+        table.addLink(link(1), of: alice)
         #expect(table.place(of: .alice, now: Self.start + .seconds(1000)) == alice)
         let ended = Self.start + .seconds(1000)
-        table.removeLink(alice, now: ended)
+        table.removeLink(link(1), of: alice, now: ended)
         #expect(table.place(of: .alice, now: ended + AccountTable.lifetime + .nanoseconds(-1)) == alice)
         _ = table.place(of: .bob, now: ended + AccountTable.lifetime)
         #expect(table.find(.alice) == nil && table.count == 1)
@@ -23,9 +23,9 @@ import Testing
     @Test func `an account that begins a link again before the lifetime is over is not forgotten`() {
         var table = AccountTable()
         let alice = table.place(of: .alice, now: Self.start)
-        table.addLink(alice)
-        table.removeLink(alice, now: Self.start)
-        table.addLink(table.place(of: .alice, now: Self.start + .seconds(30)))
+        table.addLink(link(1), of: alice)
+        table.removeLink(link(1), of: alice, now: Self.start)
+        table.addLink(link(2), of: table.place(of: .alice, now: Self.start + .seconds(30)))
         _ = table.place(of: .bob, now: Self.start + AccountTable.lifetime * 2)
         #expect(table.linkCount(alice) == 1 && table.find(.alice) == alice)
     }
@@ -34,8 +34,8 @@ import Testing
         var table = AccountTable()
         for number in 0...AccountTable.maxIdleCount {
             let place = table.place(of: .named("account-\(number)"), now: Self.start)
-            table.addLink(place)
-            table.removeLink(place, now: Self.start)
+            table.addLink(link(1), of: place)
+            table.removeLink(link(1), of: place, now: Self.start)
         }
         #expect(table.count <= AccountTable.maxIdleCount)
         #expect(table.find(.named("account-0")) == nil)
@@ -49,9 +49,9 @@ import Testing
         let bob = table.place(of: .bob, now: Self.start)
         var opened = 0
         for _ in 0..<6 {
-            table.addLink(alice)
+            table.addLink(link(1), of: alice)
             opened += (0..<100).count { _ in table.takeOpen(alice, now: Self.start) }
-            table.removeLink(alice, now: Self.start)
+            table.removeLink(link(1), of: alice, now: Self.start)
         }
         #expect(opened == 512)
         let isOthersFree = table.takeOpen(bob, now: Self.start)
@@ -91,5 +91,22 @@ import Testing
         table.unsuspend(link(3), of: bob)
         table.unsuspend(link(3), of: bob)
         #expect(table.greediestSuspended == nil)
+    }
+
+    //
+    @Test func `the crowd is those accounts with more sessions than few, over all of their links, the largest last`() {
+        var table = AccountTable()
+        let counts: [(name: String, sessions: [Int])] = [("few", [4]), ("many", [3, 7, 2]), ("some", [5])]
+        for (number, account) in counts.enumerated() {
+            let place = table.place(of: .named(account.name), now: Self.start)
+            for (index, count) in account.sessions.enumerated() {
+                table.addLink(link(Int32(10 * number + index)), of: place)
+                table.changeSessions(of: link(Int32(10 * number + index)), of: place, by: count)
+            }
+        }
+        let crowd = table.crowd(above: 4)
+        #expect(crowd.map(\.sessionCount) == [5, 12])
+        let largest = crowd.last.flatMap { table.greediestLink(of: $0.account) }
+        #expect(largest?.link == link(11) && largest?.sessionCount == 7)
     }
 }

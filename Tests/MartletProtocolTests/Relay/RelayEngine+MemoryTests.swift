@@ -72,6 +72,7 @@ import Testing
         #expect(crowd.count < 60 && stage.connect() == nil)
         early.greet("bob")
         #expect(early.farewell == .serverBusy)
+        while stage.connect() != nil { stage.settle() }
         alice.text("hello", counter: 1)
         #expect(alice.log.last(Reset.self)?.code == .serverBusy && stage.relay.log[.lobby] == nil)
         for peer in crowd { peer.cut() }
@@ -79,6 +80,71 @@ import Testing
         alice.open(.lobby, on: .second)
         alice.text("hello", counter: 1, on: .second)
         #expect(stage.relay.log[.lobby]?.count == 1)
+    }
+
+    /// Eight accounts with 60 idle sessions each, every one in a room of its own.
+    private func crowd(at stage: RelayStage) -> [RawPeer] {
+        (1...8).map { number in
+            let peer = stage.member("mallory-\(number)")
+            for session in 0..<60 as Range<UInt16> {
+                peer.open(RoomName("room-\(number)-\(session)")!, on: SessionID(rawValue: 2 * session + 1))
+            }
+            stage.run(for: .milliseconds(60))
+            return peer
+        }
+    }
+
+    // Specs/hostile.md row 48
+    @Test func `row 48, links of the accounts with most idle sessions end, and others post and come as ever`() {
+        let stage = RelayStage { $0.memoryBudget = 300_000 }
+        let alice = stage.member("alice", of: .lobby)
+        let mallory = crowd(at: stage)
+        #expect(mallory.contains { $0.farewell == .serverBusy })
+        #expect(stage.relay.engine.memoryByteCount <= 300_000)
+        alice.text("hello", counter: 1)
+        #expect(alice.log.all(Reset.self).isEmpty && stage.relay.log[.lobby]?.count == 1)
+        #expect(stage.connect() != nil)
+    }
+
+    // Specs/hostile.md row 48
+    @Test func `row 48, when there are as many rooms as may be, those of the account that has most sessions end`() {
+        let stage = RelayStage()
+        stage.relay.engine.rooms.maxRooms = 100
+        let alice = stage.member("alice", of: .lobby)
+        let mallory = crowd(at: stage)
+        #expect(mallory.contains { $0.farewell == .serverBusy } && stage.relay.engine.statistics.rooms < 100)
+        alice.open(.hall, on: .second)
+        #expect(alice.log.all(Reset.self).isEmpty && alice.log.all(Opened.self).count == 2)
+    }
+
+    @Test func `what is packed counts with the bytes that it is packed in`() {
+        let stage = RelayStage()
+        let peer = stage.member("mallory")
+        for session in 0..<60 as Range<UInt16> {
+            let id = SessionID(rawValue: 2 * session + 1)
+            peer.open(RoomName(String(repeating: "x", count: 120) + "-\(session)")!, on: id)
+            peer.acknowledge(1, on: id)
+        }
+        let before = stage.relay.engine.memoryByteCount
+        stage.run(for: .seconds(30))
+        #expect(stage.relay.engine.links.wakefulCount == 0 && stage.relay.engine.rooms.wakefulCount == 0)
+        #expect(before > 60 * 2000)
+        #expect((60 * 150...60 * 400).contains(stage.relay.engine.memoryByteCount))
+    }
+
+    // Specs/hostile.md row 49
+    @Test func `row 49, what carriers have left counts, and connections of the account that holds most end`() {
+        let stage = RelayStage { $0.memoryBudget = 300_000 }
+        let alice = stage.member("alice", of: .lobby)
+        let slow = (1...8).map { stage.member("mallory", device: $0, of: .lobby) }
+        stage.act { engine, _ in engine.noteUnsent(5000, on: alice.key) }
+        for peer in slow { stage.act { engine, _ in engine.noteUnsent(50_000, on: peer.key) } }
+        stage.run(for: .seconds(1))
+        #expect(slow.contains { $0.closedAt != nil } && alice.closedAt == nil)
+        #expect(stage.relay.engine.memoryByteCount <= 300_000)
+        #expect(stage.link(of: alice)?.sessions.count == 1)
+        for peer in slow where peer.closedAt == nil { stage.act { engine, _ in engine.noteUnsent(0, on: peer.key) } }
+        #expect(stage.relay.engine.memory.connections == 5000)
     }
 
     @Test func `a link without a connection queues little, and its device gets the rest when it is back`() throws {

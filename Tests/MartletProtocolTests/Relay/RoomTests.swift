@@ -222,4 +222,20 @@ import Testing
             return
         }
     }
+
+    //
+    @Test func `a log that the store has lost: everybody is reset, and who comes again has the room loaded anew`() {
+        var script = RoomScript("alice", "bob", "carol")
+        script.post("alice", 1, byteCount: 10)
+        _ = script.drain()
+        script.post("bob", 1, byteCount: 20)
+        script.rooms.logLost(script.room)
+        let effects = script.drain()
+        for name in ["alice", "bob", "carol"] { #expect(effects.contains(.reset(name, .storeUnavailable))) }
+        #expect(effects.contains(.released("alice", RoomScript.credit(10))))
+        #expect(effects.contains(.released("bob", RoomScript.credit(20))))
+        #expect(script.rooms.count == 0 && script.rooms.memoryByteCount == 0)
+        script.join("alice")
+        #expect(script.drain() == [.load(script.room.text)])
+    }
 }

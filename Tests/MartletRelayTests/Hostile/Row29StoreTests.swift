@@ -35,6 +35,27 @@ struct Row29StoreTests {
         }
     }
 
+    //
+    @Test("a log that the store has lost: the room is reset, and opened again with another log that takes messages")
+    func logLost() async throws {
+        var bounds = InMemoryStore.Bounds()
+        bounds.maxRooms = 1
+        let store = InMemoryStore(bounds: bounds)
+        try await withRelay(store: store) { _, port in
+            let alice = try await WirePeer.connect(to: port)
+            try await alice.hello()
+            let former = try await alice.open(noLocal: true)
+            #expect(try await alice.post("kept", counter: 1, on: .first) == 1)
+            _ = store.load(RoomName("another")!)
+            await alice.say { $0.text("lost", counter: 2, on: .first) }
+            let reset: Reset = try await alice.expect()
+            #expect(reset.session == .first && reset.code == .storeUnavailable)
+            let opened = try await alice.open(on: .second, noLocal: true)
+            #expect(opened.head == 0 && opened.log != nil && opened.log != former.log)
+            #expect(try await alice.post("lost", counter: 2, on: .second) == 1)
+        }
+    }
+
     //
     @Test("a store that is locked: a room that cannot be loaded is refused, and the next attempt finds it")
     func locked() async throws {

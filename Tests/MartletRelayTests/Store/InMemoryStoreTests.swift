@@ -15,25 +15,31 @@ struct InMemoryStoreTests {
         }
     }
 
+    /// Loads a room as a relay does, and appends to it.
+    private func write(_ new: [LogEntry], to name: RoomName? = nil, in store: InMemoryStore) throws {
+        _ = store.load(name ?? room)
+        try store.append(new, to: name ?? room)
+    }
+
     private func wholeLog(of store: InMemoryStore) -> RoomHistory {
         store.read(ReadRange(from: 1, maxCount: .max, maxByteCount: .max), of: room)
     }
 
     //
-    @Test("a room that nobody wrote to is empty, and takes no place")
+    @Test("a room that nobody wrote to is empty, and its log is the same each time")
     func empty() throws {
         let store = InMemoryStore()
-        let snapshot = try store.load(room)
+        let snapshot = store.load(room)
         #expect(snapshot.head == 0 && snapshot.first == 1 && snapshot.watermarks.isEmpty)
         #expect(wholeLog(of: store).entries.isEmpty)
-        #expect(store.roomCount == 0)
+        #expect(snapshot.log != nil && store.load(room).log == snapshot.log && store.roomCount == 1)
     }
 
     //
     @Test("what was appended is read from any offset, within both bounds, but at least one")
     func reading() throws {
         let store = InMemoryStore()
-        try store.append(entries(1...100), to: room)
+        try write(entries(1...100), in: store)
         func offsets(_ from: UInt64, _ count: Int, _ bytes: Int) -> [UInt64] {
             store.read(ReadRange(from: from, maxCount: count, maxByteCount: bytes), of: room).entries.map(\.offset)
         }
@@ -49,9 +55,9 @@ struct InMemoryStoreTests {
     @Test("the oldest give way by count, and their watermarks stay")
     func maxMessages() throws {
         let store = InMemoryStore(maxMessagesPerRoom: 10)
-        try store.append(entries(1...5, device: 1), to: room)
-        try store.append(entries(6...25, device: 2), to: room)
-        let snapshot = try store.load(room)
+        try write(entries(1...5, device: 1), in: store)
+        try write(entries(6...25, device: 2), in: store)
+        let snapshot = store.load(room)
         #expect(snapshot.head == 25)
         #expect(snapshot.first == 16)
         let alice = AccountName("alice")!
@@ -70,25 +76,25 @@ struct InMemoryStoreTests {
         var bounds = InMemoryStore.Bounds()
         bounds.maxByteCountPerRoom = 100
         let store = InMemoryStore(bounds: bounds)
-        try store.append(entries(1...20), to: room)
-        #expect(try store.load(room).first == 11)
-        try store.append(entries(21...21, byteCount: 1000), to: room)
-        #expect(try store.load(room).first == 21)
+        try write(entries(1...20), in: store)
+        #expect(store.load(room).first == 11)
+        try write(entries(21...21, byteCount: 1000), in: store)
+        #expect(store.load(room).first == 21)
         #expect(wholeLog(of: store).entries.map(\.offset) == [21])
     }
 
-    @Test("a room too many is refused at once, those that are there go on")
+    //
+    @Test("beyond so many rooms the one unused for longest is forgotten, with messages or without")
     func maxRooms() throws {
         var bounds = InMemoryStore.Bounds()
-        bounds.maxRooms = 1
+        bounds.maxRooms = 2
         let store = InMemoryStore(bounds: bounds)
-        try store.append(entries(1...1), to: room)
-        #expect(throws: InMemoryStore.Failure.tooManyRooms) { try store.load(RoomName("other")!) }
-        #expect(throws: InMemoryStore.Failure.tooManyRooms) {
-            try store.append(entries(1...1), to: RoomName("other")!)
-        }
-        try store.append(entries(2...2), to: room)
-        #expect(store.roomCount == 1)
+        let (old, empty) = (RoomName("old")!, RoomName("empty")!)
+        try write(entries(1...1), to: old, in: store)
+        let log = store.load(empty).log
+        try write(entries(1...1), in: store)
+        #expect(store.roomCount == 2 && store.load(empty).log == log && store.load(room).head == 1)
+        #expect(store.load(old).head == 0 && store.roomCount == 2 && store.load(empty).log != log)
     }
 
     //
@@ -100,46 +106,102 @@ struct InMemoryStoreTests {
         let (old, read) = (RoomName("old")!, RoomName("read")!)
         for name in [old, read] {
             for offset in 1...10 as ClosedRange<UInt64> {
-                try store.append(entries(offset...offset, byteCount: 1000), to: name)
+                try write(entries(offset...offset, byteCount: 1000), to: name, in: store)
             }
         }
         _ = store.read(ReadRange(from: 1, maxCount: 1, maxByteCount: 1), of: read)
         for offset in 1...20 as ClosedRange<UInt64> {
-            try store.append(entries(offset...offset, byteCount: 1000), to: room)
+            try write(entries(offset...offset, byteCount: 1000), in: store)
             #expect(store.byteCount <= 40_000)
         }
-        let first = try store.load(old).first
+        let first = store.load(old).first
         #expect(first > 1 && first <= 11)
-        #expect(try store.load(read).first == 1 && store.load(room).first == 1)
+        #expect(store.load(read).first == 1 && store.load(room).first == 1)
         // The counters of what gave way are known as ever.
-        #expect(try store.load(old).watermarks.count == 1 && store.load(old).head == 10)
+        #expect(store.load(old).watermarks.count == 1 && store.load(old).head == 10)
         for offset in 21...60 as ClosedRange<UInt64> {
-            try store.append(entries(offset...offset, byteCount: 1000), to: room)
+            try write(entries(offset...offset, byteCount: 1000), in: store)
         }
-        #expect(try store.load(old).first == 11 && store.load(read).first == 11)
-        #expect(try store.load(room).first > 1 && store.byteCount <= 40_000)
+        #expect(store.load(old).first == 11 && store.load(read).first == 11)
+        #expect(store.load(room).first > 1 && store.byteCount <= 40_000)
+    }
+
+    // R-48, Specs/hostile.md row 48
+    @Test("row 48, 20,000 rooms that were written to once: the last is written to as the first was, within the bytes")
+    func manyRooms() throws {
+        var bounds = InMemoryStore.Bounds()
+        bounds.maxByteCount = 1 << 20
+        let store = InMemoryStore(bounds: bounds)
+        for number in 1...20_000 { try write(entries(1...1), to: RoomName("room-\(number)")!, in: store) }
+        #expect(store.byteCount <= 1 << 20 && store.roomCount > 800)
+        #expect(store.load(RoomName("room-20000")!).head == 1 && store.load(RoomName("room-1")!).head == 0)
     }
 
     //
-    @Test("rooms and devices that take all there is leave no room for messages")
+    @Test("rooms that are opened together, when rooms take all that they may, are all written to")
+    func openedTogether() throws {
+        var bounds = InMemoryStore.Bounds()
+        bounds.maxByteCount = 1 << 20
+        let store = InMemoryStore(bounds: bounds)
+        for batch in 0..<20 {
+            let names = (0..<120).map { RoomName("room-\(batch)-\($0)")! }
+            for name in names { _ = store.load(name) }
+            for name in names { try store.append(entries(1...1), to: name) }
+        }
+    }
+
+    //
+    @Test("a room in use outlives rooms that come later, and keeps its log")
+    func inUse() throws {
+        var bounds = InMemoryStore.Bounds()
+        bounds.maxByteCount = 1 << 20
+        let store = InMemoryStore(bounds: bounds)
+        let log = store.load(room).log
+        for number in 1...5000 as ClosedRange<UInt64> {
+            try write(entries(1...1), to: RoomName("room-\(number)")!, in: store)
+            if number % 500 == 0 { try store.append(entries(number / 500...number / 500), to: room) }
+        }
+        #expect(store.load(room).head == 10 && store.load(room).log == log)
+    }
+
+    //
+    @Test("a room that was forgotten begins another log, and what a relay still wants to append to the former is lost")
+    func forgotten() throws {
+        var bounds = InMemoryStore.Bounds()
+        bounds.maxRooms = 1
+        let store = InMemoryStore(bounds: bounds)
+        let log = store.load(room).log
+        try store.append(entries(1...3), to: room)
+        #expect(store.load(room).log == log)
+        _ = store.load(RoomName("other")!)
+        #expect(throws: LogLost.self) { try store.append(entries(4...4), to: room) }
+        #expect(wholeLog(of: store).entries.isEmpty)
+        let again = store.load(room)
+        #expect(again.log != nil && again.log != log && again.head == 0 && again.watermarks.isEmpty)
+    }
+
+    //
+    @Test("a room whose devices alone take all there is takes no more messages, and others do")
     func full() throws {
         var bounds = InMemoryStore.Bounds()
-        bounds.maxByteCount = 1000
+        bounds.maxByteCount = 2000
         let store = InMemoryStore(bounds: bounds)
-        try store.append(entries(1...1), to: RoomName("one")!)
-        try store.append(entries(1...1), to: RoomName("two")!)
-        #expect(throws: InMemoryStore.Failure.full) { try store.append(entries(1...1), to: room) }
-        #expect(try store.load(RoomName("one")!).first == 2)
+        for number in 1...16 as ClosedRange<UInt64> {
+            try write(entries(number...number, device: number), in: store)
+        }
+        #expect(throws: InMemoryStore.Failure.full) { try store.append(entries(17...17), to: room) }
+        try write(entries(1...1), to: RoomName("other")!, in: store)
+        #expect(store.byteCount <= 2000)
     }
 
     //
     @Test("a gap or a repetition in the offsets is refused whole")
     func outOfOrder() throws {
         let store = InMemoryStore()
-        try store.append(entries(1...3), to: room)
+        try write(entries(1...3), in: store)
         for wrong in [3...4, 5...6] as [ClosedRange<UInt64>] {
             #expect(throws: InMemoryStore.Failure.outOfOrder(head: 3)) { try store.append(entries(wrong), to: room) }
         }
-        #expect(try store.load(room).head == 3)
+        #expect(store.load(room).head == 3)
     }
 }

@@ -44,7 +44,7 @@ final class SlowStore: RoomStore {
 
     func load(_ room: RoomName) async throws -> RoomSnapshot {
         await Task.yield()
-        return try inner.load(room)
+        return inner.load(room)
     }
 
     func append(_ entries: [LogEntry], to room: RoomName) async throws {
@@ -77,7 +77,7 @@ final class CountingStore: ImmediateRoomStore {
     /// Messages in each append.
     var appends: [Int] { counts.withLock { $0 } }
 
-    func load(_ room: RoomName) throws -> RoomSnapshot { try inner.load(room) }
+    func load(_ room: RoomName) throws -> RoomSnapshot { inner.load(room) }
 
     func append(_ entries: [LogEntry], to room: RoomName) throws {
         counts.withLock { $0.append(entries.count) }
@@ -107,7 +107,7 @@ final class BrokenStore: RoomStore {
 
     func load(_ room: RoomName) async throws -> RoomSnapshot {
         try check(.load)
-        return try inner.load(room)
+        return inner.load(room)
     }
 
     func append(_ entries: [LogEntry], to room: RoomName) async throws {

@@ -98,7 +98,7 @@ final class VirtualHall: @unchecked Sendable {
             case .transmit(let keys): for key in keys { peers[key]?.isAsked = true }
             case .close(let key, let afterFlush): close(key, afterFlush: afterFlush)
             case .pauseReading, .resumeReading: break
-            case .load(let room): engine.loaded(room, try? store.load(room))
+            case .load(let room): engine.loaded(room, store.load(room))
             case .append(let room, let entries):
                 try! store.append(entries, to: room)
                 engine.stored(room, upTo: entries.last?.offset, messageCount: entries.count)

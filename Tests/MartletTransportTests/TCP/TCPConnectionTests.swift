@@ -1,5 +1,6 @@
-import MartletTransport
 import Testing
+
+@testable import MartletTransport
 
 @Suite(.timeLimit(.minutes(10)))
 struct TCPConnectionTests {
@@ -58,7 +59,7 @@ struct TCPConnectionTests {
             let (filled, unsent) = await loop.run {
                 (pair.client.filledByteCount, pair.client.transport?.unsentByteCount ?? 0)
             }
-            #expect(unsent <= EventLoop.writeBufferByteCount)
+            #expect(unsent <= TCPConnection.smallFillByteCount)
             #expect(filled < 8 << 20)
             #expect(await loop.run { pair.server.receivedByteCount } == 0)
             loop.execute { pair.server.transport?.resumeReading() }
@@ -222,11 +223,11 @@ struct TCPConnectionTests {
             await loop.run {
                 pair.client.saysWhenDone = true
                 pair.client.onFill = { asked.send(()) }
-                pair.client.sendPattern(byteCount: EventLoop.writeBufferByteCount + 1)
+                pair.client.sendPattern(byteCount: TCPConnection.smallFillByteCount + 1)
             }
-            await pair.server.receive(byteCount: EventLoop.writeBufferByteCount + 1)
+            await pair.server.receive(byteCount: TCPConnection.smallFillByteCount + 1)
             await loop.run { pair.client.send([1]) }
-            await pair.server.receive(byteCount: EventLoop.writeBufferByteCount + 2)
+            await pair.server.receive(byteCount: TCPConnection.smallFillByteCount + 2)
             asked.finish()
             var count = 0
             while await asked.next() != nil { count += 1 }

@@ -1,0 +1,26 @@
+import Martlet
+import MartletProtocol
+import MartletRelay
+import MartletWire
+
+/// A store in memory that has a place for one room only.
+final class DemoStore: ImmediateRoomStore {
+    private struct Refusal: Error {}
+
+    private let inner: InMemoryStore
+    private let room: RoomName
+
+    init(_ inner: InMemoryStore, of room: RoomName) {
+        self.inner = inner
+        self.room = room
+    }
+
+    func load(_ room: RoomName) throws -> RoomSnapshot {
+        guard room == self.room else { throw Refusal() }
+        return inner.load(room)
+    }
+
+    func append(_ entries: [LogEntry], to room: RoomName) throws { try inner.append(entries, to: room) }
+
+    func read(_ range: ReadRange, of room: RoomName) throws -> RoomHistory { inner.read(range, of: room) }
+}
