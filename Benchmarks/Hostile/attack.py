@@ -26,6 +26,7 @@ class Attack:
     seconds: float = 6
     options: tuple = ()  # Of `martlet serve`.
     descriptors: int = None  # That the relay has.
+    budget: int = None  # Of the relay's memory, in bytes; None where `--budget` says it.
     each: tuple = None  # (bytes, peers): the most memory that each peer may cost.
     is_prepared_slowly: bool = False
 

@@ -13,6 +13,7 @@ from peer import MORE, Gone, cut, dialled, frame_bytes, hello, text_of
 
 KIB, MIB = 1 << 10, 1 << 20
 SMALL_BUFFER = 16 * KIB
+SELECTED = 900  # Sockets that a process has, so that `select` takes all.
 PIECE = bytes([2]) * (16 * KIB)
 FILE_KIND = 3
 
@@ -113,6 +114,75 @@ def devices_of_an_account(attacker):
             cut(end)
             attacker.tally["connections"] += 1
         except OSError as why:
+            attacker.ended(why)
+
+
+def one_word_in_each_room(attacker):
+    """One byte in each of ever more rooms, and nobody stays in any; every 240 rooms another account."""
+    attacker.begin()
+    name = "n" * 110
+    for account in itertools.count():
+        if not attacker.is_on():
+            return
+        try:
+            link = attacker.link(account=f"passer-{attacker.number}-{account}")
+            for half in range(2):
+                sessions = [2 * (120 * half + number) + 1 for number in range(120)]
+                link.send(b"".join(
+                    link.open_frame(session, f"{attacker.number}-{account}-{session}-{name}") + link.text(session, 1)
+                    for session in sessions))
+                link.until(lambda: link.seen[FrameType.ACCEPTED] + len(link.resets) >= 120 * (half + 1), 3)
+                link.send(b"".join(link.frame(FrameType.CLOSE, b"", session) for session in sessions))
+            attacker.tally["rooms"] += link.seen[FrameType.ACCEPTED]
+            attacker.tally["resets"] += len(link.resets)
+            link.leave()
+        except (Gone, OSError) as why:
+            attacker.ended(why)
+
+
+def idle_in_rooms(attacker):
+    """Ever more accounts, each in 255 rooms of its own with long names, and silent from then on."""
+    attacker.begin()
+    links = []
+    for account in itertools.count():
+        if not attacker.is_on():
+            return
+        try:
+            link = attacker.link(account=f"idler-{attacker.number}-{account}")
+            link.send(b"".join(
+                link.open_frame(2 * number + 1, f"{attacker.number}-{account}-{number}".ljust(128, "x"))
+                for number in range(255)))
+            link.until(lambda: link.seen[FrameType.OPENED] + len(link.resets) >= 255, 3)
+            link.turn()
+            links.append(link)
+            attacker.tally["sessions"] += link.seen[FrameType.OPENED]
+            while len(links) == SELECTED and attacker.is_on():
+                time.sleep(0.1)
+        except (Gone, OSError) as why:
+            attacker.ended(why)
+
+
+def tiny_windows(attacker):
+    """Says 20 times 15 KB in a room, then connects again and again to read it, and reads nothing."""
+    room = f"tiny-{attacker.number}"
+    writer = attacker.link()
+    writer.open(1, room)
+    for _ in range(20):
+        with_credit(writer, 1, 16_000)
+        writer.send(writer.text(1, 15_000))
+    writer.until(lambda: writer.seen[FrameType.ACCEPTED] > 0)
+    attacker.begin()
+    held = []
+    while attacker.is_on():
+        if len(held) == SELECTED:
+            time.sleep(0.1)
+            continue
+        try:
+            link = attacker.link(account=f"tiny-{attacker.number}-{len(held) // 32}", receive_buffer=2048)
+            link.acknowledges = False
+            link.open(1, room)
+            held.append(link)
+        except (Gone, OSError) as why:
             attacker.ended(why)
 
 
@@ -241,6 +311,12 @@ ATTACKS = [
            ((unauthenticated(LONGEST_HELLO), 1),), seconds=4, each=(16 * KIB, 1000)),
     Attack("behind-a-refusal", "1,000 connections behind a refused resume", ((unauthenticated(REFUSED_RESUME), 1),),
            seconds=4, each=(16 * KIB, 1000)),
+    Attack("many-names", "one byte in each of ever more rooms, a new account for every 240",
+           ((one_word_in_each_room, 4),), seconds=25, budget=64 * MIB),
+    Attack("idle-rooms", "ever more accounts with 255 idle sessions", ((idle_in_rooms, 4),), seconds=25,
+           budget=64 * MIB),
+    Attack("tiny-windows", "ever more readers with windows of 2 KB that read nothing", ((tiny_windows, 4),),
+           seconds=12, budget=64 * MIB),
     Attack("descriptors", "60 connections to a relay with 40 descriptors", ((beyond_the_descriptors, 1),),
            descriptors=40),
 ]

@@ -64,6 +64,7 @@ def started(run, *arguments):
 
 def one(attack, settings):
     seconds = settings.seconds or attack.seconds
+    settings = settings._replace(budget=attack.budget or settings.budget)
     options = [*attack.options, *budget_options(settings)]
     relay = Relay(settings.martlet, options, attack.descriptors, settings.loops)
     groups = [(run, attack.name, count) for run, count in attack.groups]
