@@ -13,6 +13,7 @@ from peer import MORE, Gone, cut, dialled, frame_bytes, hello, text_of
 
 KIB, MIB = 1 << 10, 1 << 20
 SMALL_BUFFER = 16 * KIB
+SELECTED = 900  # Sockets that a process has, so that `select` takes all.
 PIECE = bytes([2]) * (16 * KIB)
 FILE_KIND = 3
 
@@ -155,6 +156,8 @@ def idle_in_rooms(attacker):
             link.turn()
             links.append(link)
             attacker.tally["sessions"] += link.seen[FrameType.OPENED]
+            while len(links) == SELECTED and attacker.is_on():
+                time.sleep(0.1)
         except (Gone, OSError) as why:
             attacker.ended(why)
 
@@ -171,6 +174,9 @@ def tiny_windows(attacker):
     attacker.begin()
     held = []
     while attacker.is_on():
+        if len(held) == SELECTED:
+            time.sleep(0.1)
+            continue
         try:
             link = attacker.link(account=f"tiny-{attacker.number}-{len(held) // 32}", receive_buffer=2048)
             link.acknowledges = False
@@ -308,7 +314,7 @@ ATTACKS = [
     Attack("many-names", "one byte in each of ever more rooms, a new account for every 240",
            ((one_word_in_each_room, 4),), seconds=25, budget=64 * MIB),
     Attack("idle-rooms", "ever more accounts with 255 idle sessions", ((idle_in_rooms, 4),), seconds=25,
-           options=("--memory", "64M")),
+           budget=64 * MIB),
     Attack("tiny-windows", "ever more readers with windows of 2 KB that read nothing", ((tiny_windows, 4),),
            seconds=12, budget=64 * MIB),
     Attack("descriptors", "60 connections to a relay with 40 descriptors", ((beyond_the_descriptors, 1),),

@@ -22,6 +22,8 @@ struct AccountTable: Sendable {
         let name: AccountName
         /// Its links, and how many sessions each has.
         var links: [Holding] = []
+        /// The sessions of all of them.
+        var sessionCount = 0
         var opens = TokenBucket(burst: AccountTable.opensBurst, perMinute: AccountTable.opensPerMinute)
         /// Of its links that have ended, what the one that had used most of it has left (S-59).
         var unproductive = Link.unproductiveBucket
@@ -99,26 +101,28 @@ struct AccountTable: Sendable {
     mutating func changeSessions(of link: LinkKey, of account: Int32, by count: Int) {
         guard let place = accounts[Int(account)].links.firstIndex(where: { $0.link == link }) else { return }
         accounts[Int(account)].links[place].sessionCount += count
+        accounts[Int(account)].sessionCount += count
     }
 
-    /// The accounts with more sessions than so many, those that have most last.
-    func crowd(above count: Int) -> [(sessionCount: Int, account: Int32)] {
-        var crowd: [(sessionCount: Int, account: Int32)] = []
-        for slot in accounts.slots where accounts.isLive(slot) {
-            let sum = accounts[slot].links.reduce(0) { $0 + $1.sessionCount }
-            if sum > count { crowd.append((sum, Int32(slot))) }
+    /// The link with most sessions of the account that has most of all, and how many the account has; nil when none has
+    /// more than `count`.
+    func largestCrowd(above count: Int) -> (link: LinkKey, sessionCount: Int)? {
+        var most = count
+        var found: Int?
+        for slot in accounts.slots where accounts.isLive(slot) && accounts[slot].sessionCount > most {
+            (most, found) = (accounts[slot].sessionCount, slot)
         }
-        return crowd.sorted { $0 < $1 }
-    }
-
-    /// The link of an account that has most sessions, and how many; nil when it has no link.
-    func greediestLink(of account: Int32) -> (link: LinkKey, sessionCount: Int)? {
-        accounts[Int(account)].links.max { $0.sessionCount < $1.sessionCount }.map { ($0.link, $0.sessionCount) }
+        guard let found, let link = accounts[found].links.max(by: { $0.sessionCount < $1.sessionCount })?.link else {
+            return nil
+        }
+        return (link, most)
     }
 
     /// An account has one link less, which is not suspended.
     mutating func removeLink(_ link: LinkKey, of account: Int32, now: Instant) {
-        accounts[Int(account)].links.removeAll { $0.link == link }
+        if let place = accounts[Int(account)].links.firstIndex(where: { $0.link == link }) {
+            accounts[Int(account)].sessionCount -= accounts[Int(account)].links.remove(at: place).sessionCount
+        }
         if accounts[Int(account)].links.isEmpty {
             accounts[Int(account)].idleSince = now
             idle.append(Idle(account: account, since: now))

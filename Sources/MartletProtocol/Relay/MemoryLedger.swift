@@ -42,6 +42,7 @@ struct MemoryLedger: Sendable {
     private(set) var isFull = false
     private var relievedAt: Instant?
     private var roomsRelievedAt: Instant?
+    private var isGoingOn = false
 
     init(budget: Int) {
         self.budget = budget
@@ -57,7 +58,7 @@ struct MemoryLedger: Sendable {
     /// At the end of a turn, with all that is held.
     @inline(__always)
     mutating func check(_ byteCount: Int, now: Instant) -> OnCheck {
-        guard byteCount > budget else {
+        guard byteCount > budget || isGoingOn else {
             isFull = false
             return .fits
         }
@@ -66,13 +67,18 @@ struct MemoryLedger: Sendable {
 
     @inline(never)
     private mutating func overBudget(_ byteCount: Int, now: Instant) -> OnCheck {
-        if let relievedAt, relievedAt + MemoryLedger.reliefInterval > now {
+        if !isGoingOn, let relievedAt, relievedAt + MemoryLedger.reliefInterval > now {
             // One message to a large room can charge more than a sixteenth: that is no reason to refuse anything, but
             // for giving way at once.
             guard !isFull, byteCount > budget + budget / 16 else { return .wait }
         }
         relievedAt = now
         return .giveWay(to: budget - budget / 8)
+    }
+
+    /// Something gives way whose memory is free only when the turn has seen to it: then goes on whatever is held.
+    mutating func goOn() {
+        isGoingOn = true
     }
 
     /// There are as many rooms as may be: whether links may end for that now.
@@ -84,6 +90,7 @@ struct MemoryLedger: Sendable {
 
     /// All that can give way has: what is left is full when it is still more than the budget.
     mutating func relieved(_ byteCount: Int) {
+        isGoingOn = false
         isFull = byteCount > budget
     }
 }

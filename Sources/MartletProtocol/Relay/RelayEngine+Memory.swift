@@ -25,10 +25,12 @@ extension RelayEngine {
         memory.changeLinks(by: change)
     }
 
-    /// Ends a turn: while more is held than may be, rooms and links give way. True when something was done for that.
+    /// Ends a turn: while more is held than may be, rooms and links give way. True when something was done for that,
+    /// which is to be seen to before this is called again.
     mutating func boundMemory(now: Instant) -> Bool {
-        if rooms.isCrowded, memory.mayRelieveRooms(now: now) {
-            return endCrowds(until: .max, roomCount: rooms.maxRooms - rooms.maxRooms / 8, now: now).hasEnded
+        if rooms.isCrowded, memory.mayRelieveRooms(now: now), let largest = largestCrowd() {
+            end(largest.link, now: now)
+            return true
         }
         let answer = memory.check(memoryByteCount, now: now)
         defer { rooms.isFull = memory.isFull }
@@ -39,29 +41,53 @@ extension RelayEngine {
             return false
         }
         rooms.trimTails(byteCount: memoryByteCount - goal)
-        endSuspendedHolders(until: goal, now: now)
-        resetConnectedHolders(until: goal, now: now)
+        let largest = largestCrowd()
+        endSuspendedHolders(until: goal, above: largest?.byteCount ?? 0, now: now)
+        resetConnectedHolders(until: goal, above: largest?.byteCount ?? 0, now: now)
+        if memoryByteCount > goal, let largest {
+            end(largest.link, now: now)
+            memory.goOn()
+            return true
+        }
         while memoryByteCount > goal, let key = accounts.greediestSuspended, let slot = slot(key) {
             remove(slot, now: now)
         }
-        memory.relieved(endCrowds(until: goal, roomCount: .max, now: now).byteCount)
+        memory.relieved(memoryByteCount)
         return true
     }
 
-    /// Suspended links that hold something, the account's that holds most first.
-    private mutating func endSuspendedHolders(until goal: Int, now: Instant) {
+    /// The link with most sessions of the account that has most, and about what the account's sessions and their rooms
+    /// take in bytes; nil when every account has few sessions.
+    private func largestCrowd() -> (link: LinkKey, byteCount: Int)? {
+        guard let crowd = accounts.largestCrowd(above: RelayLink.fewSessions) else { return nil }
+        let each = RelayLink.leastSessionByteCount + rooms.memoryByteCount / max(rooms.count, 1)
+        return (crowd.link, crowd.sessionCount * each)
+    }
+
+    /// Ends a link for its many sessions, with a connection or without. The turn's further passes see to its rooms, and
+    /// one link after the other ends: so many rooms are not in the way of being left at the same time.
+    ///
+    /// A session alone is not reset: what tells its peer takes more than the session does (Specs/hostile.md row 48).
+    private mutating func end(_ link: LinkKey, now: Instant) {
+        guard let slot = slot(link) else { return }
+        if let connection = links[slot].connection { say(.goaway, Notice(code: .serverBusy), on: connection, now: now) }
+        remove(slot, now: now)
+    }
+
+    /// Suspended links that hold something, the account's that holds most first, if that is as much as `least`.
+    private mutating func endSuspendedHolders(until goal: Int, above least: Int, now: Instant) {
         guard memoryByteCount > goal else { return }
-        for slot in holders(where: { $0.suspendedAt != nil }) {
+        for slot in holders(above: least, where: { $0.suspendedAt != nil }) {
             guard memoryByteCount > goal else { return }
             remove(slot, now: now)
         }
     }
 
     /// Connections whose carrier has much left of what it was given, and sessions of connected links that hold
-    /// something, the account's that holds most first.
-    private mutating func resetConnectedHolders(until goal: Int, now: Instant) {
+    /// something, the account's that holds most first, if that is as much as `least`.
+    private mutating func resetConnectedHolders(until goal: Int, above least: Int, now: Instant) {
         guard memoryByteCount > goal else { return }
-        for slot in holders(where: { $0.suspendedAt == nil }) {
+        for slot in holders(above: least, where: { $0.suspendedAt == nil }) {
             guard memoryByteCount > goal else { return }
             if let connection = links[slot].connection,
                 connections[connection].unsentByteCount >= RelayLink.leastResetByteCount
@@ -81,39 +107,9 @@ extension RelayEngine {
         }
     }
 
-    /// Links of the accounts that have most sessions, with a connection or without, until about so many bytes are held
-    /// and so many rooms are in memory. An account with few sessions keeps them (Specs/hostile.md row 48).
-    ///
-    /// A session alone is not reset: what tells its peer takes more than the session does. The rooms follow in the same
-    /// turn, and until then count with what each takes on average.
-    private mutating func endCrowds(
-        until goal: Int, roomCount roomGoal: Int, now: Instant
-    ) -> (byteCount: Int, hasEnded: Bool) {
-        var (byteCount, roomCount, hasEnded) = (memoryByteCount, rooms.count, false)
-        guard byteCount > goal || roomCount > roomGoal else { return (byteCount, false) }
-        let roomByteCount = rooms.memoryByteCount / max(rooms.count, 1)
-        var crowd = accounts.crowd(above: RelayLink.fewSessions)
-        while byteCount > goal || roomCount > roomGoal, let top = crowd.popLast(),
-            let (key, sessionCount) = accounts.greediestLink(of: top.account), let slot = slot(key)
-        {
-            byteCount -= links.packedByteCount(slot) ?? links[slot].chargedByteCount + MemoryLedger.awakeLinkByteCount
-            byteCount -= sessionCount * roomByteCount
-            roomCount -= sessionCount
-            hasEnded = true
-            if let connection = links[slot].connection {
-                say(.goaway, Notice(code: .serverBusy), on: connection, now: now)
-            }
-            remove(slot, now: now)
-            let left = top.sessionCount - sessionCount
-            guard left > RelayLink.fewSessions else { continue }
-            crowd.insert((left, top.account), at: crowd.firstIndex { $0.sessionCount > left } ?? crowd.endIndex)
-        }
-        return (byteCount, hasEnded)
-    }
-
     /// Links that hold more than every link takes, those of the account that holds most first, and of these the one
-    /// that holds most.
-    private mutating func holders(where isMeant: (borrowing RelayLink) -> Bool) -> [Int] {
+    /// that holds most. Accounts that hold less than `least` are left out.
+    private mutating func holders(above least: Int, where isMeant: (borrowing RelayLink) -> Bool) -> [Int] {
         var meant: [(slot: Int, account: Int32, byteCount: Int, connection: Int?)] = []
         links.forEachWakeful { link in
             guard isMeant(link) else { return }
@@ -127,6 +123,7 @@ extension RelayEngine {
             found.append((link.slot, link.account, byteCount))
             byteCountOfAccount[link.account, default: 0] += byteCount
         }
+        found.removeAll { byteCountOfAccount[$0.account] ?? 0 < least }
         return found.sorted {
             let (left, right) = (byteCountOfAccount[$0.account] ?? 0, byteCountOfAccount[$1.account] ?? 0)
             return (right, $0.account, $1.byteCount, $0.slot) < (left, $1.account, $0.byteCount, $1.slot)

@@ -28,6 +28,8 @@ struct RelayLink: Sendable {
     static let sessionByteCount = 128
     static let furtherSessionByteCount = 640
     static let fewSessions = 4
+    /// What a session takes at least, while its link is packed.
+    static let leastSessionByteCount = 32
     static let retiredByteCount = 96
     /// What the deflate stream of a device takes that sends one (W-94).
     static let streamByteCount = 44 * 1024

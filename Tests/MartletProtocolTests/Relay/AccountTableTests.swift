@@ -94,7 +94,7 @@ import Testing
     }
 
     //
-    @Test func `the crowd is those accounts with more sessions than few, over all of their links, the largest last`() {
+    @Test func `the largest crowd is the account with most sessions over all of its links, if they are not few`() {
         var table = AccountTable()
         let counts: [(name: String, sessions: [Int])] = [("few", [4]), ("many", [3, 7, 2]), ("some", [5])]
         for (number, account) in counts.enumerated() {
@@ -104,9 +104,10 @@ import Testing
                 table.changeSessions(of: link(Int32(10 * number + index)), of: place, by: count)
             }
         }
-        let crowd = table.crowd(above: 4)
-        #expect(crowd.map(\.sessionCount) == [5, 12])
-        let largest = crowd.last.flatMap { table.greediestLink(of: $0.account) }
-        #expect(largest?.link == link(11) && largest?.sessionCount == 7)
+        let largest = table.largestCrowd(above: 4)
+        #expect(largest?.link == link(11) && largest?.sessionCount == 12)
+        for link in (10...12).map(link) { table.removeLink(link, of: 1, now: Self.start) }
+        #expect(table.largestCrowd(above: 4)?.sessionCount == 5)
+        #expect(table.largestCrowd(above: 5) == nil)
     }
 }

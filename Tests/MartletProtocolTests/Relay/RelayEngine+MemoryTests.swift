@@ -107,6 +107,20 @@ import Testing
     }
 
     // Specs/hostile.md row 48
+    @Test func `row 48, a session for which something waits is not reset while others hold more by idle ones`() {
+        let stage = RelayStage { $0.memoryBudget = 300_000 }
+        let alice = stage.member("alice", of: .lobby)
+        let bob = stage.member("bob", of: .lobby)
+        for counter in 1...8 as ClosedRange<UInt64> {
+            alice.text(String(repeating: "x", count: 500), counter: counter)
+        }
+        _ = crowd(at: stage)
+        #expect(alice.log.all(Reset.self).isEmpty && bob.log.all(Reset.self).isEmpty)
+        #expect(stage.link(of: alice)?.sessions.count == 1 && stage.link(of: bob)?.sessions.count == 1)
+        #expect(stage.relay.engine.memoryByteCount <= 300_000)
+    }
+
+    // Specs/hostile.md row 48
     @Test func `row 48, when there are as many rooms as may be, those of the account that has most sessions end`() {
         let stage = RelayStage()
         stage.relay.engine.rooms.maxRooms = 100
