@@ -109,4 +109,11 @@ import Testing
         let largest = crowd.last.flatMap { table.greediestLink(of: $0.account) }
         #expect(largest?.link == link(11) && largest?.sessionCount == 7)
     }
+
+    @Test func `an account that is given a place and no link is forgotten after the lifetime`() {
+        var table = AccountTable()
+        _ = table.place(of: .alice, now: Self.start)
+        _ = table.place(of: .bob, now: Self.start + AccountTable.lifetime)
+        #expect(table.find(.alice) == nil && table.count == 1)
+    }
 }
