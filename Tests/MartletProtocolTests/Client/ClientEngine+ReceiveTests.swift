@@ -286,6 +286,20 @@ import Testing
         #expect(stage.events(in: room).suffix(2) == [.typing(.bob, false), .presence(.bob, .away)])
     }
 
+    //
+    @Test func `of two members that type 4 s apart and are not heard of again each ends typing after 10 s`() {
+        let stage = ClientStage()
+        stage.answersPings = true
+        let room = stage.goOnline(.lobby)
+        stage.say(Transient(.typing(true), sender: .bob), on: .first)
+        stage.run(for: .seconds(4))
+        stage.say(Transient(.typing(true), sender: .carol), on: .first)
+        stage.run(for: .milliseconds(6100))
+        #expect(stage.events(in: room).last == .typing(.bob, false))
+        stage.run(for: .milliseconds(4000))
+        #expect(stage.events(in: room).suffix(2) == [.typing(.bob, false), .typing(.carol, false)])
+    }
+
     // C-19, W-7
     @Test func `on datagrams, a frame longer than a handshake's that overtakes the welcome is passed over`() {
         let stage = ClientStage { $0.carrier = .unreliable }

@@ -66,4 +66,22 @@ import Testing
         }
         #expect(pair.alice.texts(in: pair.hers) == texts)
     }
+
+    //
+    @Test func `a room that is opened anew 20 times with 150 KB not taken each time goes on to take messages`() {
+        let stage = ClientStage()
+        let room = stage.goOnline(.lobby)
+        var session = SessionID.first
+        for offset in 0..<20 as Range<UInt64> {
+            for number in 1...10 as ClosedRange<UInt64> {
+                stage.message(String(repeating: "x", count: 15_000), offset: 10 * offset + number, on: session)
+            }
+            stage.act { $0.reopen(room, RoomOptions(cursor: 10 * (offset + 1)), now: $1) }
+            session = SessionID(rawValue: session.rawValue + 2)
+            stage.opened(session, head: 10 * (offset + 1))
+            stage.acknowledge(1, on: session)
+        }
+        #expect(stage.events(in: room).count { if case .message = $0 { true } else { false } } == 200)
+        #expect(stage.engine.held.byteCount == 0)
+    }
 }

@@ -228,4 +228,17 @@ import Testing
         peer.open(.lobby, on: .first)
         #expect(peer.log.last(Opened.self) != nil)
     }
+
+    // S-39, S-59
+    @Test func `an ack that raises only the link's credit by a sixteenth of a window is free, one by less is not`()
+        throws
+    {
+        let stage = RelayStage()
+        let peer = try member(of: stage)
+        let window = UInt64(Limits().linkWindow)
+        peer.say(Ack(echo: nil, linkCredit: window + window / 16, sessions: []))
+        #expect(stage.link(of: peer)?.link.unproductive.isFull(now: stage.now) == true)
+        peer.say(Ack(echo: nil, linkCredit: window + window / 8 - 1, sessions: []))
+        #expect(stage.link(of: peer)?.link.unproductive.isFull(now: stage.now) == false)
+    }
 }

@@ -110,4 +110,11 @@ import Testing
         #expect(table.largestCrowd(above: 4)?.sessionCount == 5)
         #expect(table.largestCrowd(above: 5) == nil)
     }
+
+    @Test func `an account that is given a place and no link is forgotten after the lifetime`() {
+        var table = AccountTable()
+        _ = table.place(of: .alice, now: Self.start)
+        _ = table.place(of: .bob, now: Self.start + AccountTable.lifetime)
+        #expect(table.find(.alice) == nil && table.count == 1)
+    }
 }

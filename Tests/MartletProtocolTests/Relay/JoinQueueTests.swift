@@ -34,4 +34,18 @@ import Testing
         #expect(script.drain().count { if case .opened = $0 { true } else { false } } == 40)
         #expect(script.rooms.count == 1)
     }
+
+    //
+    @Test func `a session that asks to join while 4 wait for the next turn joins behind them`() {
+        var script = RoomScript("alice")
+        for number in 0..<20 { script.join("member\(number)") }
+        _ = script.drainTurn()
+        script.rooms.endTurn()
+        script.join("late")
+        script.rooms.deadlinePassed(now: script.now)
+        let joined = script.drainTurn().compactMap { effect -> String? in
+            if case .opened(let name, _, _, _) = effect { name } else { nil }
+        }
+        #expect(joined == (16..<20).map { "member\($0)" } + ["late"])
+    }
 }

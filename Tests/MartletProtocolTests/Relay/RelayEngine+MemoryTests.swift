@@ -60,6 +60,12 @@ import Testing
         }
     }
 
+    @Test func `of four links of an account that hold the same, sessions are reset on no more than is needed`() {
+        let (stage, _, mallory) = hall(budget: 1 << 20, cutsMallory: false)
+        let resetCount = mallory.count { stage.link(of: $0)?.sessions.isEmpty == true }
+        #expect(resetCount == 1)
+    }
+
     @Test func `a relay that is full refuses new connections, links and messages until there is room`() throws {
         let stage = RelayStage { $0.memoryBudget = 40_000 }
         let alice = stage.member("alice", of: .lobby)

@@ -84,4 +84,20 @@ import Testing
         script.failStore()
         #expect(script.drain().about("alice").contains(.reset("alice", .storeUnavailable)))
     }
+
+    //
+    @Test func `a member that closes behind a copy which another session repeats is closed when the store fails`() {
+        // Three sessions of one device.
+        var script = RoomScript("alice", "alice/01", "alice/001")
+        script.post("alice", 1)
+        script.post("alice/01", 1)
+        script.with("alice/01") { $0.close($1) }
+        script.post("alice/001", 1)
+        #expect(!script.drain().contains(.closed("alice/01")))
+        script.failStore()
+        let effects = script.drain()
+        #expect(effects.about("alice/01") == [.closed("alice/01")])
+        for name in ["alice", "alice/001"] { #expect(effects.contains(.reset(name, .storeUnavailable))) }
+        #expect(script.rooms.count == 0)
+    }
 }

@@ -20,4 +20,18 @@ import Testing
         #expect(alice.events(in: room).count { if case .opened = $0 { true } else { false } } == 1)
         #expect(world.relay.log[.lobby]?.map(\.counter) == Array(1...3000))
     }
+
+    // S-38, R-15
+    @Test func `a link has all of its credit again after a fault in the first of three messages before a load`() {
+        let stage = RelayStage()
+        stage.relay.storeDelay = .milliseconds(100)
+        let peer = stage.member("mallory", of: .lobby)
+        peer.say(.data, [UInt8](repeating: 0xFF, count: 32), on: .first)
+        for counter in 1...2 as ClosedRange<UInt64> { peer.text("text", counter: counter) }
+        stage.run(for: .seconds(1))
+        #expect(peer.closedAt != nil && stage.relay.engine.statistics.suspendedLinks == 1)
+        let credit = stage.relay.engine.creditTable(
+            of: DeviceKey(account: .named("mallory"), device: DeviceID(rawValue: 1)))?.link
+        #expect(credit.map { $0.received > 32 && $0.released == $0.received } == true)
+    }
 }

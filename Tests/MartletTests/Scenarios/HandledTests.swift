@@ -1,3 +1,6 @@
+import MartletProtocol
+import MartletTransport
+import MartletWire
 import Synchronization
 import Testing
 
@@ -120,5 +123,32 @@ struct HandledTests {
                 _ = await reader.result
             }
         }
+    }
+
+    /// All in one turn of the loop, so that the timer that looks at marks again cannot come between.
+    @Test func `a message that is handled after its room was closed is remembered when the loop stops at once`()
+        async throws
+    {
+        let loop = try EventLoop(name: "handled")
+        let outbox = InMemoryOutbox()
+        let client = try Client(to: "martlet://127.0.0.1:1", as: .anonymous("bob"), outbox: outbox, on: loop)
+        let driver = ClientDriver(client.life, outbox.open())
+        client.life.mailbox.open(for: driver)
+        let opened = OneShot<RoomCore>()
+        client.life.mailbox.post(.open(try #require(RoomName("lobby")), .offline, opened))
+        loop.execute { driver.start() }
+        let core = try await opened.value()
+        await withCheckedContinuation { continuation in
+            loop.execute {
+                // The first raise tells the loop, the second leaves it to the timer.
+                if core.handled.raise(to: RoomCursor(offset: 1)) { driver.takeNews(of: core) }
+                driver.close(core, OneShot())
+                _ = core.handled.raise(to: RoomCursor(offset: 2))
+                driver.loopWillStop()
+                continuation.resume()
+            }
+        }
+        #expect(offsets(outbox) == ["lobby": 2])
+        await loop.shutdown()
     }
 }

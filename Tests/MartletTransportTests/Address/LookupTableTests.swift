@@ -85,6 +85,19 @@ import Testing
         #expect(table.ended("queued", isFailure: false) == ["b", "d"])
     }
 
+    @Test func `a request that is cancelled makes room for another`() {
+        var table = table(threads: 1, requests: 2)
+        #expect(table.add("a", number: 1, for: "running") == .needsThread)
+        #expect(table.next() == "running")
+        #expect(table.add("b", number: 2, for: "queued") == .waits)
+        #expect(table.add("c", number: 3, for: "queued") == .isRefused)
+        #expect(table.cancel(number: 2, for: "queued") == "b")
+        #expect(table.add("d", number: 4, for: "queued") == .waits)
+        #expect(table.cancel(number: 1, for: "running") == "a")
+        #expect(table.add("e", number: 5, for: "running") == .waits)
+        #expect(table.add("f", number: 6, for: "running") == .isRefused)
+    }
+
     @Test func `a thread that does not start fails the queue when it was the only one`() {
         var table = table(threads: 2)
         #expect(table.add("a", number: 1, for: "first") == .needsThread)
