@@ -113,7 +113,8 @@ extension ClientEngine {
         for id in roomIDs where rooms[id]!.isLagging && rooms[id]!.held.isHalfEmpty {
             guard let session = rooms[id]!.session else { continue }
             link.reset(session, code: .cancelled)
-            sessionLost(id, .cancelled, now: now)
+            // Requests that were sent on it have failed (S-57), but not because anybody cancelled them.
+            sessionLost(id, .slowConsumer, now: now)
         }
         hasLaggingRooms = rooms.values.contains(where: \.isLagging)
     }
