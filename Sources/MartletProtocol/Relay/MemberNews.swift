@@ -1,20 +1,20 @@
 import MartletWire
 
-/// What a member is told when its link has room: how far other accounts are, and which of the requests that it was
-/// passed are withdrawn (R-52, Specs/hostile.md row 46, Specs/hostile.md row 47).
+/// The receipts and cancels that wait until a member's link has room (R-52, Specs/hostile.md row 46, Specs/hostile.md
+/// row 47).
 ///
-/// Marks are cumulative, so an account is in it once; how far it is by then is said when it is told.
+/// Receipts are cumulative, so an account waits once; its highest offset is read when the receipt is sent.
 ///
 /// | state | owns | ends |
 /// |---|---|---|
 /// | empty | nothing | a mark rises, a request is withdrawn |
 /// | waiting | accounts, numbers of requests | its link asks for some, until it has had all; the member leaves |
 struct MemberNews: Sendable {
-    /// Frames that are told in one go.
+    /// Frames that are sent at once.
     static let maxToldCount = 16
-    /// Accounts whose marks wait; of others the member is told when their marks rise next.
+    /// Accounts whose receipts wait. A receipt of another account is sent when its mark rises next.
     static let maxAccounts = 1024
-    /// Requests that are withdrawn and not told, from which on the member is passed no more of them.
+    /// Cancels that wait. Beyond it the member gets no further requests.
     static let maxWithdrawn = 256
 
     /// Which marks of an account have risen.

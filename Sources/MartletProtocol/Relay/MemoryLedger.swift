@@ -76,7 +76,7 @@ struct MemoryLedger: Sendable {
         return .giveWay(to: budget - budget / 8)
     }
 
-    /// Something gives way whose memory is free only when the turn has seen to it: then goes on whatever is held.
+    /// A link was ended whose memory is freed later in the turn. The next check gives way, whatever is held by then.
     mutating func goOn() {
         isGoingOn = true
     }

@@ -290,8 +290,8 @@ extension RelayEngine {
         }
     }
 
-    /// Has one session's room tell what it has to tell, if the link has room; the next follows when it is known what
-    /// this one took.
+    /// Requests the receipts and cancels of one session from its room, if the link has room for them. The next
+    /// session follows when the size of these is known.
     mutating func askForNews(_ slot: Int) {
         if !links[slot].takesNews { links[slot].countQueued() }
         while links[slot].takesNews, let session = links[slot].news.popFirst() {
