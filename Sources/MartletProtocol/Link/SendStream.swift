@@ -177,6 +177,8 @@ struct SendStream: Sendable {
     func nextToSend(_ link: LinkCredit) -> UInt64? {
         if let first = again.first { return first }
         guard next < end else { return nil }
+        // S-32: what the receiver could not hold behind a gap would be dropped and sent again.
+        guard !losesOvertaken || next - base < UInt64(ReceiveStream.maxHeldFrames) else { return nil }
         guard next >= neverSent else { return next }
         let entry = self[next]
         let cost = entry.cost
