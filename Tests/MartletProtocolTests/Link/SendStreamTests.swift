@@ -166,15 +166,33 @@ import Testing
         #expect(stream.acknowledge(cumulative: first + 9)?.frameCount == 3)
     }
 
-    @Test func `losing in a window of thousands takes steps in proportion to the frames`() {
+    @Test func `losing every second of 1,024 frames in flight sends each lost frame again once`() {
         var stream = stream(SendStream.maxEntries, byteCount: 0, losesOvertaken: true)
         send(&stream)
         // Every second frame is lost, and each acknowledgement names one frame more.
-        for sequence in stride(from: 2 as UInt64, through: 8192, by: 2) {
+        for sequence in stride(from: 2 as UInt64, through: 1024, by: 2) {
             _ = stream.acknowledge(range: sequence...sequence)
             _ = stream.loseOvertaken()
         }
-        #expect(send(&stream).count == 4095)
+        #expect(send(&stream).count == 511)
+    }
+
+    // S-32
+    @Test func `a carrier without order gets no frame 1,024 or more above the lowest unacknowledged one`() {
+        var stream = stream(3000, byteCount: 0, losesOvertaken: true)
+        #expect(send(&stream) == Array(1...1024))
+        _ = stream.acknowledge(range: 2...1024)
+        #expect(send(&stream).isEmpty)
+        _ = stream.acknowledge(cumulative: 1024)
+        #expect(send(&stream) == Array(1025...2048))
+        stream.rewind(losesOvertaken: true)
+        #expect(send(&stream) == Array(1025...2048))
+    }
+
+    // S-31
+    @Test func `a carrier that keeps order gets every frame of a full queue`() {
+        var stream = stream(SendStream.maxEntries, byteCount: 0)
+        #expect(send(&stream).count == SendStream.maxEntries)
     }
 
     // MARK: Credit
