@@ -157,9 +157,13 @@ extension Link {
         if let slot = slots[id] { return slot }
         guard retired[id] == nil else {
             retired.oweAck(id)
-            wantAck(at: nil)
-            // What was under way when the session ended comes once (S-14).
-            if !retired.noteLate(header.sequence, of: id) { try chargeUnproductive(now: now) }
+            // Frames under way when the session ended arrive once each: one acknowledgement covers them (S-14, S-20).
+            guard retired.noteLate(header.sequence, of: id) else {
+                wantAck(at: nil)
+                try chargeUnproductive(now: now)
+                return nil
+            }
+            wantAck(at: ackDeadline ?? now + Link.maxAckDelay)
             return nil
         }
         guard header.type == .open else {

@@ -118,7 +118,8 @@ extension Link {
             _ = sessions[slot].transients.popFirst()
             return .written(written)
         }
-        let credit = linkCredit
+        var credit = linkCredit
+        if carrier == .unreliable { credit.holdable = holdableByteCount }
         guard let sequence = sessions[slot].send.nextToSend(credit) else {
             block(slot)
             return .nothing
@@ -146,6 +147,11 @@ extension Link {
         if priority.isBulk { flight.sent(entry.byteCount, now: now) }
         noteOutstanding(slot)
         return .written(written)
+    }
+
+    /// Bytes that the receiver can still hold behind gaps (S-32).
+    private var holdableByteCount: Int {
+        sessions.reduce(limits.linkWindow) { $1.isLive ? $0 - $1.send.heldByteCount : $0 }
     }
 
     private mutating func block(_ slot: Int) {

@@ -76,6 +76,8 @@ struct SendStream: Sendable {
     private(set) var requestByteCount = 0
     /// Bytes of bodies on their way on this connection: sent, neither acknowledged nor lost.
     private(set) var inFlightByteCount = 0
+    /// Bytes of bodies between the lowest unacknowledged frame and the next one to send, on a carrier without order.
+    private var spanByteCount = 0
     /// Credit used so far, each frame counted once, and the absolute limit that the peer set.
     private(set) var creditUsed: UInt64 = 0
     private(set) var creditLimit: UInt64
@@ -171,20 +173,27 @@ struct SendStream: Sendable {
         var available: UInt64
         /// Whether a message may begin although there is no credit for the whole of it yet: one at a time may (S-40).
         var mayBeginUnreserved: Bool
+        /// Bytes that the receiver can still hold behind gaps, on a carrier without order (S-32).
+        var holdable = Int.max
     }
 
     /// The sequence that is to go out next, if credit allows it (W-52).
     func nextToSend(_ link: LinkCredit) -> UInt64? {
         if let first = again.first { return first }
         guard next < end else { return nil }
-        // S-32: what the receiver could not hold behind a gap would be dropped and sent again.
-        guard !losesOvertaken || next - base < UInt64(ReceiveStream.maxHeldFrames) else { return nil }
+        guard !losesOvertaken || next == base || isHoldable(frame(next), link) else { return nil }
         guard next >= neverSent else { return next }
         let entry = self[next]
         let cost = entry.cost
         guard cost <= creditLimit - min(creditUsed, creditLimit) else { return nil }
         if isReserved || entry.costToEnd <= link.available { return next }
         return (entry.fragment > 0 || entry.isLast || link.mayBeginUnreserved) && cost <= link.available ? next : nil
+    }
+
+    /// Whether the receiver can hold a frame when those before it are lost (S-32).
+    private func isHoldable(_ frame: Frame, _ link: LinkCredit) -> Bool {
+        next - base < UInt64(ReceiveStream.maxHeldFrames)
+            && Int(frame.byteCount) + ReceiveStream.heldFrameByteCount <= link.holdable
     }
 
     /// What sending a frame for the first time changed.
@@ -202,7 +211,7 @@ struct SendStream: Sendable {
         let position = Int(sequence - base)
         if again.first == sequence { _ = again.popFirst() }
         if sequence == next {
-            next += 1
+            advance()
             skipAcknowledged()
         }
         lastTransmission += 1
@@ -304,6 +313,12 @@ struct SendStream: Sendable {
         if asksForAck { header.flags.insert(.ackNow) }
     }
 
+    /// Bytes that the receiver may hold of this session when the lowest unacknowledged frame is lost, 192 for each frame
+    /// included (S-31).
+    var heldByteCount: Int {
+        spanByteCount + Int(next - base) * ReceiveStream.heldFrameByteCount
+    }
+
     /// Credit that the link keeps for the rest of the message that is partly sent.
     var reservedCredit: UInt64 { isReserved && neverSent < end ? self[neverSent].costToEnd : 0 }
 
@@ -345,6 +360,7 @@ struct SendStream: Sendable {
         for position in 0..<count {
             let size = note(ring, position, in: &result)
             result.releasedByteCount += size
+            if losesOvertaken, base + UInt64(position) < next { spanByteCount -= size }
             guard ring[position].type == .data else {
                 if ring[position].type == .request { requestFrameCount -= 1 }
                 if ring[position].type.isCredited { requestByteCount -= size }
@@ -458,13 +474,19 @@ struct SendStream: Sendable {
         highestAcknowledged = 0
         self.losesOvertaken = losesOvertaken
         inFlightByteCount = 0
+        spanByteCount = 0
         next = base
         skipAcknowledged()
     }
 
     /// What the peer holds out of order, from this connection or one before, is not sent again (S-22).
     private mutating func skipAcknowledged() {
-        while next < neverSent, frame(next).isAcknowledged { next += 1 }
+        while next < neverSent, frame(next).isAcknowledged { advance() }
+    }
+
+    private mutating func advance() {
+        spanByteCount += Int(frame(next).byteCount)
+        next += 1
     }
 
     private mutating func dropStale() {

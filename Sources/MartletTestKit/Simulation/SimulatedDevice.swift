@@ -110,6 +110,8 @@ final class SimulatedDevice {
             cursor.offset = max(cursor.offset, beginning.offset)
         }
         if cursor.log != logs[room] { beginLog(of: room, cursor.log) }
+        // A process that ended before its cursor was on the disk is sent the gaps behind the cursor again.
+        missed[room] = missed[room]?.filter { $0 <= cursor.offset }
         let isNew = tail != nil && cursor.offset == 0 && beginnings[room] == nil
         let options = RoomOptions(kind: kinds[room] ?? .chat, cursor: cursor, tail: isNew ? tail : nil)
         guard let id = world.act(client, { try? $0.open(room, options, now: $1) }) else { return }
