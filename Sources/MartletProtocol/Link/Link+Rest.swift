@@ -12,7 +12,7 @@ extension Link {
             readySlots.isEmpty, ackSlots.isEmpty, retired.owed.isEmpty, blockedSlots.isEmpty, earlyBudget == nil,
             unreservedSlot == nil, ackTimer.deadline == nil, creditProbe == CreditProbe(), overdueDeadline == nil,
             probe == nil, assemblingByteCount == 0, heldByteCount == 0, packets?.isStreaming != true,
-            streamDeadline == nil, !endsStream, secrets.isEmpty, !asksForAck
+            streamDeadline == nil, !endsStream, !asksForAck
         else { return false }
         for slot in sessions.indices where !sessions[slot].isAtRest { return false }
         return true

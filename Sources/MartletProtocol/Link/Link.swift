@@ -119,8 +119,6 @@ public struct Link: Sendable {
     /// When that stream has been idle for long enough to end, and that it has.
     var streamDeadline: Instant?
     var endsStream = false
-    /// Where frames that must not be deflated begin, of those that are being written.
-    var secrets: [Int] = []
     /// Whoever feeds the link waits for acknowledgements: the last frame of a queue asks for one, which its receiver
     /// would otherwise hold back (S-20).
     var asksForAck = false

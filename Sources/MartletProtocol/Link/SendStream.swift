@@ -223,7 +223,7 @@ struct SendStream: Sendable {
     /// What a run of frames came to.
     struct Run {
         var frameCount = 0
-        /// Bytes written, headers included.
+        /// Bytes of headers and bodies, as they are without packets.
         var byteCount = 0
         /// Credit used.
         var cost: UInt64 = 0
@@ -251,8 +251,8 @@ struct SendStream: Sendable {
     ///   - credit: the link's, in bytes.
     ///   - limit: the last frame begins within so many bytes.
     mutating func writeRun(
-        _ common: FrameHeader, credit: UInt64, limit: Int, asksForAck: Bool = false, into out: inout OutputRawSpan,
-        now: Instant
+        _ common: FrameHeader, credit: UInt64, limit: Int, asksForAck: Bool = false, _ encoder: FrameEncoder,
+        into out: inout OutputRawSpan, now: Instant
     ) -> Run {
         var run = Run()
         guard next == neverSent, next < end, again.isEmpty, !isReserved, !losesOvertaken, let ring = frames.ownRing()
@@ -264,20 +264,20 @@ struct SendStream: Sendable {
         rows: while position < ring.count {
             switch rows[row].bodies {
             case .fragments(let body):
-                guard run.takes(ring[position], credit, limit, out.freeCapacity) else { break rows }
+                guard run.takes(ring[position], credit, limit, encoder.room(in: out)) else { break rows }
                 header.sequence = UInt32(truncatingIfNeeded: base + UInt64(position))
                 markSent(&ring[position], &header, asksForAck && position + 1 == ring.count, now, in: &run)
-                unsafe body.place.appendWhole(header, to: &out)
+                body.appendWhole(header, encoder, to: &out)
                 position += 1
             case .messages(let messages):
                 // Borrowed: to take each out is to count its references.
                 let entries = messages.span
                 var index = Int(base + UInt64(position) - rows[row].first)
                 while index < entries.count {
-                    guard run.takes(ring[position], credit, limit, out.freeCapacity) else { break rows }
+                    guard run.takes(ring[position], credit, limit, encoder.room(in: out)) else { break rows }
                     header.sequence = UInt32(truncatingIfNeeded: base + UInt64(position))
                     markSent(&ring[position], &header, asksForAck && position + 1 == ring.count, now, in: &run)
-                    unsafe entries[index].body.place.appendWhole(header, to: &out)
+                    entries[index].body.appendWhole(header, encoder, to: &out)
                     index += 1
                     position += 1
                 }

@@ -212,9 +212,9 @@ extension RelayEngine {
             var failure: LinkError?
             let before = consumed
             do throws(WireError) {
-                consumed += try box.framer.consume(bytes.extracting(droppingFirst: consumed)) { header, body in
+                consumed += try box.framer.consumeContents(bytes.extracting(droppingFirst: consumed)) {
                     frames += 1
-                    do throws(LinkError) { return try take(header, body, on: slot, now: now) } catch { failure = error }
+                    do throws(LinkError) { return try take($0, $1, on: slot, now: now) } catch { failure = error }
                     return .stop
                 }
             } catch {
@@ -269,7 +269,7 @@ extension RelayEngine {
     }
 
     private mutating func take(
-        _ header: FrameHeader, _ body: RawSpan, on slot: Int, now: Instant
+        _ header: FrameHeader, _ content: FrameContent, on slot: Int, now: Instant
     ) throws(LinkError) -> FramerStep {
         switch phase(slot) {
         case .awaitingHello:
@@ -279,13 +279,13 @@ extension RelayEngine {
                 guard connections[slot].entry?.isPassingOver == true || connections[slot].carrier == .unreliable else {
                     throw .peer(.expectedHello)
                 }
-                turn.charge(frameOf: body.byteCount)
+                turn.charge(frameOf: content.byteCount)
                 return turn.isSpent ? .stop : .proceed
             }
-            try takeHello(header, body, on: slot, now: now)
+            try content.withBody { body throws(LinkError) in try takeHello(header, body, on: slot, now: now) }
             return .stop
         case .attached(let link):
-            try receive(header, body, onLink: link, now: now)
+            try receive(header, content, onLink: link, now: now)
             if case .attached = phase(slot), !turn.isSpent { return .proceed }
             return .stop
         case .authenticating, .closing, nil:

@@ -4,16 +4,16 @@ extension RelayEngine {
     // MARK: Frames
 
     mutating func receive(
-        _ header: FrameHeader, _ body: RawSpan, onLink slot: Int, now: Instant
+        _ header: FrameHeader, _ content: FrameContent, onLink slot: Int, now: Instant
     ) throws(LinkError) {
-        turn.charge(frameOf: body.byteCount)
+        turn.charge(frameOf: content.byteCount)
         let inflated = inflater.producedByteCount
-        let reception = try links[slot].link.receive(header, body, inflater: &inflater, now: now)
+        let reception = try links[slot].link.receive(header, content, inflater: &inflater, now: now)
         turn.charge((inflater.producedByteCount - inflated) / TurnBudget.bytesPerUnit)
         if !links[slot].isTouched { touch(slot) }
         switch reception {
         case .deliver(let session, let credit):
-            try deliver(header.type, body, on: session, credit, of: slot, now: now)
+            try deliver(header.type, content, on: session, credit, of: slot, now: now)
         case .handled, .skipped:
             try drainArrivals(slot, now: now)
         }
@@ -25,7 +25,8 @@ extension RelayEngine {
             case .event(let event):
                 handle(event, of: slot, now: now)
             case .frame(let session, let frame):
-                try deliver(frame.type, frame.body.rawBytes, on: session, frame.creditByteCount, of: slot, now: now)
+                let body = FrameContent.body(frame.body.rawBytes)
+                try deliver(frame.type, body, on: session, frame.creditByteCount, of: slot, now: now)
             }
         }
     }
@@ -112,9 +113,13 @@ extension RelayEngine {
 
     /// A frame of a session, in its order, for its room.
     mutating func deliver(
-        _ type: FrameType, _ body: RawSpan, on session: SessionID, _ credit: Int, of slot: Int, now: Instant
+        _ type: FrameType, _ content: FrameContent, on session: SessionID, _ credit: Int, of slot: Int, now: Instant
     ) throws(LinkError) {
-        guard session != .control else { return try takeControl(type, body, credit, of: slot, now: now) }
+        guard session != .control else {
+            return try content.withBody { body throws(LinkError) in
+                try takeControl(type, body, credit, of: slot, now: now)
+            }
+        }
         guard let place = links[slot].sessions.index(of: session) else {
             links[slot].link.release(credit, on: session)
             if credit == 0 { try links[slot].link.chargeUnproductive(now: now) }
@@ -122,10 +127,20 @@ extension RelayEngine {
         }
         guard let handle = links[slot].sessions.values[place].handle else {
             guard type != .transient else { return try drop(transientOf: slot, now: now) }
-            return hold(type, body, credit, session, slot)
+            return content.withBody { hold(type, $0, credit, session, slot) }
         }
-        if type == .data { return try post(body, handle, session, credit, of: slot) }
+        if type == .data { return try post(content, handle, session, credit, of: slot) }
         links[slot].link.release(credit, on: session)
+        try content.withBody { body throws(LinkError) in
+            try deliver(type, body, handle, on: session, at: place, of: slot, now: now)
+        }
+    }
+
+    /// A frame that is no message, for a session's room.
+    private mutating func deliver(
+        _ type: FrameType, _ body: RawSpan, _ handle: MemberHandle, on session: SessionID, at place: Int, of slot: Int,
+        now: Instant
+    ) throws(LinkError) {
         switch type {
         case .receipt:
             let end = links[slot].link.nextSequence(on: session)
@@ -167,30 +182,55 @@ extension RelayEngine {
     /// A message: a value that is wrong is refused and the session goes on, a structure that is wrong ends the
     /// connection (R-24, Specs/hostile.md row 14).
     private mutating func post(
+        _ content: FrameContent, _ handle: MemberHandle, _ session: SessionID, _ credit: Int, of slot: Int
+    ) throws(LinkError) {
+        guard case .message(let values) = content else {
+            return try content.withBody { body throws(LinkError) in
+                try post(body, handle, session, credit, of: slot)
+            }
+        }
+        guard let message = ClientMessage(values) else {
+            return refuse(values.counter, .invalidValue, session, credit, of: slot)
+        }
+        post(message, handle, session, credit, of: slot)
+    }
+
+    private mutating func post(
         _ body: RawSpan, _ handle: MemberHandle, _ session: SessionID, _ credit: Int, of slot: Int
     ) throws(LinkError) {
-        let refusal: ErrorCode
         do throws(WireError) {
             let view = try MessageView(parsing: body)
-            if view.hasRelayFields {
-                refusal = .invalidValue
-            } else if body.byteCount + RelayStamp.maxByteCount > configuration.limits.maxMessageByteCount {
-                // With the stamp it would be longer than anybody takes.
-                refusal = .messageTooLarge
-            } else {
-                turn.charge(TurnBudget.messageUnits)
-                return post(handle, counter: view.counter, body)
+            guard let message = ClientMessage(view) else {
+                return refuse(view.counter, .invalidValue, session, credit, of: slot)
             }
+            post(message, handle, session, credit, of: slot)
         } catch {
             guard error.scope == .frame else {
                 links[slot].link.release(credit, on: session)
                 throw LinkError(error)
             }
-            refusal = error.code
+            refuse(MessageView.counter(in: body), error.code, session, credit, of: slot)
         }
+    }
+
+    private mutating func post(
+        _ message: ClientMessage, _ handle: MemberHandle, _ session: SessionID, _ credit: Int, of slot: Int
+    ) {
+        // With the stamp it would be longer than anybody takes.
+        guard message.byteCount + RelayStamp.maxByteCount <= configuration.limits.maxMessageByteCount else {
+            return refuse(message.counter, .messageTooLarge, session, credit, of: slot)
+        }
+        turn.charge(TurnBudget.messageUnits)
+        post(handle, message)
+    }
+
+    /// Refuses a message by its counter; one without ends its session.
+    private mutating func refuse(
+        _ counter: UInt64?, _ code: ErrorCode, _ session: SessionID, _ credit: Int, of slot: Int
+    ) {
         links[slot].link.release(credit, on: session)
-        guard let counter = MessageView.counter(in: body) else { return drop(session, refusal, of: slot) }
-        let receipt = Receipt.refused(Receipt.Refusal(counter: counter, code: refusal))
+        guard let counter else { return drop(session, code, of: slot) }
+        let receipt = Receipt.refused(Receipt.Refusal(counter: counter, code: code))
         send(.receipt, EncodedBody(receipt.encode()), on: session, of: slot)
     }
 
@@ -412,7 +452,7 @@ extension RelayEngine {
         var held = links[slot].takeHeld(of: key.session)
         while let (type, body, credit) = held.popFirst() {
             do throws(LinkError) {
-                try deliver(type, body.rawBytes, on: key.session, credit, of: slot, now: now)
+                try deliver(type, .body(body.rawBytes), on: key.session, credit, of: slot, now: now)
             } catch {
                 // What came behind has been acknowledged and would be lost without a word; the session begins again.
                 links[slot].link.release(held.creditByteCount, on: key.session)

@@ -11,30 +11,32 @@ extension Room {
     /// Bytes of bodies handed to a member in one go; then its link has a say, and it goes on with the room's next turn.
     static let pumpByteCount = 64 * 1024
 
-    /// Takes a member's message, whose body has been checked; it is confirmed when it is durable.
+    /// Takes a member's message; it is confirmed when it is durable.
     ///
     /// - Parameter draft: what this room's members posted last, or nothing.
     mutating func post(
-        _ handle: MemberHandle, counter: UInt64, _ body: RawSpan, acceptedAt: UInt64, draft: inout RoomDraft,
+        _ handle: MemberHandle, _ message: ClientMessage, acceptedAt: UInt64, draft: inout RoomDraft,
         into effects: inout Deque<RoomEffect>
     ) {
         // The member left while the message was on its way here: its credit goes back all the same (S-38).
         guard let slot = slot(handle) else {
-            return effects.append(.release(handle.key, byteCount: body.byteCount))
+            return effects.append(.release(handle.key, byteCount: message.byteCount))
         }
-        if !draft.takes(body, counter: counter, from: handle, at: acceptedAt) {
+        if !draft.takes(message, from: handle, at: acceptedAt) {
             take(&draft)
-            guard isNew(counter, handle, slot, body.byteCount, at: acceptedAt, into: &effects) else { return }
+            guard isNew(message.counter, handle, slot, message.byteCount, at: acceptedAt, into: &effects) else {
+                return
+            }
         }
         guard pendingByteCount < Room.maxPendingByteCount else {
-            return turnAway(handle, body.byteCount, .serverBusy, into: &effects)
+            return turnAway(handle, message.byteCount, .serverBusy, into: &effects)
         }
         if draft.poster == nil, let mark = members[slot].mark {
             draft.begin(
                 poster: handle, mark: mark, sender: members[slot].who, watermark: marks[mark].lastAppended,
                 acceptedAt: acceptedAt, firstOffset: head + 1)
         }
-        pendingByteCount += draft.append(body, counter: counter)
+        pendingByteCount += draft.append(message)
     }
 
     /// Whether a message is to be taken: none that was before, nor of a device more than the room remembers. What there
@@ -87,7 +89,7 @@ extension Room {
             Unconfirmed(
                 count: draft.count, poster: poster, confirmTo: poster, mark: draft.mark,
                 stampByteCount: draft.stampByteCount))
-        draft.close(into: &unstored)
+        draft.close(into: &unstored, areSummed: hasPlainMembers)
         head += UInt64(unstored.count - first)
         var rest = unstored[first...]
         while let run = AcceptedRun(takenFrom: &rest) { marks[draft.mark].append(run) }
@@ -154,7 +156,9 @@ extension Room {
             let count = members[slot].accepted.count
             for start in stride(from: 0, to: count, by: Accepted.maxRunCount) {
                 let runs = members[slot].accepted[start..<min(start + Accepted.maxRunCount, count)]
-                send(.accepted, EncodedBody(Accepted(runs: Array(runs)).encode()), to: slot, into: &effects)
+                let accepted = Accepted(runs: Array(runs))
+                let body = EncodedBody(accepted.encode(), layout: accepted.layout)
+                send(.accepted, body, to: slot, into: &effects)
             }
             members[slot].accepted.removeAll(keepingCapacity: true)
         }

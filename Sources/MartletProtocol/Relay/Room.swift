@@ -79,6 +79,8 @@ struct Room: Sendable {
     var wasTouched = true
     /// Whether anything has become durable that members have not been offered.
     var hasNews = false
+    /// Whether a member joined whose link reads no packets: bodies are summed once for all such.
+    private(set) var hasPlainMembers = false
     var waiting: [JoinRequest] = []
 
     /// The log's identity, as the store gave it.
@@ -182,6 +184,7 @@ struct Room: Sendable {
         member.mark = marks[join.who]
         member.isHeldBack = join.isHeldBack
         member.features = join.features
+        noteForm(of: join.features)
         let slot = members.insert(member)
         memberCount += 1
         slotsOfAccount[join.who.account, default: []].append(slot)
@@ -254,6 +257,11 @@ struct Room: Sendable {
     mutating func setFeatures(_ features: Features, _ handle: MemberHandle) {
         guard let slot = slot(handle) else { return }
         members[slot].features = features
+        noteForm(of: features)
+    }
+
+    private mutating func noteForm(of features: Features) {
+        if !features.contains(.compact) { hasPlainMembers = true }
     }
 
     mutating func setAway(_ isAway: Bool, _ handle: MemberHandle) {

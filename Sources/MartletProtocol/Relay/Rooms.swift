@@ -169,17 +169,17 @@ public struct Rooms: ~Copyable, Sendable {
         with(handle) { room, _ in room.setAway(isAway, handle) }
     }
 
-    /// A member's message, checked; the body is borrowed.
-    public mutating func post(_ handle: MemberHandle, counter: UInt64, _ body: RawSpan, acceptedAt: UInt64) {
+    /// A member's message, which is borrowed.
+    public mutating func post(_ handle: MemberHandle, _ message: ClientMessage, acceptedAt: UInt64) {
         let index = Int(handle.room)
         guard rooms.isLive(index) else {
-            return effects.append(.release(handle.key, byteCount: body.byteCount))  // S-38
+            return effects.append(.release(handle.key, byteCount: message.byteCount))  // S-38
         }
         if draft.room != handle.room { closeDraft() }
         if isFull {
-            rooms[index].refusePost(handle, credit: body.byteCount, into: &effects)
+            rooms[index].refusePost(handle, credit: message.byteCount, into: &effects)
         } else {
-            rooms[index].post(handle, counter: counter, body, acceptedAt: acceptedAt, draft: &draft, into: &effects)
+            rooms[index].post(handle, message, acceptedAt: acceptedAt, draft: &draft, into: &effects)
         }
         touch(index)
     }

@@ -84,6 +84,21 @@ struct PacketContext {
         authors[place] = author
     }
 
+    /// Where an author is, or is to be put: in the place of whoever came first when all are taken.
+    func author(_ device: UInt64, _ sender: RawSpan) -> (place: Int, isKnown: Bool) {
+        for place in authors.indices where authors[place]?.device == device {
+            if let author = authors[place], author.sender.rawBytes.hasSameBytes(as: sender) { return (place, true) }
+        }
+        return authors.count < Self.authorCount ? (authors.count, false) : (nextAuthor, false)
+    }
+
+    /// An author's next message has this counter; returns by how much it is not the last one and 1.
+    mutating func advance(_ author: Int, to counter: UInt64) -> UInt64 {
+        let skipped = counter &- (authors[author]?.counter ?? 0) &- 1
+        authors[author]?.counter = counter
+        return skipped
+    }
+
     /// A frame has passed whole.
     mutating func note(_ header: FrameHeader, at place: Int) {
         if header.session != .control { session = header.session }

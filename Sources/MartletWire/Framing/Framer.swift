@@ -98,17 +98,26 @@ public struct Framer: ~Copyable {
     /// How many bytes of storage are taken at present.
     public var storageByteCount: Int { partial.storageByteCount }
 
+    /// The same as ``consumeContents(_:_:)``, with each frame's body: of a compact one it is written for the call.
+    public mutating func consume(
+        _ input: RawSpan, _ frame: (FrameHeader, RawSpan) throws(WireError) -> FramerStep
+    ) throws(WireError) -> Int {
+        try consumeContents(input) { header, content throws(WireError) in
+            try content.withBody { body throws(WireError) in try frame(header, body) }
+        }
+    }
+
     /// Takes bytes of the stream and calls `frame` for each frame that is complete and whose checksum is right.
     ///
-    /// The views that `frame` gets are valid during the call only. Returns how many bytes of `input` were consumed:
+    /// What `frame` gets is valid during the call only. Returns how many bytes of `input` were consumed:
     /// all, unless `frame` answered `.stop` or `maxPacketsPerCall` were there. A packet is consumed whole; frames of it
     /// that were not handed out come with the next call, for which ``hasWaitingFrames`` tells that it is worth making
     /// without input.
     ///
     /// Throws what `FrameHeader.init(parsing:maxBodyByteCount:)` and `FrameHeader.verify(body:)` throw, and what
     /// `frame` throws. After an error the framer stays failed and throws the same error again.
-    public mutating func consume(
-        _ input: RawSpan, _ frame: (FrameHeader, RawSpan) throws(WireError) -> FramerStep
+    public mutating func consumeContents(
+        _ input: RawSpan, _ frame: (FrameHeader, FrameContent) throws(WireError) -> FramerStep
     ) throws(WireError) -> Int {
         if let failure { throw failure }
         do throws(WireError) {
@@ -147,7 +156,7 @@ public struct Framer: ~Copyable {
     }
 
     private mutating func parse(
-        _ input: RawSpan, _ frame: (FrameHeader, RawSpan) throws(WireError) -> FramerStep
+        _ input: RawSpan, _ frame: (FrameHeader, FrameContent) throws(WireError) -> FramerStep
     ) throws(WireError) -> Int {
         var offset = 0
         var packetsLeft = maxPacketsPerCall
@@ -179,7 +188,7 @@ public struct Framer: ~Copyable {
             let body = rest.extracting(FrameHeader.byteCount..<end)
             try header.verify(body: body, head: rest)
             offset &+= end
-            if try frame(header, body) == .stop { return offset }
+            if try frame(header, .body(body)) == .stop { return offset }
         }
         if offset < input.byteCount { offset += try fill(from: input.extracting(droppingFirst: offset)) }
         return offset
@@ -250,7 +259,7 @@ public struct Framer: ~Copyable {
 
     /// Hands out what is complete in the ring, and forgets it.
     private mutating func completePartial(
-        _ frame: (FrameHeader, RawSpan) throws(WireError) -> FramerStep
+        _ frame: (FrameHeader, FrameContent) throws(WireError) -> FramerStep
     ) throws(WireError) -> FramerStep {
         let step: FramerStep
         if let head = pendingPacket {
@@ -272,11 +281,11 @@ public struct Framer: ~Copyable {
     /// The ring never holds more than one frame, which starts at its storage's start: it lies in one piece.
     @inline(__always)
     private borrowing func deliver(
-        _ header: FrameHeader, to frame: (FrameHeader, RawSpan) throws(WireError) -> FramerStep
+        _ header: FrameHeader, to frame: (FrameHeader, FrameContent) throws(WireError) -> FramerStep
     ) throws(WireError) -> FramerStep {
         let bytes = partial.firstRegion
         let body = bytes.extracting(droppingFirst: FrameHeader.byteCount)
         try header.verify(body: body, head: bytes)
-        return try frame(header, body)
+        return try frame(header, .body(body))
     }
 }

@@ -75,7 +75,8 @@ import Testing
         var answers = [room.mayRest(), room.mayRest()]
         let alice = MemberHandle(room: 3, slot: 3, key: request("alice", slot: 3).member)
         let body = Message.encodeClient(counter: 99, kind: .text, content: Message.textContent("hello"))
-        room.post(alice, counter: 99, body.rawBytes, acceptedAt: 1, draft: &draft, into: &effects)
+        let message = ClientMessage(counter: 99, body: body.rawBytes, layout: .text)
+        room.post(alice, message, acceptedAt: 1, draft: &draft, into: &effects)
         answers.append(room.mayRest())
         room.take(&draft)
         room.flush(now: .zero, into: &effects)

@@ -28,12 +28,12 @@ final class PacketPair {
 
         fileprivate func receive(_ bytes: [UInt8], now: Instant) throws {
             var fault: LinkError?
-            _ = try framer.consume(bytes.rawBytes) { header, body in
+            _ = try framer.consumeContents(bytes.rawBytes) { header, content in
                 do throws(LinkError) {
                     if case .deliver(let session, let credit) = try link.receive(
-                        header, body, inflater: &inflater, now: now)
+                        header, content, inflater: &inflater, now: now)
                     {
-                        take([UInt8](copying: body), credit, on: session)
+                        content.withBody { take([UInt8](copying: $0), credit, on: session) }
                     }
                     while let arrival = try link.nextArrival(now: now) {
                         switch arrival {
