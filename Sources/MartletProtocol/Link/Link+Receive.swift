@@ -57,9 +57,9 @@ extension Link {
     @inline(__always)
     private mutating func takeNext(_ header: FrameHeader, _ byteCount: Int, _ now: Instant) -> Int? {
         let isAccepted = header.type == .accepted && role == .client
-        guard header.type == .data || isAccepted && byteCount <= ReceiveStream.maxUncreditedByteCount else { return nil }
         let credit = isAccepted ? 0 : byteCount
-        guard header.compression == .none, header.session != .control,
+        guard header.type == .data || isAccepted && byteCount <= ReceiveStream.maxUncreditedByteCount,
+            header.compression == .none, header.session != .control,
             FrameFlags(header.flags, priority: .urgent) == [.reliable, .checksummed],
             UInt64(credit) <= announcedLinkCredit - linkCreditReceived, let slot = slots[header.session],
             sessions[slot].takeNext(low: header.sequence, byteCount: credit)
