@@ -117,7 +117,7 @@ extension PacketContext {
                 return (place, true)
             }
         }
-        return authors.count < Self.authorCount ? (authors.count, false) : (nextAuthor, false)
+        return authors.count < Self.authorCount ? (authors.count, false) : (Int(nextAuthor), false)
     }
 }
 

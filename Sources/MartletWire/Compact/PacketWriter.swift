@@ -10,7 +10,7 @@ public final class PacketWriter {
     /// What deflating may add to a payload, in bytes: for each stored block five, and the flush.
     private static let deflateSlack = 32
 
-    private var context: PacketContext
+    private var context = PacketContext()
     private var payload: [UInt8] = []
     /// Where the last frame of the payload and its body begin, when its length can still be put in.
     private var open: (head: Int, body: Int)?
@@ -24,18 +24,10 @@ public final class PacketWriter {
     /// - Parameter deflates: The memory of the deflate stream that payloads pass through; nil for none.
     public init(deflates: DeflateStream.Size? = nil) {
         self.deflates = deflates
-        context = PacketContext()
     }
 
-    /// A writer that goes on where another was when it gave its `packedContext`.
-    package init(deflates: DeflateStream.Size?, packedContext: [UInt8]) {
-        self.deflates = deflates
-        context = PacketContext(unpacking: packedContext.rawBytes)
-    }
-
-    /// What the frames so far have said, in few bytes; none when there were none. With it goes all that a writer knows
-    /// whose stream is not open.
-    package var packedContext: [UInt8] { context.packed }
+    /// Bytes that a writer takes, beside its deflate stream.
+    package var storageByteCount: Int { context.storageByteCount }
 
     /// Whether a deflate stream is open, and holds memory.
     public var isStreaming: Bool { stream != nil }
@@ -222,7 +214,7 @@ public final class PacketWriter {
             payload.append(varint: UInt64(sender.count))
             payload += sender
             author = PacketContext.Author(device: delivery.device, sender: sender)
-            context.nextAuthor = (delivery.author + 1) % PacketContext.authorCount
+            context.nextAuthor = UInt8((delivery.author + 1) % PacketContext.authorCount)
         } else {
             payload.append(UInt8(delivery.author) | encoding)
         }
