@@ -31,14 +31,6 @@ extension Link {
         return role == .client ? .large : .small
     }
 
-    /// All that is left of a writer whose stream is not open is its context.
-    mutating func passPackets(_ packer: inout Packer) {
-        var context = packets?.packedContext ?? []
-        packer.pass(&context)
-        guard packer.isUnpacking else { return }
-        packets = context.isEmpty ? nil : PacketWriter(deflates: streamSize, packedContext: context)
-    }
-
     /// A stream that nothing was sent on for long is to end.
     mutating func checkStream(now: Instant) {
         guard let streamDeadline, streamDeadline <= now else { return }

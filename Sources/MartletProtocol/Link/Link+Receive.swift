@@ -314,8 +314,8 @@ extension Link {
     /// Tells the engine of room in a session's queue, in steps that are worth it.
     mutating func report(_ slot: Int, released: Int) {
         guard released > 0 else { return }
-        sessions[slot].unreportedByteCount += released
-        let unreported = sessions[slot].unreportedByteCount
+        let unreported = Int(sessions[slot].unreportedByteCount) + released
+        sessions[slot].unreportedByteCount = Int32(clamping: unreported)
         guard unreported >= 16 * 1024 || sessions[slot].send.isEmpty else { return }
         sessions[slot].unreportedByteCount = 0
         guard sessions[slot].id != .control else { return }

@@ -52,6 +52,8 @@ extension Link {
             guard write(header, frame.body, fragment: 0, encoder, into: &out) != nil else { return }
             _ = control.popFirst()
         }
+        // The next is far off, if there is one.
+        control.releaseIfEmpty()
         while hasFrames(now: now), let turn = scheduler.next(allowsBulk: flight.allows(at: now)) {
             switch writeNext(turn.slot, limit: turn.byteCount, encoder, into: &out, now: now) {
             case .written(let byteCount):

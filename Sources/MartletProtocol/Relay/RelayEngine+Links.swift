@@ -35,21 +35,21 @@ extension RelayEngine {
         switch event {
         case .open(let session, let open):
             turn.charge(TurnBudget.openUnits)
-            let link = links[slot]
-            if link.sessions.values.contains(where: { isOpen(open.room, by: $0) }) {
+            if isOpen(open.room, onLink: slot) {
                 return links[slot].link.reset(session, code: .alreadyOpen)
             }
-            guard accounts.takeOpen(link.account, now: now) else {
+            let (key, account) = (links[slot].key, links[slot].account)
+            guard accounts.takeOpen(account, now: now) else {
                 return links[slot].link.reset(session, code: .serverBusy)  // S-4, Specs/hostile.md row 44
             }
             links[slot].sessions[session] = RelayLink.Membership(
                 room: open.room, isBulk: SessionPreset(open.kind).priority.isBulk)
-            accounts.changeSessions(of: link.key, of: link.account, by: 1)
-            let member = MemberKey(link: link.key, session: session)
+            accounts.changeSessions(of: key, of: account, by: 1)
             call(
                 .join(
                     JoinRequest(
-                        member: member, who: link.who, open: open, features: link.link.features, isHeldBack: true)))
+                        member: MemberKey(link: key, session: session), who: links[slot].who, open: open,
+                        features: links[slot].link.features, isHeldBack: true)))
         case .suspended(let session):
             setSuspended(true, session, cursor: nil, of: slot)
         case .resumed(let session, let cursor):
@@ -67,7 +67,7 @@ extension RelayEngine {
             leave(membership, MemberKey(link: links[slot].key, session: session))
         case .acknowledged(let session, let byteCount):
             guard let place = links[slot].sessions.index(of: session) else { return }
-            if let handle = links[slot].sessions.values[place].handle { credit(handle, byteCount: byteCount) }
+            if let handle = links[slot].sessions[at: place].handle { credit(handle, byteCount: byteCount) }
         case .goAway(let goAway):
             if let connection = links[slot].connection { end(connection, afterFlush: true, now: now) }
             // Without a fault the device takes its leave; with one it will resume (C-42).
@@ -88,10 +88,15 @@ extension RelayEngine {
         call(.setSuspended(handle, isSuspended, cursor: cursor))
     }
 
-    private mutating func isOpen(_ room: RoomName, by membership: RelayLink.Membership) -> Bool {
-        if let name = membership.room { return name == room }
-        guard let handle = membership.handle else { return false }
-        return rooms.name(of: handle) == room
+    private mutating func isOpen(_ room: RoomName, onLink slot: Int) -> Bool {
+        for place in links[slot].sessions.indices {
+            if let name = links[slot].sessions[at: place].room {
+                if name == room { return true }
+            } else if let handle = links[slot].sessions[at: place].handle, rooms.name(of: handle) == room {
+                return true
+            }
+        }
+        return false
     }
 
     mutating func leave(_ membership: RelayLink.Membership, _ key: MemberKey) {
@@ -125,7 +130,7 @@ extension RelayEngine {
             if credit == 0 { try links[slot].link.chargeUnproductive(now: now) }
             return
         }
-        guard let handle = links[slot].sessions.values[place].handle else {
+        guard let handle = links[slot].sessions[at: place].handle else {
             guard type != .transient else { return try drop(transientOf: slot, now: now) }
             return content.withBody { hold(type, $0, credit, session, slot) }
         }
@@ -144,7 +149,7 @@ extension RelayEngine {
         switch type {
         case .receipt:
             let end = links[slot].link.nextSequence(on: session)
-            if !links[slot].sessions.values[place].receipts.take(end: end) {
+            if !links[slot].sessions[at: place].receipts.take(end: end) {
                 try links[slot].link.chargeUnproductive(now: now)
             }
             guard case .progress(let progress) = try Link.parse(Receipt.self, body) else { break }
@@ -301,7 +306,7 @@ extension RelayEngine {
             return drop(session, .slowConsumer, of: slot)
         }
         guard let place = links[slot].sessions.index(of: session) else { return }
-        let isBulk = links[slot].sessions.values[place].isBulk
+        let isBulk = links[slot].sessions[at: place].isBulk
         links[slot].noteQueued(entries, isBulk: isBulk)
         guard links[slot].isHolding(bulk: isBulk) else { return }
         for session in links[slot].sessions.keys {
@@ -443,10 +448,10 @@ extension RelayEngine {
         }
         touch(slot)
         links[slot].link.accept(key.session, opened)
-        links[slot].sessions.values[place].handle = handle
-        if handle.loop == key.link.loop { links[slot].sessions.values[place].room = nil }
-        let isSuspended = links[slot].sessions.values[place].isSuspended
-        let cursor = links[slot].sessions.values[place].wantedCursor.take()
+        links[slot].sessions[at: place].handle = handle
+        if handle.loop == key.link.loop { links[slot].sessions[at: place].room = nil }
+        let isSuspended = links[slot].sessions[at: place].isSuspended
+        let cursor = links[slot].sessions[at: place].wantedCursor.take()
         if isSuspended || cursor != nil { call(.setSuspended(handle, isSuspended, cursor: cursor)) }
         links[slot].noteHeldBack(key.session)
         var held = links[slot].takeHeld(of: key.session)
@@ -478,10 +483,13 @@ extension RelayEngine {
     }
 
     mutating func linkDeadline(_ slot: Int, now: Instant) {
-        // A link at rest waits for nothing.
-        guard links.isLive(slot), !links.isPacked(slot) else { return }
+        guard links.isLive(slot) else { return }
         links[slot].armedAt = nil
-        guard let connection = links[slot].connection, let deadline = links[slot].deadline() else { return }
+        guard let connection = links[slot].connection else { return }
+        guard let deadline = links[slot].link.deadline else {
+            links[slot].releaseIdleMemory()
+            return settle(slot)
+        }
         guard deadline <= now else { return armLink(slot, deadline) }
         switch links[slot].link.deadlinePassed(now: now) {
         case .proceed, .overdue: touch(slot)

@@ -1,21 +1,3 @@
-extension [UInt8] {
-    /// Appends a number in groups of 7 bits, the lowest first (W-80).
-    mutating func append(varint value: UInt64) {
-        var rest = value
-        while rest > 0x7F {
-            append(UInt8(truncatingIfNeeded: rest) | 0x80)
-            rest >>= 7
-        }
-        append(UInt8(truncatingIfNeeded: rest))
-    }
-
-    /// Appends a difference that is taken modulo 2⁶⁴: small ones of either sign are short.
-    mutating func append(signedVarint difference: UInt64) {
-        let number = Int64(bitPattern: difference)
-        append(varint: UInt64(bitPattern: (number << 1) ^ (number >> 63)))
-    }
-}
-
 extension OutputRawSpan {
     /// Appends a number in groups of 7 bits, the lowest first (W-80).
     @_lifetime(self: copy self)

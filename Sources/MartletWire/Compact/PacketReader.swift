@@ -12,25 +12,24 @@ package struct PacketCounts: Equatable, Sendable {
 ///
 /// What a packet costs is bounded before it is looked at: its payload by ``Packet/maxPayloadByteCount``, inflated or
 /// not, and so each body that comes of it.
-final class PacketReader {
-    private var context: PacketContext
+///
+/// Between packets it holds what the next may leave out, and the inflate stream while the peer's deflate stream is open.
+package final class PacketReader {
+    private var context = PacketContext()
     private var stream: InflateStream?
     /// Of a payload, what comes behind the frame that `frame` has stopped at.
     private var rest: [UInt8] = []
-    /// Packets and streams read since they were asked for; at rest they are forgotten.
+    /// Packets and streams read since they were asked for.
     private var counts = PacketCounts()
 
-    /// A reader at the start of a connection, or one that goes on where another was when it gave its `packedContext`.
-    init(packedContext: [UInt8] = []) {
-        context = PacketContext(unpacking: packedContext.rawBytes)
-    }
+    /// A reader at the start of a connection.
+    init() {}
 
-    /// What the frames so far have said, in few bytes; none when there were none. With it goes all that a reader knows
-    /// that has no rest and whose stream is not open.
-    var packedContext: [UInt8] { context.packed }
+    /// Bytes that a reader takes, beside its deflate stream.
+    package var storageByteCount: Int { context.storageByteCount + rest.count }
 
     /// Whether a deflate stream is open (W-94).
-    var isStreaming: Bool { stream != nil }
+    package var isStreaming: Bool { stream != nil }
 
     /// Whether `frame` stopped in the middle of a packet.
     var hasRest: Bool { !rest.isEmpty }
@@ -268,3 +267,6 @@ extension FrameType {
         }
     }
 }
+
+// One connection has it at a time, and one engine all of them.
+extension PacketReader: @unchecked Sendable {}

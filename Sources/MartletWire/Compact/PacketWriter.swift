@@ -17,7 +17,7 @@ public final class PacketWriter {
     /// What deflating may add to a payload, in bytes: for each stored block five, and the flush.
     private static let deflateSlack = 32
 
-    private var context: PacketContext
+    private var context = PacketContext()
     /// Where the packet begins that is being written, in bytes of the buffer.
     private var start: Int?
     /// Where its last frame and that one's body begin, when the length can still be put in.
@@ -32,18 +32,10 @@ public final class PacketWriter {
     /// - Parameter deflates: The memory of the deflate stream that payloads pass through; nil for none.
     public init(deflates: DeflateStream.Size? = nil) {
         self.deflates = deflates
-        context = PacketContext()
     }
 
-    /// A writer that goes on where another was when it gave its `packedContext`.
-    package init(deflates: DeflateStream.Size?, packedContext: [UInt8]) {
-        self.deflates = deflates
-        context = PacketContext(unpacking: packedContext.rawBytes)
-    }
-
-    /// What the frames so far have said, in few bytes; none when there were none. With it goes all that a writer knows
-    /// whose stream is not open.
-    package var packedContext: [UInt8] { context.packed }
+    /// Bytes that a writer takes, beside its deflate stream.
+    package var storageByteCount: Int { context.storageByteCount }
 
     /// Whether a deflate stream is open, and holds memory.
     public var isStreaming: Bool { stream != nil }
@@ -51,12 +43,14 @@ public final class PacketWriter {
     // MARK: Packets
 
     /// For how many bytes of headers and bodies there is room.
+    @usableFromInline
     func room(in out: borrowing OutputRawSpan) -> Int {
         start == nil ? out.freeCapacity : out.freeCapacity - Packet.checksumByteCount
     }
 
     /// Appends a frame; see ``FrameEncoder``.
     @_lifetime(out: copy out)
+    @usableFromInline
     func append(
         _ header: FrameHeader, _ body: RawSpan, layout: BodyLayout, isSecret: Bool, into out: inout OutputRawSpan
     ) {
@@ -289,7 +283,7 @@ public final class PacketWriter {
             out.append(bytes: message.sender)
             let sender = [UInt8](copying: message.sender)
             context.setAuthor(author, PacketContext.Author(device: message.device.rawValue, sender: sender))
-            context.nextAuthor = (author + 1) % PacketContext.authorCount
+            context.nextAuthor = UInt8((author + 1) % PacketContext.authorCount)
         }
         out.append(signedVarint: message.offset &- context[place].offset &- 1)
         out.append(signedVarint: message.acceptedAt &- context.acceptedAt)

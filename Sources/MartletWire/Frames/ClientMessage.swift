@@ -2,6 +2,8 @@
 public struct ClientMessage: ~Escapable, BitwiseCopyable {
     /// The sender's number for the message.
     public let counter: UInt64
+    /// How many bytes the body takes.
+    public let byteCount: Int
     /// The layout of the body.
     public let layout: BodyLayout
     /// The body, or the text alone.
@@ -20,6 +22,7 @@ public struct ClientMessage: ~Escapable, BitwiseCopyable {
     public init?(_ message: TextMessage) {
         guard !message.isDelivery else { return nil }
         counter = message.counter
+        byteCount = message.byteCount
         layout = BodyLayout(of: message.text, isDelivery: false)
         bytes = message.text
         isText = true
@@ -29,13 +32,11 @@ public struct ClientMessage: ~Escapable, BitwiseCopyable {
     @_lifetime(copy body)
     public init(counter: UInt64, body: RawSpan, layout: BodyLayout) {
         self.counter = counter
+        byteCount = body.byteCount
         self.layout = layout
         bytes = body
         isText = false
     }
-
-    /// How many bytes the body takes.
-    public var byteCount: Int { isText ? TextMessage.clientByteCount + bytes.byteCount : bytes.byteCount }
 
     /// Appends the body.
     public func encode(into writer: inout TLVWriter) {

@@ -12,8 +12,13 @@ public enum FrameContent: ~Escapable, BitwiseCopyable {
     case ack(SingleAck)
 
     /// How many bytes the body takes.
-    @inline(__always)
+    @inlinable
     public var byteCount: Int {
+        if case .body(let bytes) = self { return bytes.byteCount }
+        return valuesByteCount
+    }
+
+    @usableFromInline var valuesByteCount: Int {
         switch self {
         case .body(let bytes): bytes.byteCount
         case .message(let message): message.byteCount
@@ -23,7 +28,7 @@ public enum FrameContent: ~Escapable, BitwiseCopyable {
     }
 
     /// Calls `take` with the body: where it lies, or written for the call.
-    @inline(__always)
+    @inlinable
     public func withBody<Result, Failure: Error>(
         _ take: (RawSpan) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -32,7 +37,8 @@ public enum FrameContent: ~Escapable, BitwiseCopyable {
         return try take(writer.rawBytes)
     }
 
-    private var written: TLVWriter {
+    /// The body, written.
+    @usableFromInline var written: TLVWriter {
         var writer = TLVWriter(reserving: byteCount)
         encode(into: &writer)
         return writer

@@ -7,7 +7,7 @@ public enum FrameEncoder: Sendable {
     case compact(PacketWriter)
 
     /// For how many bytes of headers and bodies there is room; what is compact never takes more.
-    @inline(__always)
+    @inlinable
     public func room(in out: borrowing OutputRawSpan) -> Int {
         switch self {
         case .plain: out.freeCapacity
@@ -21,7 +21,7 @@ public enum FrameEncoder: Sendable {
     ///   - header: all but the body's length and the checksum.
     ///   - checksum: the body's CRC-32, where somebody has summed it.
     ///   - isSecret: whether it must not pass through a deflate stream (W-96).
-    @inline(__always)
+    @inlinable
     @_lifetime(out: copy out)
     public func append(
         _ header: FrameHeader, _ body: RawSpan, layout: BodyLayout = .unknown, checksum: UInt32? = nil,

@@ -25,7 +25,8 @@ public struct Framer: ~Copyable {
     /// The validated header of the frame whose body is incomplete, if the stream is there.
     public private(set) var pendingHeader: FrameHeader?
     private var packets = PacketRights.none
-    private var reader: PacketReader?
+    /// Reads the packets of the stream; nil until there was one.
+    package private(set) var reader: PacketReader?
     /// The head of the packet that is incomplete, if it is there.
     private var pendingPacket: Packet.Head?
     /// How many bytes what is incomplete will have, as far as is known.
@@ -53,14 +54,6 @@ public struct Framer: ~Copyable {
         case deflated
     }
 
-    /// A framer between units of a stream with packets, that goes on where another was when it gave its
-    /// `packedContext`.
-    package init(maxBodyByteCount: Int, ringByteCount: Int = 16 * 1024, deflated: Bool, packedContext: [UInt8]) {
-        self.init(maxBodyByteCount: maxBodyByteCount, ringByteCount: ringByteCount)
-        allowPackets(deflated: deflated)
-        if !packedContext.isEmpty { reader = PacketReader(packedContext: packedContext) }
-    }
-
     /// Packets of one call of `consume`, beyond which the rest of the input is left: a packet need not hold a frame,
     /// so a bound of frames does not bound a call.
     package var maxPacketsPerCall = Int.max
@@ -68,11 +61,26 @@ public struct Framer: ~Copyable {
     /// What packets have cost since the last call.
     package func takePacketCounts() -> PacketCounts { reader?.takeCounts() ?? PacketCounts() }
 
-    /// Whether nothing is known but what `packedContext` and the framer's settings say.
-    package var isAtRest: Bool { failure == nil && partial.isEmpty && !hasWaitingFrames && !isStreaming }
+    /// Whether the framer is between units of its stream: then it can serve another.
+    package var isBetweenUnits: Bool { failure == nil && partial.isEmpty && !hasWaitingFrames }
 
-    /// What the packets so far have said, in few bytes; none when there were none.
-    package var packedContext: [UInt8] { reader?.packedContext ?? [] }
+    /// Goes on with a stream without packets.
+    ///
+    /// - Precondition: The framer is between units.
+    package mutating func serve() {
+        precondition(isBetweenUnits, "the framer holds a part of another stream")
+        packets = .none
+        reader = nil
+    }
+
+    /// Goes on with a stream with packets, of which `reader` has read those so far.
+    ///
+    /// - Precondition: The framer is between units.
+    package mutating func serve(_ reader: PacketReader?, deflated: Bool) {
+        serve()
+        allowPackets(deflated: deflated)
+        self.reader = reader
+    }
 
     /// From here on packets may come, also such that have passed through the peer's deflate stream (W-76, W-92).
     public mutating func allowPackets(deflated: Bool) {

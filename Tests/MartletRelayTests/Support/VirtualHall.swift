@@ -244,3 +244,4 @@ final class VirtualPeer: Peer, @unchecked Sendable {
         hall.fill(self)
     }
 }
+
