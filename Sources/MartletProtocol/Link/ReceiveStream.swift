@@ -138,7 +138,8 @@ struct ReceiveStream: Sendable {
     /// with `.deliver`. False, and nothing has changed, otherwise.
     @inline(__always)
     mutating func takeNext(low: UInt32, byteCount: Int) -> Bool {
-        guard low == UInt32(truncatingIfNeeded: expected), hasNothingPending, byteCount <= maxMessageByteCount, UInt64(byteCount) <= creditLimit - creditReceived
+        guard low == UInt32(truncatingIfNeeded: expected), hasNothingPending, byteCount <= maxMessageByteCount,
+            UInt64(byteCount) <= creditLimit - creditReceived
         else { return false }
         expected += 1
         creditReceived += UInt64(byteCount)

@@ -486,10 +486,11 @@ extension RelayEngine {
         guard links.isLive(slot) else { return }
         links[slot].armedAt = nil
         guard let connection = links[slot].connection else { return }
-        guard let deadline = links[slot].link.deadline else {
+        if !links[slot].link.hasUnacknowledged {
             links[slot].releaseIdleMemory()
-            return settle(slot)
+            settle(slot)
         }
+        guard let deadline = links[slot].link.deadline else { return }
         guard deadline <= now else { return armLink(slot, deadline) }
         switch links[slot].link.deadlinePassed(now: now) {
         case .proceed, .overdue: touch(slot)

@@ -128,8 +128,8 @@ struct RelayLink: Sendable {
     ///
     /// Mutating although they change nothing: a link that is only read is copied out of the table first.
     mutating func deadline(now: Instant) -> Instant? {
-        if let deadline = link.deadline { return deadline }
-        return hasIdleMemory ? RelayLink.releaseTime(after: now) : nil
+        guard !link.hasUnacknowledged, hasIdleMemory else { return link.deadline }
+        return link.deadline.orEarlier(RelayLink.releaseTime(after: now))
     }
     mutating func hasOutput(now: Instant) -> Bool { link.hasOutput(now: now) }
 

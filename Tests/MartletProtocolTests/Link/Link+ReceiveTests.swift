@@ -46,7 +46,7 @@ import Testing
             return try link.receive(header, .body(body.rawBytes), inflater: &inflater, now: pair.now + .milliseconds(5))
         }
         func state(_ link: Link) -> [String] {
-            Mirror(reflecting: link).children.filter { !["ackDeadline", "isAckDue"].contains($0.label) }.map {
+            Mirror(reflecting: link).children.filter { !["_ackDeadline", "isAckDue"].contains($0.label) }.map {
                 "\($0.label ?? ""): \(parts(of: $0.value))"
             }
         }

@@ -244,4 +244,3 @@ final class VirtualPeer: Peer, @unchecked Sendable {
         hall.fill(self)
     }
 }
-
