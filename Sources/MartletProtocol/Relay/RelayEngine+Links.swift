@@ -194,10 +194,8 @@ extension RelayEngine {
                 try post(body, handle, session, credit, of: slot)
             }
         }
-        guard let message = ClientMessage(values) else {
-            return refuse(values.counter, .invalidValue, session, credit, of: slot)
-        }
-        post(message, handle, session, credit, of: slot)
+        if let message = ClientMessage(values) { return post(message, handle, session, credit, of: slot) }
+        refuse(values.counter, .invalidValue, session, credit, of: slot)
     }
 
     private mutating func post(
