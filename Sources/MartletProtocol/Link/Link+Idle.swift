@@ -1,7 +1,7 @@
 import MartletWire
 
-/// What a link takes while nothing is under way: numbers, a few of them for each session. All else lies in queues and in
-/// `OnDemand` state, whose memory comes with the first use and goes when the link has been idle for a moment.
+/// What a link takes while nothing is under way: numbers, a few of them for each session. All else lies in queues and
+/// in `OnDemand` state, whose memory comes with the first use and goes when the link has been idle for a moment.
 extension Link {
     /// Whether the link holds memory that only one with something under way needs.
     var hasIdleMemory: Bool {

@@ -2,7 +2,8 @@ import MartletWire
 
 /// Which members of a room are an account's.
 ///
-/// A room with few members looks through all of them. One that has had more keeps a list for each account, from then on.
+/// A room with few members looks through all of them. One that has had more keeps a list for each account, from then
+/// on.
 struct AccountSlots: Sendable {
     /// Places of members up to which a room has no lists.
     static let maxUnlistedCount = 16

@@ -2,7 +2,8 @@ import MartletWire
 
 /// What a room takes, and what of its log it can do without.
 extension Room {
-    /// What a room, what is under way in it, a member, a device's mark, an account's progress and a request take, in bytes.
+    /// What a room, what is under way in it, a member, a device's mark, an account's progress and a request take, in
+    /// bytes.
     static let baseByteCount = MemoryLayout<Room>.stride + 96
     static let workByteCount = MemoryLayout<Work>.stride + 96
     static let memberByteCount = MemoryLayout<RoomMember>.stride + 32

@@ -13,7 +13,8 @@ package struct PacketCounts: Equatable, Sendable {
 /// What a packet costs is bounded before it is looked at: its payload by ``Packet/maxPayloadByteCount``, inflated or
 /// not, and so each body that comes of it.
 ///
-/// Between packets it holds what the next may leave out, and the inflate stream while the peer's deflate stream is open.
+/// Between packets it holds what the next may leave out, and the inflate stream while the peer's deflate stream is
+/// open.
 package final class PacketReader {
     private var context = PacketContext()
     private var stream: InflateStream?

@@ -4,7 +4,7 @@ import Testing
 @testable import MartletProtocol
 @testable import MartletTestKit
 
-@Suite struct RelayLinkIdleTests {
+@Suite struct RelayLinkTests {
     private func isIdle(_ stage: RelayStage) -> Bool {
         stage.relay.engine.links.slots.allSatisfy { stage.relay.engine.links.find($0)?.hasIdleMemory != true }
     }
