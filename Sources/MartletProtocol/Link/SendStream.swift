@@ -31,7 +31,7 @@ struct SendStream: Sendable {
     }
 
     /// What is to be remembered of a frame.
-    fileprivate struct Frame: Sendable {
+    struct Frame: Sendable {
         /// When it was last sent, in nanoseconds of the caller's clock.
         var sentAt: UInt64 = 0
         /// The number of the transmission that carried it last.
@@ -57,7 +57,7 @@ struct SendStream: Sendable {
     static let reorderThreshold: UInt64 = 3
 
     /// What is known of the stream at all times.
-    fileprivate struct Totals: Sendable {
+    struct Totals: Sendable {
         /// The sequence of the first frame; sequences start at 1 (Specs/wire.md §3.5; W-11).
         var base: UInt64
         /// Credit used so far, each frame counted once, and the absolute limit that the peer set.
@@ -68,7 +68,7 @@ struct SendStream: Sendable {
     }
 
     /// The frames that are not acknowledged, sent or not, and where the connection stands in them.
-    fileprivate struct Queue: Neutral, Sendable {
+    struct Queue: Neutral, Sendable {
         static let neutral = Queue()
 
         var frames = Deque<Frame>()
@@ -203,13 +203,13 @@ struct SendStream: Sendable {
         var cost: UInt64 = 0
 
         @inline(__always)
-        fileprivate func takes(_ frame: Frame, _ credit: UInt64, _ limit: Int, _ room: Int) -> Bool {
+        func takes(_ frame: Frame, _ credit: UInt64, _ limit: Int, _ room: Int) -> Bool {
             byteCount < limit && frame.isWhole && frame.wholeCost <= credit - cost
                 && FrameHeader.byteCount + Int(frame.byteCount) <= room
         }
 
         @inline(__always)
-        fileprivate mutating func add(_ frame: Frame) {
+        mutating func add(_ frame: Frame) {
             frameCount += 1
             byteCount += FrameHeader.byteCount + Int(frame.byteCount)
             cost += frame.wholeCost
@@ -304,296 +304,6 @@ struct SendStream: Sendable {
         totals.losesOvertaken = losesOvertaken
         if queue.isAllocated { queue.value.rewind(totals) }
     }
-}
-
-extension SendStream.Queue {
-    fileprivate typealias Totals = SendStream.Totals
-
-    fileprivate var hasUnsent: Bool { sentCount < frames.count || !again.isEmpty }
-
-    fileprivate func entry(_ sequence: UInt64, _ totals: Totals) -> SendStream.Entry {
-        let (body, fragment) = rows.body(of: sequence)
-        return SendStream.Entry(body: body, fragment: fragment, type: frame(sequence, totals).type)
-    }
-
-    private func frame(_ sequence: UInt64, _ totals: Totals) -> SendStream.Frame {
-        frames[Int(sequence - totals.base)]
-    }
-
-    fileprivate mutating func append(_ type: FrameType, _ body: EncodedBody, first: UInt64) {
-        rows.append(.fragments(body), first: first)
-        let isWhole = body.isWhole
-        frames.append(count: body.fragmentCount) {
-            SendStream.Frame(byteCount: UInt32(body.byteCount(ofFragment: $0)), type: type, isWhole: isWhole)
-        }
-        byteCount += body.byteCount
-        guard type == .data else {
-            if type == .request { requestFrameCount += body.fragmentCount }
-            if type.isCredited { requestByteCount += body.byteCount }
-            return
-        }
-        messageFrameCount += body.fragmentCount
-        messageByteCount += body.byteCount
-    }
-
-    fileprivate mutating func append(_ messages: ArraySlice<LogEntry>, base: UInt64) -> Bool {
-        // By index: to hold a message is to count references that nobody needs.
-        var frameCount = 0
-        var size = 0
-        for index in messages.indices {
-            frameCount += messages[index].body.fragmentCount
-            size += messages[index].body.byteCount
-        }
-        guard frames.count + frameCount <= SendStream.maxEntries else { return false }
-        guard frameCount == messages.count else {
-            for index in messages.indices {
-                append(.data, messages[index].body, first: base + UInt64(frames.count))
-            }
-            return true
-        }
-        guard frameCount > 0 else { return true }
-        rows.append(.messages(messages), first: base + UInt64(frames.count))
-        frames.append(count: frameCount) {
-            let index = messages.startIndex + $0
-            return SendStream.Frame(
-                byteCount: UInt32(messages[index].body.byteCount), type: .data, isWhole: messages[index].body.isWhole)
-        }
-        byteCount += size
-        messageFrameCount += frameCount
-        messageByteCount += size
-        return true
-    }
-
-    fileprivate func nextToSend(_ link: SendStream.LinkCredit, _ totals: Totals) -> UInt64? {
-        if let first = again.first { return first }
-        guard sentCount < frames.count else { return nil }
-        // S-32: what the receiver could not hold behind a gap would be dropped and sent again.
-        guard !totals.losesOvertaken || sentCount < ReceiveStream.maxHeldFrames else { return nil }
-        let next = totals.base + UInt64(sentCount)
-        guard sentCount >= paidCount else { return next }
-        let entry = entry(next, totals)
-        let cost = entry.cost
-        guard cost <= totals.creditLeft else { return nil }
-        if isReserved || entry.costToEnd <= link.available { return next }
-        return (entry.fragment > 0 || entry.isLast || link.mayBeginUnreserved) && cost <= link.available ? next : nil
-    }
-
-    fileprivate mutating func markSent(
-        _ sequence: UInt64, at now: Instant, available: UInt64, _ totals: inout Totals
-    ) -> SendStream.Sent? {
-        let position = Int(sequence - totals.base)
-        if again.first == sequence { _ = again.popFirst() }
-        if position == sentCount {
-            sentCount += 1
-            skipAcknowledged()
-        }
-        lastTransmission += 1
-        if totals.losesOvertaken { transmissions.append(sequence) }
-        frames[position].sentAt = now.nanoseconds
-        frames[position].transmission = lastTransmission
-        frames[position].isLost = false
-        inFlightByteCount += Int(frames[position].byteCount)
-        dropStale(totals)
-        guard position >= paidCount else { return nil }
-        paidCount = position + 1
-        let entry = entry(sequence, totals)
-        totals.creditUsed += entry.cost
-        isReserved = !entry.isLast && (isReserved || entry.costToEnd <= available)
-        return SendStream.Sent(
-            cost: entry.cost, isUnreserved: entry.type.isCredited && !entry.isLast && !isReserved)
-    }
-
-    fileprivate mutating func writeRun(
-        _ common: FrameHeader, credit: UInt64, limit: Int, asksForAck: Bool, into out: inout OutputRawSpan,
-        now: Instant, _ totals: inout Totals
-    ) -> SendStream.Run {
-        var run = SendStream.Run()
-        guard sentCount == paidCount, sentCount < frames.count, again.isEmpty, !isReserved, !totals.losesOvertaken,
-            let ring = frames.ownRing()
-        else { return run }
-        let credit = min(credit, totals.creditLeft)
-        let base = totals.base
-        var header = common
-        var position = sentCount
-        var row = rows.index(of: base + UInt64(position))
-        rows: while position < ring.count {
-            switch rows[row].bodies {
-            case .fragments(let body):
-                guard run.takes(ring[position], credit, limit, out.freeCapacity) else { break rows }
-                header.sequence = UInt32(truncatingIfNeeded: base + UInt64(position))
-                markSent(&ring[position], &header, asksForAck && position + 1 == ring.count, now, in: &run)
-                unsafe body.place.appendWhole(header, to: &out)
-                position += 1
-            case .messages(let messages):
-                // Borrowed: to take each out is to count its references.
-                let entries = messages.span
-                var index = Int(base + UInt64(position) - rows[row].first)
-                while index < entries.count {
-                    guard run.takes(ring[position], credit, limit, out.freeCapacity) else { break rows }
-                    header.sequence = UInt32(truncatingIfNeeded: base + UInt64(position))
-                    markSent(&ring[position], &header, asksForAck && position + 1 == ring.count, now, in: &run)
-                    unsafe entries[index].body.place.appendWhole(header, to: &out)
-                    index += 1
-                    position += 1
-                }
-            }
-            row += 1
-        }
-        sentCount = position
-        paidCount = position
-        inFlightByteCount += run.byteCount - run.frameCount * FrameHeader.byteCount
-        totals.creditUsed += run.cost
-        return run
-    }
-
-    /// The frame goes out now, with this header.
-    @inline(__always)
-    private mutating func markSent(
-        _ frame: inout SendStream.Frame, _ header: inout FrameHeader, _ asksForAck: Bool, _ now: Instant,
-        in run: inout SendStream.Run
-    ) {
-        lastTransmission += 1
-        frame.sentAt = now.nanoseconds
-        frame.transmission = lastTransmission
-        run.add(frame)
-        header.type = frame.type
-        if asksForAck { header.flags.insert(.ackNow) }
-    }
-
-    // MARK: Acknowledgement
-
-    fileprivate mutating func acknowledge(cumulative: UInt64, _ totals: inout Totals) -> SendStream.Acknowledged {
-        var result = SendStream.Acknowledged()
-        guard let ring = frames.ownRing() else { return result }
-        let count = Int(cumulative - totals.base) + 1
-        var messages = 0
-        var messageBytes = 0
-        for position in 0..<count {
-            let size = note(ring, position, in: &result)
-            result.releasedByteCount += size
-            guard ring[position].type == .data else {
-                if ring[position].type == .request { requestFrameCount -= 1 }
-                if ring[position].type.isCredited { requestByteCount -= size }
-                continue
-            }
-            messages += 1
-            messageBytes += size
-        }
-        // Not of the queue, which would copy a ring that is held here as well.
-        ring.removeFirst(count)
-        if ring.count == 0 { frames.releaseIfLarge() }
-        totals.base += UInt64(count)
-        rows.drop(before: totals.base, end: totals.base + UInt64(frames.count))
-        byteCount -= result.releasedByteCount
-        messageFrameCount -= messages
-        messageByteCount -= messageBytes
-        sentCount = max(sentCount - count, 0)
-        paidCount -= count
-        skipAcknowledged()
-        dropStale(totals)
-        return result
-    }
-
-    fileprivate mutating func acknowledge(
-        range: ClosedRange<UInt64>, _ totals: Totals
-    ) -> SendStream.Acknowledged {
-        var result = SendStream.Acknowledged()
-        guard let ring = frames.ownRing() else { return result }
-        var position = Int(max(range.lowerBound, totals.base) - totals.base)
-        while position <= Int(range.upperBound - totals.base) {
-            if !ring[position].isAcknowledged {
-                _ = note(ring, position, in: &result)
-                ring[position].isAcknowledged = true
-                ring[position].isLost = false
-            }
-            position += 1
-        }
-        skipAcknowledged()
-        dropStale(totals)
-        return result
-    }
-
-    /// Counts a frame that is acknowledged now, unless it was before; returns the bytes of its body.
-    @inline(__always)
-    private mutating func note(
-        _ ring: Ring<SendStream.Frame>, _ position: Int, in result: inout SendStream.Acknowledged
-    ) -> Int {
-        let size = Int(ring[position].byteCount)
-        guard !ring[position].isAcknowledged else { return size }
-        result.frameCount += 1
-        guard position < sentCount else { return size }
-        result.largestSentAt = max(result.largestSentAt, ring[position].sentAt)
-        highestAcknowledged = max(highestAcknowledged, ring[position].transmission)
-        guard !ring[position].isLost else { return size }
-        result.byteCount += size
-        inFlightByteCount -= size
-        return size
-    }
-
-    // MARK: Loss
-
-    fileprivate mutating func loseFrames(sentBefore time: Instant, limit: Int, _ totals: Totals) -> SendStream.Lost {
-        var lost = SendStream.Lost()
-        var position = 0
-        while position < sentCount, lost.frameCount < limit {
-            let frame = frames[position]
-            if !frame.isAcknowledged, !frame.isLost, frame.sentAt < time.nanoseconds {
-                lose(totals.base + UInt64(position), in: &lost, totals)
-            }
-            position += 1
-        }
-        return lost
-    }
-
-    fileprivate mutating func loseOvertaken(_ totals: Totals) -> SendStream.Lost {
-        var lost = SendStream.Lost()
-        while let sequence = transmissions.first {
-            let isCurrent = sequence >= totals.base && frame(sequence, totals).transmission == firstTransmission
-            let isWaiting =
-                isCurrent && !frame(sequence, totals).isAcknowledged && !frame(sequence, totals).isLost
-            if isWaiting {
-                guard firstTransmission + SendStream.reorderThreshold <= highestAcknowledged else { break }
-                lose(sequence, in: &lost, totals)
-            }
-            _ = transmissions.popFirst()
-            firstTransmission += 1
-        }
-        return lost
-    }
-
-    private mutating func lose(_ sequence: UInt64, in lost: inout SendStream.Lost, _ totals: Totals) {
-        let position = Int(sequence - totals.base)
-        frames[position].isLost = true
-        inFlightByteCount -= Int(frames[position].byteCount)
-        again.append(sequence)
-        lost.frameCount += 1
-        lost.byteCount += Int(frames[position].byteCount)
-    }
-
-    fileprivate mutating func rewind(_ totals: Totals) {
-        for sequence in again where sequence >= totals.base { frames[Int(sequence - totals.base)].isLost = false }
-        again.removeAll()
-        transmissions.removeAll()
-        firstTransmission = lastTransmission + 1
-        highestAcknowledged = 0
-        inFlightByteCount = 0
-        sentCount = 0
-        skipAcknowledged()
-    }
-
-    /// What the peer holds out of order, from this connection or one before, is not sent again (S-22).
-    private mutating func skipAcknowledged() {
-        while sentCount < paidCount, frames[sentCount].isAcknowledged { sentCount += 1 }
-    }
-
-    private mutating func dropStale(_ totals: Totals) {
-        while let first = again.first, first < totals.base || !frame(first, totals).isLost { _ = again.popFirst() }
-    }
-}
-
-extension SendStream.Totals {
-    /// Credit that the session has left, in bytes.
-    fileprivate var creditLeft: UInt64 { creditLimit - min(creditUsed, creditLimit) }
 }
 
 extension FrameType {
