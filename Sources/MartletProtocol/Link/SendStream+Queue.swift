@@ -1,6 +1,6 @@
 import MartletWire
 
-/// What becomes of a stream's frames: they are queued, sent, acknowledged, lost and sent again.
+/// What is done with a stream's frames while there are some; `SendStream` says what each of these is for.
 extension SendStream.Queue {
     typealias Totals = SendStream.Totals
 
