@@ -43,13 +43,19 @@ struct PacketStreams {
 
     /// Packs frames, those of a batch together.
     func write(_ batches: [[[UInt8]]]) -> [UInt8] {
-        let writer = PacketWriter(deflates: features.contains(.sharedDeflate) ? .small : nil)
+        let encoder = FrameEncoder.compact(
+            PacketWriter(deflates: features.contains(.sharedDeflate) ? .small : nil))
         var bytes: [UInt8] = []
         for batch in batches {
-            let frames = Array(batch.joined())
-            bytes += unsafe [UInt8](unsafeUninitializedCapacity: frames.count + 64) { buffer, count in
+            let byteCount = batch.reduce(64) { $0 + $1.count }
+            bytes += unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, count in
                 var out = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
-                writer.write(frames.rawBytes, into: &out)
+                for frame in batch {
+                    do throws(WireError) { try encoder.append(encoded: frame.rawBytes, into: &out) } catch {
+                        preconditionFailure("that is not a frame: \(error)")
+                    }
+                }
+                _ = encoder.finish(into: &out)
                 count = unsafe out.finalize(for: UnsafeMutableRawBufferPointer(buffer))
             }
         }

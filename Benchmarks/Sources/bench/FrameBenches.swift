@@ -82,9 +82,9 @@ private final class StreamReader {
         while offset < bytes.byteCount {
             let end = min(offset + pieceByteCount, bytes.byteCount)
             do throws(WireError) {
-                _ = try framer.consume(bytes.extracting(offset..<end)) { _, body in
+                _ = try framer.consumeContents(bytes.extracting(offset..<end)) { _, content in
                     frames &+= 1
-                    bodyByteCount &+= body.byteCount
+                    bodyByteCount &+= content.byteCount
                     return .proceed
                 }
             } catch {

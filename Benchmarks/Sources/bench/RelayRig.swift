@@ -200,15 +200,15 @@ final class RelayRig {
 
     private func take(_ bytes: RawSpan, _ peer: Peer) {
         do throws(WireError) {
-            _ = try peer.framer.consume(bytes) { header, body in
+            _ = try peer.framer.consumeContents(bytes) { header, content in
                 if header.flags.contains(.reliable) {
                     let index = Int(header.session.rawValue / 2)
                     peer.received[index] += 1
                     peer.frames += 1
                     if peer.news.last != index, !peer.news.contains(index) { peer.news.append(index) }
                     if header.type == .data {
-                        peer.receivedBytes[index] += UInt64(body.byteCount)
-                        peer.linkBytes += UInt64(body.byteCount)
+                        peer.receivedBytes[index] += UInt64(content.byteCount)
+                        peer.linkBytes += UInt64(content.byteCount)
                         delivered += 1
                     }
                 }

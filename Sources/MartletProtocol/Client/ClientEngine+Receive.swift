@@ -15,8 +15,8 @@ extension ClientEngine {
             let before = consumed
             let wasEstablished = isEstablished
             do throws(WireError) {
-                consumed += try framer.consume(bytes.extracting(droppingFirst: consumed)) { header, body in
-                    do throws(LinkError) { return try take(header, body, on: id, now: now) } catch { failure = error }
+                consumed += try framer.consumeContents(bytes.extracting(droppingFirst: consumed)) {
+                    do throws(LinkError) { return try take($0, $1, on: id, now: now) } catch { failure = error }
                     return .stop
                 }
             } catch {
@@ -45,24 +45,25 @@ extension ClientEngine {
     }
 
     private mutating func take(
-        _ header: FrameHeader, _ body: RawSpan, on id: ConnectionID, now: Instant
+        _ header: FrameHeader, _ content: FrameContent, on id: ConnectionID, now: Instant
     ) throws(LinkError) -> FramerStep {
         guard isEstablished else {
-            try takeHandshake(header, body, now: now)
+            try content.withBody { body throws(LinkError) in try takeHandshake(header, body, now: now) }
             return .stop
         }
         let samples = link.counters.roundTripSamples
-        let reception = try link.receive(header, body, inflater: &inflater, now: now)
+        let reception = try link.receive(header, content, inflater: &inflater, now: now)
         if link.counters.roundTripSamples != samples, let latest = link.rtt.latest { roundTrips.record(latest) }
         if case .deliver(let session, let credit) = reception {
-            try deliver(header.type, body, on: session, credit, now: now)
+            try deliver(header.type, content, on: session, credit, now: now)
         }
         while let arrival = try link.nextArrival(now: now) {
             switch arrival {
             case .event(let event):
                 handle(event, now: now)
             case .frame(let session, let frame):
-                try deliver(frame.type, frame.body.rawBytes, on: session, frame.creditByteCount, now: now)
+                let body = FrameContent.body(frame.body.rawBytes)
+                try deliver(frame.type, body, on: session, frame.creditByteCount, now: now)
             }
             guard isCarrierUp, id == machine.current else { return .stop }
         }
@@ -119,12 +120,22 @@ extension ClientEngine {
 
     /// A frame of a room's session, in its order.
     private mutating func deliver(
-        _ type: FrameType, _ body: RawSpan, on session: SessionID, _ credit: Int, now: Instant
+        _ type: FrameType, _ content: FrameContent, on session: SessionID, _ credit: Int, now: Instant
     ) throws(LinkError) {
-        guard session != .control else { return try takeControl(type, body, credit) }
+        guard session != .control else {
+            return try content.withBody { body throws(LinkError) in try takeControl(type, body, credit) }
+        }
         guard let id = roomOfSession[session] else { return link.release(credit, on: session) }
-        if type == .data { return try takeMessage(body, id, session, credit) }
+        if type == .data { return try takeMessage(content, id, session, credit) }
         link.release(credit, on: session)
+        if case .accepted(let run) = content { return take(run, id, now: now) }
+        try content.withBody { body throws(LinkError) in try deliver(type, body, to: id, session, now: now) }
+    }
+
+    /// A frame that is no message, for a session's room.
+    private mutating func deliver(
+        _ type: FrameType, _ body: RawSpan, to id: RoomID, _ session: SessionID, now: Instant
+    ) throws(LinkError) {
         switch type {
         case .accepted:
             for run in try Link.parse(Accepted.self, body).runs { take(run, id, now: now) }
@@ -178,29 +189,53 @@ extension ClientEngine {
     }
 
     private mutating func takeMessage(
+        _ content: FrameContent, _ id: RoomID, _ session: SessionID, _ credit: Int
+    ) throws(LinkError) {
+        guard case .message(let values) = content else {
+            return try content.withBody { body throws(LinkError) in try takeMessage(body, id, session, credit) }
+        }
+        guard values.isDelivery else { return link.release(credit, on: session) }
+        guard let stamp = RelayStamp(values, &senders) else { return skip(values.offset, id, session, credit) }
+        guard admits(stamp.offset, id, session, credit) else { return }
+        tell(id, .message(Message(values, relay: stamp), creditByteCount: credit))
+    }
+
+    private mutating func takeMessage(
         _ body: RawSpan, _ id: RoomID, _ session: SessionID, _ credit: Int
     ) throws(LinkError) {
         let message: Message
         do throws(WireError) {
             let view = try MessageView(parsing: body)
             guard let offset = view.offset else { throw .missingField(.offset) }
-            switch rooms[id]!.receive(offset, byteCount: credit, isFull: held.isFull) {
-            case .repeated: return link.release(credit, on: session)
-            case .dropped:
-                // Its credit is kept, so that the server stops.
-                hasLaggingRooms = true
-                return
-            case .new: held.give(credit)
-            }
+            guard admits(offset, id, session, credit) else { return }
             message = Message(view, &senders)
         } catch {
             guard error.scope == .frame else { throw .peer(error.code) }
-            // It would come again on every link: what cannot be shown is told as missing.
-            link.release(credit, on: session)
-            guard let offset = MessageView.offset(in: body) else { return }
-            return skip(offset...offset, in: id)
+            return skip(MessageView.offset(in: body), id, session, credit)
         }
         tell(id, .message(message, creditByteCount: credit))
+    }
+
+    /// Whether a room takes a message with this offset now, and with it its credit.
+    private mutating func admits(_ offset: UInt64, _ id: RoomID, _ session: SessionID, _ credit: Int) -> Bool {
+        switch rooms[id]!.receive(offset, byteCount: credit, isFull: held.isFull) {
+        case .repeated:
+            link.release(credit, on: session)
+            return false
+        case .dropped:
+            // Its credit is kept, so that the server stops.
+            hasLaggingRooms = true
+            return false
+        case .new:
+            held.give(credit)
+            return true
+        }
+    }
+
+    /// A message that cannot be shown would come again on every link: it is told as missing.
+    private mutating func skip(_ offset: UInt64?, _ id: RoomID, _ session: SessionID, _ credit: Int) {
+        link.release(credit, on: session)
+        if let offset { skip(offset...offset, in: id) }
     }
 
     /// Tells the application of offsets that it will not get, as far as it does not know.

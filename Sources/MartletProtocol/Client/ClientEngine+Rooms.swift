@@ -232,14 +232,15 @@ extension ClientEngine {
     ) -> EncodedBody {
         let timeToLive = message.expires.map { $0 - now }
         writer.removeAll()
-        Message(counter: message.counter, content: content, timeToLive: timeToLive).encode(into: &writer)
+        let frame = Message(counter: message.counter, content: content, timeToLive: timeToLive)
+        frame.encode(into: &writer)
         let bytes = writer.bytes
         let fragment = SessionPreset(kind).fragmentByteCount
         // What goes into a packet is deflated there, with all that went before as its context.
         let isDeflatedLater = link.features.contains([.compact, .sharedDeflate]) && bytes.count < 2048
         guard configuration.compressesMessages, message.isCompressible, link.features.contains(.zlib), !isDeflatedLater
         else {
-            var body = EncodedBody(bytes, fragmentByteCount: fragment)
+            var body = EncodedBody(bytes, fragmentByteCount: fragment, layout: frame.layout)
             body.isSecret = !message.isCompressible
             return body
         }

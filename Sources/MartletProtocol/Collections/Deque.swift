@@ -14,7 +14,7 @@ public struct Deque<Element> {
 
     /// Slots that the first element makes room for: fewer where elements are large.
     @inlinable
-    static var firstSlotCount: Int { MemoryLayout<Element>.stride > 64 ? 2 : 8 }
+    static var firstSlotCount: Int { MemoryLayout<Element>.stride > 32 ? 2 : 8 }
 
     /// An empty queue, which holds no memory.
     @inlinable
@@ -81,6 +81,12 @@ public struct Deque<Element> {
     @inlinable
     public mutating func removeAll() {
         ring = nil
+    }
+
+    /// Gives the memory back if the queue is empty.
+    @inlinable
+    public mutating func releaseIfEmpty() {
+        if let ring, ring.count == 0 { self.ring = nil }
     }
 
     /// The ring, of which no other queue knows.

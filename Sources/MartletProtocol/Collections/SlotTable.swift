@@ -64,22 +64,6 @@ struct SlotTable<Element> {
         memory?.remove(slot)
     }
 
-    /// Passes every element to be packed, or makes as many as were, from `blank`.
-    mutating func pass(
-        _ packer: inout Packer, _ blank: @autoclosure () -> Element, _ pass: (inout Packer, inout Element) -> Void
-    ) {
-        var count = slotCount
-        packer.pass(&count)
-        packer.pass(&freeSlots, 0) { $0.pass(&$1) }
-        if packer.isUnpacking {
-            let free = freeSlots
-            freeSlots = []
-            while slotCount < count { insert(blank()) }
-            for slot in free { remove(slot) }
-        }
-        for slot in slots where isLive(slot) { pass(&packer, &self[slot]) }
-    }
-
     private mutating func own() {
         if !isKnownUniquelyReferenced(&memory) { memory = memory?.copy() }
     }

@@ -8,7 +8,7 @@
 /// owned is the deadline and a count (S-29).
 struct AckTimer: Equatable, Sendable {
     /// Expiries in a row, without a frame from the peer between them, after which the connection is replaced.
-    static let maxExpiries = 3
+    static let maxExpiries: UInt8 = 3
 
     enum OnExpiry: Equatable {
         case none
@@ -17,8 +17,8 @@ struct AckTimer: Equatable, Sendable {
         case replaceConnection
     }
 
-    private(set) var deadline: Instant?
-    private(set) var expiries = 0
+    @Compact private(set) var deadline: Instant? = nil
+    private(set) var expiries: UInt8 = 0
     private var heardSinceExpiry = false
 
     /// Something that wants an acknowledgement was sent.
@@ -48,12 +48,6 @@ struct AckTimer: Equatable, Sendable {
         if expiries >= AckTimer.maxExpiries { return .replaceConnection }
         self.deadline = now + backedOff(timeout)
         return isReliableCarrier ? .probe : .sendAgain
-    }
-
-    mutating func pass(_ packer: inout Packer) {
-        packer.pass(&deadline)
-        packer.pass(&expiries)
-        packer.pass(&heardSinceExpiry)
     }
 
     private func backedOff(_ timeout: Duration) -> Duration {

@@ -7,8 +7,8 @@ struct CreditProbe: Equatable, Sendable {
     /// The longest time between two questions.
     static let maxInterval: Duration = .seconds(60)
 
-    private(set) var deadline: Instant?
-    private var count = 0
+    @Compact private(set) var deadline: Instant? = nil
+    private var count: UInt8 = 0
 
     var isAsking: Bool { deadline != nil }
 

@@ -1,16 +1,16 @@
 public import MartletWire
 
-/// A frame body as it goes on the wire, cut into fragments and summed once, shared by every link that sends it.
+/// A frame body as it goes on the wire, cut into fragments once, shared by every link that sends it.
 ///
-/// A message that goes to a thousand members is encoded once: the links' send queues hold references, and each link
-/// adds only its own 28-byte header, whose checksum continues the fragment's (`Specs/wire.md`, checksum). Small bodies
-/// that came together may lie one behind the other in one storage; it lives as long as the last of them.
+/// A message that goes to a thousand members is encoded once: the links' send queues hold references, and each link's
+/// encoder adds what is its own. Small bodies that came together may lie one behind the other in one storage; it lives
+/// as long as the last of them.
 public struct EncodedBody: Sendable {
     /// How a body that is not one plain fragment is cut.
     private final class Cut: Sendable {
         struct Fragment {
             var end: Int
-            var checksum: UInt32
+            var checksum: UInt32?
             var compression: Compression
         }
 
@@ -25,51 +25,32 @@ public struct EncodedBody: Sendable {
         }
     }
 
-    /// Bytes in a body's storage. To ask the storage for them is to count references to it, for each frame that is
-    /// written. Who reads them here keeps a body of that storage meanwhile.
-    @safe
-    struct Place: BitwiseCopyable {
-        private let start: UnsafeRawPointer
-        private let count: UInt32
-        /// Of the whole body, if it is one plain fragment.
-        let checksum: UInt32
-
-        @inline(__always)
-        fileprivate init(_ storage: [UInt8], _ range: Range<Int>, checksum: UInt32) {
-            precondition(range.upperBound <= storage.count, "the range ends behind the storage")
-            unsafe start = storage.withUnsafeBytes { unsafe $0.baseAddress.unsafelyUnwrapped } + range.lowerBound
-            count = UInt32(range.count)
-            self.checksum = checksum
-        }
-
-        var byteCount: Int { Int(count) }
-
-        @unsafe var rawBytes: RawSpan {
-            @_lifetime(immortal)
-            get { unsafe _overrideLifetime(RawSpan(_unsafeStart: start, byteCount: byteCount), copying: ()) }
-        }
-
-        /// Appends the one plain fragment that it is, behind its frame's header.
-        @inline(__always)
-        @unsafe func appendWhole(_ header: FrameHeader, to out: inout OutputRawSpan) {
-            unsafe header.encode(before: rawBytes, checksum: checksum, into: &out)
-        }
-    }
-
     /// The default size of a fragment before compression, in bytes (S-43).
     public static let defaultFragmentByteCount = 16 * 1024
 
-    /// Keeps the bytes where they are: it is never changed, and neither is memory that an array shares.
     private let storage: [UInt8]
-    /// Where they are.
-    let place: Place
+    /// Where in the storage it begins, and the size of all fragments together, in bytes.
+    private let start: UInt32
+    private let count: UInt32
     private let cut: Cut?
+    /// Of the whole body, if it is one plain fragment that somebody has summed.
+    let checksum: UInt32?
+    /// Where the values of the body are, if it is one plain fragment.
+    private(set) var layout = BodyLayout.unknown
     /// Whether the link's deflate stream must not see it (W-96).
     var isSecret = false
 
-    /// Cuts `plain` into fragments of at most `fragmentByteCount` bytes and sums each.
-    public init(_ plain: [UInt8], fragmentByteCount: Int = EncodedBody.defaultFragmentByteCount) {
-        self.init(plain, fragmentByteCount) { _ in nil }
+    /// Cuts `plain` into fragments of at most `fragmentByteCount` bytes.
+    ///
+    /// - Parameters:
+    ///   - layout: where its values are, as who wrote it knows.
+    ///   - isSummed: whether each fragment's checksum is needed more than once.
+    public init(
+        _ plain: [UInt8], fragmentByteCount: Int = EncodedBody.defaultFragmentByteCount, layout: BodyLayout = .unknown,
+        isSummed: Bool = false
+    ) {
+        self.init(plain, fragmentByteCount, isSummed: isSummed) { _ in nil }
+        if cut == nil { self.layout = layout }
     }
 
     /// The same with each fragment compressed by itself, since a frame stands alone on the wire; a fragment that would
@@ -78,19 +59,22 @@ public struct EncodedBody: Sendable {
         compressing plain: [UInt8], fragmentByteCount: Int = EncodedBody.defaultFragmentByteCount,
         with deflater: Deflater
     ) {
-        self.init(plain, fragmentByteCount) { deflater.compress($0) }
+        self.init(plain, fragmentByteCount, isSummed: false) { deflater.compress($0) }
     }
 
-    /// One plain fragment, which lies at `range` of a storage that it may share with others, and has this checksum.
+    /// One plain fragment, which lies at `range` of a storage that it may share with others.
+    ///
+    /// - Parameter isSummed: whether its checksum is needed more than once.
     @inline(__always)
-    init(_ storage: [UInt8], range: Range<Int>, checksum: UInt32) {
+    init(_ storage: [UInt8], range: Range<Int>, layout: BodyLayout, isSummed: Bool) {
         precondition(range.count <= EncodedBody.defaultFragmentByteCount, "that is more than one fragment")
-        self.storage = storage
-        place = Place(storage, range, checksum: checksum)
-        cut = nil
+        self.init(storage, range, nil, isSummed: isSummed)
+        self.layout = layout
     }
 
-    private init(_ plain: [UInt8], _ fragmentByteCount: Int, _ compress: (RawSpan) -> [UInt8]?) {
+    private init(
+        _ plain: [UInt8], _ fragmentByteCount: Int, isSummed: Bool, _ compress: (RawSpan) -> [UInt8]?
+    ) {
         precondition(fragmentByteCount > 0, "a fragment has at least one byte")
         var wire: [UInt8] = []
         var fragments: [Cut.Fragment] = []
@@ -98,27 +82,32 @@ public struct EncodedBody: Sendable {
             let piece = plain.rawBytes.extracting(start..<min(start + fragmentByteCount, plain.count))
             let packed = compress(piece)
             if packed == nil, piece.byteCount == plain.count {
-                self.init(plain, nil)
+                self.init(plain, 0..<plain.count, nil, isSummed: isSummed)
                 return
             }
             if wire.isEmpty { wire.reserveCapacity(plain.count) }
             let first = wire.count
             if let packed { wire += packed } else { wire.append(bytes: piece) }
-            let checksum = CRC32.checksum(wire.rawBytes.extracting(first..<wire.count))
+            let checksum = isSummed ? CRC32.checksum(wire.rawBytes.extracting(droppingFirst: first)) : nil
             let compression = packed == nil ? Compression.none : .zlib
             fragments.append(Cut.Fragment(end: wire.count, checksum: checksum, compression: compression))
         }
-        self.init(wire, Cut(fragments, plainByteCount: plain.count, fragmentByteCount: fragmentByteCount))
+        let cut = Cut(fragments, plainByteCount: plain.count, fragmentByteCount: fragmentByteCount)
+        self.init(wire, 0..<wire.count, cut, isSummed: false)
     }
 
-    private init(_ storage: [UInt8], _ cut: Cut?) {
+    @inline(__always)
+    private init(_ storage: [UInt8], _ range: Range<Int>, _ cut: Cut?, isSummed: Bool) {
+        precondition(range.upperBound <= storage.count, "the range ends behind the storage")
         self.storage = storage
         self.cut = cut
-        place = Place(storage, 0..<storage.count, checksum: cut == nil ? CRC32.checksum(storage.rawBytes) : 0)
+        start = UInt32(range.lowerBound)
+        count = UInt32(range.count)
+        checksum = isSummed ? CRC32.checksum(storage.rawBytes.extracting(range)) : nil
     }
 
     /// The size of all fragments together, in bytes.
-    public var byteCount: Int { place.byteCount }
+    public var byteCount: Int { Int(count) }
 
     /// All fragments' bytes, one after the other, in an array of their own.
     public var bytes: [UInt8] {
@@ -128,7 +117,7 @@ public struct EncodedBody: Sendable {
     /// All fragments' bytes, one after the other, where they lie.
     public var rawBytes: RawSpan {
         @_lifetime(borrow self)
-        get { unsafe _overrideLifetime(place.rawBytes, borrowing: self) }
+        get { storage.rawBytes.extracting(Int(start)..<Int(start) + Int(count)) }
     }
 
     /// Whether it is one plain fragment, and nothing else is to be said of it.
@@ -141,11 +130,18 @@ public struct EncodedBody: Sendable {
     public var fragmentCount: Int { cut?.fragments.count ?? 1 }
 
     /// One frame's share of the body; its place counts from the body's start.
-    func fragment(_ index: Int) -> (range: Range<Int>, checksum: UInt32, compression: Compression) {
-        guard let cut else { return (0..<byteCount, place.checksum, .none) }
+    func fragment(_ index: Int) -> (range: Range<Int>, checksum: UInt32?, compression: Compression) {
+        guard let cut else { return (0..<byteCount, checksum, .none) }
         let start = index == 0 ? 0 : cut.fragments[index - 1].end
         let fragment = cut.fragments[index]
         return (start..<fragment.end, fragment.checksum, fragment.compression)
+    }
+
+    /// Writes the one plain fragment that it is, behind its frame's header.
+    @inline(__always)
+    @_lifetime(out: copy out)
+    func appendWhole(_ header: FrameHeader, _ encoder: FrameEncoder, to out: inout OutputRawSpan) {
+        encoder.append(header, rawBytes, layout: layout, checksum: checksum, into: &out)
     }
 
     func byteCount(ofFragment index: Int) -> Int {
@@ -158,5 +154,12 @@ public struct EncodedBody: Sendable {
     }
 }
 
-// What the address points to is never changed.
-extension EncodedBody.Place: @unchecked Sendable {}
+extension EncodedBody {
+    /// A room's message that came from elsewhere, with its layout looked for.
+    func laidOut() -> EncodedBody {
+        guard cut == nil, layout == .unknown else { return self }
+        var body = self
+        body.layout = BodyLayout(of: .data, rawBytes)
+        return body
+    }
+}

@@ -47,6 +47,7 @@ struct FairScheduler: Sendable {
     /// Adds a session's slot to its class; the caller sees to it that a slot is in at most once.
     mutating func enqueue(_ slot: Int, priority: Priority) {
         classes[Int(priority.rawValue)].ready.append(slot)
+        hasMemory = true
         busy |= 1 << priority.rawValue
     }
 
@@ -132,9 +133,14 @@ struct FairScheduler: Sendable {
         }
     }
 
+    /// Whether it has had work since it began anew.
+    private(set) var hasMemory = false
+
     /// While nobody has work what was sent before counts for nothing, and the memory is given back.
     mutating func beginAnew() {
-        if busy == 0 { classes = FairScheduler.allUnused }
+        guard busy == 0, hasMemory else { return }
+        classes = FairScheduler.allUnused
+        hasMemory = false
     }
 }
 

@@ -30,10 +30,10 @@ struct FlightWindow: Equatable, Sendable {
     private(set) var inFlight = 0
     /// When bulk may go on; in the past when it may now.
     private(set) var pacedUntil = Instant.zero
-    private var roundTrip: Duration?
+    @Compact private var roundTrip: Duration? = nil
     private var currentSamples: [Duration] = []
-    private var baseRTT: Duration?
-    private var previousBaseRTT: Duration?
+    @Compact private var baseRTT: Duration? = nil
+    @Compact private var previousBaseRTT: Duration? = nil
     private var baseEpochStart = Instant.zero
     private var lastDecrease = Instant.zero
     private var isProbing = true
@@ -136,20 +136,5 @@ struct FlightWindow: Equatable, Sendable {
             baseEpochStart = now
         }
         baseRTT = min(baseRTT ?? rtt, rtt)
-    }
-
-    // MARK: Rest
-
-    mutating func pass(_ packer: inout Packer) {
-        packer.pass(&byteCount, near: FlightWindow.initialByteCount)
-        packer.pass(&inFlight)
-        packer.pass(&pacedUntil)
-        packer.pass(&roundTrip)
-        packer.pass(&currentSamples, .zero) { $0.pass(&$1) }
-        packer.pass(&baseRTT)
-        packer.pass(&previousBaseRTT)
-        packer.pass(&baseEpochStart)
-        packer.pass(&lastDecrease)
-        packer.pass(&isProbing)
     }
 }

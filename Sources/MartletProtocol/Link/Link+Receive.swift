@@ -21,12 +21,12 @@ extension Link {
     /// - Throws: `LinkError` of scope connection when the peer broke a rule; faults of one session reset that session
     ///   instead.
     public mutating func receive(
-        _ header: FrameHeader, _ body: RawSpan, inflater: inout Inflater, now: Instant
+        _ header: FrameHeader, _ content: FrameContent, inflater: inout Inflater, now: Instant
     ) throws(LinkError) -> Reception {
         counters.framesReceived += 1
         ackTimer.heard()
-        if takeNext(header, body.byteCount, now) {
-            return .deliver(header.session, creditByteCount: body.byteCount)
+        if let credit = takeNext(header, content.byteCount, now) {
+            return .deliver(header.session, creditByteCount: credit)
         }
         let rule = header.type.rule
         if header.compression != .none, !features.contains(.zlib) || rule?.isHandshake == true {  // W-8, W-18
@@ -37,28 +37,39 @@ extension Link {
         guard rule.allows(header), !rule.isHandshake, !rule.isOfServer || role == .client else {
             throw .peer(.protocolViolation)
         }
-        guard header.compression != .none else { return try take(header, rule, body, isInPlace: true, now) }
-        let plain: [UInt8]
-        do { plain = try inflater.inflate(body, limit: limits.maxBodyByteCount) } catch { throw LinkError(error) }
-        return try take(header, rule, plain.rawBytes, isInPlace: false, now)
+        if case .ack(let values) = content {
+            try takeAck(values.ack, now: now)
+            return .handled
+        }
+        return try content.withBody { body throws(LinkError) in
+            guard header.compression != .none else { return try take(header, rule, body, isInPlace: true, now) }
+            let plain: [UInt8]
+            do throws(WireError) { plain = try inflater.inflate(body, limit: limits.maxBodyByteCount) } catch {
+                throw LinkError(error)
+            }
+            return try take(header, rule, plain.rawBytes, isInPlace: false, now)
+        }
     }
 
-    /// What nearly all frames are, with their session looked at once: a message in one plain frame that comes next,
-    /// and is within the credit. False, and nothing has changed, when it is anything else, which `takeReliable` knows
-    /// what to do with.
+    /// What nearly all frames are, with their session looked at once: a message, or what a relay has accepted, in one
+    /// plain frame that comes next and is within the credit. Returns what it costs in credit; nil, and nothing has
+    /// changed, when it is anything else, which `takeReliable` knows what to do with.
     @inline(__always)
-    private mutating func takeNext(_ header: FrameHeader, _ byteCount: Int, _ now: Instant) -> Bool {
-        guard header.type == .data, header.compression == .none, header.session != .control,
+    private mutating func takeNext(_ header: FrameHeader, _ byteCount: Int, _ now: Instant) -> Int? {
+        let isAccepted = header.type == .accepted && role == .client
+        let credit = isAccepted ? 0 : byteCount
+        guard header.type == .data || isAccepted && byteCount <= ReceiveStream.maxUncreditedByteCount,
+            header.compression == .none, header.session != .control,
             FrameFlags(header.flags, priority: .urgent) == [.reliable, .checksummed],
-            UInt64(byteCount) <= announcedLinkCredit - linkCreditReceived, let slot = slots[header.session],
-            sessions[slot].takeNext(low: header.sequence, byteCount: byteCount)
-        else { return false }
-        linkCreditReceived += UInt64(byteCount)
+            UInt64(credit) <= announcedLinkCredit - linkCreditReceived, let slot = slots[header.session],
+            sessions[slot].takeNext(low: header.sequence, byteCount: credit)
+        else { return nil }
+        linkCreditReceived += UInt64(credit)
         noteTimestamp(header, now: now)
         if !sessions[slot].needsAck || ackDeadline == nil {
             wantAck(of: slot, at: ackDeadline ?? now + Link.maxAckDelay)
         }
-        return true
+        return credit
     }
 
     /// A timestamp that is not the last one again is to be echoed (W-83).
@@ -307,8 +318,8 @@ extension Link {
     /// Tells the engine of room in a session's queue, in steps that are worth it.
     mutating func report(_ slot: Int, released: Int) {
         guard released > 0 else { return }
-        sessions[slot].unreportedByteCount += released
-        let unreported = sessions[slot].unreportedByteCount
+        let unreported = Int(sessions[slot].unreportedByteCount) + released
+        sessions[slot].unreportedByteCount = Int32(clamping: unreported)
         guard unreported >= 16 * 1024 || sessions[slot].send.isEmpty else { return }
         sessions[slot].unreportedByteCount = 0
         guard sessions[slot].id != .control else { return }

@@ -38,6 +38,7 @@ extension Link {
         heldByteCount -= session.receive.heldByteCount
         scheduler.remove(slot, priority: session.priority)
         if session.isOutstanding { countOutstanding(-1) }
+        if session.send.hasQueue { queueCount -= 1 }
         if session.needsAck { ackSlots = Deque(ackSlots.filter { $0 != slot }) }
         if session.isBlocked { blockedSlots.removeAll { $0 == slot } }
         let receive = session.receive

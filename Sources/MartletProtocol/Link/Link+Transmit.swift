@@ -16,7 +16,7 @@ extension Link {
     public mutating func transmit(into out: inout OutputRawSpan, now: Instant) {
         guard carrier != nil else { return }
         let start = out.byteCount
-        if usesPackets { writePackets(into: &out, now: now) } else { write(into: &out, now: now) }
+        if usesPackets { writePackets(into: &out, now: now) } else { write(.plain, into: &out, now: now) }
         // The timeout is reckoned for nobody but who needs it.
         if isStuck || creditProbe.isAsking {
             creditProbe.update(isStuck: isStuck, now: now, timeout: ackTimeoutInterval)
@@ -42,18 +42,20 @@ extension Link {
         UInt32(truncatingIfNeeded: (Int64(clamping: now.nanoseconds) - Int64(clamping: began.nanoseconds)) / 1_000_000)
     }
 
-    mutating func write(into out: inout OutputRawSpan, now: Instant) {
+    mutating func write(_ encoder: FrameEncoder, into out: inout OutputRawSpan, now: Instant) {
         // An acknowledgement that is owed rides along with whatever goes out (S-20, S-46).
         if isAckDue || ackDeadline.map({ $0 <= now || !control.isEmpty || hasFrames(now: now) }) ?? false {
-            guard writeAcks(into: &out, now: now) else { return }
+            guard writeAcks(encoder, into: &out, now: now) else { return }
         }
         while let frame = control.first {
             let header = header(frame.type, frame.flags, .control, 0, now)
-            guard write(header, frame.body, fragment: 0, into: &out) != nil else { return }
+            guard write(header, frame.body, fragment: 0, encoder, into: &out) != nil else { return }
             _ = control.popFirst()
         }
+        // The next is far off, if there is one.
+        control.releaseIfEmpty()
         while hasFrames(now: now), let turn = scheduler.next(allowsBulk: flight.allows(at: now)) {
-            switch writeNext(turn.slot, limit: turn.byteCount, into: &out, now: now) {
+            switch writeNext(turn.slot, limit: turn.byteCount, encoder, into: &out, now: now) {
             case .written(let byteCount):
                 let hasMore = sessions[turn.slot].hasUnsent
                 sessions[turn.slot].isScheduled = hasMore
@@ -96,14 +98,15 @@ extension Link {
 
     /// Writes frames of the session whose turn it is, the last of which begins within `limit` bytes; at least one.
     private mutating func writeNext(
-        _ slot: Int, limit: Int, into out: inout OutputRawSpan, now: Instant
+        _ slot: Int, limit: Int, _ encoder: FrameEncoder, into out: inout OutputRawSpan, now: Instant
     ) -> OnWrite {
         let id = sessions[slot].id
         let priority = sessions[slot].priority
         if earlyBudget == nil, !priority.isBulk, sessions[slot].transients.isEmpty {
             let common = header(.data, FrameFlags(.reliable, priority: priority), id, 0, now)
             let run = sessions[slot].send.writeRun(
-                common, credit: linkCredit.available, limit: limit, asksForAck: asksForAck, into: &out, now: now)
+                common, credit: linkCredit.available, limit: limit, asksForAck: asksForAck, encoder, into: &out,
+                now: now)
             if run.frameCount > 0 {
                 linkCreditUsed += run.cost
                 counters.framesSent += UInt64(run.frameCount)
@@ -114,7 +117,7 @@ extension Link {
         // S-49: no transient frame before `open` or `opened`.
         if sessions[slot].send.highestSent >= firstSequence, let body = sessions[slot].transients.first {
             let header = header(.transient, FrameFlags([], priority: priority), id, 0, now)
-            guard let written = writeEarly(header, body, fragment: 0, into: &out) else { return .noRoom }
+            guard let written = writeEarly(header, body, fragment: 0, encoder, into: &out) else { return .noRoom }
             _ = sessions[slot].transients.popFirst()
             return .written(written)
         }
@@ -129,7 +132,7 @@ extension Link {
         if !entry.isLast { flags.insert(.moreFragments) }
         if asksForAck, sequence + 1 == sessions[slot].send.end { flags.insert(.ackNow) }
         let header = header(entry.type, flags, id, UInt32(truncatingIfNeeded: sequence), now)
-        guard let written = writeEarly(header, entry.body, fragment: entry.fragment, into: &out) else {
+        guard let written = writeEarly(header, entry.body, fragment: entry.fragment, encoder, into: &out) else {
             return .noRoom
         }
         let reserved = sessions[slot].send.reservedCredit
@@ -172,14 +175,16 @@ extension Link {
     // MARK: Acknowledgements
 
     /// Writes what is to be acknowledged, in as many frames as it takes; false when there was no room for all.
-    private mutating func writeAcks(into out: inout OutputRawSpan, now: Instant) -> Bool {
+    private mutating func writeAcks(
+        _ encoder: FrameEncoder, into out: inout OutputRawSpan, now: Instant
+    ) -> Bool {
         repeat {
-            guard out.freeCapacity >= FrameHeader.byteCount + Link.maxAckByteCount else { return false }
+            guard encoder.room(in: out) >= FrameHeader.byteCount + Link.maxAckByteCount else { return false }
             let credit = linkCreditToSay
             let echoed = echo.map { Echo(timestamp: $0.timestamp, delay: max(now - $0.arrived, .zero)) }
             let ack = Ack(echo: echoed, linkCredit: credit, sessions: takeSessionAcks())
-            guard write(header(.ack, [], .control, 0, now), EncodedBody(ack.encode()), fragment: 0, into: &out) != nil
-            else { return false }
+            encoder.append(header(.ack, [], .control, 0, now), ack, into: &out)
+            counters.framesSent += 1
             announcedLinkCredit = credit
             echo = nil
         } while !ackSlots.isEmpty || !retired.owed.isEmpty
@@ -219,28 +224,32 @@ extension Link {
 
     /// Writes a frame that has to keep within the early budget; the first that does not ends the early phase (C-16).
     private mutating func writeEarly(
-        _ header: FrameHeader, _ body: EncodedBody, fragment: Int, into out: inout OutputRawSpan
+        _ header: FrameHeader, _ body: EncodedBody, fragment: Int, _ encoder: FrameEncoder,
+        into out: inout OutputRawSpan
     ) -> Int? {
-        guard let earlyBudget else { return write(header, body, fragment: fragment, into: &out) }
+        guard let earlyBudget else { return write(header, body, fragment: fragment, encoder, into: &out) }
         guard FrameHeader.byteCount + body.byteCount(ofFragment: fragment) <= earlyBudget else {
             self.earlyBudget = 0
             return nil
         }
-        guard let written = write(header, body, fragment: fragment, into: &out) else { return nil }
+        guard let written = write(header, body, fragment: fragment, encoder, into: &out) else { return nil }
         self.earlyBudget = earlyBudget - written
         return written
     }
 
+    /// Returns how many bytes header and body have; nil when there is no room for so many.
     private mutating func write(
-        _ header: FrameHeader, _ body: EncodedBody, fragment index: Int, into out: inout OutputRawSpan
+        _ header: FrameHeader, _ body: EncodedBody, fragment index: Int, _ encoder: FrameEncoder,
+        into out: inout OutputRawSpan
     ) -> Int? {
         let fragment = body.fragment(index)
         let byteCount = FrameHeader.byteCount + fragment.range.count
-        guard out.freeCapacity >= byteCount else { return nil }
-        if body.isSecret, usesPackets { secrets.append(out.byteCount) }
+        guard encoder.room(in: out) >= byteCount else { return nil }
         var header = header
         header.compression = fragment.compression
-        header.encode(before: body.rawBytes.extracting(fragment.range), checksum: fragment.checksum, into: &out)
+        encoder.append(
+            header, body.rawBytes.extracting(fragment.range), layout: body.layout, checksum: fragment.checksum,
+            isSecret: body.isSecret, into: &out)
         counters.framesSent += 1
         return byteCount
     }

@@ -74,7 +74,8 @@ public struct Link: Sendable {
     var features: Features
     var carrier: Carrier?
     var sessions: [Session]
-    var slots = SortedMap<SessionID, Int>()
+    typealias Slots = SortedMap<SessionID, Int>
+    var slots = Slots()
     var freeSlots: [Int] = []
     var retired = RetiredSessions()
     var nextID: UInt16
@@ -85,18 +86,20 @@ public struct Link: Sendable {
     var blockedSlots: [Int] = []
     /// Sessions with frames that wait for acknowledgement.
     var outstandingCount = 0
+    /// Sessions that have memory for frames.
+    var queueCount = 0
 
     var control = Deque<ControlOutput>()
     /// Bytes that may still go out before the peer has answered the hello; nil when it has.
-    var earlyBudget: Int?
+    @Compact var earlyBudget: Int? = nil
 
     /// The link's credit for sending: used, kept for messages that are partly sent, and the peer's limit once it has
     /// named one.
     var linkCreditUsed: UInt64 = 0
     var linkCreditReserved: UInt64 = 0
-    var linkCreditLimit: UInt64?
+    @Compact var linkCreditLimit: UInt64? = nil
     /// The session that is in the middle of a message for whose end no credit is kept.
-    var unreservedSlot: Int?
+    @Compact var unreservedSlot: Int? = nil
     /// The link's credit for receiving: arrived, given back, and the limit that the peer has been told.
     var linkCreditReceived: UInt64 = 0
     var linkCreditReleased: UInt64 = 0
@@ -106,10 +109,10 @@ public struct Link: Sendable {
     var heldByteCount = 0
 
     /// When the acknowledgement has to go out, or that it has to with the next chance to send.
-    var ackDeadline: Instant?
+    @Compact var ackDeadline: Instant? = nil
     var isAckDue = false
     var ackSlots = Deque<Int>()
-    var echo: PendingEcho?
+    @Compact var echo: PendingEcho? = nil
     /// The newest timestamp received on this connection; one that has been seen is not echoed again.
     var newestTimestamp: UInt32?
     /// Writes compact frames, once there was one to write on this connection.
@@ -117,20 +120,18 @@ public struct Link: Sendable {
     /// Whether packets pass through a deflate stream where the peer reads that.
     var deflatesPackets = false
     /// When that stream has been idle for long enough to end, and that it has.
-    var streamDeadline: Instant?
+    @Compact var streamDeadline: Instant? = nil
     var endsStream = false
-    /// Where frames that must not be deflated begin, of those that are being written.
-    var secrets: [Int] = []
     /// Whoever feeds the link waits for acknowledgements: the last frame of a queue asks for one, which its receiver
     /// would otherwise hold back (S-20).
     var asksForAck = false
     var ackTimer = AckTimer()
     var creditProbe = CreditProbe()
     /// When to ask whether another connection would be faster.
-    var overdueDeadline: Instant?
+    @Compact var overdueDeadline: Instant? = nil
     var lastAckProgress = Instant.zero
     var ackCount: UInt64 = 0
-    var probe: Probe?
+    @Compact var probe: Probe? = nil
     var probes: UInt64 = 0
     var flight = FlightWindow()
     /// When it was last looked whether bulk may go on.
@@ -157,13 +158,17 @@ public struct Link: Sendable {
     }
 
     /// The timestamp to echo, and when it came (S-24).
-    struct PendingEcho: Sendable {
+    struct PendingEcho: Vacant, Sendable {
+        static var vacant: PendingEcho { PendingEcho(timestamp: 0, arrived: .vacant) }
+
         var timestamp: UInt32
         var arrived: Instant
     }
 
     /// A ping that asks after frames which are overdue.
-    struct Probe: Sendable {
+    struct Probe: Vacant, Sendable {
+        static var vacant: Probe { Probe(nonce: 0, sentAt: .vacant) }
+
         var nonce: UInt64
         var sentAt: Instant
     }
@@ -279,6 +284,7 @@ public struct Link: Sendable {
     /// Queues messages of a room on a session, all or none.
     mutating func send(_ entries: ArraySlice<LogEntry>, on id: SessionID) -> OnSend {
         guard let slot = slots[id], sessions[slot].takesMessages else { return .noSession }
+        noteQueue(slot)
         guard sessions[slot].send.append(entries) else { return .full }
         schedule(slot)
         return .queued
@@ -395,8 +401,15 @@ public struct Link: Sendable {
     }
 
     mutating func append(_ slot: Int, _ type: FrameType, _ body: EncodedBody) {
+        noteQueue(slot)
         sessions[slot].send.append(type, body)
         schedule(slot)
+    }
+
+    /// A session is about to queue something.
+    @inline(__always)
+    private mutating func noteQueue(_ slot: Int) {
+        if !sessions[slot].send.hasQueue { queueCount += 1 }
     }
 
     private mutating func appendOrder(_ type: FrameType, _ body: EncodedBody, on id: SessionID) {

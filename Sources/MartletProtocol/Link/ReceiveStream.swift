@@ -53,15 +53,25 @@ struct ReceiveStream: Sendable {
         var body: [UInt8]
     }
 
+    /// What has arrived and cannot be taken yet, or has not been.
+    private struct Pending: Neutral, Sendable {
+        static let neutral = Pending()
+
+        var held: [UInt64: Held] = [:]
+        var heldRanges = SequenceRanges()
+        /// What is held out of order, in bytes with objects.
+        var heldByteCount = 0
+        var ready = Deque<OrderedFrame>()
+        var assembling: OrderedFrame?
+
+        @inline(__always)
+        var isEmpty: Bool { held.isEmpty && ready.isEmpty && assembling == nil }
+    }
+
     /// The next sequence in order.
     private(set) var expected: UInt64
-    private var held: [UInt64: Held] = [:]
-    private var heldRanges = SequenceRanges()
-    /// What is held out of order, in bytes with objects.
-    private(set) var heldByteCount = 0
-    private var ready = Deque<OrderedFrame>()
-    private var assembling: OrderedFrame?
-    private var maxMessageByteCount: Int
+    /// There while a gap is open, a message is incomplete, or frames were not taken.
+    private var pending = OnDemand<Pending>()
 
     /// Absolute credit: what the peer has been told that it may send, what has arrived, what went on to the
     /// application, and what the application gave back.
@@ -69,27 +79,48 @@ struct ReceiveStream: Sendable {
     private(set) var creditReceived: UInt64 = 0
     private(set) var creditDelivered: UInt64 = 0
     private(set) var creditReleased: UInt64 = 0
-    private var windowByteCount: UInt64
+    private var window: UInt32
+    private var maxMessage: UInt32
 
     /// A stream whose first frame has the sequence `first`.
     init(windowByteCount: Int, maxMessageByteCount: Int, first: UInt64 = 1) {
-        self.windowByteCount = UInt64(windowByteCount)
-        self.creditLimit = UInt64(windowByteCount)
-        self.maxMessageByteCount = maxMessageByteCount
+        window = UInt32(windowByteCount)
+        creditLimit = UInt64(windowByteCount)
+        maxMessage = UInt32(maxMessageByteCount)
         expected = first
     }
 
-    var hasGap: Bool { !held.isEmpty }
+    private var windowByteCount: UInt64 { UInt64(window) }
+    private var maxMessageByteCount: Int { Int(maxMessage) }
+
+    var hasGap: Bool { pending.isAllocated && !pending.value.held.isEmpty }
     /// Whether `popReady` has a frame.
-    var hasReady: Bool { !ready.isEmpty }
+    var hasReady: Bool { pending.isAllocated && !pending.value.ready.isEmpty }
     /// Frames held out of order.
-    var heldFrameCount: Int { held.count }
+    var heldFrameCount: Int { pending.value.held.count }
+    /// What is held out of order, in bytes with objects.
+    var heldByteCount: Int { pending.value.heldByteCount }
     /// The highest sequence received with everything before it.
     var cumulative: UInt64 { expected - 1 }
     /// What has arrived of a message whose end has not, in bytes of credit.
-    var assemblingByteCount: Int { assembling?.creditByteCount ?? 0 }
+    var assemblingByteCount: Int { pending.value.assembling?.creditByteCount ?? 0 }
     /// Ranges received beyond the gap, ascending, at most `maxAckRanges`.
-    var ranges: [ClosedRange<UInt64>] { Array(heldRanges.ranges.prefix(ReceiveStream.maxAckRanges)) }
+    var ranges: [ClosedRange<UInt64>] {
+        guard pending.isAllocated else { return [] }
+        return Array(pending.value.heldRanges.ranges.prefix(ReceiveStream.maxAckRanges))
+    }
+
+    /// Whether there is memory for what cannot be taken yet.
+    var hasPending: Bool { pending.isAllocated }
+
+    /// Gives that memory back when nothing is in it.
+    mutating func releaseIdleMemory() {
+        if pending.isAllocated, pending.value.isEmpty { pending.release() }
+    }
+
+    /// Whether frames that come next are delivered at once.
+    @inline(__always)
+    private var hasNothingPending: Bool { !pending.isAllocated || pending.value.isEmpty }
 
     /// The whole sequence of a frame whose low 32 bits are given: the one nearest to what is expected (RFC 9000 §A.3);
     /// nil when that would be below 1, or no number of 64 bits (W-12, S-17).
@@ -107,8 +138,8 @@ struct ReceiveStream: Sendable {
     /// with `.deliver`. False, and nothing has changed, otherwise.
     @inline(__always)
     mutating func takeNext(low: UInt32, byteCount: Int) -> Bool {
-        guard low == UInt32(truncatingIfNeeded: expected), held.isEmpty, ready.isEmpty, assembling == nil,
-            byteCount <= maxMessageByteCount, UInt64(byteCount) <= creditLimit - creditReceived
+        guard low == UInt32(truncatingIfNeeded: expected), hasNothingPending, byteCount <= maxMessageByteCount,
+            UInt64(byteCount) <= creditLimit - creditReceived
         else { return false }
         expected += 1
         creditReceived += UInt64(byteCount)
@@ -125,20 +156,20 @@ struct ReceiveStream: Sendable {
         _ sequence: UInt64, type: FrameType, hasMore: Bool, plain: RawSpan, isInPlace: Bool, heldRoom: Int,
         linkCredit: UInt64 = .max
     ) throws(LinkError) -> Arrival {
-        guard sequence >= expected, held[sequence] == nil else { return .duplicate }  // W-14
+        guard sequence >= expected, !isHeld(sequence) else { return .duplicate }  // W-14
         guard sequence - expected < ReceiveStream.windowFrameCount else { throw .peer(.outOfWindow) }
         guard sequence == expected else {
             let byteCount = plain.byteCount + ReceiveStream.heldFrameByteCount
-            guard held.count < ReceiveStream.maxHeldFrames, byteCount <= heldRoom else { return .dropped }
+            guard heldFrameCount < ReceiveStream.maxHeldFrames, byteCount <= heldRoom else { return .dropped }
             try charge(type, plain.byteCount, linkCredit)
-            held[sequence] = Held(type: type, hasMore: hasMore, body: [UInt8](copying: plain))
-            heldRanges.insert(sequence)
-            heldByteCount += byteCount
+            pending.value.held[sequence] = Held(type: type, hasMore: hasMore, body: [UInt8](copying: plain))
+            pending.value.heldRanges.insert(sequence)
+            pending.value.heldByteCount += byteCount
             return .held
         }
         try charge(type, plain.byteCount, linkCredit)
         expected += 1
-        if isInPlace, !hasMore, assembling == nil, held.isEmpty, ready.isEmpty {
+        if isInPlace, !hasMore, hasNothingPending {
             guard plain.byteCount <= maxByteCount(of: type) else { throw .session(.messageTooLarge) }
             if type.isCredited { creditDelivered += UInt64(plain.byteCount) }
             return .deliver
@@ -150,10 +181,12 @@ struct ReceiveStream: Sendable {
 
     /// The next frame that a gap or a fragment had kept back.
     mutating func popReady() -> OrderedFrame? {
-        guard let frame = ready.popFirst() else { return nil }
+        guard hasReady, let frame = pending.value.ready.popFirst() else { return nil }
         creditDelivered += UInt64(frame.creditByteCount)
         return frame
     }
+
+    private func isHeld(_ sequence: UInt64) -> Bool { hasGap && pending.value.held[sequence] != nil }
 
     // MARK: Credit
 
@@ -183,9 +216,9 @@ struct ReceiveStream: Sendable {
 
     /// The window grows to what was agreed on after the session was opened.
     mutating func raiseWindow(to byteCount: Int, maxMessageByteCount: Int) {
-        windowByteCount = max(windowByteCount, UInt64(byteCount))
+        window = max(window, UInt32(byteCount))
         creditLimit = max(creditLimit, windowByteCount)
-        self.maxMessageByteCount = maxMessageByteCount
+        maxMessage = UInt32(maxMessageByteCount)
     }
 
     private var limit: UInt64 { creditReleased + windowByteCount + UInt64(assemblingByteCount) }
@@ -205,47 +238,27 @@ struct ReceiveStream: Sendable {
     /// Takes the held frames that are next, also behind a fault: `held` never has the expected sequence, since the link
     /// can be resumed (Specs/hostile.md row 41). Answers the first fault.
     private mutating func drainHeld(after fault: LinkError?) -> LinkError? {
+        guard hasGap else { return fault }
         var fault = fault
-        while let frame = held.removeValue(forKey: expected) {
-            heldByteCount -= frame.body.count + ReceiveStream.heldFrameByteCount
+        while let frame = pending.value.held.removeValue(forKey: expected) {
+            pending.value.heldByteCount -= frame.body.count + ReceiveStream.heldFrameByteCount
             expected += 1
             let next = join(frame.type, hasMore: frame.hasMore, plain: frame.body.rawBytes)
             fault = fault ?? next
         }
-        heldRanges.removeAll(below: expected)
+        pending.value.heldRanges.removeAll(below: expected)
         return fault
     }
 
     /// Adds a frame to the message that it is part of. A frame with a fault is dropped together with that message.
     private mutating func join(_ type: FrameType, hasMore: Bool, plain: RawSpan) -> LinkError? {  // W-22
         let credit = type.isCredited ? plain.byteCount : 0
-        var frame = assembling ?? OrderedFrame(type: type, body: [], creditByteCount: 0)
-        assembling = nil
+        var frame = pending.value.assembling.take() ?? OrderedFrame(type: type, body: [], creditByteCount: 0)
         guard frame.type == type else { return .peer(.protocolViolation) }  // S-42
         guard frame.body.count + plain.byteCount <= maxByteCount(of: type) else { return .session(.messageTooLarge) }
         frame.body.append(bytes: plain)
         frame.creditByteCount += credit
-        if hasMore { assembling = frame } else { ready.append(frame) }
+        if hasMore { pending.value.assembling = frame } else { pending.value.ready.append(frame) }
         return nil
-    }
-
-    // MARK: Rest
-
-    /// Whether nothing is held, in no order.
-    var isAtRest: Bool { held.isEmpty && ready.isEmpty && assembling == nil }
-
-    /// What is left of a stream at rest.
-    ///
-    /// - Parameters:
-    ///   - window: how long the window mostly is, in bytes.
-    ///   - limits: what the link has agreed on.
-    mutating func pass(_ packer: inout Packer, windowByteCount window: Int, _ limits: Limits) {
-        packer.pass(&expected)
-        packer.pass(&maxMessageByteCount, near: limits.maxMessageByteCount)
-        packer.pass(&windowByteCount, near: UInt64(window))
-        packer.pass(&creditReceived)
-        packer.pass(&creditDelivered, near: creditReceived)
-        packer.pass(&creditReleased, near: creditDelivered)
-        packer.pass(&creditLimit, near: creditReleased + windowByteCount)
     }
 }

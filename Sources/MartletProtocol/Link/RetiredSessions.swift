@@ -84,21 +84,4 @@ struct RetiredSessions: Sendable {
         records[session]?.creditReceived = creditUsed
         return creditUsed - record.creditReceived
     }
-
-    // MARK: Rest
-
-    /// What is left when no acknowledgement is owed.
-    mutating func pass(_ packer: inout Packer) {
-        packer.pass(&order, .control) { $0.pass(&$1) }
-        for session in order {
-            var record = records[session] ?? Record(cumulative: 0)
-            packer.pass(&record.cumulative)
-            packer.pass(&record.creditReceived)
-            packer.pass(&record.unreleased)
-            packer.pass(&record.isSettled)
-            packer.pass(&record.owesAck)
-            packer.pass(&record.late, 0) { $0.pass(&$1) }
-            records[session] = record
-        }
-    }
 }

@@ -31,7 +31,7 @@ struct SendStream: Sendable {
     }
 
     /// What is to be remembered of a frame.
-    fileprivate struct Frame: Sendable {
+    struct Frame: Sendable {
         /// When it was last sent, in nanoseconds of the caller's clock.
         var sentAt: UInt64 = 0
         /// The number of the transmission that carried it last.
@@ -56,113 +56,114 @@ struct SendStream: Sendable {
     /// Later transmissions that must have arrived before an earlier one counts as lost (RFC 9002's kPacketThreshold).
     static let reorderThreshold: UInt64 = 3
 
-    private var frames = Deque<Frame>()
-    private var rows = SendRows()
-    /// The sequence of the first frame; sequences start at 1 (Specs/wire.md §3.5; W-11).
-    private(set) var base: UInt64
-    /// The sequence to send next on this connection.
-    private(set) var next: UInt64
-    /// One past the highest sequence ever sent on any connection: below it credit has been paid.
-    private(set) var neverSent: UInt64
-    /// Sequences to send again before anything new; some may have been acknowledged since (S-49).
-    private var again = Deque<UInt64>()
-    /// Bytes of bodies, as sent, that are queued or unacknowledged.
-    private(set) var byteCount = 0
-    /// Of these the messages: frames, and bytes of their bodies.
-    private(set) var messageFrameCount = 0
-    private(set) var messageByteCount = 0
-    /// Frames of requests, and bytes of the bodies of requests and responses.
-    private(set) var requestFrameCount = 0
-    private(set) var requestByteCount = 0
-    /// Bytes of bodies on their way on this connection: sent, neither acknowledged nor lost.
-    private(set) var inFlightByteCount = 0
-    /// Bytes of bodies between the lowest unacknowledged frame and the next one to send, on a carrier without order.
-    private var spanByteCount = 0
-    /// Credit used so far, each frame counted once, and the absolute limit that the peer set.
-    private(set) var creditUsed: UInt64 = 0
-    private(set) var creditLimit: UInt64
-    /// Whether the link keeps credit for the rest of the message that is partly sent.
-    private var isReserved = false
+    /// What is known of the stream at all times.
+    struct Totals: Sendable {
+        /// The sequence of the first frame; sequences start at 1 (Specs/wire.md §3.5; W-11).
+        var base: UInt64
+        /// Credit used so far, each frame counted once, and the absolute limit that the peer set.
+        var creditUsed: UInt64 = 0
+        var creditLimit: UInt64
+        /// Whether the carrier may reorder frames, so what is overtaken may be lost.
+        var losesOvertaken = false
+    }
 
-    /// Sequences in the order in which they were sent on this connection, from transmission `firstTransmission` on;
-    /// kept on carriers without order only.
-    private var transmissions = Deque<UInt64>()
-    private var firstTransmission: UInt64 = 1
-    private var lastTransmission: UInt64 = 0
-    private var highestAcknowledged: UInt64 = 0
-    private var losesOvertaken = false
+    /// The frames that are not acknowledged, sent or not, and where the connection stands in them.
+    struct Queue: Neutral, Sendable {
+        static let neutral = Queue()
+
+        var frames = Deque<Frame>()
+        var rows = SendRows()
+        /// Frames that were sent on this connection, counted from the first one.
+        var sentCount = 0
+        /// The same on any connection: for these credit has been paid.
+        var paidCount = 0
+        /// Sequences to send again before anything new; some may have been acknowledged since (S-49).
+        var again = Deque<UInt64>()
+        /// Bytes of bodies, as sent, that are queued or unacknowledged.
+        var byteCount = 0
+        /// Of these the messages: frames, and bytes of their bodies.
+        var messageFrameCount = 0
+        var messageByteCount = 0
+        /// Frames of requests, and bytes of the bodies of requests and responses.
+        var requestFrameCount = 0
+        var requestByteCount = 0
+        /// Bytes of bodies on their way on this connection: sent, neither acknowledged nor lost.
+        var inFlightByteCount = 0
+        /// Bytes of bodies of the first `sentCount` frames, on a carrier without order.
+        var spanByteCount = 0
+        /// Whether the link keeps credit for the rest of the message that is partly sent.
+        var isReserved = false
+
+        /// Sequences in the order in which they were sent on this connection, from transmission `firstTransmission` on;
+        /// kept on carriers without order only.
+        var transmissions = Deque<UInt64>()
+        var firstTransmission: UInt64 = 1
+        var lastTransmission: UInt64 = 0
+        var highestAcknowledged: UInt64 = 0
+
+        /// Whether nothing is queued, and nothing of what was waits to be looked at.
+        var isEmpty: Bool { frames.isEmpty && again.isEmpty && transmissions.isEmpty }
+    }
+
+    private var totals: Totals
+    /// There from the first frame on, until `releaseIdleMemory` finds all of them acknowledged.
+    private var queue = OnDemand<Queue>()
 
     /// A stream whose first frame has the sequence `first`.
     init(creditLimit: UInt64, first: UInt64 = 1) {
-        self.creditLimit = creditLimit
-        base = first
-        next = first
-        neverSent = first
+        totals = Totals(base: first, creditLimit: creditLimit)
     }
 
-    var end: UInt64 { base + UInt64(frames.count) }
-    var isEmpty: Bool { frames.isEmpty }
-    var count: Int { frames.count }
-    var hasUnacknowledged: Bool { next > base }
+    /// The sequence of the first frame that is not acknowledged.
+    var base: UInt64 { totals.base }
+    /// The sequence to send next on this connection.
+    var next: UInt64 { totals.base + UInt64(queue.value.sentCount) }
+    /// One past the highest sequence ever sent on any connection: below it credit has been paid.
+    var neverSent: UInt64 { totals.base + UInt64(queue.value.paidCount) }
+    var creditUsed: UInt64 { totals.creditUsed }
+    var creditLimit: UInt64 { totals.creditLimit }
+    /// Bytes of bodies, as sent, that are queued or unacknowledged.
+    var byteCount: Int { queue.value.byteCount }
+    /// Of these the messages: frames, and bytes of their bodies.
+    var messageFrameCount: Int { queue.value.messageFrameCount }
+    var messageByteCount: Int { queue.value.messageByteCount }
+    /// Frames of requests, and bytes of the bodies of requests and responses.
+    var requestFrameCount: Int { queue.value.requestFrameCount }
+    var requestByteCount: Int { queue.value.requestByteCount }
+    /// Bytes of bodies on their way on this connection: sent, neither acknowledged nor lost.
+    var inFlightByteCount: Int { queue.value.inFlightByteCount }
+    var end: UInt64 { totals.base + UInt64(count) }
+    var isEmpty: Bool { count == 0 }
+    var count: Int { queue.value.frames.count }
+    var hasUnacknowledged: Bool { queue.value.sentCount > 0 }
     /// Whether anything waits to be sent, be there credit for it or not.
-    var hasUnsent: Bool { next < end || !again.isEmpty }
+    var hasUnsent: Bool { queue.isAllocated && queue.value.hasUnsent }
     /// The highest sequence that a peer may truthfully have received.
     var highestSent: UInt64 { neverSent - 1 }
 
-    subscript(sequence: UInt64) -> Entry {
-        let (body, fragment) = rows.body(of: sequence)
-        return Entry(body: body, fragment: fragment, type: frame(sequence).type)
-    }
+    subscript(sequence: UInt64) -> Entry { queue.value.entry(sequence, totals) }
 
-    private func frame(_ sequence: UInt64) -> Frame {
-        frames[Int(sequence - base)]
+    /// Whether there is memory for frames.
+    var hasQueue: Bool { queue.isAllocated }
+    /// What a queue takes beside its frames, in bytes.
+    static let queueByteCount = MemoryLayout<Queue>.size + 256
+
+    /// Gives the queue's memory back when all frames are acknowledged.
+    mutating func releaseIdleMemory() {
+        if queue.isAllocated, queue.value.isEmpty { queue.release() }
     }
 
     func hasRoom(for body: EncodedBody) -> Bool {
-        frames.count + body.fragmentCount <= SendStream.maxEntries
+        count + body.fragmentCount <= SendStream.maxEntries
     }
 
     mutating func append(_ type: FrameType, _ body: EncodedBody) {
-        rows.append(.fragments(body), first: end)
-        let isWhole = body.isWhole
-        frames.append(count: body.fragmentCount) {
-            Frame(byteCount: UInt32(body.byteCount(ofFragment: $0)), type: type, isWhole: isWhole)
-        }
-        byteCount += body.byteCount
-        guard type == .data else {
-            if type == .request { requestFrameCount += body.fragmentCount }
-            if type.isCredited { requestByteCount += body.byteCount }
-            return
-        }
-        messageFrameCount += body.fragmentCount
-        messageByteCount += body.byteCount
+        queue.value.append(type, body, first: end)
     }
 
     /// Appends messages of a room; false, and nothing is appended, when there is no room for all of them.
     mutating func append(_ messages: ArraySlice<LogEntry>) -> Bool {
-        // By index: to hold a message is to count references that nobody needs.
-        var frameCount = 0
-        var size = 0
-        for index in messages.indices {
-            frameCount += messages[index].body.fragmentCount
-            size += messages[index].body.byteCount
-        }
-        guard frames.count + frameCount <= SendStream.maxEntries else { return false }
-        guard frameCount == messages.count else {
-            for index in messages.indices { append(.data, messages[index].body) }
-            return true
-        }
-        guard frameCount > 0 else { return true }
-        rows.append(.messages(messages), first: end)
-        frames.append(count: frameCount) {
-            let index = messages.startIndex + $0
-            return Frame(
-                byteCount: UInt32(messages[index].body.byteCount), type: .data, isWhole: messages[index].body.isWhole)
-        }
-        byteCount += size
-        messageFrameCount += frameCount
-        messageByteCount += size
-        return true
+        queue.value.append(messages, base: totals.base)
     }
 
     // MARK: Sending
@@ -179,21 +180,7 @@ struct SendStream: Sendable {
 
     /// The sequence that is to go out next, if credit allows it (W-52).
     func nextToSend(_ link: LinkCredit) -> UInt64? {
-        if let first = again.first { return first }
-        guard next < end else { return nil }
-        guard !losesOvertaken || next == base || isHoldable(frame(next), link) else { return nil }
-        guard next >= neverSent else { return next }
-        let entry = self[next]
-        let cost = entry.cost
-        guard cost <= creditLimit - min(creditUsed, creditLimit) else { return nil }
-        if isReserved || entry.costToEnd <= link.available { return next }
-        return (entry.fragment > 0 || entry.isLast || link.mayBeginUnreserved) && cost <= link.available ? next : nil
-    }
-
-    /// Whether the receiver can hold a frame when those before it are lost (S-32).
-    private func isHoldable(_ frame: Frame, _ link: LinkCredit) -> Bool {
-        next - base < UInt64(ReceiveStream.maxHeldFrames)
-            && Int(frame.byteCount) + ReceiveStream.heldFrameByteCount <= link.holdable
+        queue.isAllocated ? queue.value.nextToSend(link, totals) : nil
     }
 
     /// What sending a frame for the first time changed.
@@ -208,43 +195,25 @@ struct SendStream: Sendable {
     ///
     /// - Parameter available: the link's credit; when it covers the rest of the message, the rest is reserved.
     mutating func markSent(_ sequence: UInt64, at now: Instant, available: UInt64) -> Sent? {
-        let position = Int(sequence - base)
-        if again.first == sequence { _ = again.popFirst() }
-        if sequence == next {
-            advance()
-            skipAcknowledged()
-        }
-        lastTransmission += 1
-        if losesOvertaken { transmissions.append(sequence) }
-        frames[position].sentAt = now.nanoseconds
-        frames[position].transmission = lastTransmission
-        frames[position].isLost = false
-        inFlightByteCount += Int(frames[position].byteCount)
-        dropStale()
-        guard sequence >= neverSent else { return nil }
-        neverSent = sequence + 1
-        let entry = self[sequence]
-        creditUsed += entry.cost
-        isReserved = !entry.isLast && (isReserved || entry.costToEnd <= available)
-        return Sent(cost: entry.cost, isUnreserved: entry.type.isCredited && !entry.isLast && !isReserved)
+        queue.value.markSent(sequence, at: now, available: available, &totals)
     }
 
     /// What a run of frames came to.
     struct Run {
         var frameCount = 0
-        /// Bytes written, headers included.
+        /// Bytes of headers and bodies, as they are without packets.
         var byteCount = 0
         /// Credit used.
         var cost: UInt64 = 0
 
         @inline(__always)
-        fileprivate func takes(_ frame: Frame, _ credit: UInt64, _ limit: Int, _ room: Int) -> Bool {
+        func takes(_ frame: Frame, _ credit: UInt64, _ limit: Int, _ room: Int) -> Bool {
             byteCount < limit && frame.isWhole && frame.wholeCost <= credit - cost
                 && FrameHeader.byteCount + Int(frame.byteCount) <= room
         }
 
         @inline(__always)
-        fileprivate mutating func add(_ frame: Frame) {
+        mutating func add(_ frame: Frame) {
             frameCount += 1
             byteCount += FrameHeader.byteCount + Int(frame.byteCount)
             cost += frame.wholeCost
@@ -260,75 +229,32 @@ struct SendStream: Sendable {
     ///   - credit: the link's, in bytes.
     ///   - limit: the last frame begins within so many bytes.
     mutating func writeRun(
-        _ common: FrameHeader, credit: UInt64, limit: Int, asksForAck: Bool = false, into out: inout OutputRawSpan,
-        now: Instant
+        _ common: FrameHeader, credit: UInt64, limit: Int, asksForAck: Bool = false, _ encoder: FrameEncoder,
+        into out: inout OutputRawSpan, now: Instant
     ) -> Run {
-        var run = Run()
-        guard next == neverSent, next < end, again.isEmpty, !isReserved, !losesOvertaken, let ring = frames.ownRing()
-        else { return run }
-        let credit = min(credit, creditLimit - min(creditUsed, creditLimit))
-        var header = common
-        var position = Int(next - base)
-        var row = rows.index(of: next)
-        rows: while position < ring.count {
-            switch rows[row].bodies {
-            case .fragments(let body):
-                guard run.takes(ring[position], credit, limit, out.freeCapacity) else { break rows }
-                header.sequence = UInt32(truncatingIfNeeded: base + UInt64(position))
-                markSent(&ring[position], &header, asksForAck && position + 1 == ring.count, now, in: &run)
-                unsafe body.place.appendWhole(header, to: &out)
-                position += 1
-            case .messages(let messages):
-                // Borrowed: to take each out is to count its references.
-                let entries = messages.span
-                var index = Int(base + UInt64(position) - rows[row].first)
-                while index < entries.count {
-                    guard run.takes(ring[position], credit, limit, out.freeCapacity) else { break rows }
-                    header.sequence = UInt32(truncatingIfNeeded: base + UInt64(position))
-                    markSent(&ring[position], &header, asksForAck && position + 1 == ring.count, now, in: &run)
-                    unsafe entries[index].body.place.appendWhole(header, to: &out)
-                    index += 1
-                    position += 1
-                }
-            }
-            row += 1
-        }
-        next = base + UInt64(position)
-        neverSent = next
-        inFlightByteCount += run.byteCount - run.frameCount * FrameHeader.byteCount
-        creditUsed += run.cost
-        return run
-    }
-
-    /// The frame goes out now, with this header.
-    @inline(__always)
-    private mutating func markSent(
-        _ frame: inout Frame, _ header: inout FrameHeader, _ asksForAck: Bool, _ now: Instant, in run: inout Run
-    ) {
-        lastTransmission += 1
-        frame.sentAt = now.nanoseconds
-        frame.transmission = lastTransmission
-        run.add(frame)
-        header.type = frame.type
-        if asksForAck { header.flags.insert(.ackNow) }
+        guard queue.isAllocated else { return Run() }
+        return queue.value.writeRun(
+            common, credit: credit, limit: limit, asksForAck: asksForAck, encoder, into: &out, now: now, &totals)
     }
 
     /// Bytes that the receiver may hold of this session when the lowest unacknowledged frame is lost, 192 for each frame
     /// included (S-31).
     var heldByteCount: Int {
-        spanByteCount + Int(next - base) * ReceiveStream.heldFrameByteCount
+        queue.value.spanByteCount + queue.value.sentCount * ReceiveStream.heldFrameByteCount
     }
 
     /// Credit that the link keeps for the rest of the message that is partly sent.
-    var reservedCredit: UInt64 { isReserved && neverSent < end ? self[neverSent].costToEnd : 0 }
+    var reservedCredit: UInt64 {
+        queue.value.isReserved && neverSent < end ? self[neverSent].costToEnd : 0
+    }
 
     /// Whether frames that cost credit may not have arrived.
     var hasUnacknowledgedCredit: Bool {
-        (base..<neverSent).contains { !frame($0).isAcknowledged && frame($0).type.isCredited }
+        queue.value.frames.prefix(queue.value.paidCount).contains { !$0.isAcknowledged && $0.type.isCredited }
     }
 
     mutating func raiseCreditLimit(to limit: UInt64) {
-        creditLimit = max(creditLimit, limit)
+        totals.creditLimit = max(totals.creditLimit, limit)
     }
 
     // MARK: Acknowledgement
@@ -352,70 +278,15 @@ struct SendStream: Sendable {
     /// Specs/hostile.md row 19).
     mutating func acknowledge(cumulative: UInt64) -> Acknowledged? {
         guard cumulative < neverSent else { return nil }
-        var result = Acknowledged()
-        guard cumulative >= base, let ring = frames.ownRing() else { return result }
-        let count = Int(cumulative - base) + 1
-        var messages = 0
-        var messageBytes = 0
-        for position in 0..<count {
-            let size = note(ring, position, in: &result)
-            result.releasedByteCount += size
-            if losesOvertaken, base + UInt64(position) < next { spanByteCount -= size }
-            guard ring[position].type == .data else {
-                if ring[position].type == .request { requestFrameCount -= 1 }
-                if ring[position].type.isCredited { requestByteCount -= size }
-                continue
-            }
-            messages += 1
-            messageBytes += size
-        }
-        // Not of the queue, which would copy a ring that is held here as well.
-        ring.removeFirst(count)
-        if ring.count == 0 { frames.releaseIfLarge() }
-        base += UInt64(count)
-        rows.drop(before: base, end: end)
-        byteCount -= result.releasedByteCount
-        messageFrameCount -= messages
-        messageByteCount -= messageBytes
-        next = max(next, base)
-        skipAcknowledged()
-        dropStale()
-        return result
+        guard cumulative >= totals.base else { return Acknowledged() }
+        return queue.value.acknowledge(cumulative: cumulative, &totals)
     }
 
     /// Ticks off a range behind a gap, and returns what had not been acknowledged before.
     mutating func acknowledge(range: ClosedRange<UInt64>) -> Acknowledged? {
         guard range.upperBound < neverSent else { return nil }
-        var result = Acknowledged()
-        guard let ring = frames.ownRing() else { return result }
-        var sequence = max(range.lowerBound, base)
-        while sequence <= range.upperBound {
-            let position = Int(sequence - base)
-            if !ring[position].isAcknowledged {
-                _ = note(ring, position, in: &result)
-                ring[position].isAcknowledged = true
-                ring[position].isLost = false
-            }
-            sequence += 1
-        }
-        skipAcknowledged()
-        dropStale()
-        return result
-    }
-
-    /// Counts a frame that is acknowledged now, unless it was before; returns the bytes of its body.
-    @inline(__always)
-    private mutating func note(_ ring: Ring<Frame>, _ position: Int, in result: inout Acknowledged) -> Int {
-        let size = Int(ring[position].byteCount)
-        guard !ring[position].isAcknowledged else { return size }
-        result.frameCount += 1
-        guard base + UInt64(position) < next else { return size }
-        result.largestSentAt = max(result.largestSentAt, ring[position].sentAt)
-        highestAcknowledged = max(highestAcknowledged, ring[position].transmission)
-        guard !ring[position].isLost else { return size }
-        result.byteCount += size
-        inFlightByteCount -= size
-        return size
+        guard range.upperBound >= totals.base else { return Acknowledged() }
+        return queue.value.acknowledge(range: range, totals)
     }
 
     // MARK: Loss
@@ -428,90 +299,20 @@ struct SendStream: Sendable {
 
     /// Declares frames lost that were sent on this connection before `time`, the oldest `limit` of them.
     mutating func loseFrames(sentBefore time: Instant, limit: Int) -> Lost {
-        var lost = Lost()
-        var sequence = base
-        while sequence < next, lost.frameCount < limit {
-            let frame = frame(sequence)
-            if !frame.isAcknowledged, !frame.isLost, frame.sentAt < time.nanoseconds { lose(sequence, in: &lost) }
-            sequence += 1
-        }
-        return lost
+        queue.isAllocated ? queue.value.loseFrames(sentBefore: time, limit: limit, totals) : Lost()
     }
 
     /// Declares transmissions lost that later ones have overtaken; only for carriers without order.
     mutating func loseOvertaken() -> Lost {
-        var lost = Lost()
-        while let sequence = transmissions.first {
-            let isCurrent = sequence >= base && frame(sequence).transmission == firstTransmission
-            let isWaiting = isCurrent && !frame(sequence).isAcknowledged && !frame(sequence).isLost
-            if isWaiting {
-                guard firstTransmission + SendStream.reorderThreshold <= highestAcknowledged else { break }
-                lose(sequence, in: &lost)
-            }
-            _ = transmissions.popFirst()
-            firstTransmission += 1
-        }
-        return lost
-    }
-
-    private mutating func lose(_ sequence: UInt64, in lost: inout Lost) {
-        let position = Int(sequence - base)
-        frames[position].isLost = true
-        inFlightByteCount -= Int(frames[position].byteCount)
-        again.append(sequence)
-        lost.frameCount += 1
-        lost.byteCount += Int(frames[position].byteCount)
+        totals.losesOvertaken && queue.isAllocated ? queue.value.loseOvertaken(totals) : Lost()
     }
 
     /// Everything unacknowledged is to be sent again on the connection that begins.
     ///
     /// - Parameter losesOvertaken: the carrier may reorder frames, so what is overtaken may be lost.
     mutating func rewind(losesOvertaken: Bool) {
-        for sequence in again where sequence >= base { frames[Int(sequence - base)].isLost = false }
-        again.removeAll()
-        transmissions.removeAll()
-        firstTransmission = lastTransmission + 1
-        highestAcknowledged = 0
-        self.losesOvertaken = losesOvertaken
-        inFlightByteCount = 0
-        spanByteCount = 0
-        next = base
-        skipAcknowledged()
-    }
-
-    /// What the peer holds out of order, from this connection or one before, is not sent again (S-22).
-    private mutating func skipAcknowledged() {
-        while next < neverSent, frame(next).isAcknowledged { advance() }
-    }
-
-    private mutating func advance() {
-        spanByteCount += Int(frame(next).byteCount)
-        next += 1
-    }
-
-    private mutating func dropStale() {
-        while let first = again.first, first < base || !frame(first).isLost { _ = again.popFirst() }
-    }
-
-    // MARK: Rest
-
-    /// Whether nothing is queued and nothing waits to be acknowledged.
-    var isAtRest: Bool { frames.isEmpty && again.isEmpty && transmissions.isEmpty }
-
-    /// What is left of a stream at rest.
-    ///
-    /// - Parameter windowByteCount: how much credit there mostly is.
-    mutating func pass(_ packer: inout Packer, windowByteCount: Int) {
-        packer.pass(&base)
-        packer.pass(&creditUsed)
-        packer.pass(&creditLimit, near: creditUsed + UInt64(windowByteCount))
-        packer.pass(&isReserved)
-        packer.pass(&firstTransmission, near: 1)
-        packer.pass(&lastTransmission, near: base - 1)
-        packer.pass(&highestAcknowledged, near: lastTransmission)
-        packer.pass(&losesOvertaken)
-        next = base
-        neverSent = base
+        totals.losesOvertaken = losesOvertaken
+        if queue.isAllocated { queue.value.rewind(totals) }
     }
 }
 

@@ -26,9 +26,6 @@ struct Session: Sendable {
     var kind: SessionKind
     var state: State
     var priority: Priority
-    var send: SendStream
-    var receive: ReceiveStream
-    var transients = Deque<EncodedBody>()
     /// False for a slot that waits to be used again.
     var isLive = true
     var isScheduled = false
@@ -37,13 +34,16 @@ struct Session: Sendable {
     /// Whether frames of it wait for acknowledgement, as counted by the link.
     var isOutstanding = false
     var needsAck = false
-    /// The last acknowledgement that named it, by the link's count: one names a session once.
-    var lastAck: UInt64 = 0
     /// Whether `open` or `opened` has come from the peer.
     var wasOpenedByPeer = false
     var peerClosed = false
     /// Acknowledged bytes the engine has not heard of yet.
-    var unreportedByteCount = 0
+    var unreportedByteCount: Int32 = 0
+    /// The last acknowledgement that named it, by the link's count: one names a session once.
+    var lastAck: UInt64 = 0
+    var send: SendStream
+    var receive: ReceiveStream
+    var transients = Deque<EncodedBody>()
 
     init(
         id: SessionID, kind: SessionKind, state: State, sendLimit: Int, receiveWindow: Int, maxMessageByteCount: Int,
@@ -84,36 +84,17 @@ struct Session: Sendable {
         !peerClosed && receive.takeNext(low: low, byteCount: byteCount)
     }
 
-    // MARK: Rest
+    // MARK: Idle
 
-    /// Whether nothing of it waits for anything.
-    var isAtRest: Bool {
-        send.isAtRest && receive.isAtRest && transients.isEmpty
-            && !isScheduled && !isBlocked && !isOutstanding && !needsAck
-    }
+    /// Whether it holds memory that only a session with something under way needs.
+    @inline(__always)
+    var hasIdleMemory: Bool { send.hasQueue || receive.hasPending || transients.slotCount > 0 }
 
-    /// What is left of a session at rest.
-    mutating func pass(_ packer: inout Packer, _ limits: Limits) {
-        packer.pass(&id)
-        packer.pass(&kind)
-        packer.pass(&state)
-        packer.pass(&priority)
-        let window =
-            id == .control
-            ? Link.controlWindowByteCount : min(limits.sessionWindow, SessionPreset(kind).windowByteCount)
-        send.pass(&packer, windowByteCount: window)
-        receive.pass(&packer, windowByteCount: window, limits)
-        packer.pass(&isLive)
-        packer.pass(&lastAck)
-        packer.pass(&wasOpenedByPeer)
-        packer.pass(&peerClosed)
-        packer.pass(&unreportedByteCount)
-    }
-
-    init(unpacking packer: inout Packer, _ limits: Limits) {
-        self.init(
-            id: .control, kind: .chat, state: .open, sendLimit: 0, receiveWindow: 0, maxMessageByteCount: 0)
-        pass(&packer, limits)
+    /// Gives that memory back as far as nothing is in it.
+    mutating func releaseIdleMemory() {
+        send.releaseIdleMemory()
+        receive.releaseIdleMemory()
+        transients.releaseIfEmpty()
     }
 }
 

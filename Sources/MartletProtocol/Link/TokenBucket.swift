@@ -4,15 +4,15 @@
 /// rounding however often it is asked.
 struct TokenBucket: Equatable, Sendable {
     /// Tokens in a full bucket.
-    let burst: Int
+    private let burst: UInt32
     /// Tokens that come back in a minute.
-    let perMinute: Int
+    private let perMinute: UInt32
     private var fullAt = Instant.zero
 
     init(burst: Int, perMinute: Int) {
         precondition(burst > 0 && perMinute > 0, "a bucket holds something and is refilled")
-        self.burst = burst
-        self.perMinute = perMinute
+        self.burst = UInt32(burst)
+        self.perMinute = UInt32(perMinute)
     }
 
     /// Takes tokens, at most as many as a full bucket has; false, and none is taken, when fewer are left.
@@ -24,7 +24,7 @@ struct TokenBucket: Equatable, Sendable {
 
     /// When so many tokens are there, if none is taken before.
     func availableAt(_ count: Int = 1) -> Instant {
-        fullAt + (.zero - interval * (burst - count))
+        fullAt + (.zero - interval * (Int(burst) - count))
     }
 
     /// Whether another with the same bounds has more tokens.
@@ -34,9 +34,4 @@ struct TokenBucket: Equatable, Sendable {
     func isFull(now: Instant) -> Bool { fullAt <= now }
 
     private var interval: Duration { Duration.seconds(60) / perMinute }
-
-    /// What there is beside the bounds.
-    mutating func pass(_ packer: inout Packer) {
-        packer.pass(&fullAt)
-    }
 }

@@ -37,9 +37,10 @@ extension RelayLink {
         check.equal("sessions", link.sessionCount, sessions.values.count)
         check.equal("bytes held before a room is loaded", heldByteCount, 0)
         check.equal("sessions held back", isHoldingBack, false)
+        check.equal("memory that an idle link does not need", hasIdleMemory, false)
         for membership in sessions.values {
             check.empty("sessions that wait for their room", count: membership.handle == nil ? 1 : 0)
-            check.equal("frames held before a room is loaded", membership.held.isEmpty, true)
+            check.equal("memory for frames before a room is loaded", membership.heldFrames.isAllocated, false)
             check.equal("marks", membership.isSuspended || membership.isHeldBack, false)
         }
         return check

@@ -3,19 +3,21 @@ extension Room {
     func quiescence() -> QuiescenceCheck {
         var check = QuiescenceCheck("room \(name)")
         check.equal("loading", isLoading, false)
-        check.empty("joins that wait", count: waiting.count)
-        check.equal("bytes that wait to become durable", pendingByteCount, 0)
+        check.empty("joins that wait", count: work.waiting.count)
+        check.equal("bytes that wait to become durable", work.pendingByteCount, 0)
         check.equal("the head", head, durable)
-        check.empty("messages that are not durable", count: unstored.count + (storing?.count ?? 0))
-        check.empty("publishers that were not answered", count: unconfirmed.count)
-        check.empty("acceptances that were not told", count: posters.count)
-        check.empty("members that were not given everything", count: unfinished.count)
+        check.empty("messages that are not durable", count: work.unstored.count + (work.storing?.count ?? 0))
+        check.empty("publishers that were not answered", count: work.unconfirmed.count)
+        check.empty("acceptances that were not told", count: work.posters.count)
+        check.empty("members that were not given everything", count: work.unfinished.count)
         check.equal("messages that were not offered", hasNews, false)
-        check.empty("requests without an answer", count: requests.count)
-        check.unset("the requests' timer", requestTimers.earliest)
+        check.empty("requests without an answer", count: work.requests.count)
+        check.unset("the requests' timer", work.requestTimers.earliest)
         let live = members.slots.filter { members.isLive($0) }
         check.equal("members", live.count, memberCount)
-        check.equal("members by account", slotsOfAccount.values.reduce(0) { $0 + $1.count }, memberCount)
+        let accounts = Set(live.map { members[$0].who.account })
+        check.equal("members by account", accounts.reduce(0) { $0 + memberSlots(of: $1).count }, memberCount)
+        check.equal("memory for what is under way", isBusy && tail.isEmpty, false)
         for slot in live { check.add(members[slot].quiescence(durable: durable)) }
         return check
     }

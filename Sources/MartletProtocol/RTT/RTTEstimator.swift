@@ -101,17 +101,6 @@ public struct RTTEstimator: Hashable, Sendable {
         if timeout < Self.maximumTimeout { backoffCount += 1 }
     }
 
-    mutating func pass(_ packer: inout Packer) {
-        packer.pass(&smoothedNanoseconds)
-        packer.pass(&variationNanoseconds)
-        packer.pass(&latestNanoseconds)
-        // So that an estimator without a sample takes no byte.
-        var lowest = ~minimumNanoseconds &- .min
-        packer.pass(&lowest)
-        minimumNanoseconds = ~(lowest &+ .min)
-        packer.pass(&backoffCount)
-    }
-
     /// Something new was acknowledged, even if it gave no sample: the doubling ends (RFC 9002 §6.2.1).
     public mutating func acknowledged() {
         backoffCount = 0

@@ -121,24 +121,6 @@ struct DeviceMark: Equatable, Sendable {
         }
     }
 
-    mutating func pass(_ packer: inout Packer) {
-        appended.pass(&packer)
-        durable.pass(&packer)
-        packer.pass(&runs, AcceptedRun(firstCounter: 1, count: 1, firstOffset: 1)) {
-            var (counter, count, offset) = ($1.firstCounter, $1.count, $1.firstOffset)
-            $0.pass(&counter)
-            $0.pass(&count)
-            $0.pass(&offset)
-            $1 = AcceptedRun(firstCounter: counter, count: count, firstOffset: offset)
-        }
-        packer.pass(&gaps, 0...0) {
-            var (lower, upper) = ($1.lowerBound, $1.upperBound)
-            $0.pass(&lower)
-            $0.pass(&upper)
-            $1 = lower...max(lower, upper)
-        }
-    }
-
     private func offset(of counter: UInt64) -> UInt64? {
         for run in runs {
             if let offset = run.offset(of: counter) { return offset }
@@ -176,13 +158,5 @@ struct CounterWindow: Equatable, Sendable {
         } else {
             seen |= bits << (watermark - counters.upperBound)
         }
-    }
-
-    mutating func pass(_ packer: inout Packer) {
-        packer.pass(&watermark)
-        // Mostly all of them.
-        var missing = ~seen
-        packer.pass(&missing)
-        seen = ~missing
     }
 }

@@ -94,21 +94,4 @@ struct DeviceMarks: Sendable {
         marks[mark] = DeviceMark()
         return device
     }
-
-    /// Passes all that are kept; numbers stay as they are.
-    mutating func pass(_ packer: inout Packer) {
-        packer.pass(&marks, DeviceMark()) { packer, mark in mark.pass(&packer) }
-        guard !marks.isEmpty else { return }
-        packer.pass(&usedAt, 0) { $0.pass(&$1) }
-        var devices = packer.isUnpacking ? [] : markOfDevice.map { ($0.key, $0.value) }.sorted { $0.1 < $1.1 }
-        packer.pass(&devices, (.blank, 0)) { packer, entry in
-            packer.pass(&entry.0)
-            packer.pass(&entry.1)
-        }
-        guard packer.isUnpacking else { return }
-        for (device, mark) in devices {
-            markOfDevice[device] = mark
-            shares[device.account, default: Share()].count += 1
-        }
-    }
 }

@@ -60,3 +60,7 @@ struct HeldFrames: Sendable {
         )
     }
 }
+
+extension HeldFrames: Neutral {
+    static let neutral = HeldFrames()
+}

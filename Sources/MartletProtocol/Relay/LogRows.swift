@@ -123,9 +123,4 @@ package struct LogRows: Sendable {
         let entries = rows[index].entries
         return entries[entries.startIndex].offset
     }
-
-    /// What is left when none is held.
-    mutating func pass(_ packer: inout Packer) {
-        packer.pass(&first)
-    }
 }

@@ -32,7 +32,7 @@ public enum RoomCall: Sendable {
     /// A member's link has room for some of what there is to tell it.
     case tell(MemberHandle)
     /// A member's message, checked.
-    case post(MemberHandle, counter: UInt64, body: [UInt8], acceptedAt: UInt64)
+    case post(MemberHandle, counter: UInt64, body: [UInt8], layout: BodyLayout, acceptedAt: UInt64)
     /// A member's session has room for so many more bytes.
     case credit(MemberHandle, byteCount: Int)
     /// A member has taken or read messages.
@@ -59,8 +59,9 @@ extension Rooms {
         case .setFeatures(let handle, let features): setFeatures(features, handle)
         case .setAway(let handle, let isAway): setAway(isAway, handle)
         case .tell(let handle): tell(handle)
-        case .post(let handle, let counter, let body, let acceptedAt):
-            post(handle, counter: counter, body.rawBytes, acceptedAt: acceptedAt)
+        case .post(let handle, let counter, let body, let layout, let acceptedAt):
+            let message = ClientMessage(counter: counter, body: body.rawBytes, layout: layout)
+            post(handle, message, acceptedAt: acceptedAt)
         case .credit(let handle, let byteCount): credit(handle, byteCount: byteCount)
         case .progressed(let handle, let progress): progressed(handle, progress)
         case .whisper(let handle, let transient): whisper(handle, transient)

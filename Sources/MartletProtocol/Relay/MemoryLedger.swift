@@ -8,8 +8,6 @@
 ///     connections  a frame that is not whole, bytes on their way     the framer's storage, what the carrier has left
 ///     rooms        a room after a turn in which it was touched       `Rooms.memoryByteCount`
 ///
-/// A link or a room that is packed counts with the bytes that it is packed in.
-///
 /// A queue's share is an upper bound until it is counted anew: a body counts in each queue that holds it. States:
 ///
 ///     fits ──more than the budget──► over: rooms and links give way ──still over──► full: what is new is refused
@@ -18,9 +16,6 @@
 struct MemoryLedger: Sendable {
     /// What a connection takes beside what it has read of a frame, in bytes, its socket's objects included.
     static let connectionByteCount = 768
-    /// What a link takes while it is not packed, beside what is counted, and in the tables at all times, in bytes.
-    static let awakeLinkByteCount = 3072
-    static let linkPlaceByteCount = 192
     /// The shortest time between two searches for rooms and links that can give way, unless the budget is exceeded by a
     /// sixteenth: each search that succeeds frees at least three sixteenths then.
     static let reliefInterval: Duration = .milliseconds(50)

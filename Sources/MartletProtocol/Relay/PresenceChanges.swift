@@ -62,6 +62,7 @@ struct PresenceChanges: Sendable {
         while batch.count < count, let account = order.popFirst() {
             if let change = changes.removeValue(forKey: account) { batch.append(change) }
         }
+        if changes.isEmpty { removeAll() }
         return batch
     }
 
@@ -75,10 +76,5 @@ struct PresenceChanges: Sendable {
         guard order.count > RelayEngine.maxQueued(current: changes.count) else { return }
         var seen: Set<AccountName> = []
         order = Deque(order.filter { changes[$0] != nil && seen.insert($0).inserted })
-    }
-
-    /// What there is when it is empty.
-    mutating func pass(_ packer: inout Packer) {
-        batches.pass(&packer)
     }
 }

@@ -19,9 +19,4 @@ struct ReceiptAllowance: Equatable, Sendable {
         count -= 1
         return true
     }
-
-    mutating func pass(_ packer: inout Packer) {
-        packer.pass(&count)
-        packer.pass(&counted)
-    }
 }

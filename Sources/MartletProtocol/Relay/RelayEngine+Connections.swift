@@ -153,23 +153,28 @@ extension RelayEngine {
 
     // MARK: Bytes
 
-    /// The framer that holds what has come of a frame, or what packets have said, or the one that serves all other
-    /// connections between frames.
+    /// The framer that holds what has come of a frame, or the one that serves all other connections between frames.
     private mutating func framer(for slot: Int) -> FramerBox {
         if let own = connections[slot].framer { return own }
-        if let link = connections[slot].linkSlot, let own = links[link].packetFramer() { return own }
         let box = spareFramer ?? FramerBox(Framer(maxBodyByteCount: 0))
         spareFramer = nil
         box.framer.maxBodyByteCount = Int(connections[slot].maxBodyByteCount)
+        box.framer.maxPacketsPerCall = TurnBudget.packetsPerCall
+        if let link = connections[slot].linkSlot, links[link].link.readsPackets {
+            box.framer.serve(links[link].packetReader, deflated: links[link].link.features.contains(.sharedDeflate))
+        } else {
+            box.framer.serve()
+        }
         return box
     }
 
     /// The framer stays with its connection as long as it holds something; one that has failed serves nobody else.
     private mutating func takeBack(_ box: FramerBox, from slot: Int) {
-        // Its link has it.
-        guard !box.framer.allowsPackets else { return }
         guard connections.isLive(slot), connections[slot].phase != .closing else { return }
-        if box.framer.bufferedByteCount > 0 {
+        if box.framer.allowsPackets, let link = connections[slot].linkSlot {
+            links[link].packetReader = box.framer.reader
+        }
+        if !box.framer.isBetweenUnits {
             connections[slot].framer = box
             memory.changeConnections(by: connections[slot].takeChargeChange())
         } else {
@@ -181,17 +186,9 @@ extension RelayEngine {
         }
     }
 
-    /// The framer that may hold something of a connection; a link at rest has none that does.
-    mutating func heldFramer(of slot: Int) -> FramerBox? {
-        guard let link = connections[slot].linkSlot, !links.isPacked(link), let own = links[link].framer else {
-            return connections[slot].framer
-        }
-        return own
-    }
-
     /// Bytes kept of what was received and not understood yet.
     mutating func heldByteCount(of slot: Int) -> Int {
-        (heldFramer(of: slot)?.framer.storageByteCount ?? 0) + (connections[slot].entry?.held.count ?? 0)
+        (connections[slot].framer?.framer.storageByteCount ?? 0) + (connections[slot].entry?.held.count ?? 0)
     }
 
     private mutating func hold(_ bytes: RawSpan, on slot: Int, now: Instant) {
@@ -212,9 +209,9 @@ extension RelayEngine {
             var failure: LinkError?
             let before = consumed
             do throws(WireError) {
-                consumed += try box.framer.consume(bytes.extracting(droppingFirst: consumed)) { header, body in
+                consumed += try box.framer.consumeContents(bytes.extracting(droppingFirst: consumed)) {
                     frames += 1
-                    do throws(LinkError) { return try take(header, body, on: slot, now: now) } catch { failure = error }
+                    do throws(LinkError) { return try take($0, $1, on: slot, now: now) } catch { failure = error }
                     return .stop
                 }
             } catch {
@@ -269,7 +266,7 @@ extension RelayEngine {
     }
 
     private mutating func take(
-        _ header: FrameHeader, _ body: RawSpan, on slot: Int, now: Instant
+        _ header: FrameHeader, _ content: FrameContent, on slot: Int, now: Instant
     ) throws(LinkError) -> FramerStep {
         switch phase(slot) {
         case .awaitingHello:
@@ -279,13 +276,13 @@ extension RelayEngine {
                 guard connections[slot].entry?.isPassingOver == true || connections[slot].carrier == .unreliable else {
                     throw .peer(.expectedHello)
                 }
-                turn.charge(frameOf: body.byteCount)
+                turn.charge(frameOf: content.byteCount)
                 return turn.isSpent ? .stop : .proceed
             }
-            try takeHello(header, body, on: slot, now: now)
+            try content.withBody { body throws(LinkError) in try takeHello(header, body, on: slot, now: now) }
             return .stop
         case .attached(let link):
-            try receive(header, body, onLink: link, now: now)
+            try receive(header, content, onLink: link, now: now)
             if case .attached = phase(slot), !turn.isSpent { return .proceed }
             return .stop
         case .authenticating, .closing, nil:

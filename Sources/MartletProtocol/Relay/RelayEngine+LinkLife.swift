@@ -61,7 +61,7 @@ extension RelayEngine {
         connections[connection].phase = .attached(link: link)
         connections[connection].limitBodies(to: links[link].link.limits.maxBodyByteCount)  // W-7
         links[link].link.deflatesPackets = configuration.deflatesPackets
-        links[link].framer = nil
+        links[link].packetReader = nil
         for handle in links[link].handles { call(.setAway(handle, false)) }
     }
 
@@ -70,8 +70,9 @@ extension RelayEngine {
         guard let slot = connections[connection].linkSlot, links.isLive(slot), links[slot].connection == connection
         else { return }
         links[slot].connection = nil
-        links[slot].framer = nil
+        links[slot].packetReader = nil
         links[slot].link.detach()
+        links[slot].releaseIdleMemory()
         noteSuspended(slot, now: now)
         outputs.append(.note(.suspended(links[slot].who, links[slot].id), on: key(connection)))
         for handle in links[slot].handles { call(.setAway(handle, true)) }

@@ -4,16 +4,16 @@ extension RelayEngine {
     // MARK: Frames
 
     mutating func receive(
-        _ header: FrameHeader, _ body: RawSpan, onLink slot: Int, now: Instant
+        _ header: FrameHeader, _ content: FrameContent, onLink slot: Int, now: Instant
     ) throws(LinkError) {
-        turn.charge(frameOf: body.byteCount)
+        turn.charge(frameOf: content.byteCount)
         let inflated = inflater.producedByteCount
-        let reception = try links[slot].link.receive(header, body, inflater: &inflater, now: now)
+        let reception = try links[slot].link.receive(header, content, inflater: &inflater, now: now)
         turn.charge((inflater.producedByteCount - inflated) / TurnBudget.bytesPerUnit)
         if !links[slot].isTouched { touch(slot) }
         switch reception {
         case .deliver(let session, let credit):
-            try deliver(header.type, body, on: session, credit, of: slot, now: now)
+            try deliver(header.type, content, on: session, credit, of: slot, now: now)
         case .handled, .skipped:
             try drainArrivals(slot, now: now)
         }
@@ -25,7 +25,8 @@ extension RelayEngine {
             case .event(let event):
                 handle(event, of: slot, now: now)
             case .frame(let session, let frame):
-                try deliver(frame.type, frame.body.rawBytes, on: session, frame.creditByteCount, of: slot, now: now)
+                let body = FrameContent.body(frame.body.rawBytes)
+                try deliver(frame.type, body, on: session, frame.creditByteCount, of: slot, now: now)
             }
         }
     }
@@ -34,21 +35,21 @@ extension RelayEngine {
         switch event {
         case .open(let session, let open):
             turn.charge(TurnBudget.openUnits)
-            let link = links[slot]
-            if link.sessions.values.contains(where: { isOpen(open.room, by: $0) }) {
+            if isOpen(open.room, onLink: slot) {
                 return links[slot].link.reset(session, code: .alreadyOpen)
             }
-            guard accounts.takeOpen(link.account, now: now) else {
+            let (key, account) = (links[slot].key, links[slot].account)
+            guard accounts.takeOpen(account, now: now) else {
                 return links[slot].link.reset(session, code: .serverBusy)  // S-4, Specs/hostile.md row 44
             }
             links[slot].sessions[session] = RelayLink.Membership(
                 room: open.room, isBulk: SessionPreset(open.kind).priority.isBulk)
-            accounts.changeSessions(of: link.key, of: link.account, by: 1)
-            let member = MemberKey(link: link.key, session: session)
+            accounts.changeSessions(of: key, of: account, by: 1)
             call(
                 .join(
                     JoinRequest(
-                        member: member, who: link.who, open: open, features: link.link.features, isHeldBack: true)))
+                        member: MemberKey(link: key, session: session), who: links[slot].who, open: open,
+                        features: links[slot].link.features, isHeldBack: true)))
         case .suspended(let session):
             setSuspended(true, session, cursor: nil, of: slot)
         case .resumed(let session, let cursor):
@@ -66,7 +67,7 @@ extension RelayEngine {
             leave(membership, MemberKey(link: links[slot].key, session: session))
         case .acknowledged(let session, let byteCount):
             guard let place = links[slot].sessions.index(of: session) else { return }
-            if let handle = links[slot].sessions.values[place].handle { credit(handle, byteCount: byteCount) }
+            if let handle = links[slot].sessions[at: place].handle { credit(handle, byteCount: byteCount) }
         case .goAway(let goAway):
             if let connection = links[slot].connection { end(connection, afterFlush: true, now: now) }
             // Without a fault the device takes its leave; with one it will resume (C-42).
@@ -87,10 +88,15 @@ extension RelayEngine {
         call(.setSuspended(handle, isSuspended, cursor: cursor))
     }
 
-    private mutating func isOpen(_ room: RoomName, by membership: RelayLink.Membership) -> Bool {
-        if let name = membership.room { return name == room }
-        guard let handle = membership.handle else { return false }
-        return rooms.name(of: handle) == room
+    private mutating func isOpen(_ room: RoomName, onLink slot: Int) -> Bool {
+        for place in links[slot].sessions.indices {
+            if let name = links[slot].sessions[at: place].room {
+                if name == room { return true }
+            } else if let handle = links[slot].sessions[at: place].handle, rooms.name(of: handle) == room {
+                return true
+            }
+        }
+        return false
     }
 
     mutating func leave(_ membership: RelayLink.Membership, _ key: MemberKey) {
@@ -112,24 +118,38 @@ extension RelayEngine {
 
     /// A frame of a session, in its order, for its room.
     mutating func deliver(
-        _ type: FrameType, _ body: RawSpan, on session: SessionID, _ credit: Int, of slot: Int, now: Instant
+        _ type: FrameType, _ content: FrameContent, on session: SessionID, _ credit: Int, of slot: Int, now: Instant
     ) throws(LinkError) {
-        guard session != .control else { return try takeControl(type, body, credit, of: slot, now: now) }
+        guard session != .control else {
+            return try content.withBody { body throws(LinkError) in
+                try takeControl(type, body, credit, of: slot, now: now)
+            }
+        }
         guard let place = links[slot].sessions.index(of: session) else {
             links[slot].link.release(credit, on: session)
             if credit == 0 { try links[slot].link.chargeUnproductive(now: now) }
             return
         }
-        guard let handle = links[slot].sessions.values[place].handle else {
+        guard let handle = links[slot].sessions[at: place].handle else {
             guard type != .transient else { return try drop(transientOf: slot, now: now) }
-            return hold(type, body, credit, session, slot)
+            return content.withBody { hold(type, $0, credit, session, slot) }
         }
-        if type == .data { return try post(body, handle, session, credit, of: slot) }
+        if type == .data { return try post(content, handle, session, credit, of: slot) }
         links[slot].link.release(credit, on: session)
+        try content.withBody { body throws(LinkError) in
+            try deliver(type, body, handle, on: session, at: place, of: slot, now: now)
+        }
+    }
+
+    /// A frame that is no message, for a session's room.
+    private mutating func deliver(
+        _ type: FrameType, _ body: RawSpan, _ handle: MemberHandle, on session: SessionID, at place: Int, of slot: Int,
+        now: Instant
+    ) throws(LinkError) {
         switch type {
         case .receipt:
             let end = links[slot].link.nextSequence(on: session)
-            if !links[slot].sessions.values[place].receipts.take(end: end) {
+            if !links[slot].sessions[at: place].receipts.take(end: end) {
                 try links[slot].link.chargeUnproductive(now: now)
             }
             guard case .progress(let progress) = try Link.parse(Receipt.self, body) else { break }
@@ -167,30 +187,53 @@ extension RelayEngine {
     /// A message: a value that is wrong is refused and the session goes on, a structure that is wrong ends the
     /// connection (R-24, Specs/hostile.md row 14).
     private mutating func post(
+        _ content: FrameContent, _ handle: MemberHandle, _ session: SessionID, _ credit: Int, of slot: Int
+    ) throws(LinkError) {
+        guard case .message(let values) = content else {
+            return try content.withBody { body throws(LinkError) in
+                try post(body, handle, session, credit, of: slot)
+            }
+        }
+        if let message = ClientMessage(values) { return post(message, handle, session, credit, of: slot) }
+        refuse(values.counter, .invalidValue, session, credit, of: slot)
+    }
+
+    private mutating func post(
         _ body: RawSpan, _ handle: MemberHandle, _ session: SessionID, _ credit: Int, of slot: Int
     ) throws(LinkError) {
-        let refusal: ErrorCode
         do throws(WireError) {
             let view = try MessageView(parsing: body)
-            if view.hasRelayFields {
-                refusal = .invalidValue
-            } else if body.byteCount + RelayStamp.maxByteCount > configuration.limits.maxMessageByteCount {
-                // With the stamp it would be longer than anybody takes.
-                refusal = .messageTooLarge
-            } else {
-                turn.charge(TurnBudget.messageUnits)
-                return post(handle, counter: view.counter, body)
+            guard let message = ClientMessage(view) else {
+                return refuse(view.counter, .invalidValue, session, credit, of: slot)
             }
+            post(message, handle, session, credit, of: slot)
         } catch {
             guard error.scope == .frame else {
                 links[slot].link.release(credit, on: session)
                 throw LinkError(error)
             }
-            refusal = error.code
+            refuse(MessageView.counter(in: body), error.code, session, credit, of: slot)
         }
+    }
+
+    private mutating func post(
+        _ message: ClientMessage, _ handle: MemberHandle, _ session: SessionID, _ credit: Int, of slot: Int
+    ) {
+        // With the stamp it would be longer than anybody takes.
+        guard message.byteCount + RelayStamp.maxByteCount <= configuration.limits.maxMessageByteCount else {
+            return refuse(message.counter, .messageTooLarge, session, credit, of: slot)
+        }
+        turn.charge(TurnBudget.messageUnits)
+        post(handle, message)
+    }
+
+    /// Refuses a message by its counter; one without ends its session.
+    private mutating func refuse(
+        _ counter: UInt64?, _ code: ErrorCode, _ session: SessionID, _ credit: Int, of slot: Int
+    ) {
         links[slot].link.release(credit, on: session)
-        guard let counter = MessageView.counter(in: body) else { return drop(session, refusal, of: slot) }
-        let receipt = Receipt.refused(Receipt.Refusal(counter: counter, code: refusal))
+        guard let counter else { return drop(session, code, of: slot) }
+        let receipt = Receipt.refused(Receipt.Refusal(counter: counter, code: code))
         send(.receipt, EncodedBody(receipt.encode()), on: session, of: slot)
     }
 
@@ -261,7 +304,7 @@ extension RelayEngine {
             return drop(session, .slowConsumer, of: slot)
         }
         guard let place = links[slot].sessions.index(of: session) else { return }
-        let isBulk = links[slot].sessions.values[place].isBulk
+        let isBulk = links[slot].sessions[at: place].isBulk
         links[slot].noteQueued(entries, isBulk: isBulk)
         guard links[slot].isHolding(bulk: isBulk) else { return }
         for session in links[slot].sessions.keys {
@@ -403,16 +446,16 @@ extension RelayEngine {
         }
         touch(slot)
         links[slot].link.accept(key.session, opened)
-        links[slot].sessions.values[place].handle = handle
-        if handle.loop == key.link.loop { links[slot].sessions.values[place].room = nil }
-        let isSuspended = links[slot].sessions.values[place].isSuspended
-        let cursor = links[slot].sessions.values[place].wantedCursor.take()
+        links[slot].sessions[at: place].handle = handle
+        if handle.loop == key.link.loop { links[slot].sessions[at: place].room = nil }
+        let isSuspended = links[slot].sessions[at: place].isSuspended
+        let cursor = links[slot].sessions[at: place].wantedCursor.take()
         if isSuspended || cursor != nil { call(.setSuspended(handle, isSuspended, cursor: cursor)) }
         links[slot].noteHeldBack(key.session)
         var held = links[slot].takeHeld(of: key.session)
         while let (type, body, credit) = held.popFirst() {
             do throws(LinkError) {
-                try deliver(type, body.rawBytes, on: key.session, credit, of: slot, now: now)
+                try deliver(type, .body(body.rawBytes), on: key.session, credit, of: slot, now: now)
             } catch {
                 // What came behind has been acknowledged and would be lost without a word; the session begins again.
                 links[slot].link.release(held.creditByteCount, on: key.session)
@@ -438,10 +481,14 @@ extension RelayEngine {
     }
 
     mutating func linkDeadline(_ slot: Int, now: Instant) {
-        // A link at rest waits for nothing.
-        guard links.isLive(slot), !links.isPacked(slot) else { return }
+        guard links.isLive(slot) else { return }
         links[slot].armedAt = nil
-        guard let connection = links[slot].connection, let deadline = links[slot].deadline() else { return }
+        guard let connection = links[slot].connection else { return }
+        if !links[slot].link.hasUnacknowledged {
+            links[slot].releaseIdleMemory()
+            settle(slot)
+        }
+        guard let deadline = links[slot].link.deadline else { return }
         guard deadline <= now else { return armLink(slot, deadline) }
         switch links[slot].link.deadlinePassed(now: now) {
         case .proceed, .overdue: touch(slot)

@@ -49,12 +49,13 @@ extension RelayEngine {
         if loop == place.index { rooms.take(call, now: now) } else { departing[loop].append(.call(call)) }
     }
 
-    mutating func post(_ handle: MemberHandle, counter: UInt64, _ body: RawSpan) {
-        guard handle.loop != place.number else {
-            return rooms.post(handle, counter: counter, body, acceptedAt: wallClock)
-        }
-        let copy = [UInt8](copying: body)
-        call(.post(handle, counter: counter, body: copy, acceptedAt: wallClock))
+    mutating func post(_ handle: MemberHandle, _ message: ClientMessage) {
+        guard handle.loop != place.number else { return rooms.post(handle, message, acceptedAt: wallClock) }
+        var body = TLVWriter(reserving: message.byteCount)
+        message.encode(into: &body)
+        call(
+            .post(
+                handle, counter: message.counter, body: body.bytes, layout: message.layout, acceptedAt: wallClock))
     }
 
     mutating func credit(_ handle: MemberHandle, byteCount: Int) {
@@ -67,7 +68,7 @@ extension RelayEngine {
         case .join(let request): place.loop(of: request.open.room)
         case .withdraw(_, let room): place.loop(of: room)
         case .leave(let handle), .close(let handle), .setSuspended(let handle, _, _), .setHeldBack(let handle, _),
-            .setFeatures(let handle, _), .setAway(let handle, _), .tell(let handle), .post(let handle, _, _, _),
+            .setFeatures(let handle, _), .setAway(let handle, _), .tell(let handle), .post(let handle, _, _, _, _),
             .credit(let handle, _), .progressed(let handle, _), .whisper(let handle, _), .request(let handle, _),
             .respond(let handle, _), .cancel(let handle, _):
             Int(handle.loop)

@@ -2,11 +2,10 @@ import MartletWire
 
 /// What gives way when a loop holds more than its share of the relay's memory, in the order of R-48.
 extension RelayEngine {
-    /// Bytes that the engine holds, objects counted: at the most what is really taken, but for what the allocator adds.
+    /// Bytes that the engine holds, objects counted.
     public var memoryByteCount: Int {
-        memory.links - links.packedChargeByteCount + links.packedByteCount + memory.connections + rooms.memoryByteCount
-            + counted.connections * MemoryLedger.connectionByteCount + counted.links * MemoryLedger.linkPlaceByteCount
-            + links.wakefulCount * MemoryLedger.awakeLinkByteCount
+        memory.links + memory.connections + rooms.memoryByteCount
+            + counted.connections * MemoryLedger.connectionByteCount
     }
 
     /// Tells the ledger what a link holds after something was done for it.
@@ -18,9 +17,10 @@ extension RelayEngine {
     /// Counts anew what the links hold: what was acknowledged since is known now.
     mutating func countLinks() {
         var change = 0
-        links.forEachWakeful { link in
-            link.countQueued()
-            change += link.takeChargeChange()
+        // Links that nothing waits for are passed over: there are many.
+        for slot in links.slots where links.isLive(slot) && links[slot].hasQueued {
+            links[slot].countQueued()
+            change += links[slot].takeChargeChange()
         }
         memory.changeLinks(by: change)
     }
@@ -60,7 +60,7 @@ extension RelayEngine {
     /// take in bytes; nil when every account has few sessions.
     private func largestCrowd() -> (link: LinkKey, byteCount: Int)? {
         guard let crowd = accounts.largestCrowd(above: RelayLink.fewSessions) else { return nil }
-        let each = RelayLink.leastSessionByteCount + rooms.memoryByteCount / max(rooms.count, 1)
+        let each = RelayLink.sessionByteCount + rooms.memoryByteCount / max(rooms.count, 1)
         return (crowd.link, crowd.sessionCount * each)
     }
 
@@ -77,7 +77,7 @@ extension RelayEngine {
     /// Suspended links that hold something, the account's that holds most first, if that is as much as `least`.
     private mutating func endSuspendedHolders(until goal: Int, above least: Int, now: Instant) {
         guard memoryByteCount > goal else { return }
-        for slot in holders(above: least, where: { $0.suspendedAt != nil }) {
+        for slot in holders(above: least, areSuspended: true) {
             guard memoryByteCount > goal else { return }
             remove(slot, now: now)
         }
@@ -87,7 +87,7 @@ extension RelayEngine {
     /// something, the account's that holds most first, if that is as much as `least`.
     private mutating func resetConnectedHolders(until goal: Int, above least: Int, now: Instant) {
         guard memoryByteCount > goal else { return }
-        for slot in holders(above: least, where: { $0.suspendedAt == nil }) {
+        for slot in holders(above: least, areSuspended: false) {
             guard memoryByteCount > goal else { return }
             if let connection = links[slot].connection,
                 connections[connection].unsentByteCount >= RelayLink.leastResetByteCount
@@ -109,19 +109,16 @@ extension RelayEngine {
 
     /// Links that hold more than every link takes, those of the account that holds most first, and of these the one
     /// that holds most. Accounts that hold less than `least` are left out.
-    private mutating func holders(above least: Int, where isMeant: (borrowing RelayLink) -> Bool) -> [Int] {
-        var meant: [(slot: Int, account: Int32, byteCount: Int, connection: Int?)] = []
-        links.forEachWakeful { link in
-            guard isMeant(link) else { return }
-            meant.append((Int(link.key.slot), link.account, link.chargedByteCount, link.connection))
-        }
+    private mutating func holders(above least: Int, areSuspended: Bool) -> [Int] {
         var found: [(slot: Int, account: Int32, byteCount: Int)] = []
         var byteCountOfAccount: [Int32: Int] = [:]
-        for link in meant {
-            let byteCount = link.byteCount + (link.connection.map { Int(connections[$0].unsentByteCount) } ?? 0)
+        for slot in links.slots where links.isLive(slot) {
+            guard (links[slot].suspendedAt != nil) == areSuspended else { continue }
+            let unsent = links[slot].connection.map { Int(connections[$0].unsentByteCount) } ?? 0
+            let byteCount = links[slot].waitingByteCount + unsent
             guard byteCount >= RelayLink.leastResetByteCount else { continue }
-            found.append((link.slot, link.account, byteCount))
-            byteCountOfAccount[link.account, default: 0] += byteCount
+            found.append((slot, links[slot].account, byteCount))
+            byteCountOfAccount[links[slot].account, default: 0] += byteCount
         }
         found.removeAll { byteCountOfAccount[$0.account] ?? 0 < least }
         return found.sorted {

@@ -52,7 +52,7 @@ extension RelayEngine {
     }
 
     private mutating func isCurrent(_ suspension: Suspension) -> Bool {
-        guard let link = links.find(Int(suspension.link.slot)) else { return false }
-        return link.key == suspension.link && link.suspendedAt == suspension.since
+        guard let slot = slot(suspension.link) else { return false }
+        return links[slot].suspendedAt == suspension.since
     }
 }

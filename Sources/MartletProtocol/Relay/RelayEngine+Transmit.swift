@@ -33,7 +33,7 @@ extension RelayEngine {
         guard connections[slot].outbox.write(into: &out) else { return true }
         guard let link = connections[slot].linkSlot else { return false }
         links[link].link.transmit(into: &out, now: now)
-        armLink(link, links[link].deadline())
+        armLink(link, links[link].deadline(now: now))
         return links[link].hasOutput(now: now)
     }
 

@@ -22,7 +22,7 @@ public struct RelayEngine: ~Copyable {
     static func maxQueued(current: Int) -> Int { 2 * current + 16 }
 
     var connections = SlotTable<RelayConnection>()
-    var links = RestTable<RelayLink>()
+    var links = SlotTable<RelayLink>()
     var generation: UInt32 = 0
     var linkOfDevice = SlotIndex()
     var linkOfID = SlotIndex()
@@ -54,7 +54,6 @@ public struct RelayEngine: ~Copyable {
     var drainNotice: Notice?
     private(set) var revocations = Revocations()
     var counted = RelayStatistics()
-    var rest = RestSchedule()
     var memory: MemoryLedger
 
     /// A relay without connections.
@@ -97,7 +96,7 @@ public struct RelayEngine: ~Copyable {
     public mutating func endOfStream(_ key: ConnectionKey, now: Instant) {
         guard let slot = slot(key), connections[slot].phase != .closing else { return }
         guard !connections[slot].hasUnread else { return unread.noteEnd(of: key) }
-        do { try heldFramer(of: slot)?.framer.finish() } catch { return fail(slot, LinkError(error), now: now) }
+        do { try connections[slot].framer?.framer.finish() } catch { return fail(slot, LinkError(error), now: now) }
         end(slot, afterFlush: true, now: now)
     }
 
@@ -110,7 +109,6 @@ public struct RelayEngine: ~Copyable {
 
     private var nextDeadline: Instant? {
         timers.earliest.orEarlier(waitDeadline).orEarlier(suspensionDeadline).orEarlier(rooms.deadline)
-            .orEarlier(rest.deadline)
     }
 
     /// Bytes of input that wait to be read on.
@@ -167,7 +165,7 @@ public struct RelayEngine: ~Copyable {
     /// Who is still being authenticated as it, here or on the way from another loop, is not let in.
     public mutating func revoke(_ account: AccountName, now: Instant) {
         revocations.insert(account, now: now)
-        for slot in links.slots where links.find(slot)?.who.account == account {
+        for slot in links.slots where links.isLive(slot) && links[slot].who.account == account {
             if let connection = links[slot].connection {
                 say(.goaway, Notice(code: .revoked), on: connection, now: now)
             }
@@ -219,7 +217,6 @@ public struct RelayEngine: ~Copyable {
                 if let output = nextDeparture() { return output }
                 if boundMemory(now: now) { continue }
                 queueWaits(now: now)
-                sweep(now: now)
                 turn.end()
                 rooms.endTurn()
                 return nil

@@ -23,14 +23,14 @@ struct RelayLink: Sendable {
     /// The same as `holdingByteCount` while the device has no connection: what it misses is read from the log when it
     /// is back.
     static let suspendedHoldingByteCount = 16 * 1024
-    /// What a link, a session of it, one beyond the first few, and one that ended lately take beside what waits.
-    static let baseByteCount = 384
-    static let sessionByteCount = 128
-    static let furtherSessionByteCount = 640
-    static let fewSessions = 4
-    /// What a session takes at least, while its link is packed.
-    static let leastSessionByteCount = 32
+    /// What a link takes with its places in the tables and its account's, and what a session that ended lately does.
+    static let baseByteCount = MemoryLayout<RelayLink>.stride + 384
     static let retiredByteCount = 96
+    /// Sessions of an account beyond which links of it end when memory is short.
+    static let fewSessions = 4
+    /// What a session takes at the link, in bytes.
+    static let sessionByteCount =
+        MemoryLayout<Session>.stride + Link.Slots.entryByteCount + SortedMap<SessionID, Membership>.entryByteCount
     /// What the deflate stream of a device takes that sends one (W-94).
     static let streamByteCount = 44 * 1024
     /// What a session has to hold at least to be reset for it when memory is short.
@@ -48,11 +48,10 @@ struct RelayLink: Sendable {
     var link: Link
     var epoch = Epoch(rawValue: 1)
     var token: TokenDigest
-    var connection: Int?
-    /// Reads the connection's packets and is this connection's alone; nil until it was needed, and on a connection that
-    /// none may come on. It is here because it rests when the link does.
-    var framer: FramerBox?
-    var suspendedAt: Instant?
+    @Compact var connection: Int? = nil
+    /// Reads the packets of the connection, together with the framer that serves it; nil until there was one.
+    var packetReader: PacketReader?
+    @Compact var suspendedAt: Instant? = nil
     var sessions = SortedMap<SessionID, Membership>()
     var transients = TokenBucket(burst: 100, perMinute: RelayLink.transientsPerMinute)
     /// Requests that it has sent and not cancelled, as far as they are counted.
@@ -67,10 +66,8 @@ struct RelayLink: Sendable {
     /// Sessions that rooms have something to tell, those that have waited for longest first.
     var news = Deque<SessionID>()
     var isTouched = false
-    /// Whether it was touched since it was last asked whether it may rest.
-    var wasTouched = true
     /// What the engine's timer is set to, at the latest.
-    var armedAt: Instant?
+    @Compact var armedAt: Instant? = nil
     /// What the engine's ledger was told last that it holds.
     var chargedByteCount = 0
 
@@ -85,15 +82,16 @@ struct RelayLink: Sendable {
         /// Whether the session asked to hold messages back.
         var isSuspended = false
         /// The cursor of a `resume` that came before the room let the session in.
-        var wantedCursor: UInt64?
+        @Compact var wantedCursor: UInt64? = nil
         /// Whether its room holds messages back, because enough is on the link's way.
         var isHeldBack = false
         var receipts = ReceiptAllowance()
         /// Whether its close came behind frames that are held for the room (S-8).
         var isClosing = false
         /// What came before that.
-        var held = HeldFrames()
+        var heldFrames = OnDemand<HeldFrames>()
 
+        var held: HeldFrames { heldFrames.value }
         /// What came before that, in bytes with objects.
         var heldByteCount: Int { held.storageByteCount }
     }
@@ -101,57 +99,39 @@ struct RelayLink: Sendable {
     /// Keeps a frame of a session whose room is not loaded; false when that would be beyond the bounds.
     mutating func hold(_ type: FrameType, _ body: RawSpan, credit: Int, on session: SessionID) -> Bool {
         guard let place = sessions.index(of: session) else { return false }
-        let before = sessions.values[place].held.uncreditedCost
-        guard sessions.values[place].held.append(type, body, credit: credit) else { return false }
-        heldByteCount += sessions.values[place].held.uncreditedCost - before
+        let before = sessions[at: place].held.uncreditedCost
+        guard sessions[at: place].heldFrames.value.append(type, body, credit: credit) else { return false }
+        heldByteCount += sessions[at: place].held.uncreditedCost - before
         return heldByteCount <= RelayLink.maxHeldByteCount
     }
 
     /// The peer closes a session. True when its room has not let it in and frames that came before are held: the
     /// close takes effect behind them (S-8).
     mutating func defersClose(of session: SessionID) -> Bool {
-        guard let place = sessions.index(of: session), sessions.values[place].handle == nil,
-            !sessions.values[place].held.isEmpty
+        guard let place = sessions.index(of: session), sessions[at: place].handle == nil,
+            !sessions[at: place].held.isEmpty
         else { return false }
-        sessions.values[place].isClosing = true
+        sessions[at: place].isClosing = true
         return true
     }
 
     /// Takes out what is held of a session.
     mutating func takeHeld(of session: SessionID) -> HeldFrames {
         guard let place = sessions.index(of: session) else { return HeldFrames() }
-        let held = sessions.values[place].held
+        let held = sessions[at: place].held
         heldByteCount -= held.uncreditedCost
-        sessions.values[place].held = HeldFrames()
+        sessions[at: place].heldFrames.release()
         return held
     }
 
     /// When the link wants to be called, and whether it has something to send now.
     ///
     /// Mutating although they change nothing: a link that is only read is copied out of the table first.
-    mutating func deadline() -> Instant? { link.deadline }
+    mutating func deadline(now: Instant) -> Instant? {
+        guard !link.hasUnacknowledged, hasIdleMemory else { return link.deadline }
+        return link.deadline.orEarlier(RelayLink.releaseTime(after: now))
+    }
     mutating func hasOutput(now: Instant) -> Bool { link.hasOutput(now: now) }
-
-    /// What a framer keeps from one incomplete frame to the next, while its link is awake.
-    static let ringByteCount = 2048
-
-    /// The framer of a connection that packets may come on; nil where none may.
-    mutating func packetFramer() -> FramerBox? {
-        guard link.readsPackets else { return nil }
-        if let framer { return framer }
-        let made = framer(packedContext: [])
-        framer = made
-        return made
-    }
-
-    /// One that goes on where another was when it gave its `packedContext`.
-    func framer(packedContext: [UInt8]) -> FramerBox {
-        var framer = Framer(
-            maxBodyByteCount: link.limits.maxBodyByteCount, ringByteCount: RelayLink.ringByteCount,
-            deflated: link.features.contains(.sharedDeflate), packedContext: packedContext)
-        framer.maxPacketsPerCall = TurnBudget.packetsPerCall
-        return FramerBox(framer)
-    }
 
     /// Whether one more frame that is no message may wait.
     var hasRoom: Bool {
@@ -189,22 +169,26 @@ struct RelayLink: Sendable {
     /// incomplete, and what is behind a gap.
     @inline(__always)
     mutating func takeChargeChange() -> Int {
-        let count = sessions.count
-        var byteCount = RelayLink.baseByteCount + count * RelayLink.sessionByteCount + queued.byteCount
-        byteCount += link.heldByteCount + heldByteCount
-        byteCount += Int(truncatingIfNeeded: link.linkCreditReceived &- link.linkCreditReleased)
-        if count > RelayLink.fewSessions {
-            byteCount += (count - RelayLink.fewSessions) * RelayLink.furtherSessionByteCount
-        }
-        byteCount += queued.requests
+        var byteCount = RelayLink.baseByteCount + link.storageByteCount + waitingByteCount
+        byteCount += sessions.capacity * SortedMap<SessionID, Membership>.entryByteCount
         byteCount += link.retired.count * RelayLink.retiredByteCount
-        if let framer {
-            byteCount += framer.framer.storageByteCount
-            if framer.framer.isStreaming { byteCount += RelayLink.streamByteCount }
+        if let packetReader {
+            byteCount += packetReader.storageByteCount
+            if packetReader.isStreaming { byteCount += RelayLink.streamByteCount }
         }
         defer { chargedByteCount = byteCount }
         return byteCount - chargedByteCount
     }
+
+    /// What waits for the device, and what it has sent and nobody has taken, in bytes with objects.
+    @inline(__always)
+    var waitingByteCount: Int {
+        queued.byteCount + queued.requests + link.heldByteCount + heldByteCount
+            + Int(truncatingIfNeeded: link.linkCreditReceived &- link.linkCreditReleased)
+    }
+
+    /// Whether anything waits for the device, as far as it has been counted.
+    var hasQueued: Bool { queued.byteCount + queued.requests > 0 }
 
     mutating func noteQueued(_ messages: ArraySlice<LogEntry>, isBulk: Bool) {
         var byteCount = 0
@@ -225,8 +209,8 @@ struct RelayLink: Sendable {
 
     mutating func noteHeldBack(_ session: SessionID) {
         guard let place = sessions.index(of: session) else { return }
-        let isBulk = sessions.values[place].isBulk
-        sessions.values[place].isHeldBack = true
+        let isBulk = sessions[at: place].isBulk
+        sessions[at: place].isHeldBack = true
         if isBulk { heldBackBulk.append(session) } else { heldBackTalk.append(session) }
     }
 
@@ -239,5 +223,30 @@ struct RelayLink: Sendable {
     /// The handles of all memberships in the order of their sessions.
     var handles: [MemberHandle] {
         sessions.values.compactMap(\.handle)
+    }
+
+    // MARK: Idle
+
+    /// How long memory is kept that an idle link does not need: a message now and then does not take it anew each time.
+    private static let idleMemoryLifetime: Duration = .seconds(1)
+
+    /// When a link that is idle now gives memory back. The times are the same for all links, so that one turn sees to
+    /// many.
+    private static func releaseTime(after now: Instant) -> Instant {
+        let step = UInt64(idleMemoryLifetime.nanoseconds)
+        return Instant(nanoseconds: (now.nanoseconds / step + 2) * step)
+    }
+
+    /// Whether it holds memory that only a link with something under way needs.
+    var hasIdleMemory: Bool {
+        link.hasIdleMemory || heldBackBulk.slotCount + heldBackTalk.slotCount + news.slotCount > 0
+    }
+
+    /// Gives that memory back as far as nothing is in it.
+    mutating func releaseIdleMemory() {
+        link.releaseIdleMemory()
+        heldBackBulk.releaseIfEmpty()
+        heldBackTalk.releaseIfEmpty()
+        news.releaseIfEmpty()
     }
 }

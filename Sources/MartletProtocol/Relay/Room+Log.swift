@@ -11,30 +11,32 @@ extension Room {
     /// Bytes of bodies handed to a member in one go; then its link has a say, and it goes on with the room's next turn.
     static let pumpByteCount = 64 * 1024
 
-    /// Takes a member's message, whose body has been checked; it is confirmed when it is durable.
+    /// Takes a member's message; it is confirmed when it is durable.
     ///
     /// - Parameter draft: what this room's members posted last, or nothing.
     mutating func post(
-        _ handle: MemberHandle, counter: UInt64, _ body: RawSpan, acceptedAt: UInt64, draft: inout RoomDraft,
+        _ handle: MemberHandle, _ message: ClientMessage, acceptedAt: UInt64, draft: inout RoomDraft,
         into effects: inout Deque<RoomEffect>
     ) {
         // The member left while the message was on its way here: its credit goes back all the same (S-38).
         guard let slot = slot(handle) else {
-            return effects.append(.release(handle.key, byteCount: body.byteCount))
+            return effects.append(.release(handle.key, byteCount: message.byteCount))
         }
-        if !draft.takes(body, counter: counter, from: handle, at: acceptedAt) {
+        if !draft.takes(message, from: handle, at: acceptedAt) {
             take(&draft)
-            guard isNew(counter, handle, slot, body.byteCount, at: acceptedAt, into: &effects) else { return }
+            guard isNew(message.counter, handle, slot, message.byteCount, at: acceptedAt, into: &effects) else {
+                return
+            }
         }
-        guard pendingByteCount < Room.maxPendingByteCount else {
-            return turnAway(handle, body.byteCount, .serverBusy, into: &effects)
+        guard work.pendingByteCount < Room.maxPendingByteCount else {
+            return turnAway(handle, message.byteCount, .serverBusy, into: &effects)
         }
         if draft.poster == nil, let mark = members[slot].mark {
             draft.begin(
                 poster: handle, mark: mark, sender: members[slot].who, watermark: marks[mark].lastAppended,
                 acceptedAt: acceptedAt, firstOffset: head + 1)
         }
-        pendingByteCount += draft.append(body, counter: counter)
+        work.pendingByteCount += draft.append(message)
     }
 
     /// Whether a message is to be taken: none that was before, nor of a device more than the room remembers. What there
@@ -63,7 +65,7 @@ extension Room {
             }
             effects.append(.release(handle.key, byteCount: credit))
             // A copy of what is still on its way to the store: who sent it last is told when it is there.
-            unconfirmed[index].confirmTo = handle
+            work.unconfirmed[index].confirmTo = handle
         }
         return false
     }
@@ -81,30 +83,30 @@ extension Room {
     mutating func take(_ draft: inout RoomDraft) {
         guard let poster = draft.poster else { return }
         // Mostly there is no other in this turn, and the row is kept as long as its messages are.
-        if unstored.isEmpty { unstored.reserveCapacity(draft.count) }
-        let first = unstored.count
-        unconfirmed.append(
+        if work.unstored.isEmpty { work.unstored.reserveCapacity(draft.count) }
+        let first = work.unstored.count
+        work.unconfirmed.append(
             Unconfirmed(
                 count: draft.count, poster: poster, confirmTo: poster, mark: draft.mark,
                 stampByteCount: draft.stampByteCount))
-        draft.close(into: &unstored)
-        head += UInt64(unstored.count - first)
-        var rest = unstored[first...]
+        draft.close(into: &work.unstored, areSummed: hasPlainMembers)
+        head += UInt64(work.unstored.count - first)
+        var rest = work.unstored[first...]
         while let run = AcceptedRun(takenFrom: &rest) { marks[draft.mark].append(run) }
     }
 
     /// Where a message is that is not durable, if it is.
     private func unconfirmedOffset(of counter: UInt64, _ mark: Int) -> UInt64? {
         let isMeant: (LogEntry) -> Bool = { $0.counter == counter && Int($0.mark) == mark }
-        return (unstored.last(where: isMeant) ?? storing?.last(where: isMeant))?.offset
+        return (work.unstored.last(where: isMeant) ?? work.storing?.last(where: isMeant))?.offset
     }
 
     /// Makes an element of `unconfirmed` of the message at an offset, and returns its place; nil when it is durable.
     private mutating func separate(_ offset: UInt64) -> Int? {
         var first = durable + 1
         guard offset >= first else { return nil }
-        for index in unconfirmed.indices {
-            let part = unconfirmed[index]
+        for index in work.unconfirmed.indices {
+            let part = work.unconfirmed[index]
             guard offset >= first + UInt64(part.count) else { return separate(Int(offset - first), ofPart: index) }
             first += UInt64(part.count)
         }
@@ -112,9 +114,9 @@ extension Room {
     }
 
     private mutating func separate(_ place: Int, ofPart index: Int) -> Int {
-        let part = unconfirmed[index]
+        let part = work.unconfirmed[index]
         guard part.count > 1 else { return index }
-        var parts = Array(unconfirmed)
+        var parts = Array(work.unconfirmed)
         let counts = [place, 1, part.count - place - 1].filter { $0 > 0 }
         parts.replaceSubrange(
             index...index,
@@ -123,7 +125,7 @@ extension Room {
                 cut.count = count
                 return cut
             })
-        unconfirmed = Deque(parts)
+        work.unconfirmed = Deque(parts)
         return place > 0 ? index + 1 : index
     }
 
@@ -139,33 +141,37 @@ extension Room {
     /// Ends a turn: what is durable goes to the members, what was posted to the store, what was accepted is said.
     mutating func flush(now: Instant, into effects: inout Deque<RoomEffect>) {
         if !presenceChanges.isEmpty { tellPresence(now: now, into: &effects) }
-        if !unfinished.isEmpty { pumpUnfinished(into: &effects) }
+        if !work.unfinished.isEmpty { pumpUnfinished(into: &effects) }
         if hasNews {
             for slot in members.slots where members.isLive(slot) { pump(slot, into: &effects) }
             hasNews = false
             tail.trim(to: Room.tailBounds)
         }
-        if storing == nil, !unstored.isEmpty {
-            effects.append(.append(name, unstored))
-            storing = unstored
-            unstored = []
+        if work.storing == nil, !work.unstored.isEmpty {
+            effects.append(.append(name, work.unstored))
+            work.storing = work.unstored
+            work.unstored = []
         }
-        for slot in posters where members.isLive(slot) {
+        for slot in work.posters where members.isLive(slot) {
             let count = members[slot].accepted.count
             for start in stride(from: 0, to: count, by: Accepted.maxRunCount) {
                 let runs = members[slot].accepted[start..<min(start + Accepted.maxRunCount, count)]
-                send(.accepted, EncodedBody(Accepted(runs: Array(runs)).encode()), to: slot, into: &effects)
+                let accepted = Accepted(runs: Array(runs))
+                let body = EncodedBody(accepted.encode(), layout: accepted.layout)
+                send(.accepted, body, to: slot, into: &effects)
             }
             members[slot].accepted.removeAll(keepingCapacity: true)
         }
-        posters.removeAll(keepingCapacity: true)
-        if !closing.isEmpty { endClosing(into: &effects) }
+        if !work.posters.isEmpty { work.posters.removeAll(keepingCapacity: true) }
+        if !work.closing.isEmpty { endClosing(into: &effects) }
+        // A room with messages in memory is written to again and again.
+        if tail.isEmpty { releaseIdleMemory() }
     }
 
     /// Sessions that were closed behind their messages end when these have been accepted.
     private mutating func endClosing(into effects: inout Deque<RoomEffect>) {
-        let ended = closing.filter { $0.lastOffset <= durable }
-        closing.removeAll { $0.lastOffset <= durable }
+        let ended = work.closing.filter { $0.lastOffset <= durable }
+        work.closing.removeAll { [durable] in $0.lastOffset <= durable }
         for closing in ended {
             guard let slot = slot(closing.handle) else { continue }
             effects.append(.closed(members[slot].key))
@@ -174,8 +180,8 @@ extension Room {
     }
 
     private mutating func pumpUnfinished(into effects: inout Deque<RoomEffect>) {
-        let slots = unfinished
-        unfinished = []
+        let slots = work.unfinished
+        work.unfinished = []
         for slot in slots where members.isLive(slot) {
             members[slot].isUnfinished = false
             pump(slot, into: &effects)
@@ -185,7 +191,7 @@ extension Room {
     /// The store has made everything up to `offset` durable: it is published and confirmed. What of the batch lies
     /// beyond has failed.
     mutating func stored(upTo offset: UInt64, into effects: inout Deque<RoomEffect>) {
-        guard let batch = storing, let last = batch.last else { return }
+        guard let batch = work.storing, let last = batch.last else { return }
         let published = batch.prefix { $0.offset <= offset }
         if let newest = published.last {
             durable = newest.offset
@@ -193,7 +199,7 @@ extension Room {
             keep(published)
             hasNews = true
         }
-        if durable < last.offset { storeFailed(into: &effects) } else { storing = nil }
+        if durable < last.offset { storeFailed(into: &effects) } else { work.storing = nil }
     }
 
     /// Messages come into memory: in the array in which they went to the store, unless that is large.
@@ -223,15 +229,15 @@ extension Room {
     ///
     /// Resetting the sessions keeps each sender's order; refusing single messages would let later ones overtake.
     mutating func storeFailed(into effects: inout Deque<RoomEffect>) {
-        guard storing != nil else { return }
+        guard work.storing != nil else { return }
         // All that is not durable, in the order of `unconfirmed`.
-        var entries = (Array((storing ?? []).drop { $0.offset <= durable }) + unstored)[...]
-        storing = nil
-        unstored = []
+        var entries = (Array((work.storing ?? []).drop { $0.offset <= durable }) + work.unstored)[...]
+        work.storing = nil
+        work.unstored = []
         head = durable
-        pendingByteCount = 0
+        work.pendingByteCount = 0
         var failed: Set<MemberHandle> = []
-        while let part = unconfirmed.popFirst() {
+        while let part = work.unconfirmed.popFirst() {
             marks[part.mark].rollBack(to: durable)
             effects.append(.release(part.poster.key, byteCount: part.credit(of: entries.prefix(part.count))))
             entries = entries.dropFirst(part.count)
@@ -241,7 +247,7 @@ extension Room {
             }
         }
         // What the others waited to be told of will not come.
-        for index in closing.indices { closing[index].lastOffset = 0 }
+        for index in work.closing.indices { work.closing[index].lastOffset = 0 }
     }
 
     /// The store no longer has the log: everybody begins again from a new session, with the log that is there then
@@ -304,7 +310,7 @@ extension Room {
         while let wanted = members[slot].wanted(upTo: durable) {
             guard room > 0 else {
                 members[slot].isUnfinished = true
-                return unfinished.append(slot)
+                return work.unfinished.append(slot)
             }
             if case let row = tail.row(from: wanted), !row.isEmpty {
                 deliver(row, to: slot, &room, into: &effects)
@@ -337,11 +343,11 @@ extension Room {
     private mutating func confirm(_ entries: ArraySlice<LogEntry>, into effects: inout Deque<RoomEffect>) {
         var rest = entries
         var owed: (poster: MemberHandle, credit: Int)?
-        while !rest.isEmpty, let part = unconfirmed.first {
+        while !rest.isEmpty, let part = work.unconfirmed.first {
             var own = rest.prefix(part.count)
             rest = rest.dropFirst(part.count)
             let credit = part.credit(of: own)
-            pendingByteCount -= credit + own.count * part.stampByteCount
+            work.pendingByteCount -= credit + own.count * part.stampByteCount
             // Mostly all are one poster's.
             if let before = owed, before.poster == part.poster {
                 owed = (part.poster, before.credit + credit)
@@ -349,8 +355,8 @@ extension Room {
                 if let owed { effects.append(.release(owed.poster.key, byteCount: owed.credit)) }
                 owed = (part.poster, credit)
             }
-            unconfirmed[0].count -= own.count
-            if unconfirmed[0].count == 0 { _ = unconfirmed.popFirst() }
+            work.unconfirmed[0].count -= own.count
+            if work.unconfirmed[0].count == 0 { _ = work.unconfirmed.popFirst() }
             let slot = slot(part.confirmTo)
             while let run = AcceptedRun(takenFrom: &own) {
                 marks[part.mark].confirm(run)
@@ -362,7 +368,7 @@ extension Room {
 
     private mutating func noteAccepted(_ slot: Int, _ run: AcceptedRun) {
         guard members.isLive(slot) else { return }
-        if members[slot].accepted.isEmpty { posters.append(slot) }
+        if members[slot].accepted.isEmpty { work.posters.append(slot) }
         members[slot].noteAccepted(run)
     }
 }

@@ -35,7 +35,7 @@ extension Room {
         var slots = slotsOfAuthors(from: before + 1, upTo: upTo, except: who.account)
         // The account's other devices hear what was read on this one.
         if told.mark == .read {
-            for other in slotsOfAccount[who.account] ?? [] where other != slot {
+            for other in memberSlots(of: who.account) where other != slot {
                 if members[other].features.contains(.receipts) { slots.append(other) }
             }
         }
@@ -52,7 +52,7 @@ extension Room {
         for offset in first...last {
             guard let entry = tail[offset], entry.sender != account else { continue }
             if entry.mark >= 0, !seen.insert(entry.mark).inserted { continue }
-            for slot in slotsOfAccount[entry.sender] ?? [] where members[slot].who.device == entry.device {
+            for slot in memberSlots(of: entry.sender) where members[slot].who.device == entry.device {
                 if members[slot].features.contains(.receipts) { slots.insert(slot) }
             }
         }
@@ -110,7 +110,7 @@ extension Room {
                 return answer(slot, request.correlation, .noRecipient, into: &effects)
             }
             // Those that wait to be withdrawn are told first (R-52, Specs/hostile.md row 46).
-            guard news[found]?.withdrawnCount ?? 0 < MemberNews.maxWithdrawn else {
+            guard work.news[found]?.withdrawnCount ?? 0 < MemberNews.maxWithdrawn else {
                 return answer(slot, request.correlation, .serverBusy, into: &effects)
             }
             recipient = (found, self.handle(found))
@@ -118,9 +118,9 @@ extension Room {
         let correlation = nextCorrelation
         nextCorrelation += 1
         let deadline = min(request.deadline, Room.maxRequestDeadline)
-        requests[correlation] = RoutedRequest(
+        work.requests[correlation] = RoutedRequest(
             from: handle, to: recipient?.handle, correlation: request.correlation)
-        requestTimers.set(correlation, at: now + deadline)
+        work.requestTimers.set(correlation, at: now + deadline)
         members[slot].asked.append(correlation)
         let routed = Request(
             correlation: correlation, method: request.method, deadline: deadline, recipient: request.recipient,
@@ -132,7 +132,7 @@ extension Room {
 
     /// Brings an answer back to whoever asked; only the member that was asked may give it.
     mutating func respond(_ handle: MemberHandle?, _ response: Response, into effects: inout Deque<RoomEffect>) {
-        guard let routed = requests[response.correlation], routed.to == handle else { return }
+        guard let routed = work.requests[response.correlation], routed.to == handle else { return }
         finish(response.correlation)
         guard !routed.isWithdrawn else { return }  // S-56
         let answer = Response(
@@ -151,13 +151,14 @@ extension Room {
     }
 
     private func isOpen(_ number: UInt64, as correlation: UInt64) -> Bool {
-        guard let routed = requests[number] else { return false }
+        guard let routed = work.requests[number] else { return false }
         return routed.correlation == correlation && !routed.isWithdrawn
     }
 
     /// Answers requests whose time is up (S-55).
     mutating func expireRequests(now: Instant, into effects: inout Deque<RoomEffect>) {
-        while let number = requestTimers.popExpired(now: now) {
+        guard isBusy else { return }
+        while let number = work.requestTimers.popExpired(now: now) {
             fail(number, .deadlineExceeded, into: &effects)
         }
     }
@@ -169,7 +170,7 @@ extension Room {
         for number in member.asked { withdraw(number, into: &effects) }
         guard member.answeringCount > 0 else { return }
         // In the order in which they came: effects must not depend on how a table hashes.
-        for number in requests.filter({ $0.value.to == handle }).keys.sorted() {
+        for number in work.requests.filter({ $0.value.to == handle }).keys.sorted() {
             fail(number, .noRecipient, into: &effects)
         }
     }
@@ -177,12 +178,12 @@ extension Room {
     /// It stays one of the requester's open ones until the member that was asked is told, or the next could follow at
     /// once and both would wait in that member's queue (R-52, Specs/hostile.md row 46).
     private mutating func withdraw(_ number: UInt64, into effects: inout Deque<RoomEffect>) {
-        guard let routed = requests[number], !routed.isWithdrawn else { return }
+        guard let routed = work.requests[number], !routed.isWithdrawn else { return }
         guard let recipient = routed.to, let slot = slot(recipient) else {
             finish(number)
             return
         }
-        requests[number]?.isWithdrawn = true
+        work.requests[number]?.isWithdrawn = true
         noteWithdrawn(number, for: slot, into: &effects)
     }
 
@@ -193,8 +194,8 @@ extension Room {
 
     @discardableResult
     mutating func finish(_ number: UInt64) -> RoutedRequest? {
-        guard let routed = requests.removeValue(forKey: number) else { return nil }
-        requestTimers.cancel(number)
+        guard isBusy, let routed = work.requests.removeValue(forKey: number) else { return nil }
+        work.requestTimers.cancel(number)
         if let slot = slot(routed.from) { members[slot].asked.removeAll { $0 == number } }
         if let recipient = routed.to, let slot = slot(recipient) { members[slot].answeringCount -= 1 }
         return routed
@@ -209,7 +210,7 @@ extension Room {
 
     /// The account's member that came last and can be asked now.
     private func reachableSlot(of account: AccountName, from slot: Int) -> Int? {
-        slotsOfAccount[account]?.last { other in
+        memberSlots(of: account).last { other in
             guard other != slot else { return false }
             let member = members[other]
             return !member.isAway && !member.isSuspended && member.features.contains(.requests)

@@ -2,12 +2,11 @@ import MartletWire
 
 /// What a room takes, and what of its log it can do without.
 extension Room {
-    /// What a room, a member, a device's mark, an account's progress and a request take, in bytes.
-    static let baseByteCount = 384
-    /// What a room takes while it is not packed, beside what is counted, and in the tables at all times, in bytes.
-    static let awakeByteCount = 1024
-    static let placeByteCount = 32
-    static let memberByteCount = 256
+    /// What a room, what is under way in it, a member, a device's mark, an account's progress and a request take, in
+    /// bytes.
+    static let baseByteCount = MemoryLayout<Room>.stride + 96
+    static let workByteCount = MemoryLayout<Work>.stride + 96
+    static let memberByteCount = MemoryLayout<RoomMember>.stride + 32
     static let markByteCount = 192
     static let progressByteCount = 64
     static let requestByteCount = 256
@@ -21,11 +20,12 @@ extension Room {
     /// How much more it holds than when it was asked last, in bytes with objects.
     @inline(__always)
     mutating func takeChargeChange() -> Int {
-        var byteCount = Room.baseByteCount + pendingByteCount + tail.byteCount
-        byteCount += (tail.count + unstored.count + (storing?.count ?? 0)) * Room.entryByteCount
-        byteCount += memberCount * Room.memberByteCount + marks.count * Room.markByteCount
-        byteCount += progress.count * Room.progressByteCount + requests.count * Room.requestByteCount
-        byteCount += waiting.count * Room.memberByteCount + newsAccountCount * Room.newsByteCount
+        var byteCount = Room.baseByteCount + work.pendingByteCount + tail.byteCount
+        byteCount += (tail.count + work.unstored.count + (work.storing?.count ?? 0)) * Room.entryByteCount
+        byteCount += name.text.utf8.count + (isBusy ? Room.workByteCount : 0)
+        byteCount += members.slots.count * Room.memberByteCount + marks.count * Room.markByteCount
+        byteCount += progress.count * Room.progressByteCount + work.requests.count * Room.requestByteCount
+        byteCount += work.waiting.count * Room.memberByteCount + work.newsAccountCount * Room.newsByteCount
         defer { chargedByteCount = byteCount }
         return byteCount - chargedByteCount
     }

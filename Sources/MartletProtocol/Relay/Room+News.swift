@@ -20,10 +20,10 @@ extension Room {
     private mutating func changeNews(
         of slot: Int, into effects: inout Deque<RoomEffect>, _ change: (inout MemberNews) -> Void
     ) {
-        if news[slot] == nil { effects.append(.news(members[slot].key)) }
-        let before = news[slot]?.accountCount ?? 0
-        change(&news[slot, default: MemberNews()])
-        newsAccountCount += (news[slot]?.accountCount ?? 0) - before
+        if work.news[slot] == nil { effects.append(.news(members[slot].key)) }
+        let before = work.news[slot]?.accountCount ?? 0
+        change(&work.news[slot, default: MemberNews()])
+        work.newsAccountCount += (work.news[slot]?.accountCount ?? 0) - before
     }
 
     /// A member's link has room for some of what waits: withdrawn requests first, which others' new ones wait for.
@@ -32,7 +32,7 @@ extension Room {
         var room = MemberNews.maxToldCount
         while room > 0, let number = mine.popWithdrawn() {
             // One that was answered meanwhile, was not passed on, or is over at its deadline, is not withdrawn.
-            guard requests[number]?.isWithdrawn == true else { continue }
+            guard work.requests[number]?.isWithdrawn == true else { continue }
             finish(number)
             send(.cancel, EncodedBody(CancelRequest(correlation: number).encode()), to: slot, into: &effects)
             room -= 1
@@ -49,16 +49,16 @@ extension Room {
             }
         }
         guard !mine.isEmpty else { return }
-        newsAccountCount += mine.accountCount
-        news[slot] = mine
+        work.newsAccountCount += mine.accountCount
+        work.news[slot] = mine
         effects.append(.news(members[slot].key))
     }
 
     /// Takes out all that waits for a member.
     @discardableResult
     mutating func takeNews(of slot: Int) -> MemberNews? {
-        guard let mine = news.removeValue(forKey: slot) else { return nil }
-        newsAccountCount -= mine.accountCount
+        guard isBusy, let mine = work.news.removeValue(forKey: slot) else { return nil }
+        work.newsAccountCount -= mine.accountCount
         return mine
     }
 }

@@ -75,11 +75,10 @@ struct Room: Sendable {
     var loop: UInt8
     var isLoading = true
     var isTouched = false
-    /// Whether it was touched since it was last asked whether it may rest.
-    var wasTouched = true
     /// Whether anything has become durable that members have not been offered.
     var hasNews = false
-    var waiting: [JoinRequest] = []
+    /// Whether a member joined whose link reads no packets: bodies are summed once for all such.
+    private(set) var hasPlainMembers = false
 
     /// The log's identity, as the store gave it.
     var log: LogID?
@@ -88,34 +87,63 @@ struct Room: Sendable {
     /// The highest offset given out, and the highest that is durable.
     var head: UInt64 = 0
     var durable: UInt64 = 0
-    /// What is with the store, and what goes there next; the latest messages may still be in a draft.
-    var storing: [LogEntry]?
-    var unstored: [LogEntry] = []
-    /// Who posted the entries that are not durable yet, in the order of offsets.
-    var unconfirmed = Deque<Unconfirmed>()
-    var pendingByteCount = 0
 
     var members = SlotTable<RoomMember>()
     var memberCount = 0
-    /// The slots of each account's members in the order in which they came.
-    var slotsOfAccount: [AccountName: [Int]] = [:]
+    /// The slots of each account's members.
+    private var accounts = AccountSlots()
     var marks = DeviceMarks()
     var progress: [AccountName: Progress] = [:]
     var presenceChanges = PresenceChanges()
-    /// Slots of members for whom there is more than they were handed in this turn.
-    var unfinished: [Int] = []
-    /// Slots of members with acceptances to be told at the end of the turn.
-    var posters: [Int] = []
-    /// What waits for members until their links ask for it, by slot; and of how many accounts in all.
-    var news: [Int: MemberNews] = [:]
-    var newsAccountCount = 0
-    /// Members that have left and whose sessions stay until their last messages are durable.
-    var closing: [Closing] = []
-    var requests: [UInt64: RoutedRequest] = [:]
-    var requestTimers = TimerQueue<UInt64>()
     var nextCorrelation: UInt64 = 1
     /// What the table of rooms counts for it, in bytes.
     var chargedByteCount = 0
+    /// Allocated while anything is under way, and as long as messages are in memory.
+    private var allocatedWork = OnDemand<Work>()
+
+    var work: Work {
+        @inline(__always) _read { yield allocatedWork.value }
+        @inline(__always) _modify { yield &allocatedWork.value }
+    }
+
+    /// Whether there is memory for what is under way.
+    var isBusy: Bool { allocatedWork.isAllocated }
+
+    /// What is under way in a room.
+    struct Work: Neutral, Sendable {
+        static let neutral = Work()
+
+        /// Joins that wait for the log to be loaded.
+        var waiting: [JoinRequest] = []
+        /// What is with the store, and what goes there next; the latest messages may still be in a draft.
+        var storing: [LogEntry]?
+        var unstored: [LogEntry] = []
+        /// Who posted the entries that are not durable yet, in the order of offsets.
+        var unconfirmed = Deque<Unconfirmed>()
+        var pendingByteCount = 0
+        /// Slots of members for whom there is more than they were handed in this turn.
+        var unfinished: [Int] = []
+        /// Slots of members with acceptances to be told at the end of the turn.
+        var posters: [Int] = []
+        /// What waits for members until their links ask for it, by slot; and of how many accounts in all.
+        var news: [Int: MemberNews] = [:]
+        var newsAccountCount = 0
+        /// Members that have left and whose sessions stay until their last messages are durable.
+        var closing: [Closing] = []
+        var requests: [UInt64: RoutedRequest] = [:]
+        var requestTimers = TimerQueue<UInt64>()
+
+        var isEmpty: Bool {
+            waiting.isEmpty && storing == nil && unstored.isEmpty && unconfirmed.isEmpty && pendingByteCount == 0
+                && unfinished.isEmpty && posters.isEmpty && news.isEmpty && newsAccountCount == 0 && closing.isEmpty
+                && requests.isEmpty && requestTimers.isEmpty
+        }
+    }
+
+    /// Gives the memory for what is under way back if nothing is.
+    mutating func releaseIdleMemory() {
+        if isBusy, work.isEmpty { allocatedWork.release() }
+    }
 
     /// Neighbouring messages that are not durable yet: whose they are.
     struct Unconfirmed: Sendable {
@@ -147,11 +175,11 @@ struct Room: Sendable {
     }
 
     var isIdle: Bool {
-        memberCount == 0 && waiting.isEmpty && unconfirmed.isEmpty && closing.isEmpty && !isLoading
+        memberCount == 0 && work.waiting.isEmpty && work.unconfirmed.isEmpty && work.closing.isEmpty && !isLoading
     }
 
     /// When it wants to be flushed although nothing happens.
-    var deadline: Instant? { requestTimers.earliest.orEarlier(presenceChanges.deadline) }
+    var deadline: Instant? { work.requestTimers.earliest.orEarlier(presenceChanges.deadline) }
 
     func handle(_ slot: Int) -> MemberHandle {
         MemberHandle(room: index, slot: Int32(slot), key: members[slot].key, loop: loop)
@@ -161,6 +189,9 @@ struct Room: Sendable {
         let slot = Int(handle.slot)
         return members.isLive(slot) && members[slot].key == handle.key ? slot : nil
     }
+
+    /// The slots of an account's members that have not left, in the order in which they came.
+    func memberSlots(of account: AccountName) -> [Int] { accounts.slots(of: account, in: members) }
 
     /// Whether a slot has a member that has not left.
     func isPresent(_ slot: Int) -> Bool { members.isLive(slot) && !members[slot].hasLeft }
@@ -172,8 +203,8 @@ struct Room: Sendable {
     mutating func join(_ join: JoinRequest, into effects: inout Deque<RoomEffect>) {
         guard !isLoading else {
             //
-            guard waiting.count < Room.maxMembers else { return effects.append(.reset(join.member, .roomFull)) }
-            return waiting.append(join)
+            guard work.waiting.count < Room.maxMembers else { return effects.append(.reset(join.member, .roomFull)) }
+            return work.waiting.append(join)
         }
         guard memberCount < Room.maxMembers else { return effects.append(.reset(join.member, .roomFull)) }
         let before = presence(of: join.who.account)
@@ -182,9 +213,10 @@ struct Room: Sendable {
         member.mark = marks[join.who]
         member.isHeldBack = join.isHeldBack
         member.features = join.features
+        noteForm(of: join.features)
         let slot = members.insert(member)
         memberCount += 1
-        slotsOfAccount[join.who.account, default: []].append(slot)
+        accounts.add(slot, to: &members)
         effects.append(.opened(join.member, handle: handle(slot), state))
         sendProgress(to: slot, into: &effects)
         notePresence(of: join.who.account, from: before, by: join.member)
@@ -202,7 +234,7 @@ struct Room: Sendable {
         guard let slot = slot(handle) else { return }
         withdraw(slot, into: &effects)
         members.remove(slot)
-        closing.removeAll { $0.handle == handle }
+        if !work.closing.isEmpty { work.closing.removeAll { $0.handle == handle } }
     }
 
     /// A member has said its last: it leaves, and is told of the messages that it is still to be told of before its
@@ -210,7 +242,7 @@ struct Room: Sendable {
     mutating func close(_ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
         guard let slot = slot(handle), !members[slot].hasLeft else { return }
         withdraw(slot, into: &effects)
-        closing.append(Closing(handle: handle, lastOffset: lastUnconfirmedOffset(of: handle)))
+        work.closing.append(Closing(handle: handle, lastOffset: lastUnconfirmedOffset(of: handle)))
     }
 
     /// The member is no longer there for others; its slot is still its own.
@@ -222,8 +254,7 @@ struct Room: Sendable {
         let before = presence(of: account)
         members[slot].hasLeft = true
         memberCount -= 1
-        slotsOfAccount[account]?.removeAll { $0 == slot }
-        if slotsOfAccount[account]?.isEmpty == true { slotsOfAccount[account] = nil }
+        accounts.remove(slot, of: account)
         notePresence(of: account, from: before, by: members[slot].key)
     }
 
@@ -232,7 +263,7 @@ struct Room: Sendable {
     private func lastUnconfirmedOffset(of handle: MemberHandle) -> UInt64 {
         var next = durable + 1
         var last: UInt64 = 0
-        for part in unconfirmed {
+        for part in work.unconfirmed {
             next += UInt64(part.count)
             if part.confirmTo == handle { last = next - 1 }
         }
@@ -254,6 +285,11 @@ struct Room: Sendable {
     mutating func setFeatures(_ features: Features, _ handle: MemberHandle) {
         guard let slot = slot(handle) else { return }
         members[slot].features = features
+        noteForm(of: features)
+    }
+
+    private mutating func noteForm(of features: Features) {
+        if !features.contains(.compact) { hasPlainMembers = true }
     }
 
     mutating func setAway(_ isAway: Bool, _ handle: MemberHandle) {
@@ -275,19 +311,19 @@ struct Room: Sendable {
         first = snapshot.first
         tail = LogRows(next: head + 1)
         for (device, watermark) in snapshot.watermarks { marks.load(device, watermark: watermark, at: now) }
-        let joins = waiting
-        waiting = []
+        let joins = work.waiting
+        work.waiting = []
         return joins
     }
 
     mutating func loadFailed(into effects: inout Deque<RoomEffect>) {
-        for request in waiting { effects.append(.reset(request.member, .storeUnavailable)) }
-        waiting = []
+        for request in work.waiting { effects.append(.reset(request.member, .storeUnavailable)) }
+        work.waiting = []
     }
 
     /// A session that asked to join is gone before the room was loaded.
     mutating func withdraw(_ key: MemberKey) {
-        waiting.removeAll { $0.member == key }
+        if !work.waiting.isEmpty { work.waiting.removeAll { $0.member == key } }
     }
 
     // MARK: Presence
@@ -307,7 +343,8 @@ struct Room: Sendable {
 
     /// An account is there when one of its members has a connection, and away when all of them wait for one.
     func presence(of account: AccountName) -> Transient.Presence {
-        guard let slots = slotsOfAccount[account] else { return .left }
+        let slots = memberSlots(of: account)
+        guard !slots.isEmpty else { return .left }
         return slots.contains { !members[$0].isAway } ? .online : .away
     }
 
@@ -344,7 +381,7 @@ struct Room: Sendable {
         case .mark(let mark): return mark
         case .none: return nil
         case .markInPlace(let mark, of: let other):
-            for slot in slotsOfAccount[other.account] ?? [] where members[slot].who == other {
+            for slot in memberSlots(of: other.account) where members[slot].who == other {
                 members[slot].mark = nil
             }
             return mark

@@ -15,6 +15,8 @@ struct RoomDraft: ~Copyable, Sendable {
     private struct Post: Sendable {
         var counter: UInt64
         var end: Int
+        /// Of the client's body.
+        var layout: BodyLayout
     }
 
     /// Whose messages they are; nil when there are none.
@@ -40,11 +42,11 @@ struct RoomDraft: ~Copyable, Sendable {
     /// Whether a message may be written behind those that are there. Nothing more is to be asked of its counter then:
     /// those that are higher than one that is new are new.
     @inline(__always)
-    func takes(_ body: RawSpan, counter: UInt64, from poster: MemberHandle, at acceptedAt: UInt64) -> Bool {
-        counter > lastCounter && !DeviceMark.isTooFar(counter, above: lastCounter) && self.poster == poster
-            && self.acceptedAt == acceptedAt
-            && body.byteCount <= RoomDraft.maxSharingByteCount
-            && bodies.byteCount + bodies.stampByteCount + body.byteCount <= RoomDraft.maxByteCount
+    func takes(_ message: ClientMessage, from poster: MemberHandle, at acceptedAt: UInt64) -> Bool {
+        message.counter > lastCounter && !DeviceMark.isTooFar(message.counter, above: lastCounter)
+            && self.poster == poster && self.acceptedAt == acceptedAt
+            && message.byteCount <= RoomDraft.maxSharingByteCount
+            && bodies.byteCount + bodies.stampByteCount + message.byteCount <= RoomDraft.maxByteCount
     }
 
     /// Begins anew with somebody.
@@ -65,29 +67,31 @@ struct RoomDraft: ~Copyable, Sendable {
     }
 
     /// Writes a message behind those that are there; returns how long it is with its stamp.
-    mutating func append(_ body: RawSpan, counter: UInt64) -> Int {
-        bodies.append(offset: firstOffset + UInt64(posts.count), clientBody: body)
-        posts.append(Post(counter: counter, end: bodies.byteCount))
-        lastCounter = max(lastCounter, counter)
-        return bodies.stampByteCount + body.byteCount
+    mutating func append(_ message: ClientMessage) -> Int {
+        bodies.append(offset: firstOffset + UInt64(posts.count), message)
+        posts.append(Post(counter: message.counter, end: bodies.byteCount, layout: message.layout))
+        lastCounter = max(lastCounter, message.counter)
+        return bodies.stampByteCount + message.byteCount
     }
 
     /// Appends the messages' entries, and is empty.
-    mutating func close(into entries: inout [LogEntry]) {
+    ///
+    /// - Parameter areSummed: whether checksums of the bodies are needed, for members that read no packets.
+    mutating func close(into entries: inout [LogEntry], areSummed: Bool) {
         guard let sender else { return }
         // A copy of the right size; the draft's own memory serves the next.
         let storage = bodies.bytes
         if posts.count == 1 {
             // It may be longer than a fragment.
-            entries.append(entry(0, EncodedBody(storage), of: sender))
+            let body = EncodedBody(storage, layout: posts[0].layout.stamped, isSummed: areSummed)
+            entries.append(entry(0, body, of: sender))
         } else {
-            let bytes = storage.rawBytes
             var start = 0
             for index in posts.indices {
-                let range = start..<posts[index].end
-                let checksum = CRC32.checksum(bytes.extracting(range))
-                entries.append(entry(index, EncodedBody(storage, range: range, checksum: checksum), of: sender))
-                start = range.upperBound
+                let body = EncodedBody(
+                    storage, range: start..<posts[index].end, layout: posts[index].layout.stamped, isSummed: areSummed)
+                entries.append(entry(index, body, of: sender))
+                start = posts[index].end
             }
         }
         poster = nil

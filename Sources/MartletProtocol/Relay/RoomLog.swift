@@ -23,8 +23,8 @@ public struct LogEntry: Sendable {
         offset: UInt64, sender: AccountName, device: DeviceID, counter: UInt64, acceptedAt: UInt64, body: EncodedBody
     ) {
         self.init(
-            offset: offset, sender: sender, device: device, counter: counter, acceptedAt: acceptedAt, body: body,
-            mark: -1)
+            offset: offset, sender: sender, device: device, counter: counter, acceptedAt: acceptedAt,
+            body: body.laidOut(), mark: -1)
     }
 
     @inline(__always)

@@ -33,13 +33,8 @@ struct RoomMember: Sendable {
     static let creditByteCount = 256 * 1024
 
     var key: MemberKey
-    var who: DeviceKey
-    /// The highest offset handed to the member's session, or skipped.
-    var cursor: UInt64
-    var credit = RoomMember.creditByteCount
     /// MQTT 5 §3.8.3.1's No Local: messages of this device are not sent back to it.
     var noLocal: Bool
-    var features = Features.supported
     var isSuspended = false
     var isAway = false
     /// Whether it has closed its session and waits for no more than its acceptances.
@@ -49,13 +44,28 @@ struct RoomMember: Sendable {
     var isHeldBack = false
     /// Whether there was more for it than is handed over in one go.
     var isUnfinished = false
+    /// Rises from member to member of the room.
+    var joinNumber: UInt32 = 0
+    /// Requests that it has been asked to answer.
+    var answeringCount: Int32 = 0
+    var who: DeviceKey
+    /// The highest offset handed to the member's session, or skipped.
+    var cursor: UInt64
+    var credit = RoomMember.creditByteCount
+    var features = Features.supported
     /// Runs accepted since the last flush.
     var accepted: [AcceptedRun] = []
     /// Its device's place in the room's marks, once it has posted.
-    var mark: Int?
-    /// Open requests of its own, by the room's numbers, and how many it has been asked to answer.
+    @Compact var mark: Int? = nil
+    /// Open requests of its own, by the room's numbers.
     var asked: [UInt64] = []
-    var answeringCount = 0
+
+    init(key: MemberKey, who: DeviceKey, cursor: UInt64, noLocal: Bool) {
+        self.key = key
+        self.who = who
+        self.cursor = cursor
+        self.noLocal = noLocal
+    }
 
     /// Whether a message that was posted since the room is in memory is the member's own, and it does not want these
     /// back.

@@ -8,7 +8,7 @@ public struct Rooms: ~Copyable, Sendable {
     public static let maxRooms = 65_536
 
     private let loop: UInt8
-    private(set) var rooms = RestTable<Room>()
+    private(set) var rooms = SlotTable<Room>()
     private var indexOfName = SlotIndex()
     private var touched = Deque<Int>()
     private var deadlines = TimerQueue<Int>()
@@ -16,7 +16,7 @@ public struct Rooms: ~Copyable, Sendable {
     private var effects = Deque<RoomEffect>()
     /// The messages that came last, all of one device to one room.
     private var draft = RoomDraft()
-    /// What the rooms hold while they are not packed, in bytes with objects.
+    /// What the rooms hold, in bytes with objects.
     private var chargedByteCount = 0
     /// Rooms in memory at the most, as in `Rooms.maxRooms`.
     var maxRooms = Rooms.maxRooms
@@ -123,8 +123,8 @@ public struct Rooms: ~Copyable, Sendable {
     /// How far a member's room is, and who is in it; nil when the member is gone.
     public func state(of handle: MemberHandle) -> Opened? {
         let index = Int(handle.room)
-        guard let room = rooms.find(index), room.slot(handle) != nil else { return nil }
-        return room.state
+        guard rooms.isLive(index), rooms[index].slot(handle) != nil else { return nil }
+        return rooms[index].state
     }
 
     /// The room that a member is in; nil when the member is gone.
@@ -169,17 +169,17 @@ public struct Rooms: ~Copyable, Sendable {
         with(handle) { room, _ in room.setAway(isAway, handle) }
     }
 
-    /// A member's message, checked; the body is borrowed.
-    public mutating func post(_ handle: MemberHandle, counter: UInt64, _ body: RawSpan, acceptedAt: UInt64) {
+    /// A member's message, which is borrowed.
+    public mutating func post(_ handle: MemberHandle, _ message: ClientMessage, acceptedAt: UInt64) {
         let index = Int(handle.room)
         guard rooms.isLive(index) else {
-            return effects.append(.release(handle.key, byteCount: body.byteCount))  // S-38
+            return effects.append(.release(handle.key, byteCount: message.byteCount))  // S-38
         }
         if draft.room != handle.room { closeDraft() }
         if isFull {
-            rooms[index].refusePost(handle, credit: body.byteCount, into: &effects)
+            rooms[index].refusePost(handle, credit: message.byteCount, into: &effects)
         } else {
-            rooms[index].post(handle, counter: counter, body, acceptedAt: acceptedAt, draft: &draft, into: &effects)
+            rooms[index].post(handle, message, acceptedAt: acceptedAt, draft: &draft, into: &effects)
         }
         touch(index)
     }
@@ -234,32 +234,18 @@ public struct Rooms: ~Copyable, Sendable {
     /// Lets rooms go of messages that the store has until so many bytes are free, or there are none.
     mutating func trimTails(byteCount: Int) {
         var freed = 0
-        rooms.forEachWakeful { room in
-            guard freed < byteCount else { return }
-            room.trimTail()
-            freed -= room.takeChargeChange()
+        for index in rooms.slots where rooms.isLive(index) && !rooms[index].tail.isEmpty && freed < byteCount {
+            rooms[index].trimTail()
+            freed -= rooms[index].takeChargeChange()
         }
         chargedByteCount -= freed
     }
 
     /// What the rooms hold, in bytes with objects.
-    var memoryByteCount: Int {
-        chargedByteCount - rooms.packedChargeByteCount + rooms.packedByteCount
-            + rooms.wakefulCount * Room.awakeByteCount + count * Room.placeByteCount
-    }
+    var memoryByteCount: Int { chargedByteCount }
 
     /// Whether there is no place for one more room.
     var isCrowded: Bool { count >= maxRooms }
-
-    // MARK: Rest
-
-    /// Rooms that are not packed.
-    var wakefulCount: Int { rooms.wakefulCount }
-
-    /// Packs rooms that nothing has happened to; returns how many they were.
-    mutating func sweep() -> Int {
-        rooms.sweep()
-    }
 
     private mutating func with(_ handle: MemberHandle, _ change: (inout Room, inout Deque<RoomEffect>) -> Void) {
         let index = Int(handle.room)
@@ -279,7 +265,6 @@ public struct Rooms: ~Copyable, Sendable {
     private mutating func touch(_ index: Int) {
         guard rooms.isLive(index), !rooms[index].isTouched else { return }
         rooms[index].isTouched = true
-        rooms[index].wasTouched = true
         touched.append(index)
     }
 
@@ -291,7 +276,7 @@ public struct Rooms: ~Copyable, Sendable {
         chargedByteCount += rooms[index].takeChargeChange()
         deadlines.set(index, at: rooms[index].deadline)
         if rooms[index].isIdle { return drop(index) }
-        if !rooms[index].unfinished.isEmpty { touch(index) }
+        if !rooms[index].work.unfinished.isEmpty { touch(index) }
     }
 
     private mutating func drop(_ index: Int) {

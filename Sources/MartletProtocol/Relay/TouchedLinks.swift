@@ -47,7 +47,6 @@ extension RelayEngine {
     mutating func touch(_ slot: Int) {
         guard links.isLive(slot), !links[slot].isTouched else { return }
         links[slot].isTouched = true
-        links[slot].wasTouched = true
         touched.append(slot)
     }
 
@@ -71,7 +70,7 @@ extension RelayEngine {
             guard let connection = links[slot].connection else { continue }
             // When it wants to be looked at again is known when it has sent, unless that takes a while.
             if links[slot].hasOutput(now: now), askToTransmit(connection, now: now) { continue }
-            armLink(slot, links[slot].deadline())
+            armLink(slot, links[slot].deadline(now: now))
         }
         touched.giveBack(slots)
     }

@@ -102,6 +102,26 @@ extension OutputRawSpan {
     public mutating func append(bigEndian value: some FixedWidthInteger & BitwiseCopyable) {
         unsafe append(value.bigEndian, as: type(of: value))
     }
+
+    /// Stores an integer over bytes that were appended, most significant byte first. Traps when it does not lie within
+    /// them.
+    @_lifetime(self: copy self)
+    mutating func store<Value: FixedWidthInteger & BitwiseCopyable>(bigEndian value: Value, at offset: Int) {
+        var bytes = mutableBytes
+        bytes.storeBytes(of: value.bigEndian, toByteOffset: offset, as: Value.self)
+    }
+
+    /// Moves what was appended from `offset` on by so many bytes, back where that is negative. Traps when it does not
+    /// fit.
+    @_lifetime(self: copy self)
+    mutating func moveTail(from offset: Int, by distance: Int) {
+        precondition(offset <= byteCount && offset + distance >= 0 && distance <= freeCapacity, "the bytes do not fit")
+        unsafe withUnsafeMutableBytes { buffer, initializedCount in
+            let tail = unsafe UnsafeRawBufferPointer(rebasing: buffer[offset..<initializedCount])
+            unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[(offset + distance)...]).copyMemory(from: tail)
+            initializedCount += distance
+        }
+    }
 }
 
 /// A number as `0x` and all its hexadecimal digits.

@@ -1,5 +1,5 @@
 /// Names one logical channel on a link; the side that opens takes odd (client) or even (server) numbers.
-public struct SessionID: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible {
+public struct SessionID: RawRepresentable, Hashable, Comparable, Sendable, BitwiseCopyable, CustomStringConvertible {
     /// The number on the wire.
     public var rawValue: UInt16
 

@@ -8,17 +8,43 @@ enum CompactBody {
 
     // MARK: To compact TLVs
 
-    /// Appends a body whose structure is sound. It never gets longer.
-    static func append(_ body: RawSpan, to out: inout [UInt8]) {
-        var reader = TLVReader(body)
-        do throws(WireError) {
-            while let field = try reader.next() { append(field, to: &out) }
-        } catch {
-            preconditionFailure("the body's structure is not sound: \(error)")
+    /// Appends a body's TLVs. It never gets longer.
+    ///
+    /// Throws as ``TLVValidator`` does when the body's structure is not sound; a part of it has been appended then.
+    @_lifetime(out: copy out)
+    static func append(_ body: RawSpan, to out: inout OutputRawSpan) throws(WireError) {
+        var budget = TLVLimits.maxCount
+        try append(body, depth: 0, budget: &budget, to: &out)
+    }
+
+    @_lifetime(out: copy out)
+    private static func append(
+        _ tlvs: RawSpan, depth: Int, budget: inout Int, to out: inout OutputRawSpan
+    ) throws(WireError) {
+        var reader = TLVReader(tlvs, budget: budget)
+        while let field = try reader.next() {
+            budget = reader.budget
+            guard field.tag.isContainer else {
+                append(field, to: &out)
+                continue
+            }
+            guard depth < TLVLimits.maxDepth else { throw .tlvTooDeep(limit: TLVLimits.maxDepth) }
+            if let code = field.tag.compactCode {
+                out.append(code)
+                let start = out.byteCount
+                try append(field.value, depth: depth + 1, budget: &budget, to: &out)
+                out.insertByteCount(at: start)
+            } else {
+                try TLVValidator.validate(field.value, depth: depth + 1, budget: &budget)
+                appendEscaped(field, to: &out)
+            }
+            reader.budget = budget
         }
     }
 
-    private static func append(_ field: TLVView, to out: inout [UInt8]) {
+    /// Appends a field that is no container.
+    @_lifetime(out: copy out)
+    private static func append(_ field: TLVView, to out: inout OutputRawSpan) {
         guard let code = field.tag.compactCode else { return appendEscaped(field, to: &out) }
         let value = field.value
         switch field.tag.compactShape {
@@ -33,21 +59,17 @@ enum CompactBody {
             appendIntegers(value, [2, 8, 8], to: &out)
             out.append(varint: UInt64(value.byteCount - 18) / 16)
             for offset in stride(from: 18, to: value.byteCount, by: 8) { out.append(varint: integer(value, offset, 8)) }
-        case .container:
-            out.append(code)
-            let start = out.count
-            append(value, to: &out)
-            out.insert(varint: UInt64(out.count - start), at: start)
         case .bytes:
             out.append(code)
             out.append(varint: UInt64(value.byteCount))
             out.append(bytes: value)
-        case .integer, .integers, .sessionAck:
+        case .integer, .integers, .sessionAck, .container:
             appendEscaped(field, to: &out)
         }
     }
 
-    private static func appendEscaped(_ field: TLVView, to out: inout [UInt8]) {
+    @_lifetime(out: copy out)
+    private static func appendEscaped(_ field: TLVView, to out: inout OutputRawSpan) {
         out.append(escape)
         out.append(bigEndian: field.tag.rawValue)
         out.append(varint: UInt64(field.value.byteCount))
@@ -62,7 +84,8 @@ enum CompactBody {
         return stride(from: 2, to: value.byteCount, by: 8).allSatisfy { value.loadUInt8(at: $0) == 0 }
     }
 
-    private static func appendIntegers(_ value: RawSpan, _ widths: [Int], to out: inout [UInt8]) {
+    @_lifetime(out: copy out)
+    private static func appendIntegers(_ value: RawSpan, _ widths: [Int], to out: inout OutputRawSpan) {
         var offset = 0
         for width in widths {
             out.append(varint: integer(value, offset, width))

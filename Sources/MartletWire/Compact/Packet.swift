@@ -50,7 +50,16 @@ enum Packet {
         @_lifetime(out: copy out)
         func append(to out: inout OutputRawSpan) {
             guard byteCount == 2 else { return out.append(bigEndian: UInt8(payloadByteCount)) }
-            out.append(bigEndian: UInt16(payloadByteCount) | (isDeflated ? 0xA000 : 0xC000))
+            out.append(bigEndian: long)
         }
+
+        /// Stores it over bytes that were appended.
+        @_lifetime(out: copy out)
+        func store(at offset: Int, in out: inout OutputRawSpan) {
+            guard byteCount == 2 else { return out.store(bigEndian: UInt8(payloadByteCount), at: offset) }
+            out.store(bigEndian: long, at: offset)
+        }
+
+        private var long: UInt16 { UInt16(payloadByteCount) | (isDeflated ? 0xA000 : 0xC000) }
     }
 }

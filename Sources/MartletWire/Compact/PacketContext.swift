@@ -32,6 +32,11 @@ struct PacketContext {
 
     /// The last session that was not the control session.
     var session: SessionID?
+    /// Whether a frame has said its time; the writer's to know.
+    var hasSaidTime = false
+    /// Where the next author is put when all places are taken; the writer's choice.
+    var nextAuthor: UInt8 = 0
+    private var recent: UInt16 = 0
     var timestamp: UInt32 = 0
     /// The last counter of a text.
     var counter: UInt64 = 0
@@ -41,12 +46,12 @@ struct PacketContext {
     /// Of the last delivery.
     var acceptedAt: UInt64 = 0
     var authors: [Author?] = []
-    /// Where the next author is put when all places are taken; the writer's choice.
-    var nextAuthor = 0
-    /// Whether a frame has said its time; the writer's to know.
-    var hasSaidTime = false
     var sessions = [Session(id: .control, priority: .urgent)]
-    private var recent = 0
+
+    /// Bytes that a context takes, those of its owner's object included.
+    var storageByteCount: Int {
+        192 + sessions.capacity * MemoryLayout<Session>.stride + authors.capacity * MemoryLayout<Author?>.stride
+    }
 
     /// The place of a session's state, made when it is not there; nil when there are too many.
     mutating func place(of id: SessionID) -> Int? {
@@ -62,9 +67,9 @@ struct PacketContext {
     }
 
     private mutating func find(_ id: SessionID) -> Int? {
-        if recent < sessions.count, sessions[recent].id == id { return recent }
+        if recent < sessions.count, sessions[Int(recent)].id == id { return Int(recent) }
         guard let place = sessions.firstIndex(where: { $0.id == id }) else { return nil }
-        recent = place
+        recent = UInt16(place)
         return place
     }
 
@@ -82,6 +87,21 @@ struct PacketContext {
     mutating func setAuthor(_ place: Int, _ author: Author) {
         while authors.count <= place { authors.append(nil) }
         authors[place] = author
+    }
+
+    /// Where an author is, or is to be put: in the place of whoever came first when all are taken.
+    func author(_ device: UInt64, _ sender: RawSpan) -> (place: Int, isKnown: Bool) {
+        for place in authors.indices where authors[place]?.device == device {
+            if let author = authors[place], author.sender.rawBytes.hasSameBytes(as: sender) { return (place, true) }
+        }
+        return authors.count < Self.authorCount ? (authors.count, false) : (Int(nextAuthor), false)
+    }
+
+    /// An author's next message has this counter; returns by how much it is not the last one and 1.
+    mutating func advance(_ author: Int, to counter: UInt64) -> UInt64 {
+        let skipped = counter &- (authors[author]?.counter ?? 0) &- 1
+        authors[author]?.counter = counter
+        return skipped
     }
 
     /// A frame has passed whole.

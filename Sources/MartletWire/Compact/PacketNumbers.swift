@@ -1,5 +1,6 @@
-extension [UInt8] {
+extension OutputRawSpan {
     /// Appends a number in groups of 7 bits, the lowest first (W-80).
+    @_lifetime(self: copy self)
     mutating func append(varint value: UInt64) {
         var rest = value
         while rest > 0x7F {
@@ -10,21 +11,26 @@ extension [UInt8] {
     }
 
     /// Appends a difference that is taken modulo 2⁶⁴: small ones of either sign are short.
+    @_lifetime(self: copy self)
     mutating func append(signedVarint difference: UInt64) {
         let number = Int64(bitPattern: difference)
         append(varint: UInt64(bitPattern: (number << 1) ^ (number >> 63)))
     }
 
-    /// Inserts a number at a place; what is behind it moves on.
-    mutating func insert(varint value: UInt64, at place: Int) {
-        var number: [UInt8] = []
-        number.append(varint: value)
-        insert(contentsOf: number, at: place)
+    /// Inserts the number of bytes from `offset` on in front of them.
+    @_lifetime(self: copy self)
+    mutating func insertByteCount(at offset: Int) {
+        let byteCount = UInt64(byteCount - offset)
+        let numberByteCount = max(1, (70 - byteCount.leadingZeroBitCount) / 7)
+        moveTail(from: offset, by: numberByteCount)
+        for index in 0..<numberByteCount {
+            let group = UInt8(truncatingIfNeeded: byteCount >> UInt64(7 * index)) & 0x7F
+            store(bigEndian: index + 1 < numberByteCount ? group | 0x80 : group, at: offset + index)
+        }
     }
-}
 
-extension [UInt8] {
     /// Appends text as UTF-16, most significant bytes first (RFC 2781).
+    @_lifetime(self: copy self)
     mutating func append(utf16 text: RawSpan) {
         for unit in String(validated: text).utf16 { append(bigEndian: unit) }
     }

@@ -12,25 +12,25 @@ package struct PacketCounts: Equatable, Sendable {
 ///
 /// What a packet costs is bounded before it is looked at: its payload by ``Packet/maxPayloadByteCount``, inflated or
 /// not, and so each body that comes of it.
-final class PacketReader {
-    private var context: PacketContext
+///
+/// Between packets it holds what the next may leave out, and the inflate stream while the peer's deflate stream is
+/// open.
+package final class PacketReader {
+    private var context = PacketContext()
     private var stream: InflateStream?
     /// Of a payload, what comes behind the frame that `frame` has stopped at.
     private var rest: [UInt8] = []
-    /// Packets and streams read since they were asked for; at rest they are forgotten.
+    /// Packets and streams read since they were asked for.
     private var counts = PacketCounts()
 
-    /// A reader at the start of a connection, or one that goes on where another was when it gave its `packedContext`.
-    init(packedContext: [UInt8] = []) {
-        context = PacketContext(unpacking: packedContext.rawBytes)
-    }
+    /// A reader at the start of a connection.
+    init() {}
 
-    /// What the frames so far have said, in few bytes; none when there were none. With it goes all that a reader knows
-    /// that has no rest and whose stream is not open.
-    var packedContext: [UInt8] { context.packed }
+    /// Bytes that a reader takes, beside its deflate stream.
+    package var storageByteCount: Int { context.storageByteCount + rest.count }
 
     /// Whether a deflate stream is open (W-94).
-    var isStreaming: Bool { stream != nil }
+    package var isStreaming: Bool { stream != nil }
 
     /// Whether `frame` stopped in the middle of a packet.
     var hasRest: Bool { !rest.isEmpty }
@@ -43,7 +43,7 @@ final class PacketReader {
 
     /// Goes on where `frame` has stopped.
     func resume(
-        maxBodyByteCount: Int, _ frame: (FrameHeader, RawSpan) throws(WireError) -> FramerStep
+        maxBodyByteCount: Int, _ frame: (FrameHeader, FrameContent) throws(WireError) -> FramerStep
     ) throws(WireError) -> FramerStep {
         let payload = rest
         rest = []
@@ -56,7 +56,7 @@ final class PacketReader {
     /// Throws `badChecksum`, `malformedPacket`, what inflating and ``Framer`` throw, and what `frame` throws.
     func read(
         _ packet: RawSpan, _ head: Packet.Head, maxBodyByteCount: Int,
-        _ frame: (FrameHeader, RawSpan) throws(WireError) -> FramerStep
+        _ frame: (FrameHeader, FrameContent) throws(WireError) -> FramerStep
     ) throws(WireError) -> FramerStep {
         let end = packet.byteCount - Packet.checksumByteCount
         let expected = packet.loadUInt32(at: end)
@@ -85,18 +85,12 @@ final class PacketReader {
 
     private func readFrames(
         _ payload: RawSpan, _ maxBodyByteCount: Int,
-        _ frame: (FrameHeader, RawSpan) throws(WireError) -> FramerStep
+        _ frame: (FrameHeader, FrameContent) throws(WireError) -> FramerStep
     ) throws(WireError) -> FramerStep {
         var cursor = PacketCursor(payload)
         if cursor.isAtEnd { counts.withoutFrames += 1 }
-        var body = TLVWriter()
         while !cursor.isAtEnd {
-            body.removeAll()
-            let header = try readFrame(&cursor, into: &body)
-            guard body.byteCount <= maxBodyByteCount else {
-                throw .frameTooLarge(byteCount: UInt64(body.byteCount), limit: maxBodyByteCount)
-            }
-            guard try frame(header, body.rawBytes) == .stop else { continue }
+            guard try readFrame(&cursor, maxBodyByteCount, frame) == .stop else { continue }
             rest = [UInt8](copying: cursor.rest())
             return .stop
         }
@@ -104,30 +98,53 @@ final class PacketReader {
     }
 
     private func readFrame(
-        _ cursor: inout PacketCursor, into body: inout TLVWriter
-    ) throws(WireError) -> FrameHeader {
+        _ cursor: inout PacketCursor, _ maxBodyByteCount: Int,
+        _ frame: (FrameHeader, FrameContent) throws(WireError) -> FramerStep
+    ) throws(WireError) -> FramerStep {
         let first = try cursor.uint8()
         let form = first & CompactForm.mask
         let fields = CompactFields(rawValue: first & CompactForm.hasFields == 0 ? 0 : try cursor.uint8())
         guard fields.isDisjoint(with: .reserved) else { throw cursor.fault }
         let (header, place) = try readHeader(form, fields, &cursor)
         guard !CompactForm.isSpecial(form) || !fields.contains(.compression) else { throw cursor.fault }
+        /// The frame has been read whole: the context has what its header said.
+        func take(_ content: FrameContent) throws(WireError) -> FramerStep {
+            context.note(header, at: place)
+            var whole = header
+            whole.bodyByteCount = UInt32(content.byteCount)
+            guard whole.bodyByteCount <= maxBodyByteCount else {
+                throw .frameTooLarge(byteCount: UInt64(whole.bodyByteCount), limit: maxBodyByteCount)
+            }
+            return try frame(whole, content)
+        }
         if CompactForm.isSelfDelimited(form) {
             guard first & CompactForm.hasLength == 0 else { throw cursor.fault }
-            try readBody(form, &cursor, place, into: &body)
-        } else {
-            let bytes = first & CompactForm.hasLength == 0 ? cursor.rest() : try cursor.bytes(try cursor.varint())
-            if fields.contains(.compression) {
-                body.append(encoded: bytes)
-            } else {
-                var inner = PacketCursor(bytes)
-                try readBody(form, &inner, place, into: &body)
+            switch form {
+            case CompactForm.acceptedNext: return try readAccepted(isNext: true, &cursor, place, take)
+            case CompactForm.accepted: return try readAccepted(isNext: false, &cursor, place, take)
+            case CompactForm.ackNext: return try take(.ack(try readAck(bits: 0, &cursor)))
+            default: return try take(.ack(try readAck(bits: try cursor.uint8(), &cursor)))
             }
         }
-        context.note(header, at: place)
-        var whole = header
-        whole.bodyByteCount = UInt32(body.byteCount)
-        return whole
+        let bytes = first & CompactForm.hasLength == 0 ? cursor.rest() : try cursor.bytes(try cursor.varint())
+        guard !fields.contains(.compression) else { return try take(.body(bytes)) }
+        var inner = PacketCursor(bytes)
+        switch form {
+        case CompactForm.text, CompactForm.textAt:
+            context.counter &+= form == CompactForm.text ? 1 : try inner.signedVarint() &+ 1
+            return try hand(TextMessage(counter: context.counter, text: inner.rest()), to: take)
+        case CompactForm.text16:
+            context.counter &+= 1
+            let text = try inner.utf16()
+            return try hand(TextMessage(counter: context.counter, text: text.rawBytes), to: take)
+        case CompactForm.delivery:
+            return try readDelivery(&inner, place, take)
+        default:
+            var body = TLVWriter()
+            var budget = TLVLimits.maxCount
+            try CompactBody.expand(bytes, into: &body, budget: &budget)
+            return try take(.body(body.rawBytes))
+        }
     }
 
     private func readHeader(
@@ -166,39 +183,19 @@ final class PacketReader {
 
     // MARK: Bodies
 
-    private func readBody(
-        _ form: UInt8, _ cursor: inout PacketCursor, _ place: Int, into body: inout TLVWriter
-    ) throws(WireError) {
-        switch form {
-        case CompactForm.text, CompactForm.textAt:
-            context.counter &+= form == CompactForm.text ? 1 : try cursor.signedVarint() &+ 1
-            write(context.counter, cursor.rest(), into: &body)
-        case CompactForm.text16:
-            context.counter &+= 1
-            let text = try cursor.utf16()
-            write(context.counter, text.rawBytes, into: &body)
-        case CompactForm.delivery:
-            try readDelivery(&cursor, place, into: &body)
-        case CompactForm.acceptedNext:
-            writeAccepted(place, counter: 0, offset: 0, count: 1, into: &body)
-        case CompactForm.accepted:
-            let (counter, offset) = (try cursor.signedVarint(), try cursor.signedVarint())
-            let count = try cursor.varint(as: UInt32.self)
-            writeAccepted(place, counter: counter, offset: offset, count: count, into: &body)
-        case CompactForm.ackNext:
-            try readAck(bits: 0, &cursor, into: &body)
-        case CompactForm.ack:
-            try readAck(bits: try cursor.uint8(), &cursor, into: &body)
-        default:
-            var budget = TLVLimits.maxCount
-            try CompactBody.expand(cursor.rest(), into: &body, budget: &budget)
-        }
+    /// A message that breaks a rule is handed over as its body, in which whoever parses it finds the fault.
+    private func hand(
+        _ message: TextMessage, to take: (FrameContent) throws(WireError) -> FramerStep
+    ) throws(WireError) -> FramerStep {
+        let content = FrameContent.message(message)
+        guard !message.isValid else { return try take(content) }
+        return try content.withBody { body throws(WireError) in try take(.body(body)) }
     }
 
     /// Form 0x21 (W-87).
     private func readDelivery(
-        _ cursor: inout PacketCursor, _ place: Int, into body: inout TLVWriter
-    ) throws(WireError) {
+        _ cursor: inout PacketCursor, _ place: Int, _ take: (FrameContent) throws(WireError) -> FramerStep
+    ) throws(WireError) -> FramerStep {
         let byte = try cursor.uint8()
         let number = Int(byte & 0x07)
         guard byte & 0x38 == 0 else { throw cursor.fault }
@@ -213,60 +210,51 @@ final class PacketReader {
         context.acceptedAt &+= try cursor.signedVarint()
         author.counter &+= try cursor.signedVarint() &+ 1
         context.setAuthor(number, author)
-        body.append(.offset, uint64: context[place].offset)
-        body.append(.acceptedAt, uint64: context.acceptedAt)
-        body.append(.device, uint64: author.device)
-        body.append(.sender, bytes: author.sender)
-        if byte & 0x40 == 0 {
-            write(author.counter, cursor.rest(), into: &body)
-        } else {
-            let text = try cursor.utf16()
-            write(author.counter, text.rawBytes, into: &body)
+        let (offset, acceptedAt) = (context[place].offset, context.acceptedAt)
+        func hand(_ text: RawSpan) throws(WireError) -> FramerStep {
+            let message = TextMessage(
+                offset: offset, acceptedAt: acceptedAt, device: DeviceID(rawValue: author.device),
+                sender: author.sender.rawBytes, counter: author.counter, text: text)
+            return try self.hand(message, to: take)
         }
+        guard byte & 0x40 != 0 else { return try hand(cursor.rest()) }
+        let text = try cursor.utf16()
+        return try hand(text.rawBytes)
     }
 
-    private func write(_ counter: UInt64, _ text: RawSpan, into body: inout TLVWriter) {
-        body.append(.counter, uint64: counter)
-        body.append(.kind, uint16: ContentKind.text.rawValue)
-        body.appendHead(.content, followedBy: TLVLimits.headByteCount + text.byteCount)
-        body.append(.text, bytes: text)
-    }
-
-    /// The numbers count from those that would come next.
-    private func writeAccepted(
-        _ place: Int, counter: UInt64, offset: UInt64, count: UInt32, into body: inout TLVWriter
-    ) {
-        let counter = context[place].acceptedCounter &+ 1 &+ counter
-        let offset = context[place].acceptedOffset &+ 1 &+ offset
-        body.appendHead(.acceptedRun, followedBy: 20)
-        body.appendRaw(counter)
-        body.appendRaw(count)
-        body.appendRaw(offset)
+    /// The numbers count from those that would come next. A run that cannot be is handed over as its body, in which
+    /// whoever parses it finds the fault.
+    private func readAccepted(
+        isNext: Bool, _ cursor: inout PacketCursor, _ place: Int,
+        _ take: (FrameContent) throws(WireError) -> FramerStep
+    ) throws(WireError) -> FramerStep {
+        let counter = context[place].acceptedCounter &+ 1 &+ (isNext ? 0 : try cursor.signedVarint())
+        let offset = context[place].acceptedOffset &+ 1 &+ (isNext ? 0 : try cursor.signedVarint())
+        let count = isNext ? 1 : try cursor.varint(as: UInt32.self)
         context[place].acceptedCounter = counter &+ UInt64(count) &- 1
         context[place].acceptedOffset = offset &+ UInt64(count) &- 1
+        if let run = AcceptedRun(checking: counter, count, offset) { return try take(.accepted(run)) }
+        var body = TLVWriter()
+        AcceptedRun.encode(counter, count, offset, into: &body)
+        return try take(.body(body.rawBytes))
     }
 
     /// What the bits announce; without any it is form 0x26 (W-88).
-    private func readAck(
-        bits: UInt8, _ cursor: inout PacketCursor, into body: inout TLVWriter
-    ) throws(WireError) {
+    private func readAck(bits: UInt8, _ cursor: inout PacketCursor) throws(WireError) -> SingleAck {
         guard bits & 0xE0 == 0 else { throw cursor.fault }
         let named = bits & 0x01 == 0 ? nil : SessionID(rawValue: try cursor.varint(as: UInt16.self))
         guard let session = named ?? context.session, let place = context.place(of: session) else { throw cursor.fault }
         context[place].cumulative &+= bits & 0x02 == 0 ? 1 : try cursor.varint()
         if bits & 0x04 != 0 { context[place].creditLimit &+= try cursor.varint() }
         if bits & 0x08 != 0 { context.linkCredit &+= try cursor.varint() }
+        var echo: Echo?
         if bits & 0x10 != 0 {
             context.echoed &+= UInt32(truncatingIfNeeded: try cursor.varint())
-            body.appendHead(.echo, followedBy: 8)
-            body.appendRaw(context.echoed)
-            body.appendRaw(try cursor.varint(as: UInt32.self))
+            echo = Echo(timestamp: context.echoed, delayMicroseconds: try cursor.varint(as: UInt32.self))
         }
-        body.append(.linkCredit, uint64: context.linkCredit)
-        body.appendHead(.sessionAck, followedBy: 18)
-        body.appendRaw(session.rawValue)
-        body.appendRaw(context[place].cumulative)
-        body.appendRaw(context[place].creditLimit)
+        return SingleAck(
+            echo: echo, linkCredit: context.linkCredit, session: session, cumulative: context[place].cumulative,
+            creditLimit: context[place].creditLimit)
     }
 }
 
@@ -280,3 +268,6 @@ extension FrameType {
         }
     }
 }
+
+// One connection has it at a time, and one engine all of them.
+extension PacketReader: @unchecked Sendable {}

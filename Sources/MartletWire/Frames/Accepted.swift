@@ -1,5 +1,5 @@
 /// A row of a sender's messages that lie at neighbouring offsets of the room (W-64).
-public struct AcceptedRun: Hashable, Sendable {
+public struct AcceptedRun: Hashable, BitwiseCopyable, Sendable {
     /// The first message's counter, at least 1.
     public let firstCounter: UInt64
     /// How many messages, at least 1.
@@ -65,13 +65,35 @@ public struct AcceptedRun: Hashable, Sendable {
     }
 
     func encode(into writer: inout TLVWriter) {
-        writer.appendHead(.acceptedRun, followedBy: Self.valueByteCount)
+        Self.encode(firstCounter, count, firstOffset, into: &writer)
+    }
+
+    /// The same of numbers that need not be those of a run.
+    static func encode(_ firstCounter: UInt64, _ count: UInt32, _ firstOffset: UInt64, into writer: inout TLVWriter) {
+        writer.appendHead(.acceptedRun, followedBy: valueByteCount)
         writer.appendRaw(firstCounter)
         writer.appendRaw(count)
         writer.appendRaw(firstOffset)
     }
 
-    private static var valueByteCount: Int { 20 }
+    /// The run of a body that is ``BodyLayout/acceptedRun``.
+    init(laidOut body: RawSpan) {
+        firstCounter = body.loadUInt64(at: 6)
+        count = body.loadUInt32(at: 14)
+        firstOffset = body.loadUInt64(at: 18)
+    }
+
+    /// The run of these numbers; nil when they are not those of one.
+    init?(checking firstCounter: UInt64, _ count: UInt32, _ firstOffset: UInt64) {
+        self.firstCounter = firstCounter
+        self.count = count
+        self.firstOffset = firstOffset
+        guard isValid else { return nil }
+    }
+
+    static var valueByteCount: Int { 20 }
+    /// Bytes of the field, which are those of a body with one run.
+    static var byteCount: Int { TLVLimits.headByteCount + valueByteCount }
 }
 
 /// The relay has messages durably, at these offsets of the room.
@@ -105,6 +127,9 @@ public struct Accepted: FrameBody {
         guard !runs.isEmpty else { throw .missingField(.acceptedRun) }
         self.runs = runs
     }
+
+    /// The layout of the body that ``encode(into:)`` writes.
+    public var layout: BodyLayout { runs.count == 1 ? .acceptedRun : .unknown }
 
     /// Appends the body's fields.
     public func encode(into writer: inout TLVWriter) {

@@ -32,6 +32,14 @@ public struct Ack: FrameBody {
         others = Array(sessions.dropFirst())
     }
 
+    /// One of a single session.
+    package init(echo: Echo?, linkCredit: UInt64, first: SessionAck) {
+        self.echo = echo
+        self.linkCredit = linkCredit
+        self.first = first
+        others = []
+    }
+
     /// One of ``sessions``.
     @inline(__always)
     package func session(_ index: Int) -> SessionAck {
@@ -91,5 +99,20 @@ public struct Ack: FrameBody {
         var writer = TLVWriter(reserving: byteCount)
         encode(into: &writer)
         return writer.bytes
+    }
+}
+
+/// An acknowledgement of one session without ranges, as its values (W-86).
+public struct SingleAck: BitwiseCopyable, Sendable {
+    let echo: Echo?
+    let linkCredit: UInt64
+    let session: SessionID
+    let cumulative: UInt64
+    let creditLimit: UInt64
+
+    /// The same as any acknowledgement.
+    public var ack: Ack {
+        let part = SessionAck(session: session, cumulative: cumulative, creditLimit: creditLimit)
+        return Ack(echo: echo, linkCredit: linkCredit, first: part)
     }
 }

@@ -1,5 +1,5 @@
 /// A peer's timestamp sent back, for measuring the round trip (W-53).
-public struct Echo: Hashable, Sendable {
+public struct Echo: Hashable, BitwiseCopyable, Sendable {
     /// The newest timestamp received from the peer, in its own milliseconds since the link began.
     public let timestamp: UInt32
     /// How long it waited there before it was sent back, in whole microseconds.

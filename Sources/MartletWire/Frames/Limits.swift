@@ -1,15 +1,22 @@
 /// What a side is willing to hold. Each side says its own; the lower of each holds for both directions.
 public struct Limits: Hashable, Sendable {
     /// The longest body of a frame as sent, in bytes.
-    public let maxBodyByteCount: Int
+    public var maxBodyByteCount: Int { Int(maxBody) }
     /// The longest body of a whole message after reassembly and inflating, in bytes.
-    public let maxMessageByteCount: Int
+    public var maxMessageByteCount: Int { Int(maxMessage) }
     /// Bytes of bodies that may be under way on a link before more credit arrives.
-    public let linkWindow: Int
+    public var linkWindow: Int { Int(linkBytes) }
     /// Bytes of bodies that may be under way on a session before more credit arrives.
-    public let sessionWindow: Int
+    public var sessionWindow: Int { Int(sessionBytes) }
     /// Sessions open on a link at once.
-    public let maxSessions: Int
+    public var maxSessions: Int { Int(sessionCount) }
+
+    /// As wide as on the wire: each link keeps a copy.
+    private let maxBody: UInt32
+    private let maxMessage: UInt32
+    private let linkBytes: UInt32
+    private let sessionBytes: UInt32
+    private let sessionCount: UInt16
 
     /// The least a side may offer: a body holds one fragment of 16 KiB and 1 KiB of what surrounds it, a window holds
     /// one such body.
@@ -51,11 +58,11 @@ public struct Limits: Hashable, Sendable {
     private init(
         unchecked maxBodyByteCount: Int, maxMessageByteCount: Int, linkWindow: Int, sessionWindow: Int, maxSessions: Int
     ) {
-        self.maxBodyByteCount = maxBodyByteCount
-        self.maxMessageByteCount = maxMessageByteCount
-        self.linkWindow = linkWindow
-        self.sessionWindow = sessionWindow
-        self.maxSessions = maxSessions
+        maxBody = UInt32(clamping: maxBodyByteCount)
+        maxMessage = UInt32(clamping: maxMessageByteCount)
+        linkBytes = UInt32(clamping: linkWindow)
+        sessionBytes = UInt32(clamping: sessionWindow)
+        self.sessionCount = UInt16(clamping: maxSessions)
     }
 
     private var firstTagBelowMinimum: Tag? {

@@ -90,6 +90,23 @@ public struct Message: FrameBody {
         self.init(try MessageView(parsing: body))
     }
 
+    /// The layout of the body that ``encode(into:)`` writes.
+    public var layout: BodyLayout {
+        guard timeToLiveCount == nil else { return .unknown }
+        let layout = content.layout
+        return relay == nil ? layout : layout.stamped
+    }
+
+    /// A copy of a text message.
+    ///
+    /// - Parameter relay: its stamp.
+    public init(_ message: TextMessage, relay: RelayStamp?) {
+        counter = message.counter
+        content = MessageContent(validated: message.text)
+        timeToLiveCount = nil
+        self.relay = relay
+    }
+
     /// What the content is.
     public var kind: ContentKind { content.kind }
 
@@ -137,6 +154,13 @@ public struct Message: FrameBody {
 }
 
 extension RelayStamp {
+    /// What the relay says of a text message, the sender's name taken from those seen lately if it is among them; nil
+    /// when the name breaks ``WireName``'s rules, or there is none.
+    public init?(_ message: TextMessage, _ names: inout AccountNames) {
+        guard message.isDelivery, let sender = names.name(message.sender) else { return nil }
+        self.init(offset: message.offset, acceptedAt: message.acceptedAt, sender: sender, device: message.device)
+    }
+
     /// The stamp that a view shows.
     fileprivate init?(_ view: borrowing MessageView, _ names: inout AccountNames) {
         guard let offset = view.offset, let acceptedAt = view.acceptedAt, let device = view.device,

@@ -34,6 +34,17 @@ public struct MessageContent: Equatable, Sendable {
         form = Self.text(kind, content).map { .text($0) } ?? .fields(kind, [UInt8](copying: content))
     }
 
+    /// A text that is well-formed and not empty.
+    init(validated text: RawSpan) {
+        form = .text(String(validated: text))
+    }
+
+    /// The layout of a client's message that has this content and nothing else.
+    var layout: BodyLayout {
+        guard case .text(let text) = form else { return .unknown }
+        return text.withUTF8Bytes { BodyLayout(of: $0, isDelivery: false) }
+    }
+
     /// The text of a content that keeps the rules and is nothing but a text.
     private static func text(_ kind: ContentKind, _ content: RawSpan) -> String? {
         let head = TLVLimits.headByteCount

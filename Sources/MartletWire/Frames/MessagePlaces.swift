@@ -67,12 +67,16 @@ struct MessagePlaces: BitwiseCopyable {
             &+ UInt32(truncatingIfNeeded: start)
     }
 
+    /// ``sent`` of a client's message that is one text and has no time to live.
+    static var ofClientText: SIMD4<UInt32> { SIMD4(6, 20, 28, 34) }
     /// Bytes of a field whose value is a 64-bit integer.
     private static var numberByteCount: Int { TLVLimits.headByteCount &+ 8 }
     /// Bytes of offset, acceptedAt, device and the sender's head.
     private static var stampByteCount: Int { 3 &* numberByteCount &+ TLVLimits.headByteCount }
-    /// Bytes of a content with a text of two bytes: of its head eight are looked at.
-    private static var leastContentByteCount: Int { 2 &* TLVLimits.headByteCount &+ 2 }
+    /// Bytes of a content with the shortest text.
+    private static var leastContentByteCount: Int { 2 &* TLVLimits.headByteCount &+ leastTextByteCount }
+    /// Bytes of a text that is looked for; of a shorter one's head and value there are not eight.
+    static var leastTextByteCount: Int { 2 }
     /// Bytes of counter, kind, and that.
     private static var leastByteCount: Int { numberByteCount &+ 8 &+ leastContentByteCount }
 }

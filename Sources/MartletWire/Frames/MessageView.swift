@@ -53,6 +53,15 @@ public struct MessageView: ~Escapable, BitwiseCopyable {
     @inlinable
     public var hasRelayFields: Bool { places.offset != 0 }
 
+    /// The layout of a client's body.
+    public var layout: BodyLayout {
+        // Its fields are there alone and in order when they lie where they then do, and the text reaches to the end.
+        guard places.sent == MessagePlaces.ofClientText, places.timeToLive == 0, let text,
+            text.byteCount == body.byteCount - TextMessage.clientByteCount
+        else { return .unknown }
+        return BodyLayout(of: text, isDelivery: false)
+    }
+
     /// How many fields a relay puts in front of a client's.
     public static var relayFieldCount: Int { 4 }
 

@@ -37,19 +37,20 @@ public struct RelayBodies: ~Copyable, Sendable {
 
     private static var offsetByteCount: Int { TLVLimits.headByteCount + 8 }
 
-    /// Writes one body: the stamp, then the client's own bytes unchanged, which ``MessageView`` has parsed and found
-    /// without the relay's fields (W-61, R-2).
+    /// Writes one body: the stamp, then the client's, unchanged (W-61, R-2).
     ///
     /// - Precondition: offsets start at 1, and `begin` was called.
-    public mutating func append(offset: UInt64, clientBody: RawSpan) {
+    public mutating func append(offset: UInt64, _ message: ClientMessage) {
         precondition(offset >= 1 && !stamp.isEmpty, "offsets start at 1, and bodies with a stamp")
-        Self.write(offset, stamp, clientBody, into: &writer)
+        Self.write(offset, stamp, message, into: &writer)
     }
 
     /// Not a method: to borrow the stamp is to borrow the whole, which cannot be changed meanwhile.
-    private static func write(_ offset: UInt64, _ stamp: [UInt8], _ body: RawSpan, into writer: inout TLVWriter) {
+    private static func write(
+        _ offset: UInt64, _ stamp: [UInt8], _ message: ClientMessage, into writer: inout TLVWriter
+    ) {
         writer.append(.offset, uint64: offset)
         writer.append(encoded: stamp.rawBytes)
-        writer.append(encoded: body)
+        message.encode(into: &writer)
     }
 }

@@ -25,7 +25,8 @@ public struct Framer: ~Copyable {
     /// The validated header of the frame whose body is incomplete, if the stream is there.
     public private(set) var pendingHeader: FrameHeader?
     private var packets = PacketRights.none
-    private var reader: PacketReader?
+    /// Reads the packets of the stream; nil until there was one.
+    package private(set) var reader: PacketReader?
     /// The head of the packet that is incomplete, if it is there.
     private var pendingPacket: Packet.Head?
     /// How many bytes what is incomplete will have, as far as is known.
@@ -53,14 +54,6 @@ public struct Framer: ~Copyable {
         case deflated
     }
 
-    /// A framer between units of a stream with packets, that goes on where another was when it gave its
-    /// `packedContext`.
-    package init(maxBodyByteCount: Int, ringByteCount: Int = 16 * 1024, deflated: Bool, packedContext: [UInt8]) {
-        self.init(maxBodyByteCount: maxBodyByteCount, ringByteCount: ringByteCount)
-        allowPackets(deflated: deflated)
-        if !packedContext.isEmpty { reader = PacketReader(packedContext: packedContext) }
-    }
-
     /// Packets of one call of `consume`, beyond which the rest of the input is left: a packet need not hold a frame,
     /// so a bound of frames does not bound a call.
     package var maxPacketsPerCall = Int.max
@@ -68,11 +61,26 @@ public struct Framer: ~Copyable {
     /// What packets have cost since the last call.
     package func takePacketCounts() -> PacketCounts { reader?.takeCounts() ?? PacketCounts() }
 
-    /// Whether nothing is known but what `packedContext` and the framer's settings say.
-    package var isAtRest: Bool { failure == nil && partial.isEmpty && !hasWaitingFrames && !isStreaming }
+    /// Whether the framer is between units of its stream: then it can serve another.
+    package var isBetweenUnits: Bool { failure == nil && partial.isEmpty && !hasWaitingFrames }
 
-    /// What the packets so far have said, in few bytes; none when there were none.
-    package var packedContext: [UInt8] { reader?.packedContext ?? [] }
+    /// Goes on with a stream without packets.
+    ///
+    /// - Precondition: The framer is between units.
+    package mutating func serve() {
+        precondition(isBetweenUnits, "the framer holds a part of another stream")
+        packets = .none
+        reader = nil
+    }
+
+    /// Goes on with a stream with packets, of which `reader` has read those so far.
+    ///
+    /// - Precondition: The framer is between units.
+    package mutating func serve(_ reader: PacketReader?, deflated: Bool) {
+        serve()
+        allowPackets(deflated: deflated)
+        self.reader = reader
+    }
 
     /// From here on packets may come, also such that have passed through the peer's deflate stream (W-76, W-92).
     public mutating func allowPackets(deflated: Bool) {
@@ -98,17 +106,26 @@ public struct Framer: ~Copyable {
     /// How many bytes of storage are taken at present.
     public var storageByteCount: Int { partial.storageByteCount }
 
+    /// The same as ``consumeContents(_:_:)``, with each frame's body: of a compact one it is written for the call.
+    public mutating func consume(
+        _ input: RawSpan, _ frame: (FrameHeader, RawSpan) throws(WireError) -> FramerStep
+    ) throws(WireError) -> Int {
+        try consumeContents(input) { header, content throws(WireError) in
+            try content.withBody { body throws(WireError) in try frame(header, body) }
+        }
+    }
+
     /// Takes bytes of the stream and calls `frame` for each frame that is complete and whose checksum is right.
     ///
-    /// The views that `frame` gets are valid during the call only. Returns how many bytes of `input` were consumed:
+    /// What `frame` gets is valid during the call only. Returns how many bytes of `input` were consumed:
     /// all, unless `frame` answered `.stop` or `maxPacketsPerCall` were there. A packet is consumed whole; frames of it
     /// that were not handed out come with the next call, for which ``hasWaitingFrames`` tells that it is worth making
     /// without input.
     ///
     /// Throws what `FrameHeader.init(parsing:maxBodyByteCount:)` and `FrameHeader.verify(body:)` throw, and what
     /// `frame` throws. After an error the framer stays failed and throws the same error again.
-    public mutating func consume(
-        _ input: RawSpan, _ frame: (FrameHeader, RawSpan) throws(WireError) -> FramerStep
+    public mutating func consumeContents(
+        _ input: RawSpan, _ frame: (FrameHeader, FrameContent) throws(WireError) -> FramerStep
     ) throws(WireError) -> Int {
         if let failure { throw failure }
         do throws(WireError) {
@@ -147,7 +164,7 @@ public struct Framer: ~Copyable {
     }
 
     private mutating func parse(
-        _ input: RawSpan, _ frame: (FrameHeader, RawSpan) throws(WireError) -> FramerStep
+        _ input: RawSpan, _ frame: (FrameHeader, FrameContent) throws(WireError) -> FramerStep
     ) throws(WireError) -> Int {
         var offset = 0
         var packetsLeft = maxPacketsPerCall
@@ -179,7 +196,7 @@ public struct Framer: ~Copyable {
             let body = rest.extracting(FrameHeader.byteCount..<end)
             try header.verify(body: body, head: rest)
             offset &+= end
-            if try frame(header, body) == .stop { return offset }
+            if try frame(header, .body(body)) == .stop { return offset }
         }
         if offset < input.byteCount { offset += try fill(from: input.extracting(droppingFirst: offset)) }
         return offset
@@ -250,7 +267,7 @@ public struct Framer: ~Copyable {
 
     /// Hands out what is complete in the ring, and forgets it.
     private mutating func completePartial(
-        _ frame: (FrameHeader, RawSpan) throws(WireError) -> FramerStep
+        _ frame: (FrameHeader, FrameContent) throws(WireError) -> FramerStep
     ) throws(WireError) -> FramerStep {
         let step: FramerStep
         if let head = pendingPacket {
@@ -272,11 +289,11 @@ public struct Framer: ~Copyable {
     /// The ring never holds more than one frame, which starts at its storage's start: it lies in one piece.
     @inline(__always)
     private borrowing func deliver(
-        _ header: FrameHeader, to frame: (FrameHeader, RawSpan) throws(WireError) -> FramerStep
+        _ header: FrameHeader, to frame: (FrameHeader, FrameContent) throws(WireError) -> FramerStep
     ) throws(WireError) -> FramerStep {
         let bytes = partial.firstRegion
         let body = bytes.extracting(droppingFirst: FrameHeader.byteCount)
         try header.verify(body: body, head: bytes)
-        return try frame(header, body)
+        return try frame(header, .body(body))
     }
 }

@@ -19,7 +19,7 @@ public struct TLVReader: ~Escapable {
     /// Where the next TLV starts, in bytes from the start of this level.
     public private(set) var offset = 0
     /// How many more TLVs may come before `tooManyTLVs`.
-    public private(set) var budget: Int
+    public internal(set) var budget: Int
 
     /// A reader at the start of `bytes` that yields at most `budget` TLVs.
     @_lifetime(copy bytes)

@@ -16,7 +16,7 @@ import Testing
     @Test func `a value changes in place and is taken away with its key`() {
         var map = SortedMap<Int, [Int]>()
         map[1] = []
-        map.values[0].append(7)
+        map[at: 0].append(7)
         #expect(map[1] == [7])
         #expect(map.removeValue(forKey: 2) == nil)
         #expect(map.removeValue(forKey: 1) == [7])

@@ -7,7 +7,7 @@ import Testing
     @Test(arguments: [0, 1, 99, 100, 101, 200, 250])
     func `a body is cut into fragments that are summed one by one`(byteCount: Int) {
         let plain = (0..<byteCount).map { UInt8($0) }
-        let body = EncodedBody(plain, fragmentByteCount: 100)
+        let body = EncodedBody(plain, fragmentByteCount: 100, isSummed: true)
         #expect(body.bytes == plain && body.plainByteCount == byteCount)
         #expect(body.fragmentCount == max(1, (byteCount + 99) / 100))
         var joined: [UInt8] = []

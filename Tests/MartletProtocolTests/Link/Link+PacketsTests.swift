@@ -88,19 +88,6 @@ import Testing
         }
     }
 
-    @Test func `without packets nothing is remembered of secrets`() throws {
-        let talk = Talk(.supported)
-        for counter in UInt64(1)...3 {
-            try talk.world.act(talk.client) { engine, now in
-                try engine.send(
-                    counter: counter, content: MessageContent(text: "x"), isCompressible: false, in: talk.room,
-                    now: now)
-            }
-            talk.world.run(for: .seconds(1))
-        }
-        #expect(talk.client.engine.link.secrets.isEmpty)
-    }
-
     @Test func `a link goes on in packets on its next connection`() throws {
         let talk = Talk(.all, compresses: true)
         _ = try talk.cost("before")

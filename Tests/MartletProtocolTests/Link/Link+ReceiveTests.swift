@@ -43,10 +43,10 @@ import Testing
             var header = header
             if isUrgent { header.flags.insert(.ackNow) }
             let body = [UInt8](repeating: 7, count: 20)
-            return try link.receive(header, body.rawBytes, inflater: &inflater, now: pair.now + .milliseconds(5))
+            return try link.receive(header, .body(body.rawBytes), inflater: &inflater, now: pair.now + .milliseconds(5))
         }
         func state(_ link: Link) -> [String] {
-            Mirror(reflecting: link).children.filter { !["ackDeadline", "isAckDue"].contains($0.label) }.map {
+            Mirror(reflecting: link).children.filter { !["_ackDeadline", "isAckDue"].contains($0.label) }.map {
                 "\($0.label ?? ""): \(parts(of: $0.value))"
             }
         }

@@ -269,7 +269,8 @@ import Testing
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: room) { buffer, count in
             var out = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
             run = stream.writeRun(
-                header, credit: credit, limit: limit, asksForAck: asksForAck, into: &out, now: .zero + .milliseconds(1))
+                header, credit: credit, limit: limit, asksForAck: asksForAck, .plain, into: &out,
+                now: .zero + .milliseconds(1))
             count = unsafe out.finalize(for: UnsafeMutableRawBufferPointer(buffer))
         }
         var headers: [FrameHeader] = []

@@ -121,7 +121,7 @@ import Testing
         peer.open(.lobby, on: .first)
         peer.send((UInt64(1)...255).flatMap { peer.maker.text($0) })
         let first = (UInt64(256)...510).flatMap { peer.maker.text($0) }
-        let packet = PacketWriter().packets(of: (UInt64(511)...513).flatMap { peer.maker.text($0) })
+        let packet = packet(of: (UInt64(511)...513).map { peer.maker.text($0) })
         #expect(packet.count < 127)
         peer.send(first + packet)
         #expect(stage.relay.log[.lobby]?.count == 511)
@@ -440,12 +440,11 @@ extension FrameMaker {
     }
 }
 
-extension PacketWriter {
-    fileprivate func packets(of frames: [UInt8]) -> [UInt8] {
-        var rest = frames
-        return Framer.drain {
-            if !rest.isEmpty { write(rest.rawBytes, into: &$0) }
-            rest = []
-        }
+private func packet(of frames: [[UInt8]]) -> [UInt8] {
+    let encoder = FrameEncoder.compact(PacketWriter())
+    var rest = frames[...]
+    return Framer.drain {
+        while let frame = rest.popFirst() { try! encoder.append(encoded: frame.rawBytes, into: &$0) }
+        _ = encoder.finish(into: &$0)
     }
 }

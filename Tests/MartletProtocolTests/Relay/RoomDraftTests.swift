@@ -27,12 +27,17 @@ import Testing
         _ draft: borrowing RoomDraft, _ body: [UInt8], _ counter: UInt64 = 100, from slot: Int32 = 0,
         at acceptedAt: UInt64
     ) -> Bool {
-        draft.takes(body.rawBytes, counter: counter, from: poster(slot: slot), at: acceptedAt)
+        let message = ClientMessage(counter: counter, body: body.rawBytes, layout: .text)
+        return draft.takes(message, from: poster(slot: slot), at: acceptedAt)
+    }
+
+    private func append(_ body: [UInt8], _ counter: UInt64, to draft: inout RoomDraft) -> Int {
+        draft.append(ClientMessage(counter: counter, body: body.rawBytes, layout: .text))
     }
 
     private func entries(of draft: inout RoomDraft) -> [LogEntry] {
         var result: [LogEntry] = []
-        draft.close(into: &result)
+        draft.close(into: &result, areSummed: true)
         return result
     }
 
@@ -44,7 +49,7 @@ import Testing
             let body = client(counter)
             let isTaken = takes(draft, body, counter, at: 77)
             #expect(isTaken)
-            _ = draft.append(body.rawBytes, counter: counter)
+            _ = append(body, counter, to: &draft)
         }
         let room = draft.room
         #expect(room == 3)
@@ -58,7 +63,7 @@ import Testing
                 clientBody: client(entry.counter).rawBytes)
             #expect(entry.body.bytes == whole && entry.body.byteCount == whole.count)
             let checksum = CRC32.checksum(whole.rawBytes)
-            #expect(entry.body.fragment(0).checksum == checksum)
+            #expect(entry.body.fragment(0).checksum == checksum && entry.body.layout == .delivery)
         }
         let more = self.entries(of: &draft)
         #expect(more.isEmpty)
@@ -79,10 +84,10 @@ import Testing
     @Test func `a counter that may have been there before is to be looked up`() {
         var draft = RoomDraft()
         begin(&draft, watermark: 20, at: 1)
-        _ = draft.append(client(15).rawBytes, counter: 15)
+        _ = append(client(15), 15, to: &draft)
         var taken = [16, 20, 21].map { takes(draft, client($0), $0, at: 1) }
         #expect(taken == [false, false, true])
-        _ = draft.append(client(21).rawBytes, counter: 21)
+        _ = append(client(21), 21, to: &draft)
         taken = [21, 22, 30].map { takes(draft, client($0), $0, at: 1) }
         #expect(taken == [false, true, true])
     }
@@ -93,13 +98,13 @@ import Testing
         begin(&draft, at: 1)
         let small = client(1, byteCount: 900)
         var byteCount = 0
-        while takes(draft, small, at: 1) { byteCount += draft.append(small.rawBytes, counter: 1) }
+        while takes(draft, small, at: 1) { byteCount += append(small, 1, to: &draft) }
         #expect(byteCount <= RoomDraft.maxByteCount && byteCount > RoomDraft.maxByteCount - 1100)
         _ = entries(of: &draft)
         begin(&draft, at: 1, firstOffset: 9)
         let long = client(1, byteCount: 40_000)
         let isLongTaken = takes(draft, long, at: 1)
-        _ = draft.append(long.rawBytes, counter: 1)
+        _ = append(long, 1, to: &draft)
         let isSmallTaken = takes(draft, small, at: 1)
         #expect(!isLongTaken && !isSmallTaken)
         let alone = entries(of: &draft)

@@ -155,8 +155,8 @@ import Testing
             script.rooms.whisper(old, Transient(.typing(true)))
             script.rooms.respond(old, Response(correlation: 1))
             script.rooms.cancel(old, correlation: 1)
-            let nothing: [UInt8] = []
-            script.rooms.post(old, counter: 1, nothing.rawBytes, acceptedAt: 0)
+            let nothing = ClientMessage(counter: 1, body: RawSpan(), layout: .unknown)
+            script.rooms.post(old, nothing, acceptedAt: 0)
             #expect(script.rooms.state(of: old) == nil)
         }
         // The credit of a message that comes behind its member's leaving goes back all the same (S-38).

@@ -33,7 +33,11 @@ extension VirtualRelay {
         for slot in engine.rooms.rooms.slots {
             guard let room = engine.rooms.rooms.find(slot) else { continue }
             counts.append(room.members.count)
-            parts.append([room.waiting, room.unfinished, room.posters, room.requests, room.requestTimers] as [Any])
+            parts.append(
+                [
+                    room.work.waiting, room.work.unfinished, room.work.posters, room.work.requests,
+                    room.work.requestTimers,
+                ] as [Any])
         }
         return counts.reduce(0, +) + MartletProtocolTests.heldCount(in: parts)
     }

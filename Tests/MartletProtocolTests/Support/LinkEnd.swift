@@ -72,7 +72,7 @@ final class LinkEnd {
     func take(_ header: FrameHeader, _ body: RawSpan, now: Instant) -> Link.Reception? {
         guard fault == nil else { return nil }
         do throws(LinkError) {
-            let reception = try link.receive(header, body, inflater: &inflater, now: now)
+            let reception = try link.receive(header, .body(body), inflater: &inflater, now: now)
             if case .deliver(let session, let credit) = reception {
                 note(
                     Delivery(at: now, session: session, type: header.type, body: [UInt8](copying: body), credit: credit)

@@ -4,8 +4,8 @@ import MartletWire
 
 /// Two links that send each other packets, in virtual time, and answer each other's bytes 10 ms later.
 ///
-/// In a pair that rests, a side that nothing happens to is packed at the end of each `run`: the link with its writer's
-/// context, and the framer in front of it. What goes over the wire must not depend on that.
+/// In a pair that releases, a side that is idle gives memory back at the end of each `run`, and another framer goes on
+/// with its stream. What goes over the wire must not depend on that.
 final class PacketPair {
     /// One side.
     final class End {
@@ -13,7 +13,7 @@ final class PacketPair {
         var framer: Framer
         var inflater = Inflater()
         var bodies: [[UInt8]] = []
-        var packedCount = 0
+        var releaseCount = 0
 
         init(_ role: LinkRole, _ features: Features, now: Instant) {
             link = Link(role: role, limits: Limits(), features: features, began: now)
@@ -28,12 +28,12 @@ final class PacketPair {
 
         fileprivate func receive(_ bytes: [UInt8], now: Instant) throws {
             var fault: LinkError?
-            _ = try framer.consume(bytes.rawBytes) { header, body in
+            _ = try framer.consumeContents(bytes.rawBytes) { header, content in
                 do throws(LinkError) {
                     if case .deliver(let session, let credit) = try link.receive(
-                        header, body, inflater: &inflater, now: now)
+                        header, content, inflater: &inflater, now: now)
                     {
-                        take([UInt8](copying: body), credit, on: session)
+                        content.withBody { take([UInt8](copying: $0), credit, on: session) }
                     }
                     while let arrival = try link.nextArrival(now: now) {
                         switch arrival {
@@ -57,26 +57,26 @@ final class PacketPair {
             link.release(credit, on: session)
         }
 
-        var isAtRest: Bool { link.isAtRest && link.deadline == nil && framer.isAtRest }
+        var isIdle: Bool { link.deadline == nil && framer.isBetweenUnits }
 
-        fileprivate func pack() {
-            link = Packer.copy(&link).value
-            framer = Framer(
-                maxBodyByteCount: link.limits.maxBodyByteCount, deflated: link.features.contains(.sharedDeflate),
-                packedContext: framer.packedContext)
-            packedCount += 1
+        fileprivate func release() {
+            link.releaseIdleMemory()
+            let reader = framer.reader
+            framer = Framer(maxBodyByteCount: link.limits.maxBodyByteCount)
+            framer.serve(reader, deflated: link.features.contains(.sharedDeflate))
+            releaseCount += 1
         }
     }
 
-    let rests: Bool
+    let releases: Bool
     let client: End
     let relay: End
     /// All that went over the wire, in its order.
     private(set) var sent: [[UInt8]] = []
     private(set) var now = Instant(nanoseconds: 1_000_000_000)
 
-    init(rests: Bool, _ features: Features) {
-        self.rests = rests
+    init(releases: Bool, _ features: Features) {
+        self.releases = releases
         client = End(.client, features, now: now)
         relay = End(.relay, features, now: now)
     }
@@ -99,10 +99,10 @@ final class PacketPair {
             }
         }
         now = max(now, end)
-        for end in [client, relay] where end.isAtRest {
-            // What the relay does with links that rest; it may change whose turn is next.
+        for end in [client, relay] where end.isIdle {
+            // What a release does, too; it may change whose turn is next.
             end.link.scheduler.beginAnew()
-            if rests { end.pack() }
+            if releases { end.release() }
         }
     }
 

@@ -19,16 +19,3 @@ private protocol DictionaryLike {
 extension Dictionary: DictionaryLike {
     fileprivate var entries: [String] { map { "\(parts(of: $0.key)): \(parts(of: $0.value))" } }
 }
-
-extension Packer {
-    /// What comes of a value that is packed and unpacked, and how many bytes that took.
-    static func copy<Value: Packable>(_ value: inout Value) -> (value: Value, byteCount: Int) {
-        var packer = Packer()
-        var bytes: [UInt8] = []
-        packer.beginPacking()
-        value.pass(&packer)
-        packer.finishPacking(into: &bytes)
-        packer.beginUnpacking(bytes.rawBytes)
-        return (Value(unpacking: &packer), bytes.count)
-    }
-}

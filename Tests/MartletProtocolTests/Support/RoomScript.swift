@@ -67,7 +67,10 @@ struct RoomScript: ~Copyable {
 
     mutating func post(_ name: String, _ counter: UInt64, byteCount: Int = 1) {
         let body = RoomScript.body(counter, byteCount)
-        with(name) { $0.post($1, counter: counter, body.rawBytes, acceptedAt: 1000 &+ counter) }
+        with(name) {
+            let message = ClientMessage(counter: counter, body: body.rawBytes, layout: .text)
+            $0.post($1, message, acceptedAt: 1000 &+ counter)
+        }
     }
 
     private static func body(_ counter: UInt64, _ byteCount: Int) -> [UInt8] {

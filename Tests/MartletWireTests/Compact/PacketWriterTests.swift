@@ -195,13 +195,17 @@ final class PacketStream {
     }
 
     func write(_ frames: [[UInt8]], secrets: [Int] = []) -> [UInt8] {
-        let input = Array(frames.joined())
-        var offsets = [0]
-        for frame in frames { offsets.append(offsets.last! + frame.count) }
-        let places = secrets.map { offsets[$0] }
-        return unsafe [UInt8](unsafeUninitializedCapacity: input.count + 64) { buffer, count in
+        let encoder = FrameEncoder.compact(writer)
+        return unsafe [UInt8](unsafeUninitializedCapacity: frames.reduce(64) { $0 + $1.count }) { buffer, count in
             var out = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
-            writer.write(input.rawBytes, secrets: places, into: &out)
+            for (index, frame) in frames.enumerated() {
+                do {
+                    try encoder.append(encoded: frame.rawBytes, isSecret: secrets.contains(index), into: &out)
+                } catch {
+                    Issue.record(error)
+                }
+            }
+            _ = encoder.finish(into: &out)
             count = unsafe out.finalize(for: UnsafeMutableRawBufferPointer(buffer))
         }
     }

@@ -11,9 +11,10 @@ struct RelayBodiesTests {
         for (sender, device) in [(ada, 9), (noor, 2)] as [(AccountName, UInt64)] {
             let device = DeviceID(rawValue: device)
             bodies.begin(acceptedAt: 8, sender: sender, device: device)
+            let message = ClientMessage(counter: 3, body: client.rawBytes, layout: .text)
             var expected: [UInt8] = []
             for offset in [7, 8, .max] as [UInt64] {
-                bodies.append(offset: offset, clientBody: client.rawBytes)
+                bodies.append(offset: offset, message)
                 expected += Message.encodeRelay(
                     offset: offset, acceptedAt: 8, sender: sender, device: device, clientBody: client.rawBytes)
             }
@@ -26,12 +27,12 @@ struct RelayBodiesTests {
     func misuse() async {
         await #expect(processExitsWith: .failure) {
             var bodies = RelayBodies()
-            bodies.append(offset: 1, clientBody: [UInt8]().rawBytes)
+            bodies.append(offset: 1, ClientMessage(counter: 1, body: RawSpan(), layout: .unknown))
         }
         await #expect(processExitsWith: .failure) {
             var bodies = RelayBodies()
             bodies.begin(acceptedAt: 1, sender: ada, device: DeviceID(rawValue: 1))
-            bodies.append(offset: 0, clientBody: [UInt8]().rawBytes)
+            bodies.append(offset: 0, ClientMessage(counter: 1, body: RawSpan(), layout: .unknown))
         }
     }
 }

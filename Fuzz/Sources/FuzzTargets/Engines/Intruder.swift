@@ -151,7 +151,7 @@ final class Intruder {
         guard let key, let slot = world.relay.engine.slot(key),
             let connection = world.relay.engine.connections.find(slot)
         else { return }
-        let storage = world.relay.engine.heldFramer(of: slot)?.framer.storageByteCount ?? 0
+        let storage = connection.framer?.framer.storageByteCount ?? 0
         let held = connection.entry?.held.count ?? 0
         guard let link = connection.linkSlot else {
             hold(storage <= 16 * 1024, "\(storage) bytes for a frame of a stranger")

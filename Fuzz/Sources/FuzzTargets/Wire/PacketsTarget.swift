@@ -80,15 +80,16 @@ enum PacketsTarget {
         framer.allowPackets(deflated: size != nil)
         while !program.isAtEnd {
             let batch = (0..<1 + program.below(8)).map { _ in frame(&program) }
-            let frames = Array(batch.joined())
+            let byteCount = batch.reduce(0) { $0 + $1.count }
             let ends = program.byte() == 1
-            let packed = unsafe [UInt8](unsafeUninitializedCapacity: frames.count + 64) { buffer, count in
+            let packed = unsafe [UInt8](unsafeUninitializedCapacity: byteCount + 64) { buffer, count in
                 var out = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
-                writer.write(frames.rawBytes, into: &out)
+                for frame in batch { append(frame, to: .compact(writer), into: &out) }
+                _ = FrameEncoder.compact(writer).finish(into: &out)
                 if ends { writer.endStream(into: &out) }
                 count = unsafe out.finalize(for: UnsafeMutableRawBufferPointer(buffer))
             }
-            hold(packed.count <= frames.count + 8, "\(packed.count) bytes of packets for \(frames.count) of frames")
+            hold(packed.count <= byteCount + 8, "\(packed.count) bytes of packets for \(byteCount) of frames")
             var found: [[UInt8]] = []
             do throws(WireError) {
                 _ = try framer.consume(packed.rawBytes) { header, body in
@@ -99,6 +100,13 @@ enum PacketsTarget {
                 hold(false, "what was packed is refused: \(error)")
             }
             hold(found.map(timeless) == batch.map(timeless), "frames come back otherwise")
+        }
+    }
+
+    @_lifetime(out: copy out)
+    private static func append(_ frame: [UInt8], to encoder: FrameEncoder, into out: inout OutputRawSpan) {
+        do throws(WireError) { try encoder.append(encoded: frame.rawBytes, into: &out) } catch {
+            hold(false, "what was made is no frame: \(error)")
         }
     }
 

@@ -3,32 +3,11 @@ import Testing
 
 @testable import MartletProtocol
 
-extension Link: Packable {
-    var chargedByteCount: Int { 0 }
-    mutating func mayRest() -> Bool { isAtRest }
-}
-
-@Suite struct LinkRestTests {
-    /// Whoever adds a member to one of these decides what becomes of it at rest: `pass`, or a condition of `isAtRest`.
-    @Test func `every member is passed or keeps a link from rest`() {
-        let session = Session(
-            id: .control, kind: .chat, state: .open, sendLimit: 0, receiveWindow: 0, maxMessageByteCount: 0)
-        let link = Link(role: .relay, limits: .minimum, features: [], began: .zero)
-        func count(_ value: Any) -> Int { Mirror(reflecting: value).children.count }
-        #expect(count(link) == 55)
-        #expect(count(session) == 16)
-        #expect(count(session.send) == 20)
-        #expect(count(session.receive) == 12)
-        #expect(count(link.retired) == 3)
-        #expect(count(link.flight) == 10)
-        #expect(count(link.rtt) == 5)
-        #expect(count(link.counters) == 9)
-        #expect(count(link.ackTimer) == 3)
-        #expect(count(link.creditProbe) == 2)
-    }
-
+@Suite struct LinkIdleTests {
     @Test(arguments: [Carrier.reliable, .unreliable], [UInt64(1), 2, 3])
-    func `a link that has seen much comes back as it was`(carrier: Carrier, seed: UInt64) throws {
+    func `an idle link that has seen much holds numbers only, and goes on from there`(
+        carrier: Carrier, seed: UInt64
+    ) throws {
         var path = LinkPath()
         if carrier == .unreliable { (path.lostPerMille, path.doubledPerMille, path.overtakenPerMille) = (50, 20, 20) }
         let pair = LinkPair(carrier, path: path, seed: seed)
@@ -51,16 +30,13 @@ extension Link: Packable {
         pair.resume()
         pair.run(for: .seconds(100))
         for end in [pair.client, pair.relay] {
-            #expect(end.link.isAtRest && end.link.deadline == nil)
-            end.link.scheduler.beginAnew()
-            let before = parts(of: end.link)
-            let (back, byteCount) = Packer.copy(&end.link)
-            #expect(parts(of: end.link) == before)
-            #expect(parts(of: back) == before)
-            #expect(byteCount < 400)
-            end.link = back
+            #expect(end.link.hasIdleMemory && end.link.deadline == nil)
+            let (positions, credit) = (end.link.positions, CreditTable(end.link))
+            end.link.releaseIdleMemory()
+            #expect(!end.link.hasIdleMemory && end.link.queueCount == 0)
+            #expect(end.link.positions == positions)
+            #expect(CreditTable(end.link).link == credit.link && CreditTable(end.link).sessions == credit.sessions)
         }
-        // It goes on from there.
         pair.client.forget()
         let body = [UInt8]("further".utf8)
         #expect(pair.relay.link.send(.data, EncodedBody(body), on: chat) == .queued)
@@ -70,8 +46,8 @@ extension Link: Packable {
 
     // W-84.
     @Test(arguments: UInt64(1)...8)
-    func `links that send packets say the same whether they have rested or not`(seed: UInt64) throws {
-        let pairs = [false, true].map { PacketPair(rests: $0, .supported.union(.compact)) }
+    func `links that send packets say the same whether they release memory or not`(seed: UInt64) throws {
+        let pairs = [false, true].map { PacketPair(releases: $0, .supported.union(.compact)) }
         for pair in pairs {
             var random = SeededRandom(seed: seed)
             try talk(on: pair, &random)
@@ -79,8 +55,8 @@ extension Link: Packable {
         }
         #expect(pairs[0].sent == pairs[1].sent)
         #expect(pairs[0].client.bodies == pairs[1].client.bodies && pairs[0].relay.bodies == pairs[1].relay.bodies)
-        #expect(pairs[0].client.packedCount + pairs[0].relay.packedCount == 0)
-        #expect(pairs[1].client.packedCount > 30 && pairs[1].relay.packedCount > 30)
+        #expect(pairs[0].client.releaseCount + pairs[0].relay.releaseCount == 0)
+        #expect(pairs[1].client.releaseCount > 30 && pairs[1].relay.releaseCount > 30)
     }
 
     /// Texts, deliveries of ten authors, what was accepted, and pings, on sessions that begin at their time.
@@ -114,38 +90,31 @@ extension Link: Packable {
         try pair.run(for: .seconds(10))
     }
 
-    // W-94.
-    @Test func `an open deflate stream keeps a link from rest`() throws {
-        let pair = PacketPair(rests: true, .all)
-        pair.client.link.deflatesPackets = true
-        let session = try pair.client.link.open(Open(room: .lobby, cursor: 0))
-        let line = MessageContent(text: "the bird that never lands was seen above the harbour again")
-        for counter in UInt64(1)...3 {
-            pair.client.send(Message(counter: counter, content: line), on: session)
-            try pair.run(for: .seconds(50))
-            #expect(!pair.client.link.isAtRest && !pair.relay.framer.isAtRest)
-        }
-        try pair.run(for: .seconds(11))
-        #expect(pair.client.packedCount == 1 && pair.relay.framer.isAtRest)
-        // Another stream begins.
-        pair.client.send(Message(counter: 4, content: line), on: session)
-        try pair.run(for: .seconds(1))
-        #expect(pair.relay.bodies.count == 4 && pair.relay.framer.isStreaming)
+    @Test func `a queue with frames that are not acknowledged keeps its memory`() throws {
+        let pair = LinkPair(.reliable)
+        let session = try pair.open()
+        pair.run(for: .seconds(5))
+        pair.client.link.releaseIdleMemory()
+        #expect(!pair.client.link.hasIdleMemory)
+        let body = EncodedBody([UInt8]("kept".utf8))
+        #expect(pair.client.link.send(.data, body, on: session) == .queued)
+        pair.client.link.releaseIdleMemory()
+        #expect(pair.client.link.queueCount == 1 && pair.client.link.queuedByteCount(on: session) == 4)
+        pair.run(for: .seconds(5))
+        pair.client.link.releaseIdleMemory()
+        #expect(pair.client.link.queueCount == 0 && pair.relay.bodies(on: session) == [[UInt8]("kept".utf8)])
     }
 
-    @Test func `whatever waits keeps a link from rest`() throws {
-        let pair = LinkPair(.reliable)
-        #expect(pair.client.link.isAtRest)
-        let session = try pair.client.link.open(Open(room: .lobby, cursor: 0))
-        #expect(!pair.client.link.isAtRest)
-        pair.run(until: pair.now + .seconds(1)) { !pair.relay.link.isAtRest }
-        #expect(!pair.relay.link.isAtRest)
-        pair.run(for: .seconds(5))
-        #expect(pair.client.link.isAtRest && pair.relay.link.isAtRest)
-        pair.client.link.ping(nonce: 1)
-        #expect(!pair.client.link.isAtRest)
-        pair.run(for: .seconds(5))
-        pair.relay.link.sendTransient(EncodedBody([1, 2, 3]), on: session)
-        #expect(!pair.relay.link.isAtRest)
+    @Test func `a frame behind a gap keeps its memory until the gap closes`() throws {
+        var stream = ReceiveStream(windowByteCount: 1000, maxMessageByteCount: 1000)
+        let body: [UInt8] = [1, 2, 3]
+        let arrival = try stream.accept(
+            2, type: .data, hasMore: false, plain: body.rawBytes, isInPlace: true, heldRoom: 1000)
+        stream.releaseIdleMemory()
+        #expect(arrival == .held && stream.hasPending)
+        _ = try stream.accept(1, type: .data, hasMore: false, plain: body.rawBytes, isInPlace: true, heldRoom: 1000)
+        #expect(stream.popReady()?.body == body && stream.popReady()?.body == body)
+        stream.releaseIdleMemory()
+        #expect(!stream.hasPending && stream.expected == 3)
     }
 }

@@ -1,0 +1,304 @@
+import MartletWire
+
+/// What is done with a stream's frames while there are some; `SendStream` says what each of these is for.
+extension SendStream.Queue {
+    typealias Totals = SendStream.Totals
+
+    var hasUnsent: Bool { sentCount < frames.count || !again.isEmpty }
+
+    func entry(_ sequence: UInt64, _ totals: Totals) -> SendStream.Entry {
+        let (body, fragment) = rows.body(of: sequence)
+        return SendStream.Entry(body: body, fragment: fragment, type: frame(sequence, totals).type)
+    }
+
+    private func frame(_ sequence: UInt64, _ totals: Totals) -> SendStream.Frame {
+        frames[Int(sequence - totals.base)]
+    }
+
+    mutating func append(_ type: FrameType, _ body: EncodedBody, first: UInt64) {
+        rows.append(.fragments(body), first: first)
+        let isWhole = body.isWhole
+        frames.append(count: body.fragmentCount) {
+            SendStream.Frame(byteCount: UInt32(body.byteCount(ofFragment: $0)), type: type, isWhole: isWhole)
+        }
+        byteCount += body.byteCount
+        guard type == .data else {
+            if type == .request { requestFrameCount += body.fragmentCount }
+            if type.isCredited { requestByteCount += body.byteCount }
+            return
+        }
+        messageFrameCount += body.fragmentCount
+        messageByteCount += body.byteCount
+    }
+
+    mutating func append(_ messages: ArraySlice<LogEntry>, base: UInt64) -> Bool {
+        // By index: to hold a message is to count references that nobody needs.
+        var frameCount = 0
+        var size = 0
+        for index in messages.indices {
+            frameCount += messages[index].body.fragmentCount
+            size += messages[index].body.byteCount
+        }
+        guard frames.count + frameCount <= SendStream.maxEntries else { return false }
+        guard frameCount == messages.count else {
+            for index in messages.indices {
+                append(.data, messages[index].body, first: base + UInt64(frames.count))
+            }
+            return true
+        }
+        guard frameCount > 0 else { return true }
+        rows.append(.messages(messages), first: base + UInt64(frames.count))
+        frames.append(count: frameCount) {
+            let index = messages.startIndex + $0
+            return SendStream.Frame(
+                byteCount: UInt32(messages[index].body.byteCount), type: .data, isWhole: messages[index].body.isWhole)
+        }
+        byteCount += size
+        messageFrameCount += frameCount
+        messageByteCount += size
+        return true
+    }
+
+    func nextToSend(_ link: SendStream.LinkCredit, _ totals: Totals) -> UInt64? {
+        if let first = again.first { return first }
+        guard sentCount < frames.count else { return nil }
+        guard !totals.losesOvertaken || sentCount == 0 || isNextHoldable(link) else { return nil }
+        let next = totals.base + UInt64(sentCount)
+        guard sentCount >= paidCount else { return next }
+        let entry = entry(next, totals)
+        let cost = entry.cost
+        guard cost <= totals.creditLeft else { return nil }
+        if isReserved || entry.costToEnd <= link.available { return next }
+        return (entry.fragment > 0 || entry.isLast || link.mayBeginUnreserved) && cost <= link.available ? next : nil
+    }
+
+    /// Whether the receiver can hold the next frame when those before it are lost (S-32).
+    private func isNextHoldable(_ link: SendStream.LinkCredit) -> Bool {
+        sentCount < ReceiveStream.maxHeldFrames
+            && Int(frames[sentCount].byteCount) + ReceiveStream.heldFrameByteCount <= link.holdable
+    }
+
+    mutating func markSent(
+        _ sequence: UInt64, at now: Instant, available: UInt64, _ totals: inout Totals
+    ) -> SendStream.Sent? {
+        let position = Int(sequence - totals.base)
+        if again.first == sequence { _ = again.popFirst() }
+        if position == sentCount {
+            advance()
+            skipAcknowledged()
+        }
+        lastTransmission += 1
+        if totals.losesOvertaken { transmissions.append(sequence) }
+        frames[position].sentAt = now.nanoseconds
+        frames[position].transmission = lastTransmission
+        frames[position].isLost = false
+        inFlightByteCount += Int(frames[position].byteCount)
+        dropStale(totals)
+        guard position >= paidCount else { return nil }
+        paidCount = position + 1
+        let entry = entry(sequence, totals)
+        totals.creditUsed += entry.cost
+        isReserved = !entry.isLast && (isReserved || entry.costToEnd <= available)
+        return SendStream.Sent(
+            cost: entry.cost, isUnreserved: entry.type.isCredited && !entry.isLast && !isReserved)
+    }
+
+    mutating func writeRun(
+        _ common: FrameHeader, credit: UInt64, limit: Int, asksForAck: Bool, _ encoder: FrameEncoder,
+        into out: inout OutputRawSpan, now: Instant, _ totals: inout Totals
+    ) -> SendStream.Run {
+        var run = SendStream.Run()
+        guard sentCount == paidCount, sentCount < frames.count, again.isEmpty, !isReserved, !totals.losesOvertaken,
+            let ring = frames.ownRing()
+        else { return run }
+        let credit = min(credit, totals.creditLeft)
+        let base = totals.base
+        var header = common
+        var position = sentCount
+        var row = rows.index(of: base + UInt64(position))
+        rows: while position < ring.count {
+            switch rows[row].bodies {
+            case .fragments(let body):
+                guard run.takes(ring[position], credit, limit, encoder.room(in: out)) else { break rows }
+                header.sequence = UInt32(truncatingIfNeeded: base + UInt64(position))
+                markSent(&ring[position], &header, asksForAck && position + 1 == ring.count, now, in: &run)
+                body.appendWhole(header, encoder, to: &out)
+                position += 1
+            case .messages(let messages):
+                // Borrowed: to take each out is to count its references.
+                let entries = messages.span
+                var index = Int(base + UInt64(position) - rows[row].first)
+                while index < entries.count {
+                    guard run.takes(ring[position], credit, limit, encoder.room(in: out)) else { break rows }
+                    header.sequence = UInt32(truncatingIfNeeded: base + UInt64(position))
+                    markSent(&ring[position], &header, asksForAck && position + 1 == ring.count, now, in: &run)
+                    entries[index].body.appendWhole(header, encoder, to: &out)
+                    index += 1
+                    position += 1
+                }
+            }
+            row += 1
+        }
+        sentCount = position
+        paidCount = position
+        inFlightByteCount += run.byteCount - run.frameCount * FrameHeader.byteCount
+        totals.creditUsed += run.cost
+        return run
+    }
+
+    /// The frame goes out now, with this header.
+    @inline(__always)
+    private mutating func markSent(
+        _ frame: inout SendStream.Frame, _ header: inout FrameHeader, _ asksForAck: Bool, _ now: Instant,
+        in run: inout SendStream.Run
+    ) {
+        lastTransmission += 1
+        frame.sentAt = now.nanoseconds
+        frame.transmission = lastTransmission
+        run.add(frame)
+        header.type = frame.type
+        if asksForAck { header.flags.insert(.ackNow) }
+    }
+
+    // MARK: Acknowledgement
+
+    mutating func acknowledge(cumulative: UInt64, _ totals: inout Totals) -> SendStream.Acknowledged {
+        var result = SendStream.Acknowledged()
+        guard let ring = frames.ownRing() else { return result }
+        let count = Int(cumulative - totals.base) + 1
+        var messages = 0
+        var messageBytes = 0
+        for position in 0..<count {
+            let size = note(ring, position, in: &result)
+            result.releasedByteCount += size
+            if totals.losesOvertaken, position < sentCount { spanByteCount -= size }
+            guard ring[position].type == .data else {
+                if ring[position].type == .request { requestFrameCount -= 1 }
+                if ring[position].type.isCredited { requestByteCount -= size }
+                continue
+            }
+            messages += 1
+            messageBytes += size
+        }
+        // Not of the queue, which would copy a ring that is held here as well.
+        ring.removeFirst(count)
+        if ring.count == 0 { frames.releaseIfLarge() }
+        totals.base += UInt64(count)
+        rows.drop(before: totals.base, end: totals.base + UInt64(frames.count))
+        byteCount -= result.releasedByteCount
+        messageFrameCount -= messages
+        messageByteCount -= messageBytes
+        sentCount = max(sentCount - count, 0)
+        paidCount -= count
+        skipAcknowledged()
+        dropStale(totals)
+        return result
+    }
+
+    mutating func acknowledge(
+        range: ClosedRange<UInt64>, _ totals: Totals
+    ) -> SendStream.Acknowledged {
+        var result = SendStream.Acknowledged()
+        guard let ring = frames.ownRing() else { return result }
+        var position = Int(max(range.lowerBound, totals.base) - totals.base)
+        while position <= Int(range.upperBound - totals.base) {
+            if !ring[position].isAcknowledged {
+                _ = note(ring, position, in: &result)
+                ring[position].isAcknowledged = true
+                ring[position].isLost = false
+            }
+            position += 1
+        }
+        skipAcknowledged()
+        dropStale(totals)
+        return result
+    }
+
+    /// Counts a frame that is acknowledged now, unless it was before; returns the bytes of its body.
+    @inline(__always)
+    private mutating func note(
+        _ ring: Ring<SendStream.Frame>, _ position: Int, in result: inout SendStream.Acknowledged
+    ) -> Int {
+        let size = Int(ring[position].byteCount)
+        guard !ring[position].isAcknowledged else { return size }
+        result.frameCount += 1
+        guard position < sentCount else { return size }
+        result.largestSentAt = max(result.largestSentAt, ring[position].sentAt)
+        highestAcknowledged = max(highestAcknowledged, ring[position].transmission)
+        guard !ring[position].isLost else { return size }
+        result.byteCount += size
+        inFlightByteCount -= size
+        return size
+    }
+
+    // MARK: Loss
+
+    mutating func loseFrames(sentBefore time: Instant, limit: Int, _ totals: Totals) -> SendStream.Lost {
+        var lost = SendStream.Lost()
+        var position = 0
+        while position < sentCount, lost.frameCount < limit {
+            let frame = frames[position]
+            if !frame.isAcknowledged, !frame.isLost, frame.sentAt < time.nanoseconds {
+                lose(totals.base + UInt64(position), in: &lost, totals)
+            }
+            position += 1
+        }
+        return lost
+    }
+
+    mutating func loseOvertaken(_ totals: Totals) -> SendStream.Lost {
+        var lost = SendStream.Lost()
+        while let sequence = transmissions.first {
+            let isCurrent = sequence >= totals.base && frame(sequence, totals).transmission == firstTransmission
+            let isWaiting =
+                isCurrent && !frame(sequence, totals).isAcknowledged && !frame(sequence, totals).isLost
+            if isWaiting {
+                guard firstTransmission + SendStream.reorderThreshold <= highestAcknowledged else { break }
+                lose(sequence, in: &lost, totals)
+            }
+            _ = transmissions.popFirst()
+            firstTransmission += 1
+        }
+        return lost
+    }
+
+    private mutating func lose(_ sequence: UInt64, in lost: inout SendStream.Lost, _ totals: Totals) {
+        let position = Int(sequence - totals.base)
+        frames[position].isLost = true
+        inFlightByteCount -= Int(frames[position].byteCount)
+        again.append(sequence)
+        lost.frameCount += 1
+        lost.byteCount += Int(frames[position].byteCount)
+    }
+
+    mutating func rewind(_ totals: Totals) {
+        for sequence in again where sequence >= totals.base { frames[Int(sequence - totals.base)].isLost = false }
+        again.removeAll()
+        transmissions.removeAll()
+        firstTransmission = lastTransmission + 1
+        highestAcknowledged = 0
+        inFlightByteCount = 0
+        sentCount = 0
+        spanByteCount = 0
+        skipAcknowledged()
+    }
+
+    /// What the peer holds out of order, from this connection or one before, is not sent again (S-22).
+    private mutating func skipAcknowledged() {
+        while sentCount < paidCount, frames[sentCount].isAcknowledged { advance() }
+    }
+
+    private mutating func advance() {
+        spanByteCount += Int(frames[sentCount].byteCount)
+        sentCount += 1
+    }
+
+    private mutating func dropStale(_ totals: Totals) {
+        while let first = again.first, first < totals.base || !frame(first, totals).isLost { _ = again.popFirst() }
+    }
+}
+
+extension SendStream.Totals {
+    /// Credit that the session has left, in bytes.
+    var creditLeft: UInt64 { creditLimit - min(creditUsed, creditLimit) }
+}

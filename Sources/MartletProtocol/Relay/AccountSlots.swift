@@ -1,0 +1,51 @@
+import MartletWire
+
+/// Which members of a room are an account's.
+///
+/// A room with few members looks through all of them. One that has had more keeps a list for each account, from then
+/// on.
+struct AccountSlots: Sendable {
+    /// Places of members up to which a room has no lists.
+    static let maxUnlistedCount = 16
+
+    private var lists: [AccountName: [Int]] = [:]
+    /// Counts members, so that those of an account can be told in the order in which they came.
+    private var joinCount: UInt32 = 0
+
+    /// A member has joined at a slot.
+    mutating func add(_ slot: Int, to members: inout SlotTable<RoomMember>) {
+        joinCount &+= 1
+        members[slot].joinNumber = joinCount
+        guard members.slots.count > AccountSlots.maxUnlistedCount else { return }
+        if lists.isEmpty {
+            let present = members.slots.filter { members.isLive($0) && !members[$0].hasLeft }
+            for slot in present.sorted(by: { AccountSlots.precedes($0, $1, members) }) {
+                lists[members[slot].who.account, default: []].append(slot)
+            }
+        } else {
+            lists[members[slot].who.account, default: []].append(slot)
+        }
+    }
+
+    /// The member at a slot has left.
+    mutating func remove(_ slot: Int, of account: AccountName) {
+        guard !lists.isEmpty else { return }
+        lists[account]?.removeAll { $0 == slot }
+        if lists[account]?.isEmpty == true { lists[account] = nil }
+    }
+
+    /// The slots of an account's members that have not left, in the order in which they came.
+    func slots(of account: AccountName, in members: borrowing SlotTable<RoomMember>) -> [Int] {
+        guard lists.isEmpty else { return lists[account] ?? [] }
+        var slots: [Int] = []
+        for slot in members.slots where members.isLive(slot) {
+            if !members[slot].hasLeft, members[slot].who.account == account { slots.append(slot) }
+        }
+        // Mostly it is one.
+        return slots.count < 2 ? slots : slots.sorted { AccountSlots.precedes($0, $1, members) }
+    }
+
+    private static func precedes(_ left: Int, _ right: Int, _ members: borrowing SlotTable<RoomMember>) -> Bool {
+        Int32(bitPattern: members[left].joinNumber &- members[right].joinNumber) < 0
+    }
+}

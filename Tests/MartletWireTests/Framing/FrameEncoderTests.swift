@@ -1,0 +1,83 @@
+import MartletWire
+import Testing
+
+@Suite struct FrameEncoderTests {
+    /// What an encoder makes of frames in a buffer of so many bytes, those of a batch together.
+    private func bytes(_ encoder: FrameEncoder, _ frames: [[UInt8]], room: Int? = nil) throws -> [UInt8] {
+        let capacity = room ?? frames.reduce(0) { $0 + $1.count }
+        var failure: (any Error)?
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
+            var out = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
+            do {
+                for frame in frames where encoder.room(in: out) >= frame.count {
+                    try encoder.append(encoded: frame.rawBytes, into: &out)
+                }
+            } catch {
+                failure = error
+            }
+            _ = encoder.finish(into: &out)
+            count = unsafe out.finalize(for: UnsafeMutableRawBufferPointer(buffer))
+        }
+        if let failure { throw failure }
+        return bytes
+    }
+
+    private func frames(in bytes: [UInt8], step: Int) throws -> [[UInt8]] {
+        var framer = Framer(maxBodyByteCount: 1 << 20)
+        framer.allowPackets(deflated: true)
+        var frames: [[UInt8]] = []
+        for start in stride(from: 0, to: bytes.count, by: step) {
+            _ = try framer.consume(bytes[start..<min(start + step, bytes.count)]) { header, body in
+                frames.append(header.frame(body: body))
+                return .proceed
+            }
+        }
+        try framer.finish()
+        return frames
+    }
+
+    @Test(arguments: [DeflateStream.Size?.none, .small])
+    func `the same frames come out of plain and of compact bytes, in whatever pieces`(
+        _ size: DeflateStream.Size?
+    ) throws {
+        var random = SeededRandom(seed: 11)
+        let compact = FrameEncoder.compact(PacketWriter(deflates: size))
+        var (time, sequence): (UInt32, UInt32) = (0, 0)
+        var (sent, packed, plain): ([[UInt8]], [UInt8], [UInt8]) = ([], [], [])
+        for _ in 0..<100 {
+            let batch = random.some(1...20) { PacketReaderTests.frame(&$0, time: &time, sequence: &sequence) }
+            sent += batch
+            // With exactly the room that plain frames take.
+            packed += try bytes(compact, batch)
+            plain += try bytes(.plain, batch)
+        }
+        #expect(plain == Array(sent.joined()) && packed.count < plain.count)
+        for step in [1, 7, 1460] {
+            #expect(try frames(in: packed, step: step) == sent)
+            #expect(try frames(in: plain, step: step) == sent)
+        }
+    }
+
+    @Test func `a buffer of any size holds whole frames and no more bytes than it has`() throws {
+        let texts = (1...6).map {
+            PacketWriterTests.frame(PacketWriterTests.text(String(repeating: "y", count: 40), UInt64($0)), UInt32($0))
+        }
+        let goaway = FrameHeader(type: .goaway).frame(body: GoAway(Notice(code: .none)).encode().rawBytes)
+        for room in 0..<700 {
+            let found = try frames(
+                in: bytes(.compact(PacketWriter()), texts + [goaway] + texts, room: room), step: 100)
+            #expect(found.count >= room / 150)
+        }
+    }
+
+    // W-96
+    @Test func `a secret stands in a packet of its own, outside of the deflate stream`() throws {
+        let line = String(repeating: "the bird that never lands ", count: 4)
+        let stream = PacketStream(deflates: .small)
+        let texts = (1...3).map { PacketWriterTests.frame(PacketWriterTests.text(line, UInt64($0)), UInt32($0)) }
+        let packed = stream.write(texts, secrets: [1])
+        #expect(stream.read(packed) == texts)
+        let secret = Array(line.utf8)
+        #expect(packed.indices.contains { packed[$0...].starts(with: secret) })
+    }
+}
