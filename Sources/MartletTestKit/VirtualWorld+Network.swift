@@ -134,7 +134,8 @@ extension VirtualWorld {
     }
 
     /// A carrier knows that it is stuck when nothing comes through.
-    private func connectBackup(_ client: VirtualClient, _ index: Int, _ id: ConnectionID, beside current: ConnectionID) {
+    private func connectBackup(_ client: VirtualClient, _ index: Int, _ id: ConnectionID, beside current: ConnectionID)
+    {
         let connection = connections.last { $0.client == index && $0.id == current }
         if !client.isReachable || connection?.isForgotten == true {
             dial(client, index, id)

@@ -21,7 +21,9 @@ extension ClientDriver {
 
     func open(_ name: RoomName, _ options: Room.Options, _ promise: Promise<RoomCore>) {
         guard phase == .running else { return refuse(promise, .stopped) }
-        if options.waitsForRelay, let reason = life.status.value.phase.givenUp { return refuse(promise, .gaveUp(reason)) }
+        if options.waitsForRelay, let reason = life.status.value.phase.givenUp {
+            return refuse(promise, .gaveUp(reason))
+        }
         guard let id = roomOfName[name] else { return create(name, options, promise) }
         guard rooms[id]!.isHidden else { return refuse(promise, .roomAlreadyOpen(name.text)) }
         rooms[id]!.isHidden = false

@@ -315,7 +315,11 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
 
     private func lookAtMarks() {
         for (id, core) in watched {
-            if let cursor = core.state.withLock({ $0.handled.takeOrUnwatch() }) { save(cursor, of: core) } else { watched[id] = nil }
+            if let cursor = core.state.withLock({ $0.handled.takeOrUnwatch() }) {
+                save(cursor, of: core)
+            } else {
+                watched[id] = nil
+            }
         }
         if !watched.isEmpty { cursorTimer?.set(deadline: loop.deadline(after: Self.cursorDelay)) }
     }

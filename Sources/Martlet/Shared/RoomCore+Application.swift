@@ -46,7 +46,8 @@ extension RoomCore {
         note { _ in }
     }
 
-    /// Queues the sends that have room now. Only the loop calls it: the order of the calls is the order of the counters.
+    /// Queues the sends that have room now. Only the loop calls it: the order of the calls is the order of the
+    /// counters.
     func admit(_ state: inout State, _ admitted: inout [(Promise<MessageHandle>, MessageHandle)]) {
         while let next = state.sends.first, state.ledger.hasRoom(byteCount: next.message.content.byteCount) {
             _ = state.sends.popFirst()

@@ -39,7 +39,8 @@ extension ClientEngine {
 
     /// Nothing is overdue any more: the connection has come back first.
     mutating func endBackupIfNotNeeded(now: Instant) {
-        guard isEstablished, machine.backup != nil, link.lastAckProgress > backup.began || !link.hasUnacknowledged else {
+        guard isEstablished, machine.backup != nil, link.lastAckProgress > backup.began || !link.hasUnacknowledged
+        else {
             return
         }
         perform(machine.handle(.endBackup, now: now), now: now)

@@ -121,8 +121,8 @@ package struct MessageLedger: Sendable {
         add(counter, content, timeToLive, isCompressible)
     }
 
-    /// Adds a message of an earlier client, which the outbox has. The bounds do not apply to it. A message whose counter
-    /// does not rise is ignored.
+    /// Adds a message of an earlier client, which the outbox has. The bounds do not apply to it. A message whose
+    /// counter does not rise is ignored.
     package mutating func restore(
         counter: UInt64, _ content: MessageContent, timeToLive: Duration?, isCompressible: Bool
     ) {

@@ -108,7 +108,8 @@ enum SendCommand {
     }
 
     private static func queue(
-        _ first: [UInt8], _ input: StandardInput, _ room: Room, _ queued: AsyncStream<(MessageHandle, Int)>.Continuation,
+        _ first: [UInt8], _ input: StandardInput, _ room: Room,
+        _ queued: AsyncStream<(MessageHandle, Int)>.Continuation,
         _ monitor: TransferMonitor
     ) async throws {
         defer { queued.finish() }
