@@ -86,7 +86,7 @@ extension VirtualWorld {
         for output in client.drain(now: now) {
             switch output {
             case .connect(let id, _): dial(client, index, id)
-            case .race(let id, let current): race(client, index, id, beside: current)
+            case .startBackup(let id, let current): connectBackup(client, index, id, beside: current)
             case .fetchCredential(let id): fetchCredential(client, index, id)
             case .close(let id, let graceful):
                 if dials[index] == id { dials[index] = nil }
@@ -134,7 +134,8 @@ extension VirtualWorld {
     }
 
     /// A carrier knows that it is stuck when nothing comes through.
-    private func race(_ client: VirtualClient, _ index: Int, _ id: ConnectionID, beside current: ConnectionID) {
+    private func connectBackup(_ client: VirtualClient, _ index: Int, _ id: ConnectionID, beside current: ConnectionID)
+    {
         let connection = connections.last { $0.client == index && $0.id == current }
         if !client.isReachable || connection?.isForgotten == true {
             dial(client, index, id)

@@ -86,14 +86,14 @@ public final class Client: Sendable {
     {
         guard let name = RoomName(room) else { throw MartletError.invalidName(room) }
         try Task.checkCancellation()
-        let shot = OneShot<RoomCore>()
-        switch life.mailbox.post(.open(name, options, shot)) {
+        let promise = Promise<RoomCore>()
+        switch life.mailbox.post(.open(name, options, promise)) {
         case .posted: break
         case .notStarted: throw MartletError.notStarted
         case .stopped: throw MartletError.stopped
         }
-        let core = try await shot.value { [mailbox = life.mailbox] in
-            mailbox.post(.abandonOpen(shot))
+        let core = try await promise.value { [mailbox = life.mailbox] in
+            mailbox.post(.abandonOpen(promise))
         }
         return Room(core)
     }
@@ -126,9 +126,9 @@ public final class Client: Sendable {
     /// What the client has done so far; after its end, what it had done. Always soon there.
     public var statistics: Statistics {
         get async {
-            let shot = OneShot<Statistics>()
-            guard life.mailbox.post(.statistics(shot)) == .posted else { return life.lastStatistics }
-            return (try? await shot.value()) ?? life.lastStatistics
+            let promise = Promise<Statistics>()
+            guard life.mailbox.post(.statistics(promise)) == .posted else { return life.lastStatistics }
+            return (try? await promise.value()) ?? life.lastStatistics
         }
     }
 }

@@ -22,7 +22,7 @@ final class ClientLife: Sendable {
     private enum State: Sendable {
         case idle
         /// The task opens the outbox.
-        case starting(Task<Void, Never>, [OneShot<Void>])
+        case starting(Task<Void, Never>, [Promise<Void>])
         case running
         case stopped
     }
@@ -58,35 +58,35 @@ final class ClientLife: Sendable {
 
     nonisolated(nonsending) func start() async throws {
         try Task.checkCancellation()
-        let shot = OneShot<Void>()
+        let promise = Promise<Void>()
         let start = try state.withLock { (state) throws(MartletError) -> Start in
             switch state {
             case .idle:
                 let opening = Task { await self.openOutbox() }
-                state = .starting(opening, [shot])
+                state = .starting(opening, [promise])
                 return .waits
             case .starting(let opening, let waiting):
-                state = .starting(opening, waiting + [shot])
+                state = .starting(opening, waiting + [promise])
                 return .waits
             case .running: return .done
             case .stopped: throw .stopped
             }
         }
-        if case .waits = start { try await shot.value { self.abandonStart(shot) } }
+        if case .waits = start { try await promise.value { self.abandonStart(promise) } }
     }
 
     /// A caller of `start` is cancelled; the last one takes the opening of the outbox with it.
-    private func abandonStart(_ shot: OneShot<Void>) {
+    private func abandonStart(_ promise: Promise<Void>) {
         let opening = state.withLock { state -> Task<Void, Never>? in
             guard case .starting(let opening, let waiting) = state else { return nil }
-            let rest = waiting.filter { $0 !== shot }
+            let rest = waiting.filter { $0 !== promise }
             guard rest.isEmpty, !waiting.isEmpty else {
                 state = .starting(opening, rest)
                 return nil
             }
             return opening
         }
-        if let opening { opening.cancel() } else { shot.resolve(.failure(CancellationError())) }
+        if let opening { opening.cancel() } else { promise.resolve(.failure(CancellationError())) }
     }
 
     private func openOutbox() async {
@@ -94,18 +94,18 @@ final class ClientLife: Sendable {
             begin(try await outbox.open())
         } catch {
             let error = error is CancellationError ? error : MartletError.outboxFailed("\(error)")
-            let waiting = state.withLock { state -> [OneShot<Void>] in
+            let waiting = state.withLock { state -> [Promise<Void>] in
                 guard case .starting(_, let waiting) = state else { return [] }
                 state = .idle
                 return waiting
             }
-            for shot in waiting { shot.resolve(.failure(error)) }
+            for promise in waiting { promise.resolve(.failure(error)) }
         }
     }
 
     private func begin(_ opened: OutboxState) {
         let driver = ClientDriver(self, opened)
-        let waiting = state.withLock { state -> [OneShot<Void>]? in
+        let waiting = state.withLock { state -> [Promise<Void>]? in
             guard case .starting(_, let waiting) = state else { return nil }
             mailbox.open(for: driver)
             state = .running
@@ -113,7 +113,7 @@ final class ClientLife: Sendable {
         }
         guard let waiting else { return }
         loop.execute { driver.start() }
-        for shot in waiting { shot.resolve(.success(())) }
+        for promise in waiting { promise.resolve(.success(())) }
     }
 
     // MARK: The end
@@ -121,7 +121,7 @@ final class ClientLife: Sendable {
     private enum Stop: Sendable {
         case ask
         case ended
-        case endedWhileStarting(Task<Void, Never>, [OneShot<Void>])
+        case endedWhileStarting(Task<Void, Never>, [Promise<Void>])
     }
 
     nonisolated(nonsending) func stop() async {
@@ -138,13 +138,13 @@ final class ClientLife: Sendable {
         }
         switch stop {
         case .ask:
-            let shot = OneShot<Void>()
-            if mailbox.post(.stop(shot)) == .posted { try? await shot.value() }
+            let promise = Promise<Void>()
+            if mailbox.post(.stop(promise)) == .posted { try? await promise.value() }
         case .ended: finish()
         case .endedWhileStarting(let opening, let waiting):
             opening.cancel()
             finish()
-            for shot in waiting { shot.resolve(.failure(MartletError.stopped)) }
+            for promise in waiting { promise.resolve(.failure(MartletError.stopped)) }
         }
     }
 

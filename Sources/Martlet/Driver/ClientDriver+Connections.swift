@@ -28,9 +28,9 @@ extension ClientDriver {
         start(id, to: endpoints)
     }
 
-    /// A spare is dialled only while TCP itself has nothing to show: a relay that is slow would be slower for it, and a
-    /// thin path would have to carry again what it is carrying (C-63).
-    func race(_ id: ConnectionID, beside current: ConnectionID) {
+    /// A backup connection is dialled only while TCP itself has nothing to show: a relay that is slow would be slower
+    /// for it, and a thin path would have to carry again what it is carrying (C-63).
+    func connectBackup(_ id: ConnectionID, beside current: ConnectionID) {
         guard transports[current]?.isStalled == true else {
             return engine.connectFailed(id, now: now)
         }

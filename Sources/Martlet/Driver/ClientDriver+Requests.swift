@@ -5,7 +5,7 @@ extension ClientDriver {
     /// A request that waits for its answer.
     struct PendingRequest {
         let room: RoomCore
-        let shot: OneShot<Answer>
+        let promise: Promise<Answer>
     }
 
     func request(_ call: RequestCall, in room: RoomCore) {
@@ -17,30 +17,30 @@ extension ClientDriver {
             let number = try engine.request(
                 call.method, content: call.content, to: call.recipient, in: entry.core.id, deadline: call.deadline,
                 now: now)
-            requests[number] = PendingRequest(room: room, shot: call.shot)
+            requests[number] = PendingRequest(room: room, promise: call.promise)
         } catch {
             refuse(call, MartletError(error, call, configuration))
         }
     }
 
     private func refuse(_ call: RequestCall, _ error: MartletError) {
-        call.shot.resolve(.failure(error))
+        call.promise.resolve(.failure(error))
     }
 
-    func abandonRequest(_ shot: OneShot<Answer>) {
-        guard let number = requests.first(where: { $0.value.shot === shot })?.key else { return }
+    func abandonRequest(_ promise: Promise<Answer>) {
+        guard let number = requests.first(where: { $0.value.promise === promise })?.key else { return }
         engine.cancelRequest(number, now: now)
     }
 
     func finish(_ number: UInt64, _ outcome: RequestOutcome) {
         guard let request = requests.removeValue(forKey: number) else { return }
         switch outcome {
-        case .answered(.none, _, let content): request.shot.resolve(.success(Answer(content: content)))
+        case .answered(.none, _, let content): request.promise.resolve(.success(Answer(content: content)))
         // Its relay or its member noticed first that the time was up.
         case .answered(.deadlineExceeded, _, _), .failed(.deadlineExceeded):
-            request.shot.resolve(.failure(MartletError.deadlineExceeded))
+            request.promise.resolve(.failure(MartletError.deadlineExceeded))
         case .answered(let code, let reason, _):
-            request.shot.resolve(.failure(MartletError.answeredWithFailure(code, reason: reason)))
+            request.promise.resolve(.failure(MartletError.answeredWithFailure(code, reason: reason)))
         case .failed: lostRequests.append(request)
         }
     }
@@ -48,7 +48,7 @@ extension ClientDriver {
     /// Requests that ended with their link or their room: which of them it was is known when all has been done.
     func finishLostRequests() {
         for request in lostRequests {
-            request.shot.resolve(.failure(request.room.end?.error ?? MartletError.connectionLost))
+            request.promise.resolve(.failure(request.room.end?.error ?? MartletError.connectionLost))
         }
         lostRequests.removeAll()
     }

@@ -11,7 +11,7 @@ extension ClientDriver {
         /// What came in this turn.
         var arrivals: [Inbox.Item] = []
         /// Who waits until the relay has let us in.
-        var opener: OneShot<RoomCore>?
+        var opener: Promise<RoomCore>?
         var isOpen = false
         /// Opened only to send what the outbox had from earlier; the application does not know it.
         var isHidden = false
@@ -19,75 +19,76 @@ extension ClientDriver {
 
     // MARK: Opening and closing
 
-    func open(_ name: RoomName, _ options: Room.Options, _ shot: OneShot<RoomCore>) {
-        guard phase == .running else { return refuse(shot, .stopped) }
-        if options.waitsForRelay, let reason = life.status.value.phase.givenUp { return refuse(shot, .gaveUp(reason)) }
-        guard let id = roomOfName[name] else { return create(name, options, shot) }
-        guard rooms[id]!.isHidden else { return refuse(shot, .roomAlreadyOpen(name.text)) }
+    func open(_ name: RoomName, _ options: Room.Options, _ promise: Promise<RoomCore>) {
+        guard phase == .running else { return refuse(promise, .stopped) }
+        if options.waitsForRelay, let reason = life.status.value.phase.givenUp {
+            return refuse(promise, .gaveUp(reason))
+        }
+        guard let id = roomOfName[name] else { return create(name, options, promise) }
+        guard rooms[id]!.isHidden else { return refuse(promise, .roomAlreadyOpen(name.text)) }
         rooms[id]!.isHidden = false
         if !rooms[id]!.options.areContinued(by: options) {
             // What an earlier client left is sent again on the new session.
-            rooms[id]!.core.beginAgain()
+            rooms[id]!.core.reopened()
             rooms[id]!.isOpen = false
             engine.reopen(id, RoomOptions(options, stored: cursors[name.text]), now: now)
         }
         rooms[id]!.options = options
-        welcome(id, shot, isDone: rooms[id]!.isOpen || !options.waitsForRelay)
+        welcome(id, promise, isDone: rooms[id]!.isOpen || !options.waitsForRelay)
     }
 
-    private func refuse(_ shot: OneShot<RoomCore>, _ error: MartletError) {
-        shot.resolve(.failure(error))
+    private func refuse(_ promise: Promise<RoomCore>, _ error: MartletError) {
+        promise.resolve(.failure(error))
     }
 
-    private func create(_ name: RoomName, _ options: Room.Options, _ shot: OneShot<RoomCore>?) {
+    private func create(_ name: RoomName, _ options: Room.Options, _ promise: Promise<RoomCore>?) {
+        let core = RoomCore(
+            id: engine.nextRoomID, name: name, account: life.identity.account, device: device,
+            configuration: configuration, source: counters, waitsForOutbox: waitsForOutbox, mailbox: mailbox)
         let id: RoomID
         do throws(ClientError) {
-            id = try engine.open(name, RoomOptions(options, stored: cursors[name.text]), now: now)
+            id = try engine.open(name, RoomOptions(options, stored: cursors[name.text]), core, now: now)
         } catch {
-            shot?.resolve(.failure(MartletError.tooManyRooms(limit: configuration.maxRooms)))
+            promise?.resolve(.failure(MartletError.tooManyRooms(limit: configuration.maxRooms)))
             return
         }
-        let core = RoomCore(
-            id: id, name: name, account: life.identity.account, device: device, configuration: configuration,
-            source: counters,
-            waitsForOutbox: waitsForOutbox, mailbox: mailbox)
-        rooms[id] = RoomEntry(core: core, options: options, isHidden: shot == nil)
+        rooms[id] = RoomEntry(core: core, options: options, isHidden: promise == nil)
         roomOfName[name] = id
         core.gaveUp(life.status.value.phase.givenUp)
         let earlier = backlog.removeValue(forKey: name.text) ?? []
         core.restore(earlier)
-        for entry in earlier { send(OutgoingQueue.Arriving(entry), in: core) }
-        if let shot { welcome(id, shot, isDone: !options.waitsForRelay) }
+        if let last = earlier.last { engine.messagesStored(upTo: last.id.counter, in: id, now: now) }
+        if let promise { welcome(id, promise, isDone: !options.waitsForRelay) }
     }
 
     private var waitsForOutbox: Bool {
         if case .queued = outbox { true } else { false }
     }
 
-    private func welcome(_ id: RoomID, _ shot: OneShot<RoomCore>, isDone: Bool) {
-        rooms[id]!.opener = shot
+    private func welcome(_ id: RoomID, _ promise: Promise<RoomCore>, isDone: Bool) {
+        rooms[id]!.opener = promise
         if isDone { resolveOpener(id) }
     }
 
     private func resolveOpener(_ id: RoomID) {
-        guard let core = rooms[id]?.core, let shot = rooms[id]?.opener.take() else { return }
-        shot.resolve(.success(core))
+        guard let core = rooms[id]?.core, let promise = rooms[id]?.opener.take() else { return }
+        promise.resolve(.success(core))
     }
 
     /// The caller of `open` is cancelled. It is answered when the room is gone, so that it can open the room again.
-    func abandonOpen(_ shot: OneShot<RoomCore>) {
-        guard let id = rooms.first(where: { $0.value.opener === shot })?.key else { return }
+    func abandonOpen(_ promise: Promise<RoomCore>) {
+        guard let id = rooms.first(where: { $0.value.opener === promise })?.key else { return }
         rooms[id]!.opener = nil
         closeUnopened(id)
         settle()
-        shot.resolve(.failure(CancellationError()))
+        promise.resolve(.failure(CancellationError()))
     }
 
     /// Nobody waits for a room any more, and rooms that are not open yet are closed.
     func failOpeners(_ error: MartletError) {
         for id in rooms.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
-            guard let shot = rooms[id]?.opener.take() else { continue }
-            refuse(shot, error)
+            guard let promise = rooms[id]?.opener.take() else { continue }
+            refuse(promise, error)
             closeUnopened(id)
         }
     }
@@ -97,11 +98,11 @@ extension ClientDriver {
         if rooms[id]!.core.pendingCount > 0 { rooms[id]!.isHidden = true } else { engine.close(id, now: now) }
     }
 
-    func close(_ room: RoomCore, _ shot: OneShot<Void>) {
-        takeNews(of: room)
+    func close(_ room: RoomCore, _ promise: Promise<Void>) {
+        takeChanges(of: room)
         engine.close(room.id, now: now)
         settle()
-        shot.resolve(.success(()))
+        promise.resolve(.success(()))
     }
 
     // MARK: What an earlier client left
@@ -121,26 +122,26 @@ extension ClientDriver {
 
     // MARK: What the application says
 
-    func takeNews(of room: RoomCore) {
-        let news = room.takeNews()
-        if let taken = news.takenUpTo {
-            engine.consumed(room.id, byteCount: news.takenByteCount, upTo: taken, now: now)
+    func takeChanges(of room: RoomCore) {
+        let (changes, messages) = room.takeChanges()
+        if let taken = changes.takenUpTo {
+            engine.consumed(room.id, byteCount: changes.takenByteCount, upTo: taken, now: now)
         }
         saveCursor(of: room)
-        if room.handled.isWatched { watch(room) }
-        if let read = news.readUpTo { engine.markRead(room.id, upTo: read, now: now) }
-        if let isTyping = news.isTyping { engine.setTyping(isTyping, in: room.id, now: now) }
-        for transient in news.transients {
+        if room.state.withLock({ $0.handled.isWatched }) { watch(room) }
+        if let read = changes.readUpTo { engine.markRead(room.id, upTo: read, now: now) }
+        if let isTyping = changes.isTyping { engine.setTyping(isTyping, in: room.id, now: now) }
+        for transient in changes.transients {
             engine.sendTransient(transient.kind, transient.content, in: room.id, now: now)
         }
-        if let isSuspended = news.isSuspended {
+        if let isSuspended = changes.isSuspended {
             if isSuspended { engine.suspend(room.id, now: now) } else { engine.resume(room.id, now: now) }
         }
-        if !news.arriving.isEmpty { queue(news.arriving, in: room) }
+        if !messages.isEmpty { store(messages, of: room) }
     }
 
     func saveCursor(of room: RoomCore) {
-        if let cursor = room.handled.take() { save(cursor, of: room) }
+        if let cursor = room.state.withLock({ $0.handled.take() }) { save(cursor, of: room) }
     }
 
     func save(_ cursor: RoomCursor, of room: RoomCore) {
@@ -149,42 +150,30 @@ extension ClientDriver {
         if cursors[room.name.text] != before { outbox.saveCursor(cursor, room: room.name.text) }
     }
 
-    /// First into the outbox, then to the engine.
-    private func queue(_ arriving: [OutgoingQueue.Arriving], in room: RoomCore) {
+    /// Messages go out when the outbox has them.
+    private func store(_ messages: [MessageLedger.Pending], of room: RoomCore) {
+        let entries = messages.map { OutboxEntry($0, in: room) }
         switch outbox {
         case .immediate(let outbox):
-            outbox.append(arriving.map { OutboxEntry($0, in: room) })
-            for message in arriving { send(message, in: room) }
+            outbox.append(entries)
+            stored(entries, of: room)
         case .queued(let writer):
-            writer.append(arriving.map { OutboxWriter.Appending(room: room, arriving: $0) })
+            writer.append(entries, of: room)
         }
+    }
+
+    private func stored(_ entries: [OutboxEntry], of room: RoomCore, _ error: MartletError? = nil) {
+        let counters = entries.map(\.id.counter)
+        if error == nil, let last = counters.last { engine.messagesStored(upTo: last, in: room.id, now: now) }
+        room.stored(counters, error)
+        if error != nil { freed.append(room.id) }
     }
 
     func take(_ outcome: OutboxWriter.Outcome) {
         outboxFailures += outcome.failureCount
         guard case .queued(let writer) = outbox else { return }
-        for message in writer.finished() {
-            if let failure = outcome.appendFailure {
-                _ = message.room.failed(message.arriving.counter, .closed)
-                freed.append(message.room.id)
-                message.arriving.shot?.resolve(.failure(MartletError.outboxFailed(failure)))
-            } else {
-                send(message.arriving, in: message.room)
-                let sending = Sending(room: message.room, counter: message.arriving.counter)
-                message.arriving.shot?.resolve(.success(sending))
-            }
-        }
-    }
-
-    private func send(_ message: OutgoingQueue.Arriving, in room: RoomCore) {
-        do throws(ClientError) {
-            try engine.send(
-                counter: message.counter, content: message.message.content, timeToLive: message.message.timeToLive,
-                isCompressible: message.message.isCompressible, in: room.id, now: now)
-        } catch {
-            let failure: SendFailure = error == .messageTooLarge ? .refused(.messageTooLarge, reason: nil) : .closed
-            failed(message.counter, failure, in: room)
-        }
+        let error = outcome.appendFailure.map { MartletError.outboxFailed($0) }
+        for append in writer.finished() { stored(append.entries, of: append.room, error) }
     }
 
     // MARK: What the engine says
@@ -193,12 +182,12 @@ extension ClientDriver {
         guard let core = rooms[id]?.core else { return }
         switch event {
         case .logReplaced(let previous, let current):
-            core.logReplaced(previous: previous, current: current)
+            core.events.publish(.logReplaced(previous: previous, current: current))
             arrive(.logReplaced(previous: previous, current: current), in: id)
         case .opened(let head, let first, let members, let log):
             rooms[id]!.isOpen = true
             rooms[id]!.log = log
-            core.opened(head: head, first: first, members: members, log: log)
+            core.opened(firstOffset: first, lastOffset: head, members: members, log: log)
             resolveOpener(id)
         case .message(let message, let credit):
             guard let message = RoomMessage(message, log: rooms[id]!.log) else { break }
@@ -206,37 +195,31 @@ extension ClientDriver {
         case .gap(let offsets):
             arrive(.gap(offsets, of: rooms[id]!.log), in: id)
             core.events.publish(.gap(offsets))
-        case .sent(let counters): core.sent(counters)
-        case .accepted(let run):
-            settled(core.accepted(run), in: core)
-        case .failed(let counter, let failure): failed(counter, failure, in: core)
+        case .sent(let counters): core.messagesChanged { counters.contains($0) }
+        case .accepted(let run): settled(run.counters, in: core)
+        case .failed(let counter, _): settled(counter...counter, in: core)
         case .progress(let progress): handle(progress, in: core)
-        case .presence(let account, let presence): core.present(account, Room.Presence(presence))
+        case .presence(let account, let presence): core.presenceChanged(account, Room.Presence(presence))
         case .typing(let account, let isTyping): core.events.publish(.typing(account, isTyping))
         case .transient(let account, let kind, let content):
             core.events.publish(.transient(account, kind, content))
         case .request(let incoming): core.received(RoomRequest(incoming, in: core, now: .now))
-        case .requestCancelled(let correlation): core.cancelled(correlation)
+        case .requestCancelled(let correlation): core.requestCancelled(correlation)
         case .closed(let code): closed(id, code)
         }
     }
 
     private func handle(_ progress: Receipt.Progress, in core: RoomCore) {
         guard let account = progress.sender else { return }
-        // That another device of ours has it tells nothing of those it was sent to.
-        if account != life.identity.account { core.progressed(account, progress.mark, upTo: progress.upTo) }
+        core.progressed(upTo: progress.upTo)
         switch progress.mark {
         case .delivered: core.events.publish(.delivered(to: account, upTo: progress.upTo))
         case .read: core.events.publish(.read(by: account, upTo: progress.upTo))
         }
     }
 
-    private func failed(_ counter: UInt64, _ failure: SendFailure, in core: RoomCore) {
-        if core.failed(counter, failure) { settled([counter], in: core) }
-    }
-
-    private func settled(_ counters: [UInt64], in core: RoomCore) {
-        guard !counters.isEmpty else { return }
+    private func settled(_ counters: ClosedRange<UInt64>, in core: RoomCore) {
+        core.messagesChanged { counters.contains($0) }
         let account = life.identity.account
         outbox.remove(
             counters.map { MessageID(sender: account, device: device, counter: $0) }, room: core.name.text)
@@ -274,13 +257,13 @@ extension ClientDriver {
     }
 
     /// Rooms in which messages were settled have room for those who wait. True when there were any.
-    func takeNewsOfFreed() -> Bool {
+    func takeChangesOfFreed() -> Bool {
         guard !freed.isEmpty else { return false }
         let ids = Set(freed)
         freed.removeAll(keepingCapacity: true)
         for id in ids.sorted(by: { $0.rawValue < $1.rawValue }) {
             guard let core = rooms[id]?.core else { continue }
-            takeNews(of: core)
+            takeChanges(of: core)
             closeIfDone(id)
         }
         return true
@@ -314,14 +297,5 @@ extension Room.Presence {
             case .online: .online
             case .away: .away
             }
-    }
-}
-
-extension OutgoingQueue.Arriving {
-    /// A message that the outbox kept.
-    init(_ entry: OutboxEntry) {
-        let message = OutgoingMessage(
-            entry.content, timeToLive: entry.timeToLive, isCompressible: entry.isCompressible)
-        self.init(counter: entry.id.counter, message: message, shot: nil)
     }
 }

@@ -62,10 +62,10 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
     private var timer: LoopTimer?
     private var flushTimer: LoopTimer?
     private var cursorTimer: LoopTimer?
-    private var stopShots: [OneShot<Void>] = []
+    private var stopPromises: [Promise<Void>] = []
     private var commands: [Mailbox.Command] = []
     /// Answers to `cancel`, given when the messages' states have changed.
-    private var cancellations: [(OneShot<Bool>, Bool)] = []
+    private var cancellations: [(Promise<Bool>, Bool)] = []
     private var isSettling = false
 
     init(_ life: ClientLife, _ opened: OutboxState) {
@@ -128,7 +128,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         repeat {
             while let output = engine.nextOutput(now: now) { perform(output) }
             deliverArrivals()
-        } while takeNewsOfFreed()
+        } while takeChangesOfFreed()
         finishLostRequests()
         isSettling = false
         timer?.set(deadline: engine.deadline?.nanoseconds)
@@ -138,7 +138,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
     private func perform(_ output: ClientOutput) {
         switch output {
         case .connect(let id, let redirect): connect(id, redirect: redirect)
-        case .race(let id, let current): race(id, beside: current)
+        case .startBackup(let id, let current): connectBackup(id, beside: current)
         case .fetchCredential(let id): fetchCredential(id)
         case .close(let id, let graceful): close(id, afterFlush: graceful)
         case .transmit(let id): transports[id]?.setNeedsWrite()
@@ -168,29 +168,29 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         }
         commands.removeAll(keepingCapacity: true)
         settle()
-        for (shot, isCancelled) in cancellations { shot.resolve(.success(isCancelled)) }
+        for (promise, isCancelled) in cancellations { promise.resolve(.success(isCancelled)) }
         cancellations.removeAll(keepingCapacity: true)
     }
 
     private func perform(_ command: Mailbox.Command) {
         switch command {
-        case .changed(let room): takeNews(of: room)
-        case .open(let name, let options, let shot): open(name, options, shot)
-        case .abandonOpen(let shot): abandonOpen(shot)
-        case .close(let room, let shot): close(room, shot)
-        case .cancel(let room, let counter, let shot):
-            cancellations.append((shot, engine.cancel(counter: counter, in: room.id, now: now)))
+        case .changed(let room): takeChanges(of: room)
+        case .open(let name, let options, let promise): open(name, options, promise)
+        case .abandonOpen(let promise): abandonOpen(promise)
+        case .close(let room, let promise): close(room, promise)
+        case .cancel(let room, let counter, let promise):
+            cancellations.append((promise, engine.cancel(counter: counter, in: room.id, now: now)))
         case .request(let room, let call): request(call, in: room)
-        case .abandonRequest(let shot): abandonRequest(shot)
+        case .abandonRequest(let promise): abandonRequest(promise)
         case .respond(let id, let response):
             engine.respond(
                 in: id, correlation: response.correlation, status: response.status, reason: response.reason,
                 content: response.content, now: now)
         case .credential(let id, let outcome): take(outcome, for: id)
         case .outbox(let outcome): take(outcome)
-        case .statistics(let shot): shot.resolve(.success(statistics))
-        case .stop(let shot):
-            stopShots.append(shot)
+        case .statistics(let promise): promise.resolve(.success(statistics))
+        case .stop(let promise):
+            stopPromises.append(promise)
             beginEnd(flushes: true)
         case .abandon: beginEnd(flushes: false)
         }
@@ -231,7 +231,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         guard phase == .running else { return }
         for entry in rooms.values {
             entry.core.stopSending()
-            takeNews(of: entry.core)
+            takeChanges(of: entry.core)
         }
         failOpeners(.stopped)
         phase = .flushing
@@ -285,7 +285,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         loop.remove(self)
         PathWatch.remove(self, on: loop)
         endConnections()
-        for request in Array(requests.values) + lostRequests { request.shot.resolve(.failure(MartletError.stopped)) }
+        for request in Array(requests.values) + lostRequests { request.promise.resolve(.failure(MartletError.stopped)) }
         requests = [:]
         lostRequests = []
         if case .immediate = outbox {
@@ -296,14 +296,12 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
             entry.opener?.resolve(.failure(MartletError.stopped))
             entry.core.finish(.stopped)
         }
-        if case .queued(let writer) = outbox {
-            for message in writer.abandon() { message.arriving.shot?.resolve(.failure(MartletError.stopped)) }
-        }
+        outbox.abandon()
         let last = statistics
         rooms = [:]
         life.ended(last)
-        for shot in stopShots { shot.resolve(.success(())) }
-        stopShots = []
+        for promise in stopPromises { promise.resolve(.success(())) }
+        stopPromises = []
     }
 
     // MARK: How far the application is
@@ -317,7 +315,11 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
 
     private func lookAtMarks() {
         for (id, core) in watched {
-            if let cursor = core.handled.takeOrUnwatch() { save(cursor, of: core) } else { watched[id] = nil }
+            if let cursor = core.state.withLock({ $0.handled.takeOrUnwatch() }) {
+                save(cursor, of: core)
+            } else {
+                watched[id] = nil
+            }
         }
         if !watched.isEmpty { cursorTimer?.set(deadline: loop.deadline(after: Self.cursorDelay)) }
     }
@@ -343,8 +345,7 @@ extension ClientConfiguration {
         deadlines = ConnectionMachine.Deadlines(connecting: configuration.connectTimeout)
         maxRooms = configuration.maxRooms
         maxRequests = configuration.maxRequests
-        // The rooms keep these bounds before anything comes to the engine.
-        maxPendingMessages = .max
-        maxPendingByteCount = .max
+        maxPendingMessages = configuration.maxPendingMessages
+        maxPendingByteCount = configuration.maxPendingByteCount
     }
 }

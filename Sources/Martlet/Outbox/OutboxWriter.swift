@@ -6,10 +6,10 @@ import MartletWire
 ///
 /// What waits is bounded: messages by their rooms' bounds, removals by the messages, cursors by the rooms.
 final class OutboxWriter {
-    /// A message on its way into the outbox.
-    struct Appending: Sendable {
+    /// Messages of a room that the outbox is to store.
+    struct Append: Sendable {
         let room: RoomCore
-        let arriving: OutgoingQueue.Arriving
+        let entries: [OutboxEntry]
     }
 
     /// What became of one round of work.
@@ -21,7 +21,7 @@ final class OutboxWriter {
     }
 
     private struct Work: Sendable {
-        var appends: [Appending] = []
+        var appends: [Append] = []
         var removals: [String: [MessageID]] = [:]
         var cursors: [String: RoomCursor] = [:]
 
@@ -41,8 +41,8 @@ final class OutboxWriter {
 
     var isIdle: Bool { round == nil && work.isEmpty }
 
-    func append(_ messages: [Appending]) {
-        work.appends += messages
+    func append(_ entries: [OutboxEntry], of room: RoomCore) {
+        work.appends.append(Append(room: room, entries: entries))
         begin()
     }
 
@@ -57,17 +57,16 @@ final class OutboxWriter {
     }
 
     /// A round is over: its outcome has come through the mailbox. Answers the messages that it was to append.
-    func finished() -> [Appending] {
+    func finished() -> [Append] {
         let appended = round?.appends ?? []
         round = nil
         begin()
         return appended
     }
 
-    /// Begins no more rounds. Answers the messages of which it is not known whether the outbox has them.
-    func abandon() -> [Appending] {
-        defer { work = Work() }
-        return (round?.appends ?? []) + work.appends
+    /// Begins no more rounds.
+    func abandon() {
+        work = Work()
     }
 
     private func begin() {
@@ -83,7 +82,7 @@ final class OutboxWriter {
     private static func perform(_ work: Work, on outbox: any Outbox) async -> Outcome {
         var outcome = Outcome()
         if !work.appends.isEmpty {
-            do { try await outbox.append(work.appends.map(OutboxEntry.init)) } catch {
+            do { try await outbox.append(work.appends.flatMap(\.entries)) } catch {
                 outcome.appendFailure = "\(error)"
             }
         }
@@ -98,15 +97,10 @@ final class OutboxWriter {
 }
 
 extension OutboxEntry {
-    init(_ appending: OutboxWriter.Appending) {
-        self.init(appending.arriving, in: appending.room)
-    }
-
-    init(_ arriving: OutgoingQueue.Arriving, in room: RoomCore) {
+    init(_ message: MessageLedger.Pending, in room: RoomCore) {
         self.init(
-            id: MessageID(sender: room.account, device: room.device, counter: arriving.counter), room: room.name.text,
-            content: arriving.message.content, timeToLive: arriving.message.timeToLive,
-            isCompressible: arriving.message.isCompressible)
+            id: MessageID(sender: room.account, device: room.device, counter: message.counter), room: room.name.text,
+            content: message.content, timeToLive: message.timeToLive, isCompressible: message.isCompressible)
     }
 }
 
@@ -127,6 +121,10 @@ enum OutboxPort {
         case .immediate(let outbox): outbox.saveCursor(cursor, room: room)
         case .queued(let writer): writer.saveCursor(cursor, room: room)
         }
+    }
+
+    func abandon() {
+        if case .queued(let writer) = self { writer.abandon() }
     }
 
     var isIdle: Bool {

@@ -80,7 +80,7 @@ final class ItemReader {
     deinit {
         guard let last else { return }
         if creditByteCount > 0 { core.handedOut(creditByteCount: creditByteCount, upTo: last) }
-        core.giveBack(items[index...], inHand: last)
+        core.putBack(items[index...], inHand: last)
     }
 
     func next(isolation: isolated (any Actor)?) async throws -> RoomItem? {

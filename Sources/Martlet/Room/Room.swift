@@ -21,7 +21,7 @@ public final class Room: Sendable {
 
     /// Queues a text message; see ``send(_:)-(OutgoingMessage)``.
     @discardableResult
-    nonisolated(nonsending) public func send(_ text: String) async throws -> Sending {
+    nonisolated(nonsending) public func send(_ text: String) async throws -> MessageHandle {
         try await core.send(try OutgoingMessage(text: text))
     }
 
@@ -33,7 +33,7 @@ public final class Room: Sendable {
     ///
     /// - Throws: `invalidContent`, `messageTooLarge`, `roomClosed`, `stopped`, `outboxFailed`; then it is not queued.
     @discardableResult
-    nonisolated(nonsending) public func send(_ message: OutgoingMessage) async throws -> Sending {
+    nonisolated(nonsending) public func send(_ message: OutgoingMessage) async throws -> MessageHandle {
         try await core.send(message)
     }
 
@@ -45,7 +45,7 @@ public final class Room: Sendable {
             throw .messageTooLarge(byteCount: content.count, limit: Room.maxTransientByteCount)
         }
         try check(content, of: kind)
-        core.note { $0.news.append(RoomNews.Transient(kind: kind, content: content)) }
+        core.note { $0.changes.append(PendingChanges.Transient(kind: kind, content: content)) }
     }
 
     /// Bytes of content in what is sent with `sendTransient`, at the most.
@@ -53,7 +53,7 @@ public final class Room: Sendable {
 
     /// Tells who is there that the user types, or no longer. It may be lost.
     public func setTyping(_ isTyping: Bool) {
-        core.note { $0.news.isTyping = isTyping }
+        core.note { $0.changes.isTyping = isTyping }
     }
 
     // MARK: Receiving
@@ -85,46 +85,46 @@ public final class Room: Sendable {
 
     /// Who is in the room as far as the relay told, at most 4096; sorted by name.
     public var members: [AccountName] {
-        core.state.withLock { $0.members }.sorted { $0.text < $1.text }
+        core.state.withLock { $0.view.members }.sorted { $0.text < $1.text }
     }
 
-    /// The offset of the room's last message when the relay let us in last.
-    public var head: UInt64 { core.state.withLock { $0.head } }
+    /// The offset of the room's newest message when the relay last opened the room for this client.
+    public var lastOffset: UInt64 { core.state.withLock { $0.view.lastOffset } }
 
-    /// The offset of the first message that the relay kept then.
-    public var first: UInt64 { core.state.withLock { $0.first } }
+    /// The offset of the oldest message that the relay kept at that time.
+    public var firstOffset: UInt64 { core.state.withLock { $0.view.firstOffset } }
 
-    /// The log that the room had at the relay then; nil before, and with a relay that does not name its logs.
-    public var log: LogID? { core.state.withLock { $0.log } }
+    /// The log that the room had at that time; nil before, and with a relay that does not name its logs.
+    public var log: LogID? { core.state.withLock { $0.view.log } }
 
     /// Tells the others that the user has read all messages up to the cursor, that of the last message read. Of a log
     /// that the relay has lost nobody hears.
     public func markRead(upTo cursor: RoomCursor) {
-        core.note { $0.news.readUpTo.advance(to: cursor) }
+        core.note { $0.changes.read(upTo: cursor) }
     }
 
     /// Tells the others that the user has read all messages up to the offset of the room's present ``log``.
     public func markRead(upTo offset: UInt64) {
-        core.note { $0.news.readUpTo.advance(to: RoomCursor(log: $0.log, offset: offset)) }
+        core.note { $0.changes.read(upTo: RoomCursor(log: $0.view.log, offset: offset)) }
     }
 
     /// Asks the relay to hold this room's messages back until `resume`.
     public func suspend() {
-        core.note { $0.news.isSuspended = true }
+        core.note { $0.changes.isSuspended = true }
     }
 
     /// Takes this room's messages again.
     public func resume() {
-        core.note { $0.news.isSuspended = false }
+        core.note { $0.changes.isSuspended = false }
     }
 
     /// Leaves the room. Messages that are not accepted yet fail with `closed`; wait for them first where that matters.
     ///
     /// Always soon over; cancellation changes nothing.
     nonisolated(nonsending) public func close() async {
-        let shot = OneShot<Void>()
-        guard core.mailbox.post(.close(core, shot)) == .posted else { return }
-        try? await shot.value()
+        let promise = Promise<Void>()
+        guard core.mailbox.post(.close(core, promise)) == .posted else { return }
+        try? await promise.value()
     }
 
     // MARK: Requests
@@ -157,11 +157,11 @@ public final class Room: Sendable {
             try check(content)
         }
         try Task.checkCancellation()
-        let shot = OneShot<Answer>()
-        let call = RequestCall(method: name, content: content, recipient: account, deadline: deadline, shot: shot)
+        let promise = Promise<Answer>()
+        let call = RequestCall(method: name, content: content, recipient: account, deadline: deadline, promise: promise)
         guard core.mailbox.post(.request(core, call)) == .posted else { throw MartletError.stopped }
-        return try await shot.value { [mailbox = core.mailbox] in
-            if shot.resolve(.failure(CancellationError())) { mailbox.post(.abandonRequest(shot)) }
+        return try await promise.value { [mailbox = core.mailbox] in
+            if promise.resolve(.failure(CancellationError())) { mailbox.post(.abandonRequest(promise)) }
         }
     }
 

@@ -14,9 +14,9 @@ extension Room {
 
     /// What happens in a room beside its messages.
     public enum Event: Sendable, Equatable {
-        /// The relay let us in, again after each new link: the offset of the room's last message, and of the first it
-        /// keeps.
-        case opened(head: UInt64, first: UInt64)
+        /// The relay has opened the room, again after each new link: the offsets of the oldest message that it keeps
+        /// and of the newest.
+        case opened(firstOffset: UInt64, lastOffset: UInt64)
         /// The relay has lost what was seen of the room up to `previous`; delivery goes on after `current`. See
         /// ``RoomItem/logReplaced(previous:current:)``, which comes in its place among the messages.
         case logReplaced(previous: RoomCursor, current: RoomCursor)

@@ -2,12 +2,12 @@ import MartletProtocol
 import MartletWire
 import Synchronization
 
-extension Sending {
-    /// Where a message stands, from now on; see ``Sending/states``.
+extension MessageHandle {
+    /// The states of a message, from now on; see ``MessageHandle/states``.
     public struct States: AsyncSequence, Sendable {
-        /// Where the message stands.
-        public typealias Element = Sending.State
-        /// It does not fail.
+        /// A state of the message.
+        public typealias Element = MessageHandle.State
+        /// The sequence does not fail.
         public typealias Failure = Never
 
         let room: RoomCore
@@ -18,11 +18,11 @@ extension Sending {
             AsyncIterator(room: room, counter: counter)
         }
 
-        /// Remembers what it has told.
+        /// Gives each state once.
         public struct AsyncIterator: AsyncIteratorProtocol {
             let room: RoomCore
             let counter: UInt64
-            private var standing = Standing()
+            private var observed = ObservedStates()
             private var isOver = false
 
             init(room: RoomCore, counter: UInt64) {
@@ -31,31 +31,27 @@ extension Sending {
             }
 
             /// The next state; nil when there will be none.
-            public mutating func next() async -> Sending.State? {
+            public mutating func next() async -> MessageHandle.State? {
                 await next(isolation: nil)
             }
 
             /// The next state; nil when there will be none.
-            public mutating func next(isolation actor: isolated (any Actor)?) async -> Sending.State? {
+            public mutating func next(isolation actor: isolated (any Actor)?) async -> MessageHandle.State? {
                 while !isOver {
-                    let (next, isKnown, version, isEnded) = look()
+                    let (next, seen) = look()
                     if let next {
                         if case .failed = next { isOver = true }
                         return next
                     }
-                    guard isKnown, !isEnded, !Task.isCancelled else { break }
-                    await room.wait(for: .message(counter: counter, version: version))
+                    guard seen.state != nil, seen.end == nil, !Task.isCancelled else { break }
+                    await room.wait(for: .message(counter: counter, seen: seen))
                 }
                 isOver = true
                 return nil
             }
 
-            private mutating func look() -> (Sending.State?, isKnown: Bool, version: UInt64, isEnded: Bool) {
-                room.state.withLock { state in
-                    let next = standing.next(counter, in: state.ledger)
-                    let isKnown = state.ledger.record(of: counter) != nil
-                    return (next, isKnown, state.ledger.version, state.end != nil)
-                }
+            private mutating func look() -> (MessageHandle.State?, RoomCore.Look) {
+                room.state.withLock { (observed.next(counter, in: $0.ledger), $0.look(at: counter)) }
             }
         }
     }

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Hands out the device's message counters: each once, in blocks, so that a room's counters mostly follow one another
-/// and what the relay says of them is short (W-60).
+/// Gives out the device's message counters, each once, in blocks: a room's counters mostly follow one another, and what
+/// the relay reports of them is short (W-60).
 final class CounterSource: Sendable {
-    /// Counters that a room takes at a time; what it has not used when the client ends is skipped.
+    /// Counters that a room takes at a time; counters that are not used when the client ends are skipped.
     static let blockLength: UInt64 = 64
 
     private let next: Atomic<UInt64>
@@ -15,5 +15,21 @@ final class CounterSource: Sendable {
     func takeBlock() -> Range<UInt64> {
         let end = next.wrappingAdd(Self.blockLength, ordering: .relaxed).newValue
         return (end - Self.blockLength)..<end
+    }
+}
+
+/// The counters of one room's messages.
+struct RoomCounters: Sendable {
+    private let source: CounterSource
+    private var block: Range<UInt64> = 0..<0
+
+    init(_ source: CounterSource) {
+        self.source = source
+    }
+
+    mutating func next() -> UInt64 {
+        if block.isEmpty { block = source.takeBlock() }
+        defer { block = (block.lowerBound + 1)..<block.upperBound }
+        return block.lowerBound
     }
 }

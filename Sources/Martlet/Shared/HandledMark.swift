@@ -1,44 +1,33 @@
 import MartletProtocol
-import MartletTransport
 
-/// How far the application has handled a room's messages: raised by its iteration with every message, read by the loop.
+/// How far the application has handled a room's messages.
 ///
-/// | state | means | left by |
+/// | state | meaning | left by |
 /// |---|---|---|
-/// | unwatched | the loop does not look | a raise, which tells the loop |
-/// | watched | the loop looks again within `ClientDriver.cursorDelay` | a look that finds nothing new |
+/// | unwatched | the loop does not look | `raise`, which has the loop notified |
+/// | watched | the loop looks again within `ClientDriver.cursorDelay` | `takeOrUnwatch` without a raise before it |
 ///
-/// So a slow application's mark is read at once, and a fast one does not wake the loop for each message.
-final class HandledMark: Sendable {
-    private struct State: Sendable {
-        /// Nil when the loop has it.
-        var raisedTo: RoomCursor?
-        var isWatched = false
+/// The loop sees a slow application's cursor at once. A fast application does not wake the loop for each message.
+struct HandledMark: Sendable {
+    private(set) var isWatched = false
+    /// Nil when the loop has it.
+    private var raisedTo: RoomCursor?
+
+    /// Raises the mark; true when the loop has to be notified.
+    mutating func raise(to cursor: RoomCursor) -> Bool {
+        raisedTo.advance(to: cursor)
+        defer { isWatched = true }
+        return !isWatched
     }
 
-    private let state = Guarded(State())
-
-    var isWatched: Bool { state.withLock { $0.isWatched } }
-
-    /// True when the loop has to be told.
-    func raise(to cursor: RoomCursor) -> Bool {
-        state.withLock { state in
-            state.raisedTo.advance(to: cursor)
-            defer { state.isWatched = true }
-            return !state.isWatched
-        }
+    /// The cursor to which the mark was raised since the last look.
+    mutating func take() -> RoomCursor? {
+        raisedTo.take()
     }
 
-    /// How far it was raised since the last look.
-    func take() -> RoomCursor? {
-        state.withLock { $0.raisedTo.take() }
-    }
-
-    /// The same; when it was not raised, the next raise tells the loop.
-    func takeOrUnwatch() -> RoomCursor? {
-        state.withLock { state in
-            if state.raisedTo == nil { state.isWatched = false }
-            return state.raisedTo.take()
-        }
+    /// The same. When there is none, the next raise has the loop notified.
+    mutating func takeOrUnwatch() -> RoomCursor? {
+        if raisedTo == nil { isWatched = false }
+        return raisedTo.take()
     }
 }

@@ -32,6 +32,8 @@ struct Inbox: Sendable {
     }
 
     private(set) var items: [Item] = []
+    /// The item that an iteration had in hand when it ended.
+    private var inHand: RoomCursor?
     private var gapCount = 0
     private(set) var skippedMessages: UInt64 = 0
 
@@ -69,15 +71,21 @@ struct Inbox: Sendable {
     }
 
     /// All there is, in exchange for an empty array whose storage is used again, unless it is large.
-    mutating func take(leaving spare: inout [Item]) {
-        if spare.capacity > Self.maxKeptItemCount { spare = [] }
-        swap(&items, &spare)
+    mutating func take(leaving empty: inout [Item]) {
+        if empty.capacity > Self.maxKeptItemCount { empty = [] }
+        swap(&items, &empty)
         gapCount = 0
     }
 
-    /// What was taken and not handed out comes back to the front.
-    mutating func giveBack(_ rest: ArraySlice<Item>) {
+    /// Puts items that were taken and not handed out back to the front.
+    mutating func putBack(_ rest: ArraySlice<Item>, inHand cursor: RoomCursor) {
         items.insert(contentsOf: rest, at: 0)
+        inHand.advance(to: cursor)
+    }
+
+    /// The item that an iteration had in hand when it ended; the next iteration shows that it was handled.
+    mutating func takeInHand() -> RoomCursor? {
+        inHand.take()
     }
 
     mutating func removeAll() {

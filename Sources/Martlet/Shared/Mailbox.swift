@@ -11,17 +11,17 @@ final class Mailbox: Sendable {
     enum Command: Sendable {
         /// The room's application said something.
         case changed(RoomCore)
-        case open(RoomName, Room.Options, OneShot<RoomCore>)
-        case abandonOpen(OneShot<RoomCore>)
-        case close(RoomCore, OneShot<Void>)
-        case cancel(RoomCore, counter: UInt64, OneShot<Bool>)
+        case open(RoomName, Room.Options, Promise<RoomCore>)
+        case abandonOpen(Promise<RoomCore>)
+        case close(RoomCore, Promise<Void>)
+        case cancel(RoomCore, counter: UInt64, Promise<Bool>)
         case request(RoomCore, RequestCall)
-        case abandonRequest(OneShot<Answer>)
+        case abandonRequest(Promise<Answer>)
         case respond(RoomID, Response)
         case credential(ConnectionID, CredentialOutcome)
         case outbox(OutboxWriter.Outcome)
-        case statistics(OneShot<Client.Statistics>)
-        case stop(OneShot<Void>)
+        case statistics(Promise<Client.Statistics>)
+        case stop(Promise<Void>)
         /// Nobody is left who could use the client.
         case abandon
     }
@@ -129,11 +129,11 @@ extension Mailbox.Command {
     /// The client has stopped: whoever waits is told.
     func refuse(_ statistics: Client.Statistics) {
         switch self {
-        case .open(_, _, let shot): shot.resolve(.failure(MartletError.stopped))
-        case .close(_, let shot), .stop(let shot): shot.resolve(.success(()))
-        case .cancel(_, _, let shot): shot.resolve(.success(false))
-        case .request(_, let call): call.shot.resolve(.failure(MartletError.stopped))
-        case .statistics(let shot): shot.resolve(.success(statistics))
+        case .open(_, _, let promise): promise.resolve(.failure(MartletError.stopped))
+        case .close(_, let promise), .stop(let promise): promise.resolve(.success(()))
+        case .cancel(_, _, let promise): promise.resolve(.success(false))
+        case .request(_, let call): call.promise.resolve(.failure(MartletError.stopped))
+        case .statistics(let promise): promise.resolve(.success(statistics))
         case .changed, .abandonOpen, .abandonRequest, .respond, .credential, .outbox, .abandon: break
         }
     }
@@ -145,7 +145,7 @@ struct RequestCall: Sendable {
     let content: [UInt8]?
     let recipient: AccountName?
     let deadline: Duration
-    let shot: OneShot<Answer>
+    let promise: Promise<Answer>
 }
 
 /// What became of asking for a credential.

@@ -2,88 +2,82 @@ import MartletProtocol
 import MartletWire
 import Synchronization
 
-/// What the application does with a room.
+/// The application's side of a room.
 extension RoomCore {
     // MARK: Sending
 
-    private enum Step: Sendable {
+    private enum SendStep: Sendable {
         case queued(counter: UInt64)
-        case wait(OneShot<Sending>, ticket: UInt64?)
+        case waits(Promise<MessageHandle>, number: UInt64?)
     }
 
-    /// Queues a message, after all that wait already.
-    nonisolated(nonsending) func send(_ message: OutgoingMessage) async throws -> Sending {
+    /// Queues a message behind all that wait already.
+    nonisolated(nonsending) func send(_ message: OutgoingMessage) async throws -> MessageHandle {
         guard message.content.byteCount <= maxContentByteCount else {
             throw MartletError.messageTooLarge(byteCount: message.content.byteCount, limit: maxContentByteCount)
         }
         try Task.checkCancellation()
-        let step = try change { (state) throws(MartletError) -> Step in
-            guard !state.isStopping else { throw .stopped }
-            let isFree = state.outgoing.hasRoom(for: message)
-            if isFree, !waitsForOutbox { return .queued(counter: queue(message, nil, &state)) }
-            let shot = OneShot<Sending>()
-            guard isFree else { return .wait(shot, ticket: state.outgoing.wait(message, shot)) }
-            _ = queue(message, shot, &state)
-            return .wait(shot, ticket: nil)
+        let step = try change { (state) throws(MartletError) -> SendStep in
+            guard state.life == .open else { throw .stopped }
+            let hasRoom = state.sends.isEmpty && state.ledger.hasRoom(byteCount: message.content.byteCount)
+            if hasRoom, !waitsForOutbox { return .queued(counter: state.append(message)) }
+            let promise = Promise<MessageHandle>()
+            guard hasRoom else { return .waits(promise, number: state.sends.append(message, promise)) }
+            state.sends.store(state.append(message), promise)
+            return .waits(promise, number: nil)
         }
         switch step {
-        case .queued(let counter): return Sending(room: self, counter: counter)
-        case .wait(let shot, let ticket): return try await shot.value { self.withdraw(shot, ticket) }
+        case .queued(let counter): return MessageHandle(room: self, counter: counter)
+        case .waits(let promise, let number): return try await promise.value { self.withdraw(promise, number) }
         }
     }
 
-    private func queue(_ message: OutgoingMessage, _ shot: OneShot<Sending>?, _ state: inout State) -> UInt64 {
-        let counter = state.outgoing.append(message, shot)
-        state.ledger.queue(counter, byteCount: message.content.byteCount)
-        return counter
-    }
-
-    /// The caller is cancelled: unless the message is the outbox's or the engine's already it is as if it had never
-    /// been.
-    private func withdraw(_ shot: OneShot<Sending>, _ ticket: UInt64?) {
+    /// The caller is cancelled. A message that the outbox has not begun to store is as if it had never been sent.
+    private func withdraw(_ promise: Promise<MessageHandle>, _ number: UInt64?) {
         let isWithdrawn = state.withLock { state -> Bool in
-            switch state.outgoing.withdraw(shot, ticket: ticket) {
-            case .tooLate: return false
-            case .waiting: return true
-            case .arriving(let counter):
-                state.ledger.withdraw(counter)
-                return true
-            }
+            if let number, state.sends.withdraw(number) { return true }
+            guard let counter = state.sends.counter(of: promise), state.ledger.withdraw(counter) else { return false }
+            _ = state.sends.take(counter)
+            return true
         }
         guard isWithdrawn else { return }
-        shot.resolve(.failure(CancellationError()))
-        // Those behind it may fit where it did not.
+        promise.resolve(.failure(CancellationError()))
+        // The sends behind it may have room now.
         note { _ in }
     }
 
-    /// Lets those in who have room now. The loop calls it, so that the order of the calls is the order of the counters.
-    func admit(_ state: inout State) -> [(OneShot<Sending>, Sending)] {
-        var admitted: [(OneShot<Sending>, Sending)] = []
-        while let next = state.outgoing.popAdmissible() {
-            let counter = queue(next.message, waitsForOutbox ? next.shot : nil, &state)
-            if !waitsForOutbox { admitted.append((next.shot, Sending(room: self, counter: counter))) }
+    /// Queues the sends that have room now. Only the loop calls it: the order of the calls is the order of the
+    /// counters.
+    func admit(_ state: inout State, _ admitted: inout [(Promise<MessageHandle>, MessageHandle)]) {
+        while let next = state.sends.first, state.ledger.hasRoom(byteCount: next.message.content.byteCount) {
+            _ = state.sends.popFirst()
+            let counter = state.append(next.message)
+            if waitsForOutbox {
+                state.sends.store(counter, next.promise)
+            } else {
+                admitted.append((next.promise, MessageHandle(room: self, counter: counter)))
+            }
         }
-        return admitted
     }
 
     // MARK: Receiving
 
-    enum Taking: Sendable {
+    enum TakeResult: Sendable {
         case taken
         case nothing
         case over(MartletError?)
     }
 
-    /// Takes all that waits. What an earlier iteration had in hand has been handled with that.
-    func take(into items: inout [Inbox.Item]) -> Taking {
+    /// Takes all items that wait. The item that an earlier iteration had in hand is handled with that.
+    func take(into items: inout [Inbox.Item]) -> TakeResult {
         items.removeAll(keepingCapacity: true)
         var taken: [Inbox.Item] = []
         swap(&taken, &items)
         defer { swap(&taken, &items) }
         var inHand: RoomCursor?
         defer { if let inHand { handled(upTo: inHand) } }
-        return state.withLock { state -> Taking in
-            swap(&inHand, &state.inHand)
+        return state.withLock { state -> TakeResult in
+            inHand = state.inbox.takeInHand()
             switch state.end {
             case .closed?, .stopped?: return .over(nil)
             case .closedByRelay?, nil: break
@@ -96,28 +90,37 @@ extension RoomCore {
         }
     }
 
-    /// Items were handed out: their credit may go back, and their senders may hear of it.
+    /// Items were handed out: their credit is released, and their senders get receipts.
     func handedOut(creditByteCount: Int, upTo cursor: RoomCursor) {
-        note { state in
-            state.news.takenByteCount += creditByteCount
-            state.news.takenUpTo.advance(to: cursor)
-        }
+        note { $0.changes.take(byteCount: creditByteCount, upTo: cursor) }
     }
 
-    /// The application has asked for what comes after this place. It counts also when the relay has closed the room.
+    /// The application has asked for the next item. This counts also when the relay has closed the room.
     func handled(upTo cursor: RoomCursor) {
-        if handled.raise(to: cursor) { mailbox.post(.changed(self)) }
+        if state.withLock({ $0.handled.raise(to: cursor) }) { mailbox.post(.changed(self)) }
     }
 
-    /// An iteration ended: the rest is for the next, and what it handed out last is handled when that begins.
-    func giveBack(_ rest: ArraySlice<Inbox.Item>, inHand cursor: RoomCursor) {
-        note { state in
-            state.inbox.giveBack(rest)
-            state.inHand.advance(to: cursor)
-        }
+    /// An iteration ended. The next one begins with the rest, and then the item in hand is handled.
+    func putBack(_ rest: ArraySlice<Inbox.Item>, inHand cursor: RoomCursor) {
+        note { $0.inbox.putBack(rest, inHand: cursor) }
     }
 
     func takeRequest() -> RoomRequest? {
         state.withLock { $0.requests.popFirst(now: .now) }
+    }
+}
+
+extension RoomCore.State {
+    /// Adds a message for which there is room; answers its counter.
+    fileprivate mutating func append(_ message: OutgoingMessage) -> UInt64 {
+        let counter = counters.next()
+        do throws(ClientError) {
+            try ledger.append(
+                counter: counter, message.content, timeToLive: message.timeToLive,
+                isCompressible: message.isCompressible)
+        } catch {
+            preconditionFailure("\(error)")
+        }
+        return counter
     }
 }

@@ -3,11 +3,17 @@ import MartletTransport
 import MartletWire
 import Synchronization
 
-/// A room between its application and its loop: all that both sides touch, under one lock that is held for moments.
+/// A room between its application and its loop: all that both sides use, under one lock that is held for moments.
 ///
-/// The application's side appends and marks the room as changed, which posts it once; the loop takes all changes at
-/// once. What the loop has for the application it appends in batches and wakes who waits.
-final class RoomCore: Waitable {
+/// | life | the application may | left by |
+/// |---|---|---|
+/// | open | send and receive | `stopSending`, `finish` |
+/// | stopping | receive; messages that are queued are still sent | `finish` |
+/// | ended | read what has been received, when the relay closed the room | nothing |
+///
+/// The application's side changes the state and posts the room to the loop once; the loop takes all changes together.
+/// The loop appends in batches and wakes the tasks that wait. Continuations are resumed after the lock is released.
+final class RoomCore: Waitable, LedgerOwner {
     /// How a room ends.
     enum End: Sendable, Equatable {
         /// The application closed it.
@@ -26,38 +32,54 @@ final class RoomCore: Waitable {
         }
     }
 
-    /// What there is to wait for.
+    enum Life: Sendable, Equatable {
+        case open
+        case stopping
+        case ended(End)
+    }
+
+    /// What a task can wait for.
     enum Key: Sendable {
         case items
         case requests
-        /// News of the message, beyond what a version of the ledger told.
-        case message(counter: UInt64, version: UInt64)
+        /// A change of the message since the observer looked.
+        case message(counter: UInt64, seen: Look)
+    }
+
+    /// What an observer of a message has seen.
+    struct Look: Sendable {
+        let state: MessageLedger.State?
+        let version: UInt64
+        let end: End?
+        let gaveUp: StopReason?
     }
 
     struct State: Sendable {
-        var outgoing: OutgoingQueue
-        var ledger = SendLedger()
+        var ledger: MessageLedger
+        var counters: RoomCounters
+        var sends = WaitingSends()
         var inbox = Inbox()
+        var handled = HandledMark()
         var requests = RequestQueue()
-        var news = RoomNews()
-        var isPosted = false
-        /// The client sends what it has and takes no more.
-        var isStopping = false
-        var end: End?
+        var changes = PendingChanges()
+        var view = RoomView()
+        var life = Life.open
         var gaveUp: StopReason?
-        var members: Set<AccountName> = []
-        var head: UInt64 = 0
-        var first: UInt64 = 0
-        var log: LogID?
-        /// The message that an iteration had in hand when it ended.
-        var inHand: RoomCursor?
-        var readers: [Waiter] = []
-        var requestTakers: [Waiter] = []
-        var observers: [(counter: UInt64, waiter: Waiter)] = []
-    }
+        var waiters = RoomWaiters()
+        fileprivate var isPosted = false
 
-    /// Members that are remembered, at the most.
-    static let maxMembers = 4096
+        var end: End? { if case .ended(let end) = life { end } else { nil } }
+
+        func look(at counter: UInt64) -> Look {
+            Look(state: ledger.state(of: counter), version: ledger.version, end: end, gaveUp: gaveUp)
+        }
+
+        mutating func takeChanges() -> PendingChanges {
+            defer { changes = PendingChanges() }
+            isPosted = false
+            return changes
+        }
+    }
 
     let id: RoomID
     let name: RoomName
@@ -65,14 +87,13 @@ final class RoomCore: Waitable {
     let device: DeviceID
     /// The most bytes of content in one message.
     let maxContentByteCount: Int
-    /// Whether a message is queued only when the outbox says so.
+    /// Whether `send` returns only when the outbox has the message.
     let waitsForOutbox: Bool
     let events = Broadcast<Room.Event>()
     let mailbox: Mailbox
     let state: Guarded<State>
-    /// Set when what was received and not handed out is of no use here any more: it comes again from the cursor.
+    /// Set when what was received and not handed out is of no use any more: it comes again after the cursor.
     let isOverHere = Atomic(false)
-    let handled = HandledMark()
 
     init(
         id: RoomID, name: RoomName, account: AccountName, device: DeviceID, configuration: Client.Configuration,
@@ -85,14 +106,18 @@ final class RoomCore: Waitable {
         self.waitsForOutbox = waitsForOutbox
         self.mailbox = mailbox
         maxContentByteCount = min(configuration.maxContentByteCount, configuration.maxPendingByteCount)
-        state = Guarded(
-            State(
-                outgoing: OutgoingQueue(
-                    maxPendingMessages: configuration.maxPendingMessages,
-                    maxPendingByteCount: configuration.maxPendingByteCount, source: source)))
+        let ledger = MessageLedger(
+            maxCount: configuration.maxPendingMessages, maxByteCount: configuration.maxPendingByteCount)
+        state = Guarded(State(ledger: ledger, counters: RoomCounters(source)))
     }
 
-    /// Changes what the loop has to look at, and tells it once.
+    func withLedger<Value: Sendable, Failure: Error>(
+        _ body: (inout MessageLedger) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        try state.withLock { (state) throws(Failure) -> Value in try body(&state.ledger) }
+    }
+
+    /// Changes what the loop has to look at, and posts the room to it once.
     func change<Answer: Sendable>(
         _ body: (inout State) throws(MartletError) -> Answer
     ) throws(MartletError) -> Answer {
@@ -108,12 +133,15 @@ final class RoomCore: Waitable {
         return answer
     }
 
-    /// The same for what is of no interest once the room is over.
+    /// The same for a change that is of no interest once the room has ended.
     func note(_ body: (inout State) -> Void) {
         try? change { state throws(MartletError) in body(&state) }
     }
 
     var end: End? { state.withLock { $0.end } }
+
+    /// Messages that are neither accepted nor failed.
+    var pendingCount: Int { withLedger { $0.pendingCount } }
 
     // MARK: Waiting
 
@@ -123,51 +151,55 @@ final class RoomCore: Waitable {
             switch key {
             case .items:
                 guard state.inbox.items.isEmpty, state.gaveUp == nil || mailbox.isRetrying else { return false }
-                state.readers.append(waiter)
+                state.waiters.append(reader: waiter)
             case .requests:
                 guard state.requests.isEmpty else { return false }
-                state.requestTakers.append(waiter)
-            case .message(let counter, let version):
-                guard state.ledger.version == version else { return false }
-                state.observers.append((counter, waiter))
+                state.waiters.append(requestTaker: waiter)
+            case .message(let counter, let seen):
+                guard state.ledger.version == seen.version, state.gaveUp == seen.gaveUp else { return false }
+                state.waiters.append(observer: waiter, of: counter)
             }
             return true
         }
     }
 
     func remove(_ waiter: UInt64) -> Waiter? {
-        state.withLock { state in
-            if let index = state.readers.firstIndex(where: { $0.id == waiter }) {
-                return state.readers.remove(at: index)
-            }
-            if let index = state.requestTakers.firstIndex(where: { $0.id == waiter }) {
-                return state.requestTakers.remove(at: index)
-            }
-            return state.observers.firstIndex { $0.waiter.id == waiter }.map { state.observers.remove(at: $0).waiter }
-        }
+        state.withLock { $0.waiters.remove(waiter) }
+    }
+
+    /// Changes the state, then wakes the tasks that `body` answers.
+    func wake(_ body: (inout State) -> [Waiter]) {
+        let woken = state.withLock { body(&$0) }
+        for waiter in woken { waiter.wake() }
     }
 }
 
-extension RoomCore.State {
-    mutating func takeReaders() -> [Waiter] {
-        defer { readers = [] }
-        return readers
+/// What the relay has reported of a room.
+struct RoomView: Sendable {
+    /// Members that are remembered, at the most.
+    static let maxMembers = 4096
+
+    private(set) var members: Set<AccountName> = []
+    private(set) var firstOffset: UInt64 = 0
+    private(set) var lastOffset: UInt64 = 0
+    private(set) var log: LogID?
+
+    mutating func opened(firstOffset: UInt64, lastOffset: UInt64, members: [AccountName], log: LogID?) {
+        self.firstOffset = firstOffset
+        self.lastOffset = lastOffset
+        self.members = Set(members)
+        self.log = log
     }
 
-    mutating func takeRequestTakers() -> [Waiter] {
-        defer { requestTakers = [] }
-        return requestTakers
-    }
-
-    /// Those who wait for news of messages of which `isNews` says that there is some.
-    mutating func takeObservers(where isNews: (UInt64) -> Bool) -> [Waiter] {
-        guard !observers.isEmpty else { return [] }
-        var woken: [Waiter] = []
-        observers.removeAll { observer in
-            guard isNews(observer.counter) else { return false }
-            woken.append(observer.waiter)
-            return true
+    mutating func note(_ account: AccountName, isMember: Bool) {
+        if !isMember {
+            members.remove(account)
+        } else if members.count < Self.maxMembers {
+            members.insert(account)
         }
-        return woken
+    }
+
+    mutating func removeMembers() {
+        members = []
     }
 }

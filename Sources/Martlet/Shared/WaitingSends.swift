@@ -1,78 +1,107 @@
 import MartletProtocol
 import MartletWire
 
-/// Sends that wait for room, in the order of the calls.
+/// The sends of a room that have not returned, in the order of the calls.
 ///
-/// A send that is withdrawn leaves a hole, so that withdrawing costs the logarithm of their number. Holes go when they
-/// come to the front, and all at once when they are more than the sends.
+/// | state | left by |
+/// |---|---|
+/// | waiting for room, with a number | `popFirst`, when the ledger has room; `withdraw` |
+/// | waiting for the outbox, with the message's counter | `take`, when the outbox has answered |
+///
+/// A waiting send that is withdrawn leaves a hole, so that withdrawing costs the logarithm of their number. Holes are
+/// removed when they come to the front, and all at once when they are more than the sends.
 struct WaitingSends: Sendable {
     struct Entry: Sendable {
         let message: OutgoingMessage
-        let shot: OneShot<Sending>
+        let promise: Promise<MessageHandle>
     }
 
     private struct Slot: Sendable {
-        let ticket: UInt64
+        let number: UInt64
         var entry: Entry?
     }
 
     /// Holes that are kept, whatever the number of sends.
     private static let maxKeptHoleCount = 64
 
-    /// In the order of their tickets; the first is no hole.
+    /// In the order of their numbers; the first is no hole.
     private var slots = Deque<Slot>()
-    private var lastTicket: UInt64 = 0
+    private var lastNumber: UInt64 = 0
+    private var storing: [UInt64: Promise<MessageHandle>] = [:]
+    /// Sends that wait for room.
     private(set) var count = 0
 
     var isEmpty: Bool { count == 0 }
 
     var first: Entry? { slots.first?.entry }
 
-    /// Answers what the send can be withdrawn with.
-    mutating func append(_ message: OutgoingMessage, _ shot: OneShot<Sending>) -> UInt64 {
-        lastTicket += 1
-        slots.append(Slot(ticket: lastTicket, entry: Entry(message: message, shot: shot)))
+    /// Adds a send that waits for room; answers its number.
+    mutating func append(_ message: OutgoingMessage, _ promise: Promise<MessageHandle>) -> UInt64 {
+        lastNumber += 1
+        slots.append(Slot(number: lastNumber, entry: Entry(message: message, promise: promise)))
         count += 1
-        return lastTicket
+        return lastNumber
     }
 
     mutating func popFirst() -> Entry? {
         guard let first = slots.popFirst()?.entry else { return nil }
         count -= 1
-        dropHoles()
+        removeHoles()
         return first
     }
 
-    /// False when the send does not wait any more.
-    mutating func withdraw(_ ticket: UInt64) -> Bool {
-        guard let position = position(of: ticket), slots[position].entry != nil else { return false }
-        slots[position].entry = nil
+    /// Removes a send; false when it does not wait for room any more.
+    mutating func withdraw(_ number: UInt64) -> Bool {
+        guard let index = index(of: number), slots[index].entry != nil else { return false }
+        slots[index].entry = nil
         count -= 1
-        dropHoles()
+        removeHoles()
         return true
     }
 
-    mutating func removeAll() -> [OneShot<Sending>] {
+    /// Adds a send whose message waits for the outbox.
+    mutating func store(_ counter: UInt64, _ promise: Promise<MessageHandle>) {
+        storing[counter] = promise
+    }
+
+    /// The counter of a message that waits for the outbox.
+    func counter(of promise: Promise<MessageHandle>) -> UInt64? {
+        storing.first { $0.value === promise }?.key
+    }
+
+    /// Removes a send whose message waited for the outbox.
+    mutating func take(_ counter: UInt64) -> Promise<MessageHandle>? {
+        storing.removeValue(forKey: counter)
+    }
+
+    /// Removes the sends that wait for room.
+    mutating func removeWaiting() -> [Promise<MessageHandle>] {
         defer {
             slots = Deque()
             count = 0
         }
-        return slots.compactMap { $0.entry?.shot }
+        return slots.compactMap { $0.entry?.promise }
     }
 
-    private mutating func dropHoles() {
+    /// Removes all sends.
+    mutating func removeAll() -> [Promise<MessageHandle>] {
+        defer { storing = [:] }
+        return removeWaiting() + storing.values
+    }
+
+    private mutating func removeHoles() {
         while let first = slots.first, first.entry == nil { _ = slots.popFirst() }
         guard slots.count - count > max(count, Self.maxKeptHoleCount) else { return }
         slots = Deque(slots.filter { $0.entry != nil })
     }
 
-    private func position(of ticket: UInt64) -> Int? {
+    private func index(of number: UInt64) -> Int? {
         var low = 0
         var high = slots.count
         while low < high {
             let middle = (low + high) / 2
-            if slots[middle].ticket < ticket { low = middle + 1 } else { high = middle }
+            if slots[middle].number < number { low = middle + 1 } else { high = middle }
         }
-        return low < slots.count && slots[low].ticket == ticket ? low : nil
+        return low < slots.count && slots[low].number == number ? low : nil
     }
 }

@@ -6,14 +6,14 @@ extension ClientEngine {
     /// The dial succeeded; `localAddress` tells later whether a path change took the address away.
     public mutating func connected(_ id: ConnectionID, localAddress: String?, now: Instant) {
         self.localAddress = localAddress
-        perform(machine.handle(id == machine.spare ? .spareConnected(id) : .connectSuccess(id), now: now), now: now)
+        perform(machine.handle(id == machine.backup ? .backupConnected(id) : .connectSuccess(id), now: now), now: now)
     }
 
     /// The dial failed.
     public mutating func connectFailed(
         _ id: ConnectionID, _ reason: ConnectionFailure = .unreachable, now: Instant
     ) {
-        if id == machine.spare { return perform(machine.handle(.spareFailed(id), now: now), now: now) }
+        if id == machine.backup { return perform(machine.handle(.backupFailed(id), now: now), now: now) }
         guard id == machine.current else { return }
         failure = reason
         perform(machine.handle(.connectFailure(id), now: now), now: now)
@@ -30,7 +30,7 @@ extension ClientEngine {
 
     /// The credential for an attempt is there; nil when none is needed.
     public mutating func credential(_ credential: Credential?, for id: ConnectionID, now: Instant) {
-        if id == machine.spare { return spare.credential = .ready(credential) }
+        if id == machine.backup { return backup.credential = .ready(credential) }
         guard id == machine.current, case .fetching = self.credential, !isStopping else { return }
         self.credential = .ready(credential)
         if isCarrierUp { sayHello(now: now) }
@@ -38,7 +38,7 @@ extension ClientEngine {
 
     /// No credential could be had for an attempt; the next one asks again.
     public mutating func credentialFailed(_ id: ConnectionID, now: Instant) {
-        if id == machine.spare { return perform(machine.handle(.endRace, now: now), now: now) }
+        if id == machine.backup { return perform(machine.handle(.endBackup, now: now), now: now) }
         guard id == machine.current, case .fetching = credential, !isStopping else { return }
         lose(.unreachable, now: now)
     }
@@ -59,10 +59,10 @@ extension ClientEngine {
                 outputs.append(.close(id, graceful: graceful || flushesOnClose))
                 if graceful { current.state = .stopping }
             case .closed(_, let cause): connectionEnded(cause, now: now)
-            case .race(let id): dialSpare(id, now: now)
+            case .startBackup(let id): dialBackup(id, now: now)
             case .promoted(let id):
                 begin(id)
-                credential = spare.credential
+                credential = backup.credential
             }
         }
     }
@@ -175,9 +175,7 @@ extension ClientEngine {
             finishRequest(number, .failed(.resumeRejected), now: now)  // S-57
         }
         for id in roomIDs {
-            rooms[id]!.session = nil
-            rooms[id]!.isOpen = false
-            rooms[id]!.handed = 0
+            rooms[id]!.endSession()
             openSession(id, now: now)
         }
     }

@@ -88,6 +88,7 @@ extension ClientEngine {
         case .opened(let session, let opened):
             guard let id = roomOfSession[session] else { return }
             if let previous = rooms[id]!.enter(opened) {
+                rooms[id]!.ledger.withLedger { $0.discardOffsets() }
                 tell(id, .logReplaced(previous: previous, current: rooms[id]!.cursor))
             }
             tell(id, .opened(head: opened.head, first: opened.first, members: opened.members, log: opened.log))
@@ -244,21 +245,27 @@ extension ClientEngine {
     }
 
     private mutating func take(_ run: AcceptedRun, _ id: RoomID, now: Instant) {
-        let news = rooms[id]!.counters(in: run.counters)
-        guard !news.isEmpty else { return }
         reportSent(id)
-        if let index = rooms.index(forKey: id) { for counter in news { _ = rooms.values[index].finish(counter) } }
-        for part in run.parts(news) { tell(id, .accepted(part)) }
+        let parts = rooms[id]!.ledger.withLedger { $0.accepted(run) }
+        guard !parts.isEmpty else { return }
+        for part in parts { tell(id, .accepted(part)) }
         handOver(id, now: now)
     }
 
     private mutating func take(_ receipt: Receipt, _ id: RoomID) {
+        let ledger = rooms[id]!.ledger
         switch receipt {
         case .progress(let progress):
-            if link.features.contains(.receipts) { tell(id, .progress(progress)) }  // C-23
+            guard link.features.contains(.receipts) else { return }  // C-23
+            // Another device of this account says nothing of those that the messages were sent to.
+            if let sender = progress.sender, sender != configuration.account {
+                _ = ledger.withLedger { $0.progressed(sender, progress.mark, upTo: progress.upTo) }
+            }
+            tell(id, .progress(progress))
         case .refused(let refusal):
-            guard rooms[id]!.finish(refusal.counter) else { return }
-            tell(id, .failed(counter: refusal.counter, .refused(refusal.code, reason: refusal.reason)))
+            let failure = SendFailure.refused(refusal.code, reason: refusal.reason)
+            guard ledger.withLedger({ $0.refuse(refusal.counter, failure) }) else { return }
+            tell(id, .failed(counter: refusal.counter, failure))
         }
     }
 
@@ -287,22 +294,5 @@ extension ClientEngine {
 
     mutating func tell(_ id: RoomID, _ event: RoomEvent) {
         outputs.append(.room(id, event))
-    }
-}
-
-extension AcceptedRun {
-    /// The run without the counters that are not named, which are ascending and within it: a server may repeat what has
-    /// been told, and count what was never sent.
-    fileprivate func parts(_ counters: [UInt64]) -> [AcceptedRun] {
-        var parts: [AcceptedRun] = []
-        for counter in counters {
-            if let last = parts.last, last.counters.upperBound + 1 == counter {
-                parts[parts.count - 1] = AcceptedRun(
-                    firstCounter: last.firstCounter, count: last.count + 1, firstOffset: last.firstOffset)
-            } else {
-                parts.append(AcceptedRun(firstCounter: counter, count: 1, firstOffset: offset(of: counter) ?? 0))
-            }
-        }
-        return parts
     }
 }

@@ -14,11 +14,21 @@ extension ClientEngine {
     public mutating func open(
         _ name: RoomName, _ options: RoomOptions = RoomOptions(), now: Instant
     ) throws(ClientError) -> RoomID {
+        try open(name, options, EngineLedger(configuration), now: now)
+    }
+
+    /// The ID of the next room that is opened.
+    package var nextRoomID: RoomID { RoomID(rawValue: nextRoom) }
+
+    /// The same with the ledger of the room's messages.
+    package mutating func open(
+        _ name: RoomName, _ options: RoomOptions, _ ledger: any LedgerOwner, now: Instant
+    ) throws(ClientError) -> RoomID {
         guard roomOfName[name] == nil else { throw .alreadyOpen }
         guard rooms.count < configuration.maxRooms else { throw .tooManyRooms }
-        let id = RoomID(rawValue: nextRoom)
+        let id = nextRoomID
         nextRoom += 1
-        rooms[id] = ClientRoom(id: id, name: name, options: options, limits: configuration.limits)
+        rooms[id] = ClientRoom(id: id, name: name, options: options, limits: configuration.limits, ledger: ledger)
         roomOfName[name] = id
         if ticket != nil || link.isAttached { openSession(id, now: now) }
         return id
@@ -74,19 +84,27 @@ extension ClientEngine {
         counter: UInt64, content: MessageContent, timeToLive: Duration? = nil, isCompressible: Bool = true,
         in id: RoomID, now: Instant
     ) throws(ClientError) {
-        // In place: a copy of the room would make the queue copy itself.
-        guard let index = rooms.index(forKey: id) else { throw .noRoom }
-        let expires = timeToLive.map { now + $0 }
-        let message = PendingMessage(
-            counter: counter, content: content, expires: expires, isCompressible: isCompressible)
-        try rooms.values[index].queue(message, configuration, link.limits)
+        guard let room = rooms[id] else { throw .noRoom }
+        guard content.byteCount + ClientEngine.maxMessageOverhead <= link.limits.maxMessageByteCount else {
+            throw .messageTooLarge
+        }
+        try room.ledger.withLedger { ledger throws(ClientError) in
+            try ledger.append(counter: counter, content, timeToLive: timeToLive, isCompressible: isCompressible)
+        }
+        messagesStored(upTo: counter, in: id, now: now)
+    }
+
+    /// The room's ledger has messages up to `counter` that may go out: the outbox has them.
+    package mutating func messagesStored(upTo counter: UInt64, in id: RoomID, now: Instant) {
+        guard let room = rooms[id] else { return }
+        let expires = room.ledger.withLedger { $0.stored(upTo: counter, now: now) }
         handOver(id, now: now)
-        if expires != nil { armExpiry(id) }
+        if expires { armExpiry(id) }
     }
 
     /// Takes a message back; false when it has been handed to a connection and only the server decides about it.
     public mutating func cancel(counter: UInt64, in id: RoomID, now: Instant) -> Bool {
-        guard let room = rooms[id], counter > room.handedUpTo, rooms[id]!.finish(counter) else { return false }
+        guard let room = rooms[id], room.ledger.withLedger({ $0.cancel(counter) }) else { return false }
         tell(id, .failed(counter: counter, .cancelled))
         return true
     }
@@ -199,40 +217,44 @@ extension ClientEngine {
 
     /// Gives the room's session as much as it should hold; only with a connection, so that the rest can be cancelled.
     mutating func handOver(_ id: RoomID, now: Instant) {
-        // By position, which changes the room in place; by key that costs three allocations each time.
-        guard link.isAttached, let index = rooms.index(forKey: id), !rooms.values[index].isHeldBack,
-            let session = rooms.values[index].session
-        else { return }
-        let kind = rooms.values[index].options.kind
-        while let message = rooms.values[index].nextToHandOver {
-            guard let content = message.content else {
-                rooms.values[index].handed += 1
-                continue
+        guard link.isAttached, let room = rooms[id], !room.isHeldBack, let session = room.session else { return }
+        if let expiry = timers.deadline(of: .expiry(id)), expiry <= now { expire(id, now: now) }
+        var isFull = false
+        while !isFull {
+            let byteCount = ClientEngine.handOverByteCount - link.queuedByteCount(on: session)
+            let messages = room.ledger.withLedger { $0.unsent(byteCount: byteCount) }
+            guard !messages.isEmpty else { break }
+            var last: UInt64?
+            for message in messages {
+                guard !isTooLarge(message.content) else {
+                    // This server takes less than an earlier one. The message would be refused on every link.
+                    fail(message.counter, .refused(.messageTooLarge, reason: nil), in: id)
+                    continue
+                }
+                isFull = link.send(.data, body(of: message, room.options.kind, now: now), on: session) != .queued
+                guard !isFull else { break }
+                last = message.counter
             }
-            if let expires = message.expires, expires <= now, rooms.values[index].isWithheld(message) {
-                expire(id, now: now)
-                continue
-            }
-            if isEstablished, content.byteCount + ClientEngine.maxMessageOverhead > link.limits.maxMessageByteCount {
-                // The server of today takes less than the one of yesterday: sent, it would only come back for ever.
-                _ = rooms.values[index].finish(message.counter)
-                tell(id, .failed(counter: message.counter, .refused(.messageTooLarge, reason: nil)))
-                continue
-            }
-            guard link.queuedByteCount(on: session) < ClientEngine.handOverByteCount else { break }
-            let body = body(of: message, content, kind, now: now)
-            guard link.send(.data, body, on: session) == .queued else { break }
-            rooms.values[index].handOver(message.counter)
+            if let last { room.ledger.withLedger { $0.handedOver(upTo: last) } }
         }
         if isEstablished { reportSent(id) }
     }
 
+    private func isTooLarge(_ content: MessageContent) -> Bool {
+        isEstablished && content.byteCount + ClientEngine.maxMessageOverhead > link.limits.maxMessageByteCount
+    }
+
+    private mutating func fail(_ counter: UInt64, _ failure: SendFailure, in id: RoomID) {
+        guard rooms[id]?.ledger.withLedger({ $0.fail(counter, failure) }) == true else { return }
+        tell(id, .failed(counter: counter, failure))
+    }
+
     private mutating func body(
-        of message: PendingMessage, _ content: MessageContent, _ kind: SessionKind, now: Instant
+        of message: MessageLedger.Pending, _ kind: SessionKind, now: Instant
     ) -> EncodedBody {
         let timeToLive = message.expires.map { $0 - now }
         writer.removeAll()
-        let frame = Message(counter: message.counter, content: content, timeToLive: timeToLive)
+        let frame = Message(counter: message.counter, content: message.content, timeToLive: timeToLive)
         frame.encode(into: &writer)
         let bytes = writer.bytes
         let fragment = SessionPreset(kind).fragmentByteCount
@@ -248,21 +270,20 @@ extension ClientEngine {
     }
 
     mutating func reportSent(_ id: RoomID) {
-        guard let index = rooms.index(forKey: id), let counters = rooms.values[index].takeSent() else { return }
+        guard let counters = rooms[id]?.ledger.withLedger({ $0.reportSent() }) else { return }
         tell(id, .sent(counters: counters))
     }
 
     mutating func expire(_ id: RoomID, now: Instant) {
         guard let room = rooms[id] else { return }
-        for message in Array(room.pending.dropFirst(room.handed)) where room.isWithheld(message) {
-            guard let expires = message.expires, expires <= now, rooms[id]!.finish(message.counter) else { continue }
-            tell(id, .failed(counter: message.counter, .expired))
+        for counter in room.ledger.withLedger({ $0.expire(now: now) }) {
+            tell(id, .failed(counter: counter, .expired))
         }
         armExpiry(id)
     }
 
     private mutating func armExpiry(_ id: RoomID) {
-        timers.set(.expiry(id), at: rooms[id]?.earliestExpiry)
+        timers.set(.expiry(id), at: rooms[id]?.ledger.withLedger { $0.earliestExpiry })
     }
 
     mutating func scheduleReceipts(_ id: RoomID, now: Instant) {
@@ -304,11 +325,9 @@ extension ClientEngine {
     mutating func sessionLost(_ id: RoomID, _ code: ErrorCode, now: Instant) {
         guard let room = rooms[id] else { return }
         if let session = room.session { leave(session) }
-        rooms[id]!.session = nil
-        rooms[id]!.isOpen = false
+        rooms[id]!.endSession()
         guard !ClientEngine.finalCodes.contains(code) else { return forget(id, code: code, now: now) }
         failRequests(of: id, code, onlyHanded: true, now: now)
-        rooms[id]!.handed = 0
         rooms[id]!.reopenAttempts += 1
         let ceiling = Duration.seconds(1 << min(room.reopenAttempts, 5))
         timers.set(.reopen(id), at: now + .uniform(below: ceiling, random: random.next()))
@@ -332,9 +351,9 @@ extension ClientEngine {
         _ = held.take(room.held.byteCount)
         if let session = room.session { leave(session) }
         for key in [TimerKey.receipts(id), .expiry(id), .reopen(id), .typing(id)] { timers.cancel(key) }
-        for message in room.pending where !message.isDone {
-            let failure: SendFailure = code.map { .refused($0, reason: nil) } ?? .closed
-            tell(id, .failed(counter: message.counter, failure))
+        let failure: SendFailure = code.map { .refused($0, reason: nil) } ?? .closed
+        for counter in room.ledger.withLedger({ $0.failAll(failure) }) {
+            tell(id, .failed(counter: counter, failure))
         }
         tell(id, .closed(code))
     }

@@ -63,7 +63,7 @@ public struct ClientEngine: ~Copyable {
     /// Until when such a hello of an earlier connection may still arrive, and begin a link in place of a later one's.
     var strayHelloUntil = Instant.zero
     var credential = CredentialState.none
-    var spare = Spare()
+    var backup = Backup()
     var redirect: String?
     var failure: ConnectionFailure?
     var isStopping = false
@@ -207,7 +207,7 @@ public struct ClientEngine: ~Copyable {
         if isEstablished {
             switch link.deadlinePassed(now: now) {
             case .proceed: break
-            case .overdue: startRace(now: now)
+            case .overdue: startBackup(now: now)
             case .replaceConnection: replaceSilent(now: now)
             case .ackTimeout: fail(.peer(.ackTimeout), now: now)
             }
@@ -294,7 +294,7 @@ public struct ClientEngine: ~Copyable {
 
     /// At the end of a turn: derived state follows, the status is told when it changed.
     private mutating func refresh(now: Instant) {
-        endRaceIfWon(now: now)
+        endBackupIfNotNeeded(now: now)
         if isEstablished {
             heartbeat.expectReply(link.hasUnacknowledged || !requests.isEmpty, now: now)
             heartbeat.setRoundTrip(smoothed: link.rtt.smoothed, timeout: link.rtt.baseTimeout)

@@ -8,7 +8,7 @@ public enum ClientOutput: Equatable, Sendable {
     case fetchCredential(ConnectionID)
     /// If the current connection's carrier has lost what it was given and is stuck, dial beside it and get a credential
     /// for that, as for `connect`; if not, answer with `connectFailed` (C-63).
-    case race(ConnectionID, beside: ConnectionID)
+    case startBackup(ConnectionID, beside: ConnectionID)
     /// End the connection, or the dial; it may be over already. Graceful: what `transmit` still gives goes out first.
     case close(ConnectionID, graceful: Bool)
     /// Ask `transmit` for bytes when the connection can take some.

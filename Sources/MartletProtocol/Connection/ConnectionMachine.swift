@@ -2,7 +2,7 @@
 ///
 ///     disconnected ─► connecting ─► connected(awaitingWelcome ─► established) ─► disconnecting ─► disconnected
 ///
-/// While it is connected another may be dialled beside it, a spare that takes its place when it is up first (C-63).
+/// While it is connected another may be dialled beside it, a backup that takes its place when it is up first (C-63).
 ///
 /// | state | owns | left by |
 /// |---|---|---|
@@ -10,12 +10,12 @@
 /// | connecting | a dial under way | its end, either way; deadline |
 /// | connected, awaitingWelcome | a carrier, a hello on its way | welcome, reject, loss, a wish to end; deadline |
 /// | connected, established | a carrier and a peer that answered; the ``Heartbeat`` decides how long | loss, a wish to end |
-/// | either, racing | the same, and a dial of a spare | the same; the spare's end, either way; progress; silence |
+/// | either, racing | the same, and a dial of a backup | the same; the backup's end, either way; progress; silence |
 /// | disconnecting | a carrier that sends what is left | the carrier's end, force; deadline |
 ///
 /// Dialling is single-flight by construction: only ``Action/open(_:)`` and ``Action/race(_:)`` start an attempt, from
 /// states that have none, they raise the ID, and what an older attempt reports is ``Answer/stale(_:)``. Every ID that
-/// was opened, and every spare that took a connection's place, is reported ``Action/closed(_:_:)`` exactly once. What
+/// was opened, and every backup that took a connection's place, is reported ``Action/closed(_:_:)`` exactly once. What
 /// happens when is the table in ``transitions``; an event that the table does not expect is reported and changes
 /// nothing (C-6).
 public struct ConnectionMachine: Equatable, Sendable {
@@ -86,15 +86,15 @@ public struct ConnectionMachine: Equatable, Sendable {
         /// time.
         case reconnect
         /// Welcome or acknowledgements are overdue: another connection may be faster (C-63).
-        case race
-        /// The connection goes on: the spare is not needed.
-        case endRace
-        /// The spare's carrier is up.
-        case spareConnected(ConnectionID)
-        /// The connection is silent: it is over, and the spare's dial goes on alone.
+        case startBackup
+        /// The connection goes on: the backup is not needed.
+        case endBackup
+        /// The backup's carrier is up.
+        case backupConnected(ConnectionID)
+        /// The connection is silent: it is over, and the backup's dial goes on alone.
         case giveUp
-        /// The spare's dial failed.
-        case spareFailed(ConnectionID)
+        /// The backup's dial failed.
+        case backupFailed(ConnectionID)
     }
 
     /// One thing for the owner to do or to know.
@@ -109,9 +109,9 @@ public struct ConnectionMachine: Equatable, Sendable {
         case close(ConnectionID, graceful: Bool)
         /// This connection is over; nothing that it reports matters from here on.
         case closed(ConnectionID, CloseCause)
-        /// Start to dial a spare under this ID.
-        case race(ConnectionID)
-        /// The spare is the connection from here on.
+        /// Start to dial a backup under this ID.
+        case startBackup(ConnectionID)
+        /// The backup is the connection from here on.
         case promoted(ConnectionID)
     }
 
@@ -150,7 +150,7 @@ public struct ConnectionMachine: Equatable, Sendable {
     /// The current attempt or, while disconnected, the last one.
     public private(set) var current: ConnectionID
     /// The connection that is being dialled beside the current one.
-    public private(set) var spare: ConnectionID?
+    public private(set) var backup: ConnectionID?
     /// When the state ends of itself, if it has a deadline of its own.
     public private(set) var deadline: Instant?
     private var phase: Phase
@@ -168,8 +168,8 @@ public struct ConnectionMachine: Equatable, Sendable {
         switch phase {
         case .disconnected: .disconnected
         case .connecting: .connecting(current)
-        case .awaitingWelcome, .racingForWelcome: .connected(current, .awaitingWelcome)
-        case .established, .racing: .connected(current, .established)
+        case .awaitingWelcome, .awaitingWelcomeWithBackup: .connected(current, .awaitingWelcome)
+        case .established, .establishedWithBackup: .connected(current, .established)
         case .disconnecting: .disconnecting(current)
         }
     }
@@ -177,7 +177,7 @@ public struct ConnectionMachine: Equatable, Sendable {
     /// Takes one event.
     public mutating func handle(_ event: Event, now: Instant) -> Answer {
         if let id = event.connection, id != current || phase == .disconnected { return .stale(id) }
-        if let id = event.spare, id != spare { return .stale(id) }
+        if let id = event.backup, id != backup { return .stale(id) }
         switch Self.transitions[phase]?[event.trigger] {
         case .move(let next, let steps): return .act(move(to: next, steps, now: now))
         case .ignore: return .ignored
@@ -198,7 +198,7 @@ public struct ConnectionMachine: Equatable, Sendable {
         let goesOnWaiting = phase.awaitsWelcome && next.awaitsWelcome && !steps.contains(.promote)
         if !goesOnWaiting { deadline = deadlines.of(next).map { now + $0 } }
         phase = next
-        defer { if next != .racing, next != .racingForWelcome { spare = nil } }
+        defer { if next != .establishedWithBackup, next != .awaitingWelcomeWithBackup { backup = nil } }
         return steps.compactMap { step in
             switch step {
             case .open:
@@ -209,13 +209,13 @@ public struct ConnectionMachine: Equatable, Sendable {
             case .established: return .established(current)
             case .close(let graceful): return .close(current, graceful: graceful)
             case .closed(let cause): return .closed(current, cause)
-            case .race:
+            case .startBackup:
                 latest = latest.next
-                spare = latest
-                return .race(latest)
-            case .abandonSpare: return spare.map { .close($0, graceful: false) }
+                backup = latest
+                return .startBackup(latest)
+            case .closeBackup: return backup.map { .close($0, graceful: false) }
             case .promote:
-                current = spare ?? current
+                current = backup ?? current
                 return .promoted(current)
             }
         }
@@ -225,9 +225,9 @@ public struct ConnectionMachine: Equatable, Sendable {
 extension ConnectionMachine.Deadlines {
     fileprivate func of(_ phase: ConnectionMachine.Phase) -> Duration? {
         switch phase {
-        case .disconnected, .established, .racing: nil
+        case .disconnected, .established, .establishedWithBackup: nil
         case .connecting: connecting
-        case .awaitingWelcome, .racingForWelcome: handshake
+        case .awaitingWelcome, .awaitingWelcomeWithBackup: handshake
         case .disconnecting: disconnecting
         }
     }

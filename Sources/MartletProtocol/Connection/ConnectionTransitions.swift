@@ -1,20 +1,21 @@
 extension ConnectionMachine {
     enum Phase: CaseIterable {
-        case disconnected, connecting, awaitingWelcome, racingForWelcome, established, racing, disconnecting
+        case disconnected, connecting, awaitingWelcome, awaitingWelcomeWithBackup, established, establishedWithBackup
+        case disconnecting
 
-        var awaitsWelcome: Bool { self == .awaitingWelcome || self == .racingForWelcome }
+        var awaitsWelcome: Bool { self == .awaitingWelcome || self == .awaitingWelcomeWithBackup }
     }
 
     enum Trigger: CaseIterable {
         case connect, connectSuccess, connectFailure, welcome, reject, networkError, disconnect, disconnectComplete
-        case forceDisconnect, reconnect, race, endRace, giveUp, spareConnected, spareFailed, deadline
+        case forceDisconnect, reconnect, startBackup, endBackup, giveUp, backupConnected, backupFailed, deadline
     }
 
     enum Step: Equatable {
         case open, sendHello, established
         case close(graceful: Bool)
         case closed(CloseCause)
-        case race, abandonSpare, promote
+        case startBackup, closeBackup, promote
     }
 
     enum Reaction: Equatable {
@@ -52,23 +53,23 @@ extension ConnectionMachine {
             .forceDisconnect: .move(.disconnected, [.close(graceful: false), .closed(.requested)]),
             .reconnect: .move(.connecting, [.close(graceful: false), .closed(.replaced), .open]),
             .deadline: .move(.disconnected, [.close(graceful: false), .closed(.handshakeTimedOut)]),
-            .race: .move(.racingForWelcome, [.race]),
-            .endRace: .ignore,
+            .startBackup: .move(.awaitingWelcomeWithBackup, [.startBackup]),
+            .endBackup: .ignore,
         ],
-        .racingForWelcome: [
+        .awaitingWelcomeWithBackup: [
             .connect: .ignore,
-            .welcome: .move(.established, [.abandonSpare, .established]),
-            .reject: .move(.disconnected, [.abandonSpare, .close(graceful: false), .closed(.rejected)]),
-            .networkError: .move(.disconnected, [.abandonSpare, .close(graceful: false), .closed(.lost)]),
-            .disconnect: .move(.disconnecting, [.abandonSpare, .close(graceful: true)]),
-            .forceDisconnect: .move(.disconnected, [.abandonSpare, .close(graceful: false), .closed(.requested)]),
-            .reconnect: .move(.connecting, [.abandonSpare, .close(graceful: false), .closed(.replaced), .open]),
-            .deadline: .move(.disconnected, [.abandonSpare, .close(graceful: false), .closed(.handshakeTimedOut)]),
-            .race: .ignore,
-            .endRace: .move(.awaitingWelcome, [.abandonSpare]),
-            .spareConnected: .move(
+            .welcome: .move(.established, [.closeBackup, .established]),
+            .reject: .move(.disconnected, [.closeBackup, .close(graceful: false), .closed(.rejected)]),
+            .networkError: .move(.disconnected, [.closeBackup, .close(graceful: false), .closed(.lost)]),
+            .disconnect: .move(.disconnecting, [.closeBackup, .close(graceful: true)]),
+            .forceDisconnect: .move(.disconnected, [.closeBackup, .close(graceful: false), .closed(.requested)]),
+            .reconnect: .move(.connecting, [.closeBackup, .close(graceful: false), .closed(.replaced), .open]),
+            .deadline: .move(.disconnected, [.closeBackup, .close(graceful: false), .closed(.handshakeTimedOut)]),
+            .startBackup: .ignore,
+            .endBackup: .move(.awaitingWelcome, [.closeBackup]),
+            .backupConnected: .move(
                 .awaitingWelcome, [.close(graceful: false), .closed(.replaced), .promote, .sendHello]),
-            .spareFailed: .move(.awaitingWelcome, []),
+            .backupFailed: .move(.awaitingWelcome, []),
         ],
         .established: [
             .connect: .ignore,
@@ -76,21 +77,21 @@ extension ConnectionMachine {
             .disconnect: .move(.disconnecting, [.close(graceful: true)]),
             .forceDisconnect: .move(.disconnected, [.close(graceful: false), .closed(.requested)]),
             .reconnect: .move(.connecting, [.close(graceful: false), .closed(.replaced), .open]),
-            .race: .move(.racing, [.race]),
-            .endRace: .ignore,
+            .startBackup: .move(.establishedWithBackup, [.startBackup]),
+            .endBackup: .ignore,
         ],
-        .racing: [
+        .establishedWithBackup: [
             .connect: .ignore,
-            .networkError: .move(.disconnected, [.abandonSpare, .close(graceful: false), .closed(.lost)]),
-            .disconnect: .move(.disconnecting, [.abandonSpare, .close(graceful: true)]),
-            .forceDisconnect: .move(.disconnected, [.abandonSpare, .close(graceful: false), .closed(.requested)]),
-            .reconnect: .move(.connecting, [.abandonSpare, .close(graceful: false), .closed(.replaced), .open]),
-            .race: .ignore,
-            .endRace: .move(.established, [.abandonSpare]),
+            .networkError: .move(.disconnected, [.closeBackup, .close(graceful: false), .closed(.lost)]),
+            .disconnect: .move(.disconnecting, [.closeBackup, .close(graceful: true)]),
+            .forceDisconnect: .move(.disconnected, [.closeBackup, .close(graceful: false), .closed(.requested)]),
+            .reconnect: .move(.connecting, [.closeBackup, .close(graceful: false), .closed(.replaced), .open]),
+            .startBackup: .ignore,
+            .endBackup: .move(.established, [.closeBackup]),
             .giveUp: .move(.connecting, [.close(graceful: false), .closed(.replaced), .promote]),
-            .spareConnected: .move(
+            .backupConnected: .move(
                 .awaitingWelcome, [.close(graceful: false), .closed(.replaced), .promote, .sendHello]),
-            .spareFailed: .move(.established, []),
+            .backupFailed: .move(.established, []),
         ],
         .disconnecting: [
             .connect: .move(.connecting, [.close(graceful: false), .closed(.replaced), .open]),
@@ -119,11 +120,11 @@ extension ConnectionMachine.Event {
         case .disconnectComplete: .disconnectComplete
         case .forceDisconnect: .forceDisconnect
         case .reconnect: .reconnect
-        case .race: .race
-        case .endRace: .endRace
+        case .startBackup: .startBackup
+        case .endBackup: .endBackup
         case .giveUp: .giveUp
-        case .spareConnected: .spareConnected
-        case .spareFailed: .spareFailed
+        case .backupConnected: .backupConnected
+        case .backupFailed: .backupFailed
         }
     }
 
@@ -133,16 +134,16 @@ extension ConnectionMachine.Event {
         case .connectSuccess(let id), .connectFailure(let id), .welcome(let id), .reject(let id),
             .networkError(let id), .disconnectComplete(let id):
             id
-        case .connect, .disconnect, .forceDisconnect, .reconnect, .race, .endRace, .giveUp, .spareConnected,
-            .spareFailed:
+        case .connect, .disconnect, .forceDisconnect, .reconnect, .startBackup, .endBackup, .giveUp, .backupConnected,
+            .backupFailed:
             nil
         }
     }
 
-    /// The spare that the event is news of.
-    var spare: ConnectionID? {
+    /// The backup that the event is news of.
+    var backup: ConnectionID? {
         switch self {
-        case .spareConnected(let id), .spareFailed(let id): id
+        case .backupConnected(let id), .backupFailed(let id): id
         default: nil
         }
     }

@@ -25,7 +25,7 @@ extension Simulation {
         case .connect:
             trace.note(now, device: device.number, "connects")
             ledger.dialled(device.id, at: now)
-        case .race: trace.note(now, device: device.number, "dials a spare")
+        case .startBackup: trace.note(now, device: device.number, "dials a spare")
         case .close(_, let graceful): trace.note(now, device: device.number, "hangs up", graceful ? 1 : 0)
         case .response(let number, let outcome):
             trace.note(now, device: device.number, "has the outcome of", number)

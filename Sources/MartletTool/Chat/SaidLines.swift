@@ -7,7 +7,7 @@ final class SaidLines: Sendable {
     private struct Line: Sendable {
         var number: Int
         var text: String
-        var sending: Sending?
+        var sending: MessageHandle?
 
         var isAccepted: Bool {
             guard let sending else { return false }
@@ -33,7 +33,7 @@ final class SaidLines: Sendable {
     }
 
     /// The line has become a message.
-    func sent(_ number: Int, as sending: Sending) {
+    func sent(_ number: Int, as sending: MessageHandle) {
         state.withLock { state in
             guard let index = state.lines.lastIndex(where: { $0.number == number }) else { return }
             state.lines[index].sending = sending

@@ -20,7 +20,7 @@ enum ChatPipe {
     private static func send(to room: Room, _ said: SaidLines) async throws {
         let input = StandardInput()
         var splitter = LineSplitter(maxPieceByteCount: LineContent.maxPieceByteCount)
-        var last: Sending?
+        var last: MessageHandle?
         while true {
             let bytes = try await input.next()
             let pieces = bytes.isEmpty ? splitter.finish().map { [$0] } ?? [] : splitter.split(bytes)

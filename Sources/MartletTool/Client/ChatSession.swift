@@ -38,7 +38,7 @@ struct ChatSession: Sendable {
         }
     }
 
-    private func follow(_ sending: Sending, key: Int) async {
+    private func follow(_ sending: MessageHandle, key: Int) async {
         for await state in sending.states {
             show(.marked(key: key, DeliveryMark(state)))
             if case .read = state { return }
@@ -119,7 +119,7 @@ extension ChatModel.Health {
 
 extension DeliveryMark {
     /// A message's state as its mark.
-    init(_ state: Sending.State) {
+    init(_ state: MessageHandle.State) {
         self =
             switch state {
             case .queued: .queued

@@ -68,7 +68,7 @@ enum SendCommand {
         _ input: StandardInput, _ client: Client, _ arguments: ParsedArguments, _ monitor: TransferMonitor
     ) async throws {
         guard let (room, first) = try await open(client, arguments[ClientOptions.room] ?? "", input) else { return }
-        let (sendings, queued) = AsyncStream.makeStream(of: (Sending, Int).self)
+        let (sendings, queued) = AsyncStream.makeStream(of: (MessageHandle, Int).self)
         // What others say meanwhile is none of our business, but must not pile up.
         let ignoring = Task { for try await _ in room.items {} }
         defer { ignoring.cancel() }
@@ -108,7 +108,8 @@ enum SendCommand {
     }
 
     private static func queue(
-        _ first: [UInt8], _ input: StandardInput, _ room: Room, _ queued: AsyncStream<(Sending, Int)>.Continuation,
+        _ first: [UInt8], _ input: StandardInput, _ room: Room,
+        _ queued: AsyncStream<(MessageHandle, Int)>.Continuation,
         _ monitor: TransferMonitor
     ) async throws {
         defer { queued.finish() }
@@ -129,7 +130,7 @@ enum SendCommand {
         }
     }
 
-    private static func settle(_ sending: Sending, _ byteCount: Int, _ monitor: TransferMonitor) async throws {
+    private static func settle(_ sending: MessageHandle, _ byteCount: Int, _ monitor: TransferMonitor) async throws {
         do {
             _ = try await sending.accepted()
             monitor.count {

@@ -59,18 +59,18 @@ import Testing
     }
 
     // C-4, C-63
-    @Test func `A spare takes the connection's place, which is over before the spare says hello`() {
+    @Test func `A backup takes the connection's place, which is over before the backup says hello`() {
         var machine = machineThatIs(.established)
-        #expect(machine.handle(.race, now: .zero) == .act([.race(second)]))
+        #expect(machine.handle(.startBackup, now: .zero) == .act([.startBackup(second)]))
         #expect(machine.state == .connected(first, .established))
-        let answer = machine.handle(.spareConnected(second), now: .zero)
+        let answer = machine.handle(.backupConnected(second), now: .zero)
         #expect(
             answer
                 == .act([
                     .close(first, graceful: false), .closed(first, .replaced), .promoted(second), .sendHello(second),
                 ]))
         #expect(machine.state == .connected(second, .awaitingWelcome))
-        #expect(machine.spare == nil)
+        #expect(machine.backup == nil)
         #expect(machine.deadline == .zero + .seconds(10))
         #expect(machine.handle(.networkError(first), now: .zero) == .stale(first))
     }
@@ -79,11 +79,11 @@ import Testing
     @Test func `A race for the welcome takes place in the time that there is for it`() {
         var machine = machineThatIs(.awaitingWelcome)
         let deadline = machine.deadline
-        _ = machine.handle(.race, now: .zero + .seconds(1))
+        _ = machine.handle(.startBackup, now: .zero + .seconds(1))
         #expect(machine.deadline == deadline)
-        _ = machine.handle(.spareFailed(second), now: .zero + .seconds(2))
+        _ = machine.handle(.backupFailed(second), now: .zero + .seconds(2))
         #expect(machine.deadline == deadline)
-        _ = machine.handle(.race, now: .zero + .seconds(3))
+        _ = machine.handle(.startBackup, now: .zero + .seconds(3))
         let answer = machine.deadlinePassed(now: deadline ?? .zero)
         let third = ConnectionID(rawValue: 3)
         #expect(
@@ -94,11 +94,11 @@ import Testing
     }
 
     // C-4
-    @Test func `The ID of a spare that was not needed is not given again`() {
-        var machine = machineThatRaces()
-        #expect(machine.handle(.endRace, now: .zero) == .act([.close(second, graceful: false)]))
-        #expect(machine.handle(.spareFailed(second), now: .zero) == .stale(second))
-        #expect(machine.handle(.race, now: .zero) == .act([.race(ConnectionID(rawValue: 3))]))
+    @Test func `The ID of a backup that was not needed is not given again`() {
+        var machine = machineWithBackup()
+        #expect(machine.handle(.endBackup, now: .zero) == .act([.close(second, graceful: false)]))
+        #expect(machine.handle(.backupFailed(second), now: .zero) == .stale(second))
+        #expect(machine.handle(.startBackup, now: .zero) == .act([.startBackup(ConnectionID(rawValue: 3))]))
     }
 
     // C-5, C-60
@@ -153,14 +153,14 @@ import Testing
         var machine = ConnectionMachine()
         var now = Instant.zero
         var open: ConnectionID?
-        var spare: ConnectionID?
+        var backup: ConnectionID?
         var latest = ConnectionID.none
         for _ in 0..<10_000 {
             now = now + .milliseconds(Int.random(in: 0..<2000, using: &random))
             let before = machine
             let answer =
                 Bool.random(using: &random)
-                ? machine.handle(anyEvent(near: machine.current, machine.spare, using: &random), now: now)
+                ? machine.handle(anyEvent(near: machine.current, machine.backup, using: &random), now: now)
                 : machine.deadlinePassed(now: now)
             guard case .act(let actions) = answer else {
                 #expect(machine == before)
@@ -172,39 +172,39 @@ import Testing
                     #expect(open == nil)
                     #expect(id == latest.next)
                     (open, latest) = (id, id)
-                case .race(let id):
+                case .startBackup(let id):
                     #expect(open != nil)
-                    #expect(spare == nil)
+                    #expect(backup == nil)
                     #expect(id == latest.next)
-                    (spare, latest) = (id, id)
+                    (backup, latest) = (id, id)
                 case .promoted(let id):
                     #expect(open == nil)
-                    #expect(spare == id)
-                    (open, spare) = (id, nil)
+                    #expect(backup == id)
+                    (open, backup) = (id, nil)
                 case .closed(let id, _):
                     #expect(open == id)
                     open = nil
-                case .close(let id, _) where id == spare: spare = nil
+                case .close(let id, _) where id == backup: backup = nil
                 case .sendHello(let id), .established(let id), .close(let id, _):
                     #expect(open == id)
                 }
             }
             #expect((open == nil) == (machine.state == .disconnected))
-            spare = machine.spare
-            #expect(spare == nil || spare == latest)
+            backup = machine.backup
+            #expect(backup == nil || backup == latest)
         }
     }
 
     private func anyEvent(
-        near id: ConnectionID, _ spare: ConnectionID?, using random: inout SeededRandom
+        near id: ConnectionID, _ backup: ConnectionID?, using random: inout SeededRandom
     ) -> ConnectionMachine.Event {
         let named = Bool.random(using: &random) ? id : ConnectionID(rawValue: id.rawValue &- 1)
         let wishes: [ConnectionMachine.Event] = [
-            .connect, .disconnect, .forceDisconnect, .reconnect, .race, .endRace, .giveUp,
+            .connect, .disconnect, .forceDisconnect, .reconnect, .startBackup, .endBackup, .giveUp,
         ]
         let news =
             newsEvents(of: named) + [
-                .spareConnected(spare ?? named), .spareFailed(spare ?? named),
+                .backupConnected(backup ?? named), .backupFailed(backup ?? named),
             ]
         return (wishes + news).randomElement(using: &random)!
     }
@@ -232,10 +232,10 @@ func machineThatIs(_ state: ConnectionMachine.State, since now: Instant = .zero)
     return machine
 }
 
-/// Connected as 1, with a spare as 2.
-func machineThatRaces(from state: ConnectionMachine.State = .established) -> ConnectionMachine {
+/// Connected as 1, with a backup as 2.
+func machineWithBackup(from state: ConnectionMachine.State = .established) -> ConnectionMachine {
     var machine = machineThatIs(state)
-    _ = machine.handle(.race, now: .zero)
+    _ = machine.handle(.startBackup, now: .zero)
     return machine
 }
 

@@ -5,22 +5,22 @@ import Testing
 @Suite struct ConnectionTransitionsTests {
     private typealias Machine = ConnectionMachine
     private static let id = ConnectionID(rawValue: 1)
-    private static let spare = ConnectionID(rawValue: 2)
+    private static let backup = ConnectionID(rawValue: 2)
     private static let machines: [Machine] =
         [
             machineThatIs(.disconnected), machineThatIs(.connecting(id)), machineThatIs(.awaitingWelcome),
-            machineThatRaces(from: .awaitingWelcome), machineThatIs(.established),
-            machineThatRaces(from: .established), machineThatIs(.disconnecting(id)),
+            machineWithBackup(from: .awaitingWelcome), machineThatIs(.established),
+            machineWithBackup(from: .established), machineThatIs(.disconnecting(id)),
         ]
     private static let events: [Machine.Event] =
         [.connect] + newsEvents(of: id) + [.disconnect, .forceDisconnect, .reconnect]
-        + [.race, .endRace, .giveUp, .spareConnected(spare), .spareFailed(spare)]
+        + [.startBackup, .endBackup, .giveUp, .backupConnected(backup), .backupFailed(backup)]
 
     /// The first row names the states, the first column the events; a cell is what is done and the state it leads to.
     /// O open, H hello, E established, g close gracefully, x close at once, C closed, R race, P promoted; - ignored,
     /// ! unexpected, ~ stale.
     private static let expected = """
-        event              disc       conn       wait       wrac       estd       race       ding
+        event              disc       conn       wait       waitB      estd       estdB      ding
         connect            O>conn     -          -          -          -          -          xCO>conn
         connectSuccess     ~          H>wait     !          !          !          !          !
         connectFailure     ~          C>disc     !          !          !          !          !
@@ -31,11 +31,11 @@ import Testing
         disconnect         -          xC>disc    g>ding     xg>ding    g>ding     xg>ding    -
         forceDisconnect    -          xC>disc    xC>disc    xxC>disc   xC>disc    xxC>disc   xC>disc
         reconnect          O>conn     xCO>conn   xCO>conn   xxCO>conn  xCO>conn   xxCO>conn  -
-        race               !          !          R>wrac     -          R>race     -          !
-        endRace            !          !          -          x>wait     -          x>estd     !
+        startBackup        !          !          R>waitB    -          R>estdB    -          !
+        endBackup          !          !          -          x>wait     -          x>estd     !
         giveUp             !          !          !          !          !          xCP>conn   !
-        spareConnected     ~          ~          ~          xCPH>wait  ~          xCPH>wait  ~
-        spareFailed        ~          ~          ~          >wait      ~          >estd      ~
+        backupConnected    ~          ~          ~          xCPH>wait  ~          xCPH>wait  ~
+        backupFailed       ~          ~          ~          >wait      ~          >estd      ~
         deadline           -          xC>disc    xC>disc    xxC>disc   -          -          xC>disc
         """
 
@@ -90,8 +90,8 @@ import Testing
 
     private func name(_ machine: Machine) -> String {
         switch machine.state {
-        case .connected(_, .awaitingWelcome) where machine.spare != nil: "wrac"
-        case .connected where machine.spare != nil: "race"
+        case .connected(_, .awaitingWelcome) where machine.backup != nil: "waitB"
+        case .connected where machine.backup != nil: "estdB"
         case .disconnected: "disc"
         case .connecting: "conn"
         case .connected(_, .awaitingWelcome): "wait"
@@ -117,7 +117,7 @@ import Testing
             case .close(_, graceful: true): "g"
             case .close: "x"
             case .closed: "C"
-            case .race: "R"
+            case .startBackup: "R"
             case .promoted: "P"
             }
         }

@@ -29,7 +29,7 @@ final class ClientStage {
     /// The connection that the client asked for last.
     private(set) var connection = ConnectionID.none
     /// The connection that the client asked for last beside another.
-    private(set) var spare = ConnectionID.none
+    private(set) var backup = ConnectionID.none
 
     var states: [ClientStatus.State] {
         outputs.compactMap { output in
@@ -69,9 +69,9 @@ final class ClientStage {
         act { [connection] engine, now in engine.connected(connection, localAddress: "10.0.0.1", now: now) }
     }
 
-    /// The dial of the spare succeeds.
-    func acceptSpare() {
-        connection = spare
+    /// The dial of the backup succeeds.
+    func acceptBackup() {
+        connection = backup
         accept()
     }
 
@@ -176,9 +176,9 @@ final class ClientStage {
             case .connect(let id, _):
                 outputs.append(output)
                 connection = id
-            case .race(let id, _):
+            case .startBackup(let id, _):
                 outputs.append(output)
-                spare = id
+                backup = id
                 if givesCredentials { engine.credential(nil, for: id, now: now) }
             case .fetchCredential(let id):
                 outputs.append(output)

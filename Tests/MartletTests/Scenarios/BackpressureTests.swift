@@ -3,7 +3,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite("Sending more than may wait", .timeLimit(.minutes(10)))
+@Suite("MessageHandle more than may wait", .timeLimit(.minutes(10)))
 struct BackpressureTests {
     private var narrow: Client.Configuration {
         var configuration = Client.Configuration.hasty
@@ -12,11 +12,11 @@ struct BackpressureTests {
     }
 
     private func waitingCount(_ room: Room) -> Int {
-        room.core.state.withLock { $0.outgoing.waiting.count }
+        room.core.state.withLock { $0.sends.count }
     }
 
     /// A task that sends and is known to wait behind all before it.
-    private func waitingSend(_ text: String, in room: Room) async -> Task<Sending, any Error> {
+    private func waitingSend(_ text: String, in room: Room) async -> Task<MessageHandle, any Error> {
         let before = waitingCount(room)
         let task = Task { try await room.send(text) }
         await until { waitingCount(room) == before + 1 }
@@ -30,7 +30,7 @@ struct BackpressureTests {
             try await withClient("alice", at: proxy.endpoint, configuration: narrow) { alice in
                 let hers = try await alice.open(room: "lobby", options: .offline)
                 for number in 1...4 { try await hers.send("\(number)") }
-                var waiting: [Task<Sending, any Error>] = []
+                var waiting: [Task<MessageHandle, any Error>] = []
                 for number in 5...12 { waiting.append(await waitingSend("\(number)", in: hers)) }
                 await proxy.admit()
                 var offsets: [UInt64] = []
@@ -122,7 +122,7 @@ struct BackpressureTests {
         try await withBarredRelay { _, proxy in
             try await withClient("alice", at: proxy.endpoint, configuration: narrow) { alice in
                 let hers = try await alice.open(room: "lobby", options: .offline)
-                var queued: [Sending] = []
+                var queued: [MessageHandle] = []
                 for number in 1...4 { queued.append(try await hers.send("\(number)")) }
                 let waiting = await waitingSend("5", in: hers)
                 await hers.close()
@@ -138,7 +138,7 @@ struct BackpressureTests {
         try await withRelay { relay in
             try await withClient("alice", at: relay, configuration: narrow) { alice in
                 let hers = try await alice.open(room: "lobby")
-                var last: Sending?
+                var last: MessageHandle?
                 for number in 1...10_000 { last = try await hers.send("\(number)") }
                 #expect(try await last?.accepted() == 10_000)
             }

@@ -45,9 +45,9 @@ struct CancellationTests {
         try await withClient("alice", at: "martlet://127.0.0.1:1", configuration: impatient) { alice in
             let lobby = try await alice.open(room: "lobby", options: .offline)
             for number in 1...100 {
-                let sending = try await lobby.send("line \(number)")
-                #expect(await sending.cancel())
-                #expect(sending.state == .failed(.cancelled))
+                let handle = try await lobby.send("line \(number)")
+                #expect(await handle.cancel())
+                #expect(handle.state == .failed(.cancelled))
             }
         }
     }
@@ -112,13 +112,13 @@ struct CancellationTests {
         try await withBarredRelay { _, proxy in
             try await withClient("alice", at: proxy.endpoint, configuration: .hasty) { alice in
                 let lobby = try await alice.open(room: "lobby", options: .offline)
-                let sending = try await lobby.send("hello")
-                let accepted = Task { try await sending.accepted() }
-                await cancel(accepted) { lobby.core.state.withLock { !$0.observers.isEmpty } }
+                let handle = try await lobby.send("hello")
+                let accepted = Task { try await handle.accepted() }
+                await cancel(accepted) { lobby.core.state.withLock { !$0.waiters.observers.isEmpty } }
                 await #expect(throws: CancellationError.self) { try await accepted.value }
-                #expect(sending.state == .queued)
+                #expect(handle.state == .queued)
                 await proxy.admit()
-                #expect(try await sending.accepted() == 1)
+                #expect(try await handle.accepted() == 1)
             }
         }
     }
@@ -128,7 +128,7 @@ struct CancellationTests {
             try await withClient("alice", at: relay) { alice in
                 let lobby = try await alice.open(room: "lobby", options: Room.Options(echo: true))
                 let iteration = Task { try await lobby.messages.first(1) }
-                await cancel(iteration) { lobby.core.state.withLock { !$0.readers.isEmpty } }
+                await cancel(iteration) { lobby.core.state.withLock { !$0.waiters.readers.isEmpty } }
                 await #expect(throws: CancellationError.self) { try await iteration.value }
                 try await lobby.send("hello")
                 let texts = try await lobby.messages.first(1).map(\.text)
@@ -141,12 +141,12 @@ struct CancellationTests {
         try await withRelay { relay in
             try await withClient("alice", at: relay) { alice in
                 let lobby = try await alice.open(room: "lobby")
-                let sending = try await lobby.send("hello")
+                let handle = try await lobby.send("hello")
                 let iterations = [
                     Task { for await _ in lobby.events {} },
                     Task { for await _ in lobby.requests {} },
                     Task { for await _ in alice.status {} },
-                    Task { for await _ in sending.states {} },
+                    Task { for await _ in handle.states {} },
                 ]
                 for iteration in iterations {
                     iteration.cancel()
@@ -161,11 +161,11 @@ struct CancellationTests {
             let alice = try Client(to: relay, as: .anonymous("alice"))
             try await alice.start()
             let lobby = try await alice.open(room: "lobby")
-            let sending = try await lobby.send("hello")
-            _ = try await sending.accepted()
+            let handle = try await lobby.send("hello")
+            _ = try await handle.accepted()
             let task = Task {
                 await until { Task.isCancelled }
-                let wasCancelled = await sending.cancel()
+                let wasCancelled = await handle.cancel()
                 let statistics = await alice.statistics
                 await lobby.close()
                 await alice.stop()

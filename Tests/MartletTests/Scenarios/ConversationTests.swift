@@ -30,21 +30,21 @@ struct ConversationTests {
                 let hers = try await alice.open(room: "lobby")
                 try await withClient("bob", at: relay) { bob in
                     let his = try await bob.open(room: "lobby")
-                    let sending = try await hers.send("hello")
-                    var states: [Sending.State] = []
-                    for await state in sending.states {
+                    let handle = try await hers.send("hello")
+                    var states: [MessageHandle.State] = []
+                    for await state in handle.states {
                         states.append(state)
                         if case .accepted = state {
                             let message = try #require(try await his.messages.first(1).first)
-                            #expect(message.id == sending.id)
+                            #expect(message.id == handle.id)
                         }
                         if case .delivered = state { his.markRead(upTo: 1) }
                         if case .read = state { break }
                     }
                     let ofRelay = states.drop { $0 == .queued || $0 == .sent }
                     #expect(ofRelay == [.accepted(offset: 1), .delivered(to: bob.account), .read(by: bob.account)])
-                    #expect(sending.state == .read(by: bob.account))
-                    #expect(try await sending.accepted() == 1)
+                    #expect(handle.state == .read(by: bob.account))
+                    #expect(try await handle.accepted() == 1)
                 }
             }
         }

@@ -134,9 +134,9 @@ struct CredentialTests {
         let alice = try Client(to: "martlet://127.0.0.1:1", as: .anonymous("alice"), configuration: configuration)
         try await withClient(alice) { alice in
             let lobby = try await alice.open(room: "lobby", options: .offline)
-            let sending = try await lobby.send("hello")
-            await #expect(throws: MartletError.gaveUp(.attemptLimit)) { try await sending.accepted() }
-            #expect(sending.state == .queued)
+            let handle = try await lobby.send("hello")
+            await #expect(throws: MartletError.gaveUp(.attemptLimit)) { try await handle.accepted() }
+            #expect(handle.state == .queued)
         }
     }
 }

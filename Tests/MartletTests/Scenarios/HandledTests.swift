@@ -134,16 +134,17 @@ struct HandledTests {
         let client = try Client(to: "martlet://127.0.0.1:1", as: .anonymous("bob"), outbox: outbox, on: loop)
         let driver = ClientDriver(client.life, outbox.open())
         client.life.mailbox.open(for: driver)
-        let opened = OneShot<RoomCore>()
+        let opened = Promise<RoomCore>()
         client.life.mailbox.post(.open(try #require(RoomName("lobby")), .offline, opened))
         loop.execute { driver.start() }
         let core = try await opened.value()
         await withCheckedContinuation { continuation in
             loop.execute {
-                // The first raise tells the loop, the second leaves it to the timer.
-                if core.handled.raise(to: RoomCursor(offset: 1)) { driver.takeNews(of: core) }
-                driver.close(core, OneShot())
-                _ = core.handled.raise(to: RoomCursor(offset: 2))
+                // The first raise notifies the loop, the second leaves it to the timer.
+                core.handled(upTo: RoomCursor(offset: 1))
+                driver.takeChanges(of: core)
+                driver.close(core, Promise())
+                core.handled(upTo: RoomCursor(offset: 2))
                 driver.loopWillStop()
                 continuation.resume()
             }

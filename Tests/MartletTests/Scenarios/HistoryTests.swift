@@ -20,8 +20,8 @@ struct HistoryTests {
     private func offsets(_ from: Room.Options.From, at relay: String, count: Int) async throws -> [UInt64] {
         try await withClient("bob", at: relay) { bob in
             let lobby = try await bob.open(room: "lobby", options: Room.Options(from: from))
-            #expect(lobby.head == 20)
-            #expect(lobby.first == 1)
+            #expect(lobby.lastOffset == 20)
+            #expect(lobby.firstOffset == 1)
             return try await lobby.messages.first(count).map(\.offset)
         }
     }

@@ -49,7 +49,7 @@ struct LivesTests {
                 }
                 #expect(await loop.answer { driver.transports.count } == 1)
                 #expect(await loop.answer { driver.dial == nil && driver.credentialTask == nil })
-                let end = OneShot<Void>()
+                let end = Promise<Void>()
                 client.life.mailbox.post(.stop(end))
                 try await end.value()
                 #expect(await loop.answer { driver.transports.isEmpty && driver.rooms.isEmpty })

@@ -11,10 +11,10 @@ struct StopTests {
             let alice = try Client(to: relay, as: .anonymous("alice"), configuration: .patient)
             try await alice.start()
             let lobby = try await alice.open(room: "lobby")
-            var sendings: [Sending] = []
-            for number in 1...1000 { sendings.append(try await lobby.send("\(number)")) }
+            var handles: [MessageHandle] = []
+            for number in 1...1000 { handles.append(try await lobby.send("\(number)")) }
             await alice.stop()
-            #expect(sendings.allSatisfy { if case .accepted = $0.state { true } else { false } })
+            #expect(handles.allSatisfy { if case .accepted = $0.state { true } else { false } })
         }
     }
 
@@ -27,11 +27,11 @@ struct StopTests {
                 to: proxy.endpoint, as: .anonymous("alice"), outbox: outbox, configuration: configuration)
             try await alice.start()
             let lobby = try await alice.open(room: "lobby", options: .offline)
-            let sending = try await lobby.send("hello")
+            let handle = try await lobby.send("hello")
             await alice.stop()
-            #expect(outbox.open().pending.map(\.id) == [sending.id])
-            await #expect(throws: MartletError.stopped) { try await sending.accepted() }
-            #expect(sending.state == .queued)
+            #expect(outbox.open().pending.map(\.id) == [handle.id])
+            await #expect(throws: MartletError.stopped) { try await handle.accepted() }
+            #expect(handle.state == .queued)
         }
     }
 
@@ -43,25 +43,25 @@ struct StopTests {
             let bob = try Client(to: relay, as: .anonymous("bob"))
             try await bob.start()
             let his = try await bob.open(room: "lobby")
-            let sending = try await lobby.send("hello")
-            _ = try await sending.accepted()
+            let handle = try await lobby.send("hello")
+            _ = try await handle.accepted()
             let messages = Task { try await lobby.messages.first(1).count }
             let iterations = [
                 Task { for await _ in lobby.events {} },
                 Task { for await _ in lobby.requests {} },
                 Task { for await _ in alice.status {} },
-                Task { for await _ in sending.states {} },
+                Task { for await _ in handle.states {} },
             ]
             let request = Task { try await lobby.request("wait", to: "bob", deadline: .seconds(3600)) }
             await until { his.core.state.withLock { !$0.requests.isEmpty } }
-            await until { lobby.core.state.withLock { !$0.readers.isEmpty } }
+            await until { lobby.core.state.withLock { !$0.waiters.readers.isEmpty } }
             await alice.stop()
             #expect(try await messages.value == 0)
             for iteration in iterations { await iteration.value }
             await #expect(throws: MartletError.stopped) { try await request.value }
             await #expect(throws: MartletError.stopped) { try await alice.open(room: "other") }
             await #expect(throws: MartletError.stopped) { try await lobby.send("too late") }
-            #expect(await !sending.cancel())
+            #expect(await !handle.cancel())
             #expect(alice.currentStatus.explanation == "stopped")
             #expect(await alice.statistics.framesSent > 0)
             await bob.stop()
@@ -118,7 +118,7 @@ struct StopTests {
             to: "martlet://127.0.0.1:1", as: .anonymous("alice"), outbox: outbox, configuration: .patient, on: loop)
         try await alice.start()
         let lobby = try await alice.open(room: "lobby", options: .offline)
-        let sending = try await lobby.send("hello")
+        let handle = try await lobby.send("hello")
         let open = Task { try await alice.open(room: "other") }
         let status = Task { for await _ in alice.status {} }
         _ = await alice.statistics
@@ -126,9 +126,9 @@ struct StopTests {
         await #expect(throws: MartletError.stopped) { try await open.value }
         await status.value
         await alice.stop()
-        await #expect(throws: MartletError.stopped) { try await sending.accepted() }
+        await #expect(throws: MartletError.stopped) { try await handle.accepted() }
         await #expect(throws: MartletError.stopped) { try await alice.open(room: "third") }
-        #expect(outbox.open().pending.map(\.id) == [sending.id])
+        #expect(outbox.open().pending.map(\.id) == [handle.id])
         #expect(alice.currentStatus.phase == .stopped(nil))
     }
 

@@ -7,7 +7,7 @@ import Testing
     /// A mark that is raised in groups, with two looks behind each; answers whether each raise told the loop, and what
     /// the looks found.
     private func run(_ groups: [UInt64]...) -> (told: [Bool], found: [UInt64?]) {
-        let mark = HandledMark()
+        var mark = HandledMark()
         var told: [Bool] = []
         var found: [UInt64?] = []
         for group in groups {
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test func `a take that finds nothing leaves the mark watched`() {
-        let mark = HandledMark()
+        var mark = HandledMark()
         _ = mark.raise(to: RoomCursor(offset: 1))
         let found = [mark.take()?.offset, mark.take()?.offset]
         #expect(found == [1, nil])

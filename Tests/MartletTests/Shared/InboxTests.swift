@@ -50,8 +50,10 @@ struct InboxTests {
         var taken: [Inbox.Item] = []
         inbox.take(leaving: &taken)
         inbox.append([try message(3)])
-        inbox.giveBack(taken[1...])
+        inbox.putBack(taken[1...], inHand: taken[0].cursor)
         #expect(inbox.items.map(\.cursor.offset) == [2, 3])
+        let inHand = [inbox.takeInHand()?.offset, inbox.takeInHand()?.offset]
+        #expect(inHand == [1, nil])
     }
 
     @Test func `neighbouring gaps are one, and all are counted`() throws {

@@ -16,8 +16,8 @@ import Testing
         let client = try Client(to: "martlet://127.0.0.1:1", as: .token(account: "alice", "token"), on: loop)
         let mailbox = client.life.mailbox
         let driver = ClientDriver(client.life, InMemoryOutbox().open())
-        let statistics = OneShot<Client.Statistics>()
-        let end = OneShot<Void>()
+        let statistics = Promise<Client.Statistics>()
+        let end = Promise<Void>()
         mailbox.open(for: driver)
         #expect(mailbox.post(.statistics(statistics)) == .posted)
         #expect(mailbox.post(.stop(end)) == .posted)
@@ -40,20 +40,20 @@ import Testing
             to: "martlet://127.0.0.1:1", as: .token(account: "alice", "token"), configuration: configuration, on: loop)
         let mailbox = client.life.mailbox
         let driver = ClientDriver(client.life, InMemoryOutbox().open())
-        let open = OneShot<RoomCore>()
+        let open = Promise<RoomCore>()
         mailbox.open(for: driver)
         mailbox.post(.open(try #require(RoomName("lobby")), .offline, open))
         loop.execute { driver.start() }
         let room = try await open.value()
         // All of them are posted before the loop looks.
-        let ends = (stop: OneShot<Void>(), close: OneShot<Void>(), again: OneShot<Void>())
+        let ends = (stop: Promise<Void>(), close: Promise<Void>(), again: Promise<Void>())
         let behind = (
-            open: OneShot<RoomCore>(), cancel: OneShot<Bool>(), statistics: OneShot<Client.Statistics>(),
-            request: OneShot<Answer>()
+            open: Promise<RoomCore>(), cancel: Promise<Bool>(), statistics: Promise<Client.Statistics>(),
+            request: Promise<Answer>()
         )
         let call = RequestCall(
             method: try #require(MethodName("ping")), content: nil, recipient: nil, deadline: .seconds(3600),
-            shot: behind.request)
+            promise: behind.request)
         let other = try #require(RoomName("other"))
         loop.execute {
             mailbox.post(.stop(ends.stop))

@@ -2,52 +2,65 @@ import Testing
 
 @testable import Martlet
 
-@Suite("Sends that wait", .timeLimit(.minutes(1))) struct WaitingSendsTests {
-    private func filled(_ count: Int) throws -> (WaitingSends, tickets: [UInt64]) {
-        var waiting = WaitingSends()
-        let tickets = try (0..<count).map { waiting.append(try OutgoingMessage(text: "\($0)"), OneShot()) }
-        return (waiting, tickets)
+@Suite("Sends that have not returned", .timeLimit(.minutes(1))) struct WaitingSendsTests {
+    private func filled(_ count: Int) throws -> (WaitingSends, numbers: [UInt64]) {
+        var sends = WaitingSends()
+        let numbers = try (0..<count).map { sends.append(try OutgoingMessage(text: "\($0)"), Promise()) }
+        return (sends, numbers)
     }
 
     @Test func `a send that is withdrawn leaves the others in their order`() throws {
-        var (waiting, tickets) = try filled(5)
+        var (sends, numbers) = try filled(5)
         for index in [1, 0, 4] {
-            let isWithdrawn = waiting.withdraw(tickets[index])
+            let isWithdrawn = sends.withdraw(numbers[index])
             #expect(isWithdrawn)
         }
-        #expect(waiting.count == 2)
-        #expect(waiting.first?.message == (try OutgoingMessage(text: "2")))
-        let rest = [waiting.popFirst()?.message, waiting.popFirst()?.message, waiting.popFirst()?.message]
+        #expect(sends.count == 2)
+        #expect(sends.first?.message == (try OutgoingMessage(text: "2")))
+        let rest = [sends.popFirst()?.message, sends.popFirst()?.message, sends.popFirst()?.message]
         #expect(rest == [try OutgoingMessage(text: "2"), try OutgoingMessage(text: "3"), nil])
-        #expect(waiting.isEmpty)
+        #expect(sends.isEmpty)
     }
 
-    @Test func `a send that was withdrawn or let in cannot be withdrawn`() throws {
-        var (waiting, tickets) = try filled(3)
-        _ = waiting.popFirst()
-        let withdrawals = [waiting.withdraw(tickets[0]), waiting.withdraw(tickets[1]), waiting.withdraw(tickets[1])]
+    @Test func `a send that was withdrawn or admitted is not withdrawn`() throws {
+        var (sends, numbers) = try filled(3)
+        _ = sends.popFirst()
+        let withdrawals = [sends.withdraw(numbers[0]), sends.withdraw(numbers[1]), sends.withdraw(numbers[1])]
         #expect(withdrawals == [false, true, false])
-        #expect(waiting.removeAll().count == 1)
-        #expect(waiting.isEmpty)
-        let late = waiting.withdraw(tickets[2])
+        #expect(sends.removeWaiting().count == 1)
+        #expect(sends.isEmpty)
+        let late = sends.withdraw(numbers[2])
         #expect(!late)
     }
 
-    /// With a search and a copy for each, these are ten thousand million steps.
-    @Test func `a hundred thousand sends are withdrawn in any order, and one that is left is still there`() throws {
+    @Test func `a send that waits for the outbox is found by its promise and taken by its counter`() throws {
+        var (sends, _) = try filled(1)
+        let promise = Promise<MessageHandle>()
+        sends.store(7, promise)
+        #expect(sends.counter(of: promise) == 7)
+        #expect(sends.counter(of: Promise()) == nil)
+        #expect(sends.removeWaiting().count == 1)
+        let taken = [sends.take(7), sends.take(7)]
+        #expect(taken.map { $0 === promise } == [true, false])
+        sends.store(8, promise)
+        #expect(sends.removeAll().count == 1)
+    }
+
+    /// With a search and a copy for each, this takes ten thousand million steps.
+    @Test func `a hundred thousand sends are withdrawn in any order, and the one that is left remains`() throws {
         let count = 100_000
-        var (waiting, tickets) = try filled(count)
+        var (sends, numbers) = try filled(count)
         let isLeft = 77_777
-        // 7,919 is prime to the count: each comes once.
+        // 7,919 is prime to the count: each index comes once.
         for step in 0..<count where step * 7919 % count != isLeft {
-            let isWithdrawn = waiting.withdraw(tickets[step * 7919 % count])
+            let isWithdrawn = sends.withdraw(numbers[step * 7919 % count])
             guard isWithdrawn else {
-                Issue.record("\(step) was not there")
+                Issue.record("send \(step) was not there")
                 return
             }
         }
-        #expect(waiting.count == 1)
-        #expect(waiting.popFirst()?.message == (try OutgoingMessage(text: "\(isLeft)")))
-        #expect(waiting.popFirst()?.message == nil)
+        #expect(sends.count == 1)
+        #expect(sends.popFirst()?.message == (try OutgoingMessage(text: "\(isLeft)")))
+        #expect(sends.popFirst()?.message == nil)
     }
 }

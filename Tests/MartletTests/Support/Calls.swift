@@ -6,12 +6,12 @@ import MartletTransport
 /// The calls of the public API that wait for something.
 enum Call: CaseIterable, Sendable {
     case start, stop, statistics, open, openOffline, status
-    case close, request, send, cancelSending, accepted, states, messages, items, events, requests
+    case close, request, send, cancelMessage, accepted, states, messages, items, events, requests
 
     /// Whether the call ends by itself, whatever else happens; every other ends with the client at the latest.
     var isSoonOver: Bool {
         switch self {
-        case .stop, .statistics, .close, .cancelSending: true
+        case .stop, .statistics, .close, .cancelMessage: true
         default: false
         }
     }
@@ -29,14 +29,14 @@ enum Call: CaseIterable, Sendable {
     }
 
     private func perform(in room: Room) async throws {
-        let sending = Sending(room: room.core, counter: 1)
+        let handle = MessageHandle(room: room.core, counter: 1)
         switch self {
         case .close: await room.close()
         case .request: _ = try await room.request("wait", to: "nobody", deadline: .seconds(3600))
         case .send: try await room.send("hello")
-        case .cancelSending: await sending.cancel()
-        case .accepted: _ = try await sending.accepted()
-        case .states: for await _ in sending.states {}
+        case .cancelMessage: await handle.cancel()
+        case .accepted: _ = try await handle.accepted()
+        case .states: for await _ in handle.states {}
         case .messages: for try await _ in room.messages {}
         case .items: for try await _ in room.items {}
         case .events: for await _ in room.events {}
@@ -72,7 +72,7 @@ final class CallRun: Sendable {
     func end(_ isMeant: @escaping @Sendable (Call) -> Bool = { _ in true }) async -> [Call] {
         let waiting = pending.withLock { $0.filter { isMeant($0.value) }.keys.sorted() }
         guard !waiting.isEmpty else { return [] }
-        let over = OneShot<Void>()
+        let over = Promise<Void>()
         let all = Task {
             for number in waiting { await tasks.withLock { $0[number] }?.value }
             over.resolve(.success(()))

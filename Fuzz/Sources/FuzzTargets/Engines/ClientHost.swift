@@ -140,7 +140,7 @@ final class ClientHost {
     private func settle() {
         while let output = engine.nextOutput(now: now) {
             switch output {
-            case .connect(let id, _), .race(let id, _): dial = id
+            case .connect(let id, _), .startBackup(let id, _): dial = id
             case .fetchCredential(let id): engine.credential(nil, for: id, now: now)
             case .transmit(let id): transmit(id)
             case .close(let id, let graceful):

@@ -1,7 +1,7 @@
 import MartletTransport
 
 /// The outcome of one call: resolved once, by whoever is first, and awaited once.
-final class OneShot<Value: Sendable>: Sendable {
+final class Promise<Value: Sendable>: Sendable {
     private enum State {
         case open
         case awaited(CheckedContinuation<Value, any Error>)

@@ -1,15 +1,15 @@
-/// A spare connection beside one whose welcome or acknowledgements are overdue (C-63).
+/// A backup connection beside one whose welcome or acknowledgements are overdue (C-63).
 ///
 /// The machine knows that there is one; here is what belongs to it until it takes over or is not needed any more.
 extension ClientEngine {
-    struct Spare: Sendable {
+    struct Backup: Sendable {
         var began = Instant.zero
         var credential = CredentialState.none
     }
 
     /// The welcome, or the link's acknowledgements, are overdue.
-    mutating func startRace(now: Instant) {
-        perform(machine.handle(.race, now: now), now: now)
+    mutating func startBackup(now: Instant) {
+        perform(machine.handle(.startBackup, now: now), now: now)
     }
 
     /// The hello is out: its answer, too, may be waited for in vain.
@@ -21,27 +21,28 @@ extension ClientEngine {
     mutating func missWelcome(now: Instant) {
         guard case .connected(_, .awaitingWelcome) = machine.state else { return }
         timers.set(.welcome, at: now + link.overdueInterval / 2)
-        startRace(now: now)
+        startBackup(now: now)
     }
 
-    mutating func dialSpare(_ id: ConnectionID, now: Instant) {
-        spare = Spare(began: now, credential: .fetching)
-        outputs.append(.race(id, beside: machine.current))
+    mutating func dialBackup(_ id: ConnectionID, now: Instant) {
+        backup = Backup(began: now, credential: .fetching)
+        outputs.append(.startBackup(id, beside: machine.current))
     }
 
-    /// The peer is silent: the spare, when there is one, is the attempt from here on.
+    /// The peer is silent: the backup, when there is one, is the attempt from here on.
     mutating func replaceSilent(now: Instant) {
-        guard machine.spare != nil else { return lose(.lost, now: now) }
+        guard machine.backup != nil else { return lose(.lost, now: now) }
         current.lastFailure = .lost
         current.state = .connecting(attempt: policy.attempt + 1)
         perform(machine.handle(.giveUp, now: now), now: now)
     }
 
     /// Nothing is overdue any more: the connection has come back first.
-    mutating func endRaceIfWon(now: Instant) {
-        guard isEstablished, machine.spare != nil, link.lastAckProgress > spare.began || !link.hasUnacknowledged else {
+    mutating func endBackupIfNotNeeded(now: Instant) {
+        guard isEstablished, machine.backup != nil, link.lastAckProgress > backup.began || !link.hasUnacknowledged
+        else {
             return
         }
-        perform(machine.handle(.endRace, now: now), now: now)
+        perform(machine.handle(.endBackup, now: now), now: now)
     }
 }

@@ -4,8 +4,8 @@ import Testing
 
 @testable import MartletProtocol
 
-/// A spare connection beside one whose acknowledgements are overdue.
-@Suite struct ClientEngineRaceTests {
+/// A backup connection beside one whose acknowledgements are overdue.
+@Suite struct ClientEngineBackupTests {
     private func stage() throws -> (ClientStage, RoomID, line: ConnectionID) {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
@@ -18,16 +18,16 @@ import Testing
     }
 
     // C-63
-    @Test func `a spare that is up before anything was acknowledged takes over, and resumes`() throws {
+    @Test func `a backup that is up before anything was acknowledged takes over, and resumes`() throws {
         let (stage, _, first) = try stage()
         // There is no measurement of the round trip yet.
         stage.run(for: .milliseconds(999))
-        #expect(stage.spare == .none)
+        #expect(stage.backup == .none)
         stage.run(for: .milliseconds(1))
-        let spare = stage.spare
-        #expect(stage.count(.race(spare, beside: first)) == 1)
+        let backup = stage.backup
+        #expect(stage.count(.startBackup(backup, beside: first)) == 1)
         #expect(stage.engine.status.isOnline)
-        stage.acceptSpare()
+        stage.acceptBackup()
         #expect(stage.count(.close(first, graceful: false)) == 1)
         let hello = try #require(stage.log.last(Hello.self))
         #expect(hello.resume?.token == ResumeToken(1, 2, 3, 1))
@@ -39,42 +39,42 @@ import Testing
     }
 
     // C-63
-    @Test func `an acknowledgement in time closes the spare without a word`() throws {
+    @Test func `an acknowledgement in time closes the backup without a word`() throws {
         let (stage, _, first) = try stage()
         stage.run(for: .seconds(1))
-        let spare = stage.spare
+        let backup = stage.backup
         stage.acknowledge(2)
-        #expect(stage.count(.close(spare, graceful: false)) == 1)
-        stage.act { $0.connected(spare, localAddress: nil, now: $1) }
+        #expect(stage.count(.close(backup, graceful: false)) == 1)
+        stage.act { $0.connected(backup, localAddress: nil, now: $1) }
         #expect(stage.connection == first)
         #expect(stage.log.all(Hello.self).count == 1)
     }
 
     // C-63
-    @Test func `a spare that is refused leaves the connection, and is tried again after half the time`() throws {
+    @Test func `a backup that is refused leaves the connection, and is tried again after half the time`() throws {
         let (stage, _, first) = try stage()
         stage.run(for: .seconds(1))
-        let refused = stage.spare
+        let refused = stage.backup
         stage.act { $0.connectFailed(refused, now: $1) }
         #expect(stage.engine.status.isOnline)
         stage.run(for: .milliseconds(499))
-        #expect(stage.spare == refused)
+        #expect(stage.backup == refused)
         stage.run(for: .milliseconds(1))
-        #expect(stage.count(.race(stage.spare, beside: first)) == 1)
-        #expect(stage.spare != refused)
+        #expect(stage.count(.startBackup(stage.backup, beside: first)) == 1)
+        #expect(stage.backup != refused)
     }
 
     // C-63
-    @Test func `silence ends the connection, and the spare's dial goes on alone`() throws {
+    @Test func `silence ends the connection, and the backup's dial goes on alone`() throws {
         let (stage, _, first) = try stage()
         stage.run(for: .seconds(1))
-        let spare = stage.spare
+        let backup = stage.backup
         stage.run(for: .seconds(6))
         #expect(stage.count(.close(first, graceful: false)) == 1)
-        #expect(stage.count(.close(spare, graceful: false)) == 0)
+        #expect(stage.count(.close(backup, graceful: false)) == 0)
         #expect(stage.engine.status.state == .connecting(attempt: 1))
         #expect(stage.engine.status.lastFailure == .lost)
-        stage.acceptSpare()
+        stage.acceptBackup()
         #expect(stage.log.last(Hello.self)?.resume != nil)
     }
 
@@ -85,46 +85,46 @@ import Testing
         stage.accept()
         let first = stage.connection
         stage.run(for: .milliseconds(999))
-        #expect(stage.spare == .none)
+        #expect(stage.backup == .none)
         stage.run(for: .milliseconds(1))
-        #expect(stage.count(.race(stage.spare, beside: first)) == 1)
-        stage.acceptSpare()
+        #expect(stage.count(.startBackup(stage.backup, beside: first)) == 1)
+        stage.acceptBackup()
         #expect(stage.count(.close(first, graceful: false)) == 1)
         stage.welcome()
         #expect(stage.engine.status.isOnline)
-        #expect(stage.engine.machine.spare == nil)
+        #expect(stage.engine.machine.backup == nil)
     }
 
     // C-12, C-63
-    @Test func `the spare has a credential of its own, which it waits for`() throws {
+    @Test func `the backup has a credential of its own, which it waits for`() throws {
         let (stage, _, _) = try stage()
         stage.givesCredentials = false
         stage.run(for: .seconds(1))
-        let spare = stage.spare
-        stage.acceptSpare()
+        let backup = stage.backup
+        stage.acceptBackup()
         #expect(stage.log.frames.isEmpty)
-        stage.act { $0.credential(Credential("fresh"), for: spare, now: $1) }
+        stage.act { $0.credential(Credential("fresh"), for: backup, now: $1) }
         #expect(stage.log.last(Hello.self)?.credential == Credential("fresh"))
     }
 
-    @Test func `without a credential for it there is no spare`() throws {
+    @Test func `without a credential for it there is no backup`() throws {
         let (stage, _, _) = try stage()
         stage.givesCredentials = false
         stage.run(for: .seconds(1))
-        let spare = stage.spare
-        stage.act { $0.credentialFailed(spare, now: $1) }
-        #expect(stage.count(.close(spare, graceful: false)) == 1)
+        let backup = stage.backup
+        stage.act { $0.credentialFailed(backup, now: $1) }
+        #expect(stage.count(.close(backup, graceful: false)) == 1)
         #expect(stage.engine.status.isOnline)
     }
 
-    @Test func `the connection's end is the spare's end`() throws {
+    @Test func `the connection's end is the backup's end`() throws {
         let (stage, _, first) = try stage()
         stage.run(for: .seconds(1))
-        let spare = stage.spare
+        let backup = stage.backup
         stage.end()
-        #expect(stage.count(.close(spare, graceful: false)) == 1)
+        #expect(stage.count(.close(backup, graceful: false)) == 1)
         #expect(!stage.engine.status.isOnline)
-        stage.act { $0.connected(spare, localAddress: nil, now: $1) }
+        stage.act { $0.connected(backup, localAddress: nil, now: $1) }
         #expect(stage.count(.close(first, graceful: false)) == 1)
         #expect(!stage.engine.status.isOnline)
     }

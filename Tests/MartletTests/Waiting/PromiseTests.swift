@@ -3,13 +3,13 @@ import Testing
 @testable import Martlet
 
 @Suite("The outcome of one call", .timeLimit(.minutes(10)))
-struct OneShotTests {
+struct PromiseTests {
     @Test func `the first outcome counts, whether it comes before the wait or after`() async throws {
-        let early = OneShot<Int>()
+        let early = Promise<Int>()
         #expect(early.resolve(.success(1)))
         #expect(!early.resolve(.success(2)))
         #expect(try await early.value() == 1)
-        let late = OneShot<Int>()
+        let late = Promise<Int>()
         let task = Task { try await late.value() }
         #expect(late.resolve(.success(3)))
         #expect(try await task.value == 3)
@@ -17,14 +17,14 @@ struct OneShotTests {
     }
 
     @Test func `cancellation calls its handler, also when it came first, and an outcome beats it`() async throws {
-        let shot = OneShot<Int>()
+        let promise = Promise<Int>()
         let task = Task {
             await until { Task.isCancelled }
-            return try await shot.value { shot.resolve(.failure(CancellationError())) }
+            return try await promise.value { promise.resolve(.failure(CancellationError())) }
         }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
-        let resolved = OneShot<Int>()
+        let resolved = Promise<Int>()
         resolved.resolve(.success(1))
         let other = Task {
             await until { Task.isCancelled }

@@ -13,7 +13,7 @@ import Synchronization
 /// | failed | it will not be accepted |
 ///
 /// The latest 4096 accepted messages of a room are remembered.
-public struct Sending: Sendable, Identifiable {
+public struct MessageHandle: Sendable, Identifiable {
     /// Where a message stands.
     public enum State: Sendable, Equatable {
         /// In the outbox.
@@ -38,7 +38,7 @@ public struct Sending: Sendable, Identifiable {
 
     /// The furthest that it got as far as is known; nil when it is forgotten.
     public var state: State? {
-        room.state.withLock { Standing.furthest(counter, in: $0.ledger) }
+        room.withLedger { ObservedStates.furthest(counter, in: $0) }
     }
 
     /// Where it stands: first the present state, then whatever is later when it is looked at, and of each member the
@@ -57,23 +57,17 @@ public struct Sending: Sendable, Identifiable {
     ///   0.
     nonisolated(nonsending) public func accepted() async throws -> UInt64 {
         while true {
-            let look = room.state.withLock { state in
-                (
-                    state.ledger.record(of: counter), state.ledger.failure(of: counter), state.ledger.version,
-                    state.end,
-                    state.gaveUp
-                )
+            let seen = room.state.withLock { $0.look(at: counter) }
+            switch seen.state {
+            case nil: return 0
+            case .accepted(let offset)?: return offset
+            case .failed(let failure)?: throw MartletError.notAccepted(failure)
+            case .queued?, .sent?: break
             }
-            guard let record = look.0 else { return 0 }
-            switch record.phase {
-            case .accepted: return record.offset
-            case .failed: throw MartletError.notAccepted(look.1 ?? .closed)
-            case .queued, .sent: break
-            }
-            if let end = look.3 { throw end.error }
-            if let reason = look.4, !room.mailbox.isRetrying { throw MartletError.gaveUp(reason) }
+            if let end = seen.end { throw end.error }
+            if let reason = seen.gaveUp, !room.mailbox.isRetrying { throw MartletError.gaveUp(reason) }
             try Task.checkCancellation()
-            await room.wait(for: .message(counter: counter, version: look.2))
+            await room.wait(for: .message(counter: counter, seen: seen))
         }
     }
 
@@ -82,8 +76,8 @@ public struct Sending: Sendable, Identifiable {
     /// Always soon over. False when it had been handed to a connection: then only the relay decides about it.
     @discardableResult
     nonisolated(nonsending) public func cancel() async -> Bool {
-        let shot = OneShot<Bool>()
-        guard room.mailbox.post(.cancel(room, counter: counter, shot)) == .posted else { return false }
-        return (try? await shot.value()) ?? false
+        let promise = Promise<Bool>()
+        guard room.mailbox.post(.cancel(room, counter: counter, promise)) == .posted else { return false }
+        return (try? await promise.value()) ?? false
     }
 }

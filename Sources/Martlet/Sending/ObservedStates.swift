@@ -1,0 +1,49 @@
+import MartletProtocol
+import MartletWire
+
+/// The states of one message that an observer has been given. The observer is given each state once.
+struct ObservedStates: Sendable {
+    private var state: MessageLedger.State?
+    private var marks: [AccountName: Receipt.Mark] = [:]
+
+    /// The next state that the observer has not been given; nil when there is none.
+    ///
+    /// States that the message has left meanwhile are not given, nor is *delivered* when *read* is known.
+    mutating func next(_ counter: UInt64, in ledger: MessageLedger) -> MessageHandle.State? {
+        guard let state = ledger.state(of: counter) else { return nil }
+        if state != self.state {
+            // A log that was replaced takes the offset away; that is no other state.
+            if case (.accepted, .accepted?) = (state, self.state) { return nil }
+            self.state = state
+            switch state {
+            case .queued: return .queued
+            case .sent: return .sent
+            case .accepted(let offset): return .accepted(offset: offset)
+            case .failed(let failure): return .failed(failure)
+            }
+        }
+        guard case .accepted(let offset) = state, offset > 0 else { return nil }
+        for member in ledger.progress {
+            if member.read >= offset, marks[member.account] != .read {
+                marks[member.account] = .read
+                return .read(by: member.account)
+            }
+            if member.delivered >= offset, marks[member.account] == nil {
+                marks[member.account] = .delivered
+                return .delivered(to: member.account)
+            }
+        }
+        return nil
+    }
+
+    /// The furthest state that a message has reached.
+    static func furthest(_ counter: UInt64, in ledger: MessageLedger) -> MessageHandle.State? {
+        var observed = ObservedStates()
+        var furthest = observed.next(counter, in: ledger)
+        while let further = observed.next(counter, in: ledger) {
+            if case .read = further { return further }
+            furthest = further
+        }
+        return furthest
+    }
+}

@@ -1,0 +1,50 @@
+/// The tasks that wait for something in a room. Each is resumed once: by the one that takes it out.
+struct RoomWaiters: Sendable {
+    private(set) var readers: [Waiter] = []
+    private(set) var requestTakers: [Waiter] = []
+    private(set) var observers: [(counter: UInt64, waiter: Waiter)] = []
+
+    mutating func append(reader waiter: Waiter) {
+        readers.append(waiter)
+    }
+
+    mutating func append(requestTaker waiter: Waiter) {
+        requestTakers.append(waiter)
+    }
+
+    mutating func append(observer waiter: Waiter, of counter: UInt64) {
+        observers.append((counter, waiter))
+    }
+
+    mutating func takeReaders() -> [Waiter] {
+        defer { readers = [] }
+        return readers
+    }
+
+    mutating func takeRequestTakers() -> [Waiter] {
+        defer { requestTakers = [] }
+        return requestTakers
+    }
+
+    /// Takes the observers of the messages that have changed.
+    mutating func takeObservers(where hasChanged: (UInt64) -> Bool) -> [Waiter] {
+        guard !observers.isEmpty else { return [] }
+        var taken: [Waiter] = []
+        observers.removeAll { observer in
+            guard hasChanged(observer.counter) else { return false }
+            taken.append(observer.waiter)
+            return true
+        }
+        return taken
+    }
+
+    mutating func takeAll() -> [Waiter] {
+        takeReaders() + takeRequestTakers() + takeObservers { _ in true }
+    }
+
+    mutating func remove(_ id: UInt64) -> Waiter? {
+        if let index = readers.firstIndex(where: { $0.id == id }) { return readers.remove(at: index) }
+        if let index = requestTakers.firstIndex(where: { $0.id == id }) { return requestTakers.remove(at: index) }
+        return observers.firstIndex { $0.waiter.id == id }.map { observers.remove(at: $0).waiter }
+    }
+}

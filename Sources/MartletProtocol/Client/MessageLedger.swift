@@ -1,0 +1,409 @@
+package import MartletWire
+
+/// The messages that a client sends to one room, from the call that sends them until members have read them.
+///
+/// The ledger is the only owner of a message's state and content, and the only place that enforces the bounds of what
+/// is pending. The engine, the application and the outbox name a message by its counter.
+///
+/// | state | content | entered by | left by |
+/// |---|---|---|---|
+/// | new | kept | `append` | `beginStoring`; `withdraw`, `failNew`: failed |
+/// | storing | kept | `beginStoring` | `stored`; `fail`: failed |
+/// | queued | kept | `stored`, `restore` | `handedOver`; `cancel`, `expire`, `fail`: failed |
+/// | handed over | kept: the next session is given it again | `handedOver` | `accepted`; `refuse`, `fail`: failed |
+/// | accepted | discarded | `accepted` | 4,096 later messages that are settled |
+/// | failed | discarded | see above | 4,096 later messages that are settled |
+///
+/// Messages lie in the order of their counters. A pending message's state follows from four counters, up to which
+/// messages are being stored, are stored, have been handed over, and belong to the present session; each is at most the
+/// one before it. *Sent* is a message that was handed over on an established connection. *Delivered* and *read* follow
+/// from an accepted message's offset and from how far each member is: receipts are cumulative.
+package struct MessageLedger: Sendable {
+    /// Messages that are remembered after they were accepted or failed.
+    package static let maxSettledCount = 4096
+    /// Members whose receipts are remembered; beyond it the member with the lowest is discarded.
+    package static let maxMembers = 1024
+
+    /// What has become of a message.
+    package enum State: Equatable, Sendable {
+        case queued
+        case sent
+        /// The offset is 0 when the relay no longer knows it.
+        case accepted(offset: UInt64)
+        case failed(SendFailure)
+    }
+
+    /// A message that has not been accepted.
+    package struct Pending: Sendable {
+        package let counter: UInt64
+        package let content: MessageContent
+        package let timeToLive: Duration?
+        package let isCompressible: Bool
+        /// The end of its time to live; nil until it is stored.
+        fileprivate(set) var expires: Instant?
+    }
+
+    /// How far a member is.
+    package struct Progress: Sendable {
+        package let account: AccountName
+        package var delivered: UInt64 = 0
+        package var read: UInt64 = 0
+    }
+
+    private enum Outcome: Sendable {
+        case accepted(offset: UInt64)
+        case failed(SendFailure)
+    }
+
+    private enum Entry: Sendable {
+        case pending(Pending)
+        case settled(counter: UInt64, Outcome)
+
+        var counter: UInt64 {
+            switch self {
+            case .pending(let message): message.counter
+            case .settled(let counter, _): counter
+            }
+        }
+
+        var pending: Pending? { if case .pending(let message) = self { message } else { nil } }
+    }
+
+    private let maxCount: Int
+    private let maxByteCount: Int
+    /// Messages in the order of their counters.
+    private var entries = Deque<Entry>()
+    /// Entries in front of the first that is pending.
+    private var settledPrefixCount = 0
+    /// Messages that are neither accepted nor failed, and the bytes of their contents.
+    package private(set) var pendingCount = 0
+    package private(set) var pendingByteCount = 0
+
+    private var lastCounter: UInt64 = 0
+    private var storingUpTo: UInt64 = 0
+    private var storedUpTo: UInt64 = 0
+    /// Up to here only the relay decides about a message.
+    private var handedUpTo: UInt64 = 0
+    /// Up to here the present session has been given the messages.
+    private(set) var sessionUpTo: UInt64 = 0
+    private var sentUpTo: UInt64 = 0
+
+    package private(set) var progress: [Progress] = []
+    private var progressIndex: [AccountName: Int] = [:]
+    /// Rises with every change that an observer of a message may want to see.
+    package private(set) var version: UInt64 = 0
+
+    /// An empty ledger.
+    ///
+    /// - Parameters:
+    ///   - maxCount: messages that may be pending; less than 1 counts as 1.
+    ///   - maxByteCount: bytes of content that may be pending.
+    package init(maxCount: Int, maxByteCount: Int) {
+        self.maxCount = max(maxCount, 1)
+        self.maxByteCount = maxByteCount
+    }
+
+    // MARK: Queueing
+
+    /// Whether a message of this size may be appended now.
+    package func hasRoom(byteCount: Int) -> Bool {
+        pendingCount < maxCount && pendingByteCount + byteCount <= maxByteCount
+    }
+
+    /// Adds a message.
+    ///
+    /// - Throws: `queueFull`, `counterNotRising`.
+    package mutating func append(
+        counter: UInt64, _ content: MessageContent, timeToLive: Duration?, isCompressible: Bool
+    ) throws(ClientError) {
+        guard hasRoom(byteCount: content.byteCount) else { throw .queueFull }
+        guard counter > lastCounter else { throw .counterNotRising }
+        add(counter, content, timeToLive, isCompressible)
+    }
+
+    /// Adds a message of an earlier client, which the outbox has. The bounds do not apply to it. A message whose
+    /// counter does not rise is ignored.
+    package mutating func restore(
+        counter: UInt64, _ content: MessageContent, timeToLive: Duration?, isCompressible: Bool
+    ) {
+        guard counter > lastCounter else { return }
+        add(counter, content, timeToLive, isCompressible)
+        storingUpTo = counter
+    }
+
+    private mutating func add(
+        _ counter: UInt64, _ content: MessageContent, _ timeToLive: Duration?, _ isCompressible: Bool
+    ) {
+        lastCounter = counter
+        pendingCount += 1
+        pendingByteCount += content.byteCount
+        entries.append(
+            .pending(
+                Pending(
+                    counter: counter, content: content, timeToLive: timeToLive, isCompressible: isCompressible)))
+    }
+
+    /// Takes a new message back; false when the outbox has begun to store it.
+    package mutating func withdraw(_ counter: UInt64) -> Bool {
+        counter > storingUpTo && fail(counter, .cancelled)
+    }
+
+    /// Fails every new message.
+    package mutating func failNew() {
+        _ = fail(.closed, from: storingUpTo + 1, to: lastCounter)
+    }
+
+    // MARK: Storing
+
+    /// Begins to store every new message; answers them in order.
+    package mutating func beginStoring() -> [Pending] {
+        guard storingUpTo < lastCounter else { return [] }
+        defer { storingUpTo = lastCounter }
+        return (index(from: storingUpTo + 1)..<entries.count).compactMap { entries[$0].pending }
+    }
+
+    /// The outbox has the messages up to a counter. Their time to live begins; answers whether one has any.
+    mutating func stored(upTo counter: UInt64, now: Instant) -> Bool {
+        var expires = false
+        var index = index(from: storedUpTo + 1)
+        while index < entries.count, entries[index].counter <= counter {
+            if var message = entries[index].pending, let timeToLive = message.timeToLive {
+                message.expires = now + timeToLive
+                entries[index] = .pending(message)
+                expires = true
+            }
+            index += 1
+        }
+        storedUpTo = max(storedUpTo, counter)
+        storingUpTo = max(storingUpTo, counter)
+        return expires
+    }
+
+    // MARK: Sending
+
+    /// The messages that the present session has not been given, in order, as many as fill `byteCount`, and one more
+    /// than fits.
+    func unsent(byteCount: Int) -> [Pending] {
+        var messages: [Pending] = []
+        var rest = byteCount
+        var index = index(from: sessionUpTo + 1)
+        while rest > 0, index < entries.count, entries[index].counter <= storedUpTo {
+            if let message = entries[index].pending {
+                messages.append(message)
+                rest -= message.content.byteCount
+            }
+            index += 1
+        }
+        return messages
+    }
+
+    /// The present session has been given the messages up to a counter.
+    mutating func handedOver(upTo counter: UInt64) {
+        assert(counter <= storedUpTo, "a message is stored before it is sent")
+        sessionUpTo = counter
+        handedUpTo = max(handedUpTo, counter)
+    }
+
+    /// The present session is over. The next one is given all pending messages again.
+    mutating func endSession() {
+        sessionUpTo = 0
+    }
+
+    /// The counters that were handed over and have not been reported as sent.
+    mutating func reportSent() -> ClosedRange<UInt64>? {
+        guard sessionUpTo > sentUpTo else { return nil }
+        let first = index(from: sentUpTo + 1)
+        guard first < entries.count, entries[first].counter <= sessionUpTo else { return nil }
+        defer { sentUpTo = sessionUpTo }
+        version += 1
+        return entries[first].counter...sessionUpTo
+    }
+
+    /// Fails a message that no session has been given; false when there is no such message.
+    mutating func cancel(_ counter: UInt64) -> Bool {
+        counter > handedUpTo && fail(counter, .cancelled)
+    }
+
+    /// Fails the messages that no session has been given and whose time to live has ended; answers their counters.
+    mutating func expire(now: Instant) -> [UInt64] {
+        let expired = withheld.filter { $0.expires.map { $0 <= now } ?? false }.map(\.counter)
+        for counter in expired { _ = fail(counter, .expired) }
+        return expired
+    }
+
+    /// The earliest end of a time to live among the messages that no session has been given.
+    var earliestExpiry: Instant? { withheld.compactMap(\.expires).min() }
+
+    private var withheld: some Sequence<Pending> {
+        (index(from: handedUpTo + 1)..<entries.count).lazy.compactMap { entries[$0].pending }
+    }
+
+    // MARK: Outcomes
+
+    /// The relay has the messages of a run; answers the parts of the run that are news.
+    ///
+    /// A relay may repeat a run and may name counters that it was never sent.
+    mutating func accepted(_ run: AcceptedRun) -> [AcceptedRun] {
+        var parts: [AcceptedRun] = []
+        var index = index(from: run.firstCounter)
+        while index < entries.count, case let counter = entries[index].counter, run.counters.contains(counter),
+            counter <= handedUpTo
+        {
+            if entries[index].pending != nil {
+                let offset = run.offset(of: counter) ?? 0
+                settle(index, .accepted(offset: offset))
+                if let last = parts.last, last.counters.upperBound + 1 == counter {
+                    parts[parts.count - 1] = AcceptedRun(
+                        firstCounter: last.firstCounter, count: last.count + 1, firstOffset: last.firstOffset)
+                } else {
+                    parts.append(AcceptedRun(firstCounter: counter, count: 1, firstOffset: offset))
+                }
+            }
+            index += 1
+        }
+        discardOldest()
+        return parts
+    }
+
+    /// The relay refuses a message; false when it was not sent or is settled.
+    mutating func refuse(_ counter: UInt64, _ failure: SendFailure) -> Bool {
+        counter <= handedUpTo && fail(counter, failure)
+    }
+
+    /// A message will not be accepted; false when there is none or it is settled.
+    package mutating func fail(_ counter: UInt64, _ failure: SendFailure) -> Bool {
+        !fail(failure, from: counter, to: counter).isEmpty
+    }
+
+    /// No pending message will be accepted; answers their counters.
+    mutating func failAll(_ failure: SendFailure) -> [UInt64] {
+        fail(failure, from: 0, to: lastCounter)
+    }
+
+    private mutating func fail(_ failure: SendFailure, from first: UInt64, to last: UInt64) -> [UInt64] {
+        var failed: [UInt64] = []
+        var index = index(from: first)
+        while index < entries.count, entries[index].counter <= last {
+            if entries[index].pending != nil {
+                failed.append(entries[index].counter)
+                settle(index, .failed(failure))
+            }
+            index += 1
+        }
+        discardOldest()
+        return failed
+    }
+
+    private mutating func settle(_ index: Int, _ outcome: Outcome) {
+        guard let message = entries[index].pending else { return }
+        version += 1
+        pendingCount -= 1
+        pendingByteCount -= message.content.byteCount
+        entries[index] = .settled(counter: message.counter, outcome)
+    }
+
+    /// Discards the oldest entries that are settled. Settled entries behind a pending one stay until that is settled;
+    /// they are at most as many as the bound of pending messages.
+    private mutating func discardOldest() {
+        while settledPrefixCount < entries.count, entries[settledPrefixCount].pending == nil { settledPrefixCount += 1 }
+        while settledPrefixCount > Self.maxSettledCount {
+            _ = entries.popFirst()
+            settledPrefixCount -= 1
+        }
+    }
+
+    // MARK: Receipts
+
+    /// A member has been delivered, or has read, all messages up to an offset; false when that is known.
+    mutating func progressed(_ account: AccountName, _ mark: Receipt.Mark, upTo offset: UInt64) -> Bool {
+        let index = index(of: account)
+        let before = progress[index]
+        progress[index].delivered = max(before.delivered, offset)
+        if mark == .read { progress[index].read = max(before.read, offset) }
+        guard progress[index].delivered != before.delivered || progress[index].read != before.read else { return false }
+        version += 1
+        return true
+    }
+
+    /// The relay has lost the log that the offsets are of.
+    mutating func discardOffsets() {
+        version += 1
+        for index in entries.indices {
+            if case .settled(let counter, .accepted) = entries[index] {
+                entries[index] = .settled(counter: counter, .accepted(offset: 0))
+            }
+        }
+        progress = []
+        progressIndex = [:]
+    }
+
+    private mutating func index(of account: AccountName) -> Int {
+        if let index = progressIndex[account] { return index }
+        var index = progress.count
+        if index < Self.maxMembers {
+            progress.append(Progress(account: account))
+        } else {
+            index = progress.indices.min {
+                (progress[$0].read, progress[$0].delivered) < (progress[$1].read, progress[$1].delivered)
+            }!
+            progressIndex[progress[index].account] = nil
+            progress[index] = Progress(account: account)
+        }
+        progressIndex[account] = index
+        return index
+    }
+
+    // MARK: States
+
+    /// What has become of a message; nil when it is not remembered.
+    package func state(of counter: UInt64) -> State? {
+        let index = index(from: counter)
+        guard index < entries.count, entries[index].counter == counter else { return nil }
+        switch entries[index] {
+        case .pending: return counter <= sentUpTo ? .sent : .queued
+        case .settled(_, .accepted(let offset)): return .accepted(offset: offset)
+        case .settled(_, .failed(let failure)): return .failed(failure)
+        }
+    }
+
+    /// Entries, settled ones included.
+    var count: Int { entries.count }
+
+    /// The index of the first entry whose counter is not below this.
+    private func index(from counter: UInt64) -> Int {
+        var low = 0
+        var high = entries.count
+        while low < high {
+            let middle = (low + high) / 2
+            if entries[middle].counter < counter { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}
+
+/// The owner of a room's ledger, who lets the engine use it.
+///
+/// A client's room keeps its ledger under its own lock, so that `send` needs no turn of the loop. The engine calls this
+/// from its events only, and does nothing else meanwhile.
+package protocol LedgerOwner: AnyObject {
+    /// Calls `body` with the ledger; no other use of it takes place at the same time.
+    func withLedger<Value: Sendable, Failure: Error>(
+        _ body: (inout MessageLedger) throws(Failure) -> Value
+    ) throws(Failure) -> Value
+}
+
+/// The ledger of a room that only the engine uses.
+final class EngineLedger: LedgerOwner {
+    private var ledger: MessageLedger
+
+    init(_ configuration: ClientConfiguration) {
+        ledger = MessageLedger(
+            maxCount: configuration.maxPendingMessages, maxByteCount: configuration.maxPendingByteCount)
+    }
+
+    func withLedger<Value: Sendable, Failure: Error>(
+        _ body: (inout MessageLedger) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        try body(&ledger)
+    }
+}

@@ -1,0 +1,277 @@
+import MartletTestKit
+import MartletWire
+import Testing
+
+@testable import MartletProtocol
+
+@Suite("The ledger of a room's messages") struct MessageLedgerTests {
+    private let bob = AccountName("bob")!
+    private let hello = MessageContent(text: "hello")
+
+    private func ledger(maxCount: Int = 10_000, maxByteCount: Int = .max) -> MessageLedger {
+        MessageLedger(maxCount: maxCount, maxByteCount: maxByteCount)
+    }
+
+    /// A ledger with messages that are queued, or that a session has been given.
+    private func ledger(_ counters: ClosedRange<UInt64>, areHandedOver: Bool = true) throws -> MessageLedger {
+        var ledger = ledger()
+        for counter in counters { try append(counter, to: &ledger) }
+        store(&ledger)
+        if areHandedOver { ledger.handedOver(upTo: counters.upperBound) }
+        return ledger
+    }
+
+    private func append(
+        _ counter: UInt64, _ content: MessageContent? = nil, timeToLive: Duration? = nil, to ledger: inout MessageLedger
+    ) throws(ClientError) {
+        try ledger.append(counter: counter, content ?? hello, timeToLive: timeToLive, isCompressible: true)
+    }
+
+    private func store(_ ledger: inout MessageLedger, now: Instant = .zero) {
+        guard let last = ledger.beginStoring().last else { return }
+        _ = ledger.stored(upTo: last.counter, now: now)
+    }
+
+    // MARK: Bounds
+
+    @Test func `messages up to the bound are appended, and an accepted one makes room`() throws {
+        var ledger = ledger(maxCount: 2)
+        try append(1, to: &ledger)
+        try append(2, to: &ledger)
+        #expect(throws: ClientError.queueFull) { try append(3, to: &ledger) }
+        store(&ledger)
+        ledger.handedOver(upTo: 2)
+        _ = ledger.accepted(AcceptedRun(firstCounter: 1, count: 1, firstOffset: 1))
+        #expect(ledger.pendingCount == 1)
+        #expect(ledger.pendingByteCount == hello.byteCount)
+        try append(3, to: &ledger)
+    }
+
+    @Test func `bytes up to the bound are appended`() throws {
+        var ledger = ledger(maxByteCount: 2 * hello.byteCount)
+        try append(1, to: &ledger)
+        let long = MessageContent(text: "hello hello")
+        #expect(!ledger.hasRoom(byteCount: long.byteCount))
+        #expect(throws: ClientError.queueFull) { try append(2, long, to: &ledger) }
+        try append(2, to: &ledger)
+    }
+
+    @Test(arguments: [0, -1]) func `a bound of less than one message counts as one`(bound: Int) throws {
+        var ledger = ledger(maxCount: bound)
+        try append(1, to: &ledger)
+        #expect(throws: ClientError.queueFull) { try append(2, to: &ledger) }
+    }
+
+    @Test func `messages of an earlier client are restored beyond the bound`() {
+        var ledger = ledger(maxCount: 1)
+        for counter in [3, 5, 5, 4] as [UInt64] {
+            ledger.restore(counter: counter, hello, timeToLive: nil, isCompressible: true)
+        }
+        #expect(ledger.pendingCount == 2)
+        #expect(ledger.beginStoring().isEmpty)
+        _ = ledger.stored(upTo: 5, now: .zero)
+        #expect(ledger.unsent(byteCount: 1000).map(\.counter) == [3, 5])
+    }
+
+    //
+    @Test func `a counter that does not rise is refused`() throws {
+        var ledger = try ledger(5...5)
+        #expect(throws: ClientError.counterNotRising) { try append(5, to: &ledger) }
+        try append(6, to: &ledger)
+    }
+
+    // MARK: Storing and sending
+
+    @Test func `a message goes out when it is stored, once for each session`() throws {
+        var ledger = ledger()
+        try append(1, to: &ledger)
+        let stored = ledger.beginStoring().map(\.counter)
+        #expect(stored == [1])
+        #expect(ledger.unsent(byteCount: 1000).isEmpty)
+        _ = ledger.stored(upTo: 1, now: .zero)
+        #expect(ledger.unsent(byteCount: 1000).map(\.counter) == [1])
+        ledger.handedOver(upTo: 1)
+        #expect(ledger.unsent(byteCount: 1000).isEmpty)
+        ledger.endSession()
+        #expect(ledger.unsent(byteCount: 1000).map(\.counter) == [1])
+    }
+
+    @Test func `a new message is withdrawn, a message that is being stored is not`() throws {
+        var ledger = ledger()
+        try append(1, to: &ledger)
+        let isWithdrawn = ledger.withdraw(1)
+        #expect(isWithdrawn)
+        #expect(ledger.pendingCount == 0)
+        try append(2, to: &ledger)
+        let storing = ledger.beginStoring().map(\.counter)
+        #expect(storing == [2])
+        let isTooLate = !ledger.withdraw(2)
+        #expect(isTooLate)
+    }
+
+    @Test func `a room that ends fails new messages and keeps those that are stored`() throws {
+        var ledger = try ledger(1...1, areHandedOver: false)
+        try append(2, to: &ledger)
+        ledger.failNew()
+        #expect(ledger.state(of: 1) == .queued)
+        #expect(ledger.state(of: 2) == .failed(.closed))
+    }
+
+    @Test func `as many messages are unsent as fill the bytes`() throws {
+        let ledger = try ledger(1...10, areHandedOver: false)
+        #expect(ledger.unsent(byteCount: 2 * hello.byteCount + 1).map(\.counter) == [1, 2, 3])
+        #expect(ledger.unsent(byteCount: 0).isEmpty)
+    }
+
+    @Test func `messages that were handed over are reported as sent once`() throws {
+        var ledger = try ledger(1...3)
+        #expect(ledger.state(of: 3) == .queued)
+        let reports = [ledger.reportSent(), ledger.reportSent()]
+        #expect(reports == [1...3, nil])
+        #expect(ledger.state(of: 3) == .sent)
+        ledger.endSession()
+        let again = ledger.reportSent()
+        #expect(again == nil)
+    }
+
+    //
+    @Test func `a message is cancelled until a session has been given it`() throws {
+        var ledger = try ledger(1...2, areHandedOver: false)
+        ledger.handedOver(upTo: 1)
+        ledger.endSession()
+        let answers = [ledger.cancel(1), ledger.cancel(2), ledger.cancel(2), ledger.cancel(9)]
+        #expect(answers == [false, true, false, false])
+        #expect(ledger.unsent(byteCount: 1000).map(\.counter) == [1])
+    }
+
+    //
+    @Test func `a time to live begins when the message is stored, and ends only before it is handed over`() throws {
+        var ledger = ledger()
+        try append(1, timeToLive: .seconds(5), to: &ledger)
+        try append(2, timeToLive: .seconds(3), to: &ledger)
+        try append(3, to: &ledger)
+        store(&ledger, now: .zero + .seconds(10))
+        #expect(ledger.earliestExpiry == .zero + .seconds(13))
+        ledger.handedOver(upTo: 1)
+        let expired = ledger.expire(now: .zero + .seconds(20))
+        #expect(expired == [2])
+        #expect(ledger.earliestExpiry == nil)
+    }
+
+    // MARK: Outcomes
+
+    @Test func `a run accepts each message once, at its offset`() throws {
+        var ledger = try ledger(1...5)
+        let first = ledger.accepted(AcceptedRun(firstCounter: 2, count: 2, firstOffset: 7))
+        #expect(first == [AcceptedRun(firstCounter: 2, count: 2, firstOffset: 7)])
+        let again = ledger.accepted(AcceptedRun(firstCounter: 1, count: 5, firstOffset: 6))
+        #expect(
+            again == [
+                AcceptedRun(firstCounter: 1, count: 1, firstOffset: 6),
+                AcceptedRun(firstCounter: 4, count: 2, firstOffset: 9),
+            ])
+        #expect((1...5).map { ledger.state(of: $0) } == (6...10).map { .accepted(offset: $0) })
+        #expect(ledger.pendingCount == 0)
+    }
+
+    @Test func `a run that names every counter accepts the messages that were handed over`() throws {
+        var ledger = try ledger(5...6)
+        try append(7, to: &ledger)
+        store(&ledger)
+        let parts = ledger.accepted(AcceptedRun(firstCounter: 1, count: .max, firstOffset: 1))
+        #expect(parts.map(\.counters) == [5...6])
+        #expect(ledger.state(of: 7) == .queued)
+    }
+
+    @Test func `a message that was accepted at an unknown offset has none`() throws {
+        var ledger = try ledger(1...1)
+        _ = ledger.accepted(AcceptedRun(firstCounter: 1, count: 1, firstOffset: 0))
+        #expect(ledger.state(of: 1) == .accepted(offset: 0))
+    }
+
+    @Test func `a failed message is not accepted, and an accepted message does not fail`() throws {
+        var ledger = try ledger(1...2)
+        let failures = [ledger.fail(1, .expired), ledger.fail(1, .cancelled), ledger.fail(3, .closed)]
+        #expect(failures == [true, false, false])
+        let parts = ledger.accepted(AcceptedRun(firstCounter: 1, count: 2, firstOffset: 1))
+        #expect(parts.map(\.counters) == [2...2])
+        let rest = ledger.failAll(.closed)
+        #expect(rest.isEmpty)
+        #expect(ledger.state(of: 1) == .failed(.expired))
+    }
+
+    @Test func `a refusal of a message that was not sent is ignored`() throws {
+        var ledger = try ledger(1...1, areHandedOver: false)
+        let isRefused = ledger.refuse(1, .refused(.forbidden, reason: nil))
+        #expect(!isRefused)
+    }
+
+    @Test func `the oldest settled messages are discarded, pending ones are not`() throws {
+        let limit = UInt64(MessageLedger.maxSettledCount)
+        var ledger = ledger()
+        for counter in 1...(2 * limit) {
+            try append(counter, to: &ledger)
+            store(&ledger)
+            ledger.handedOver(upTo: counter)
+            if counter.isMultiple(of: 2) {
+                _ = ledger.accepted(AcceptedRun(firstCounter: counter, count: 1, firstOffset: counter))
+            } else {
+                _ = ledger.fail(counter, .expired)
+            }
+        }
+        #expect(ledger.count == MessageLedger.maxSettledCount)
+        #expect(ledger.state(of: limit) == nil)
+        #expect(ledger.state(of: limit + 1) == .failed(.expired))
+        let pending = try self.ledger(1...(limit + 10))
+        #expect(pending.pendingCount == MessageLedger.maxSettledCount + 10)
+    }
+
+    // MARK: Receipts
+
+    @Test func `a read message is delivered, and receipts only rise`() {
+        var ledger = ledger()
+        let changes = [
+            ledger.progressed(bob, .read, upTo: 5), ledger.progressed(bob, .delivered, upTo: 5),
+            ledger.progressed(bob, .read, upTo: 4), ledger.progressed(bob, .delivered, upTo: 6),
+        ]
+        #expect(changes == [true, false, false, true])
+        #expect(ledger.progress.map(\.delivered) == [6])
+        #expect(ledger.progress.map(\.read) == [5])
+    }
+
+    @Test func `of too many members the one with the lowest receipt is discarded`() throws {
+        var ledger = ledger()
+        for number in 0...MessageLedger.maxMembers {
+            let name = try #require(AccountName("member-\(number)"))
+            _ = ledger.progressed(name, .delivered, upTo: UInt64(number + 1))
+        }
+        #expect(ledger.progress.count == MessageLedger.maxMembers)
+        #expect(!ledger.progress.contains { $0.delivered == 1 })
+    }
+
+    //
+    @Test func `a log that is replaced discards offsets and receipts`() throws {
+        var ledger = try ledger(1...1)
+        _ = ledger.accepted(AcceptedRun(firstCounter: 1, count: 1, firstOffset: 3))
+        _ = ledger.progressed(bob, .read, upTo: 3)
+        ledger.discardOffsets()
+        #expect(ledger.state(of: 1) == .accepted(offset: 0))
+        #expect(ledger.progress.isEmpty)
+    }
+
+    @Test func `every change of a message changes the version`() throws {
+        var ledger = try ledger(1...3)
+        var versions = [ledger.version]
+        _ = ledger.reportSent()
+        versions.append(ledger.version)
+        _ = ledger.accepted(AcceptedRun(firstCounter: 1, count: 1, firstOffset: 1))
+        versions.append(ledger.version)
+        _ = ledger.fail(2, .expired)
+        versions.append(ledger.version)
+        _ = ledger.progressed(bob, .read, upTo: 1)
+        versions.append(ledger.version)
+        ledger.discardOffsets()
+        versions.append(ledger.version)
+        #expect(Set(versions).count == versions.count)
+    }
+}

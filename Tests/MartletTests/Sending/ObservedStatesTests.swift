@@ -1,0 +1,91 @@
+import MartletWire
+import Testing
+
+@testable import Martlet
+@testable import MartletProtocol
+
+@Suite("The states of a message that an observer is given")
+struct ObservedStatesTests {
+    private let bob = AccountName("bob")!
+    private let carol = AccountName("carol")!
+
+    private func ledger() throws -> MessageLedger {
+        var ledger = MessageLedger(maxCount: 10, maxByteCount: 1000)
+        try ledger.append(counter: 1, MessageContent(text: "hello"), timeToLive: nil, isCompressible: true)
+        return ledger
+    }
+
+    private func send(_ ledger: inout MessageLedger) {
+        _ = ledger.stored(upTo: 1, now: .zero)
+        ledger.handedOver(upTo: 1)
+        _ = ledger.reportSent()
+    }
+
+    private func accept(_ ledger: inout MessageLedger, at offset: UInt64) {
+        _ = ledger.accepted(AcceptedRun(firstCounter: 1, count: 1, firstOffset: offset))
+    }
+
+    private func all(
+        _ observed: inout ObservedStates, _ ledger: MessageLedger, of counter: UInt64 = 1
+    ) -> [MessageHandle.State] {
+        var states: [MessageHandle.State] = []
+        while let state = observed.next(counter, in: ledger) { states.append(state) }
+        return states
+    }
+
+    @Test func `each change gives a state, and each member's receipt gives one`() throws {
+        var ledger = try ledger()
+        var observed = ObservedStates()
+        #expect(all(&observed, ledger) == [.queued])
+        send(&ledger)
+        #expect(all(&observed, ledger) == [.sent])
+        accept(&ledger, at: 9)
+        #expect(all(&observed, ledger) == [.accepted(offset: 9)])
+        _ = ledger.progressed(bob, .delivered, upTo: 8)
+        #expect(all(&observed, ledger) == [])
+        _ = ledger.progressed(bob, .delivered, upTo: 9)
+        _ = ledger.progressed(carol, .read, upTo: 20)
+        #expect(all(&observed, ledger) == [.delivered(to: bob), .read(by: carol)])
+        _ = ledger.progressed(bob, .read, upTo: 9)
+        #expect(all(&observed, ledger) == [.read(by: bob)])
+        #expect(ObservedStates.furthest(1, in: ledger) == .read(by: bob))
+    }
+
+    @Test func `a late observer is given the latest states only`() throws {
+        var ledger = try ledger()
+        send(&ledger)
+        accept(&ledger, at: 9)
+        _ = ledger.progressed(bob, .read, upTo: 9)
+        var observed = ObservedStates()
+        #expect(all(&observed, ledger) == [.accepted(offset: 9), .read(by: bob)])
+    }
+
+    @Test func `failed is the last state, and a discarded message has none`() throws {
+        var ledger = try ledger()
+        _ = ledger.fail(1, .refused(.roomFull, reason: "full"))
+        var observed = ObservedStates()
+        #expect(all(&observed, ledger) == [.failed(.refused(.roomFull, reason: "full"))])
+        #expect(ObservedStates.furthest(2, in: ledger) == nil)
+    }
+
+    @Test func `an accepted message at an unknown offset gives no receipts`() throws {
+        var ledger = try ledger()
+        send(&ledger)
+        accept(&ledger, at: 0)
+        _ = ledger.progressed(bob, .read, upTo: 9)
+        var observed = ObservedStates()
+        #expect(all(&observed, ledger) == [.accepted(offset: 0)])
+    }
+
+    //
+    @Test func `a log that is replaced gives no state`() throws {
+        var ledger = try ledger()
+        send(&ledger)
+        accept(&ledger, at: 9)
+        var observed = ObservedStates()
+        _ = all(&observed, ledger)
+        ledger.discardOffsets()
+        _ = ledger.progressed(bob, .read, upTo: 9)
+        #expect(all(&observed, ledger) == [])
+    }
+}
