@@ -35,7 +35,7 @@ BENCH ?=
 sources := Sources Tests Package.swift Fuzz/Sources Fuzz/Package.swift Benchmarks/Sources Benchmarks/Tests \
 	Benchmarks/Package.swift
 # Tests that only compute; apart, they do not keep those waiting that have a peer on a socket.
-computing := '^(MartletWire|MartletProtocol|House)Tests'
+computing := '^(MartletWire|MartletProtocol|Repository)Tests'
 
 # Under a sanitizer so many tests with sockets at a time: with all at once nobody hears anything for seconds, and peers
 # are taken for dead as the specification asks (S-29, C-47).

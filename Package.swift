@@ -62,7 +62,7 @@ let package = Package(
             name: "MartletTests", dependencies: ["Martlet", "MartletRelay", "MartletTestKit"], swiftSettings: settings),
         .testTarget(
             name: "MartletToolTests", dependencies: ["MartletTool", "MartletDifferential"], swiftSettings: settings),
-        .testTarget(name: "HouseTests", swiftSettings: settings),
+        .testTarget(name: "RepositoryTests", swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )
