@@ -59,6 +59,10 @@ struct RepositoryTests {
         expectNone(BoundRule.findings(in: tree))
     }
 
+    @Test func `the fuzz targets have at most 300 inputs`() {
+        expectNone(CorpusRule.findings(in: tree))
+    }
+
     @Test func `the README shows what the tests compile`() {
         expectNone(SnippetRule.findings(in: tree))
     }

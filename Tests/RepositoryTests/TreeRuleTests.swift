@@ -117,6 +117,18 @@ struct TreeRuleTests {
         #expect(findings(marker.replacing("A.swift", with: "B.swift") + block, region).count == 1)
     }
 
+    @Test func `a corpus with too many inputs, or other files`() {
+        func findings(_ path: String, _ text: String) -> [Finding] {
+            CorpusRule.findings(in: SourceTree([SourceFile(CorpusRule.folder + path, text)]))
+        }
+        let most = String(repeating: "00ff\n", count: CorpusRule.maxCount)
+        #expect(findings("tlv.hex", most) == [])
+        #expect(findings("tlv.hex", most + "00\n").count == 1)
+        #expect(findings("tlv.hex", "00f\n").count == 1)
+        #expect(findings("tlv.hex", "\n").count == 1)
+        #expect(findings("tlv/0a1b", "00").count >= 1)
+    }
+
     @Test(arguments: [
         ("- a += 1", 0), ("old: if [[a > 1]] {\nnew: a > 2", 0), ("- a += 2", 1), ("- b()", 1),
         ("old: if [[a > 2]] {\nnew: true", 1), ("old: a > 1\nnew: true", 1), ("", 1), ("- b()\n- a += 1", 0),

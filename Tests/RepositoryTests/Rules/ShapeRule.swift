@@ -19,14 +19,15 @@ enum ShapeRule {
         return [Finding(file.path, "\(file.lines.count) lines, more than \(maxLineCount)")]
     }
 
-    /// A table's row, in Markdown or in a comment that is Markdown, an object of JSON on a line of its own, and an
-    /// address cannot be broken.
+    /// A row of a table, in Markdown or in a comment that is Markdown, an object of JSON on a line of its own, an input
+    /// of a fuzz target and an address cannot be broken.
     private static func findingsOfWidth(in file: SourceFile) -> [Finding] {
         file.lines.enumerated().flatMap { index, line in
             var findings: [Finding] = []
             let start = line.drop { $0 == " " || $0 == "/" }
             let isObject = file.pathExtension == "json" && start.hasPrefix("{")
-            let unbreakable = start.hasPrefix("|") || isObject || line.contains("https://")
+            let isInput = file.pathExtension == "hex"
+            let unbreakable = start.hasPrefix("|") || isObject || isInput || line.contains("https://")
             if !unbreakable, line.utf8.count > maxColumnCount, line.count > maxColumnCount {
                 findings.append(Finding(file.path, line: index + 1, "wider than \(maxColumnCount) columns"))
             }

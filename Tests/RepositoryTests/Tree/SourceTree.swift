@@ -59,10 +59,10 @@ extension SourceTree {
         files.sort { $0.path < $1.path }
     }
 
-    /// What tools write: build folders anywhere, the documentation at the root, the fuzz targets' inputs, and all that
-    /// is hidden but `.ci`.
+    /// Generated and binary files: build folders, the documentation at the root, the findings of the fuzz targets, and
+    /// hidden files but `.ci`.
     private static func isGenerated(_ path: String) -> Bool {
-        if path == "docs" || path.hasPrefix("Fuzz/Corpus/") || path.hasPrefix("Fuzz/FailCases/") { return true }
+        if path == "docs" || path.hasPrefix("Fuzz/FailCases/") { return true }
         let name = path.split(separator: "/").last ?? ""
         return name.hasPrefix(".") && path != ".ci" && !path.hasSuffix(".swift-format") && path != ".gitignore"
     }
