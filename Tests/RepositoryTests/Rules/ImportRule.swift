@@ -15,14 +15,23 @@ enum ImportRule {
             "MartletWire", "MartletProtocol", "MartletTransport", "CMartletCrypto", "Synchronization", "Observation",
         ],
         "MartletDifferential": ["MartletWire", "Foundation"],
+        "MartletDecode": cLibraries.union(["MartletWire", "MartletTransport", "CPcap"]),
+        "MartletToolSupport": cLibraries.union([
+            "MartletWire", "MartletTransport", "CMartletSystem", "Foundation", "Dispatch", "Synchronization",
+        ]),
         "MartletTool": cLibraries.union([
-            "Martlet", "MartletRelay", "MartletTestKit", "MartletWire", "MartletProtocol", "MartletTransport",
-            "CMartletCrypto", "CMartletSystem", "Foundation", "Dispatch", "Synchronization",
+            "Martlet", "MartletRelay", "MartletDecode", "MartletToolSupport", "MartletWire", "MartletProtocol",
+            "MartletTransport", "CMartletCrypto", "CMartletSystem", "Foundation", "Dispatch", "Synchronization",
+        ]),
+        "MartletLab": cLibraries.union([
+            "Martlet", "MartletRelay", "MartletTestKit", "MartletDecode", "MartletDifferential", "MartletToolSupport",
+            "MartletWire", "MartletProtocol", "MartletTransport", "CMartletCrypto", "Foundation", "Dispatch",
+            "Synchronization",
         ]),
     ]
 
     /// Modules of C, whose files this rule does not read.
-    static let modulesOfC: Set<String> = ["CMartletCodec", "CMartletCrypto", "CMartletSystem"]
+    static let modulesOfC: Set<String> = ["CMartletCodec", "CMartletCrypto", "CMartletSystem", "CPcap"]
 
     /// What any test may import besides the module under test, what that module may import, and the rows below.
     private static let allowedInTests = cLibraries.union(["Testing", "Foundation", "Dispatch", "Synchronization"])
@@ -34,7 +43,10 @@ enum ImportRule {
         "MartletTransportTests": ["MartletTestKit"],
         "MartletRelayTests": ["MartletTestKit"],
         "MartletTests": ["MartletRelay", "MartletTestKit"],
-        "MartletToolTests": ["MartletTool", "MartletDifferential"],
+        "MartletDecodeTests": ["MartletLab", "MartletDifferential", "MartletToolTestSupport"],
+        "MartletToolTests": ["MartletLab", "MartletToolTestSupport"],
+        "MartletLabTests": ["MartletToolTestSupport"],
+        "Support": ["MartletDecode", "MartletToolSupport", "MartletTransport", "MartletWire"],
     ]
 
     static func findings(in file: SourceFile) -> [Finding] {
