@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 SWIFT ?= swift
-# The file that `make demo` sends; the tool brings its own when this is empty.
+# The file that `make demo` sends; without one it sends the licences of the system.
 FILE ?=
 # How many clients `make crowd` starts.
 CLIENTS ?= 2000
@@ -35,7 +35,7 @@ BENCH ?=
 sources := Sources Tests Package.swift Fuzz/Sources Fuzz/Package.swift Benchmarks/Sources Benchmarks/Tests \
 	Benchmarks/Package.swift
 # Tests that only compute; apart, they do not keep those waiting that have a peer on a socket.
-computing := '^(MartletWire|MartletProtocol|House)Tests'
+computing := '^(MartletWire|MartletProtocol|Repository)Tests'
 
 # Under a sanitizer so many tests with sockets at a time: with all at once nobody hears anything for seconds, and peers
 # are taken for dead as the specification asks (S-29, C-47).
@@ -54,18 +54,20 @@ deps: ## install the system packages that the build needs and this machine lacks
 build: deps ## build everything for release
 	@$(SWIFT) build --configuration release --quiet
 
-demo: deps ## build the tool and show a conversation: make demo FILE=picture.png
+# Both programs; the second starts the first, which lies beside it.
+programs: deps
 	@$(SWIFT) build --configuration release --quiet --product martlet
-	@.build/release/martlet demo $(if $(FILE),"$(FILE)")
+	@$(SWIFT) build --configuration release --quiet --product martlet-lab
 
-dissect: deps ## let tshark read what passes in the demo: nothing malformed, every type of frame
+demo: programs ## send a file through a faulty network and compare: make demo FILE=picture.png
+	@.build/release/martlet-lab demo $(if $(FILE),"$(FILE)")
+
+dissect: programs ## let tshark read a capture of the demo: nothing malformed, every type of frame
 	@Scripts/install-dependencies python3 tshark
-	@$(SWIFT) build --configuration release --quiet --product martlet
-	@.build/release/martlet demo --capture .build/demo.pcap
-	@Specs/wireshark/test --verbose .build/release/martlet .build/demo.pcap
+	@.build/release/martlet-lab demo --capture .build/demo.pcap
+	@Specs/wireshark/test --verbose .build/release .build/demo.pcap
 
-scenarios: deps ## run the conversations between real processes over bad networks, and compare the files
-	@$(SWIFT) build --configuration release --quiet --product martlet
+scenarios: programs ## run the conversations between real processes over faulty networks, and compare the files
 	@Scripts/scenarios
 
 crowd: deps ## let 2,000 clients talk in 100 rooms and check that everybody got everything: make crowd CLIENTS=500
@@ -89,16 +91,16 @@ test: deps lint ## lint, build with warnings as errors and run every test
 	@Specs/reference/test_completeness.py
 	@Specs/reference/test_flips.py
 	@Specs/reference/test_example.py
-	@Specs/wireshark/test .build/debug/martlet
-	@Specs/reference/differential.py --quiet --frames 8000 .build/debug/MartletDifferential
-	@Scripts/stranger .build/debug/martlet
+	@Specs/wireshark/test .build/debug
+	@Specs/reference/differential.py --quiet --frames 8000 .build/debug/martlet-lab
+	@Scripts/interoperability .build/debug/martlet
 	@$(MAKE) --no-print-directory replay
 
 differential: deps ## compare both implementations of the wire over a million frames, and flip every bit of the vectors
 	@Scripts/install-dependencies python3
-	@$(SWIFT) build --configuration release --quiet --product MartletDifferential
-	@Specs/reference/differential.py --frames 1000000 .build/release/MartletDifferential
-	@Specs/reference/test_flips.py --every-bit --verbose .build/release/MartletDifferential
+	@$(SWIFT) build --configuration release --quiet --product martlet-lab
+	@Specs/reference/differential.py --frames 1000000 .build/release/martlet-lab
+	@Specs/reference/test_flips.py --every-bit --verbose .build/release/martlet-lab
 
 replay: deps ## give every committed input of the fuzz targets to its target once
 	@$(SWIFT) build --package-path Fuzz --quiet --product replay
@@ -119,9 +121,9 @@ coverage: deps ## measure line coverage of the wire and the protocol; fails belo
 	@Scripts/install-dependencies python3
 	@Scripts/coverage --filter $(computing)
 
-simulate: deps ## play whole conversations in virtual bad weather: make simulate SEEDS=1..1000000
-	@$(SWIFT) build --configuration release --quiet --product martlet
-	@.build/release/martlet simulate --seeds $(SEEDS)
+simulate: deps ## play whole conversations over a simulated faulty network: make simulate SEEDS=1..1000000
+	@$(SWIFT) build --configuration release --quiet --product martlet-lab
+	@.build/release/martlet-lab simulate --seeds $(SEEDS)
 
 bugs: deps ## plant faults in a copy, one at a time, and let the simulator find each within 2,000 seeds
 	@Scripts/install-dependencies python3
@@ -131,13 +133,11 @@ mutants: deps ## make small mutations in the engines and report those that nothi
 	@Scripts/install-dependencies python3
 	@Scripts/mutants --count $(MUTANTS) --seed $(MUTANTS_SEED)
 
-storm: deps ## kill a relay with 10,000 clients on it and see all come back: make storm CLIENTS=10000 (row 30)
-	@$(SWIFT) build --configuration release --quiet --product martlet
-	@.build/release/martlet storm $(if $(filter command line,$(origin CLIENTS)),--clients $(CLIENTS))
+storm: programs ## kill a relay with 10,000 clients on it and see all come back: make storm CLIENTS=10000
+	@.build/release/martlet-lab storm $(if $(filter command line,$(origin CLIENTS)),--clients $(CLIENTS))
 
-soak: deps ## let 200 clients come, go and be cut off for MINUTES=30, and see that nothing is lost and nothing grows
-	@$(SWIFT) build --configuration release --quiet --product martlet
-	@.build/release/martlet soak --minutes $(MINUTES)
+soak: programs ## let 200 clients come, go and be cut off for MINUTES=30; fail when anything is lost or grows
+	@.build/release/martlet-lab soak --minutes $(MINUTES)
 
 hostile: deps ## attack a relay in every way beside an honest pair: make hostile HOSTILE="--only acks --seconds 10"
 	@Scripts/install-dependencies python3

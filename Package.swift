@@ -18,8 +18,10 @@ let package = Package(
         .library(name: "MartletRelay", targets: ["MartletRelay"]),
         .library(name: "MartletProtocol", targets: ["MartletProtocol"]),
         .library(name: "MartletWire", targets: ["MartletWire"]),
+        .library(name: "MartletDecode", targets: ["MartletDecode"]),
         .library(name: "MartletTestKit", targets: ["MartletTestKit"]),
         .executable(name: "martlet", targets: ["MartletTool"]),
+        .executable(name: "martlet-lab", targets: ["MartletLab"]),
     ],
     targets: [
         .target(
@@ -28,6 +30,7 @@ let package = Package(
         .target(
             name: "CMartletCrypto", linkerSettings: [.linkedLibrary("crypto", .when(platforms: [.linux]))]),
         .target(name: "CMartletSystem"),
+        .systemLibrary(name: "CPcap", providers: [.apt(["libpcap-dev"])]),
         .target(name: "MartletWire", dependencies: ["CMartletCodec"], swiftSettings: settings),
         .target(name: "MartletProtocol", dependencies: ["MartletWire"], swiftSettings: settings),
         .target(name: "MartletTransport", dependencies: ["MartletWire", "CMartletSystem"], swiftSettings: settings),
@@ -41,14 +44,29 @@ let package = Package(
             name: "MartletRelay",
             dependencies: ["MartletWire", "MartletProtocol", "MartletTransport", "CMartletCrypto"],
             swiftSettings: settings),
+        .target(
+            name: "MartletDecode", dependencies: ["MartletWire", "MartletTransport", "CPcap"], swiftSettings: settings),
+        .target(
+            name: "MartletToolSupport", dependencies: ["MartletWire", "MartletTransport", "CMartletSystem"],
+            swiftSettings: settings),
         .executableTarget(
             name: "MartletTool",
             dependencies: [
-                "Martlet", "MartletRelay", "MartletTestKit", "MartletTransport", "MartletWire", "CMartletCrypto",
-                "CMartletSystem",
+                "Martlet", "MartletRelay", "MartletDecode", "MartletToolSupport", "MartletTransport", "MartletWire",
+                "CMartletCrypto", "CMartletSystem",
             ],
             swiftSettings: settings),
-        .executableTarget(name: "MartletDifferential", dependencies: ["MartletWire"], swiftSettings: settings),
+        .executableTarget(
+            name: "MartletLab",
+            dependencies: [
+                "Martlet", "MartletRelay", "MartletTestKit", "MartletDecode", "MartletDifferential",
+                "MartletToolSupport", "MartletTransport", "MartletWire", "CMartletCrypto",
+            ],
+            swiftSettings: settings),
+        .target(name: "MartletDifferential", dependencies: ["MartletWire"], swiftSettings: settings),
+        .target(
+            name: "MartletToolTestSupport", dependencies: ["MartletDecode", "MartletToolSupport", "MartletTransport"],
+            path: "Tests/Support", swiftSettings: settings),
         .testTarget(
             name: "MartletWireTests", dependencies: ["MartletWire", "MartletDifferential"], swiftSettings: settings),
         .testTarget(
@@ -61,8 +79,17 @@ let package = Package(
         .testTarget(
             name: "MartletTests", dependencies: ["Martlet", "MartletRelay", "MartletTestKit"], swiftSettings: settings),
         .testTarget(
-            name: "MartletToolTests", dependencies: ["MartletTool", "MartletDifferential"], swiftSettings: settings),
-        .testTarget(name: "HouseTests", swiftSettings: settings),
+            name: "MartletDecodeTests",
+            dependencies: ["MartletDecode", "MartletLab", "MartletDifferential", "MartletToolTestSupport"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "MartletToolSupportTests", dependencies: ["MartletToolSupport"], swiftSettings: settings),
+        .testTarget(
+            name: "MartletToolTests", dependencies: ["MartletTool", "MartletLab", "MartletToolTestSupport"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "MartletLabTests", dependencies: ["MartletLab", "MartletToolTestSupport"], swiftSettings: settings),
+        .testTarget(name: "RepositoryTests", swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )

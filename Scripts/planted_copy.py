@@ -58,7 +58,7 @@ let package = Package(
             name: "MartletTestKit", dependencies: ["MartletWire", "MartletProtocol", "MartletTransport"],
             swiftSettings: settings),
         .executableTarget(name: "Play", dependencies: ["MartletTestKit"], swiftSettings: settings),
-        .executableTarget(name: "MartletDifferential", dependencies: ["MartletWire"], swiftSettings: settings),
+        .target(name: "MartletDifferential", dependencies: ["MartletWire"], swiftSettings: settings),
         .testTarget(
             name: "MartletProtocolTests", dependencies: ["MartletProtocol", "MartletTestKit", "MartletDifferential"],
             swiftSettings: settings),

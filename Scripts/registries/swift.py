@@ -1,11 +1,11 @@
-"""The registry in Swift: constants of MartletWire, and what martlet decode shows."""
+"""The registry in Swift: constants of MartletWire, and the forms of values of MartletDecode."""
 
 import textwrap
 
 from registries.model import COLUMNS, NOTICE, grouped, wrapped
 
 WIRE = "Sources/MartletWire/Registry/"
-TOOL = "Sources/MartletTool/Decode/"
+DECODE = "Sources/MartletDecode/Fields/"
 UNKNOWN = "default: hexadecimal(rawValue)"
 NAME = "The name in the specification, or the number in hexadecimal."
 
@@ -188,11 +188,11 @@ def shapes(registry):
     cases = [case(found, f"self = .{value}") for value, found in grouped(registry.tags, shape) if value != "bytes"]
     known = ", ".join(f'"{entry.name}"' for entry in registry.features)
     return source(
-        "import MartletWire",
-        extension("FieldShape", switch("init(_ tag: Tag)", "How the value of a tag is laid out (Specs/wire.md §13.2).",
+        "package import MartletWire",
+        extension("FieldShape", switch("init(_ tag: Tag)", "The form of the value of a tag (Specs/wire.md §13.2).",
                                        [*cases, "default: self = .bytes"], of="tag")),
         extension("ContentKind", switch(
-            "var name: String", NAME, [*names(registry.kinds), "default: hex(rawValue, digits: 4)"])),
+            "package var name: String", NAME, [*names(registry.kinds), "default: hex(rawValue, digits: 4)"])),
         extension("Features", comment("The names of the bits, from the lowest."),
                   f"    static let registeredNames = [{known}]"))
 
@@ -208,5 +208,5 @@ FILES = {
     WIRE + "Limits+Registry.swift": limits,
     WIRE + "CompactTag+Registry.swift": compact_tags,
     WIRE + "CompactForm+Registry.swift": forms,
-    TOOL + "FieldShape+Registry.swift": shapes,
+    DECODE + "FieldShape+Registry.swift": shapes,
 }

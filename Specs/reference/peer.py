@@ -9,7 +9,7 @@ TIMEOUT = 300
 
 class Peer:
     def __init__(self, tool):
-        self.process = subprocess.Popen([tool], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.process = subprocess.Popen([tool, "differential"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def ask(self, lines, count):
         """The first `count` lines of what is answered to these. A process that does not answer in time is ended."""

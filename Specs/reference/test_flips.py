@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Flips every bit of every good vector: the stream is refused, or comes to the same; it never comes to something else.
 
-Of streams of more than 1 KiB only some of the bits are flipped, all with --every-bit. With TOOL, MartletDifferential,
+Of streams of more than 1 KiB only some of the bits are flipped, all with --every-bit. With TOOL, martlet-lab,
 the same is asked of it.
 
 usage: test_flips.py [--every-bit] [--verbose] [TOOL]

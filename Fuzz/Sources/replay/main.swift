@@ -1,7 +1,7 @@
 internal import Foundation
 internal import FuzzTargets
 
-// Gives every committed input to its target once: what was found stays found. Prints nothing when all is well.
+// Gives every committed input to its target once, and prints nothing unless one of them fails.
 //
 // usage: replay <folder of the Fuzz package> [target]
 
@@ -25,27 +25,43 @@ private func files(in folder: String) -> [String] {
     return names.filter { !$0.hasPrefix(".") }.sorted().map { folder + "/" + $0 }
 }
 
-private let leastSeedCount = 300
+/// Bytes written as hexadecimal digits.
+private func bytes(_ line: some StringProtocol) -> [UInt8]? {
+    let digits = Array(line.utf8)
+    let values = digits.map { UInt8(String(UnicodeScalar($0)), radix: 16) }
+    guard digits.count.isMultiple(of: 2), !values.contains(nil) else { return nil }
+    return stride(from: 0, to: values.count, by: 2).map { values[$0]! << 4 | values[$0 + 1]! }
+}
+
+private func fail(_ message: String) -> Never {
+    print("replay: \(message)")
+    exit(1)
+}
+
+private func run(_ target: FuzzTarget, _ input: [UInt8], _ name: String) {
+    unsafe free(running)
+    unsafe running = strdup("replay: \(name)")
+    unsafe target.run(input.span.bytes)
+}
+
+/// The least number of committed inputs: fewer mean that their files were not found.
+private let minInputCount = 100
 private let root = CommandLine.arguments.dropFirst().first ?? "."
 private let chosen = CommandLine.arguments.dropFirst(2).first
-private var seedCount = 0
+private var inputCount = 0
 
 for number in [SIGILL, SIGTRAP, SIGABRT, SIGSEGV, SIGBUS] { signal(number, report) }
 for target in FuzzTarget.allCases where chosen == nil || chosen == target.rawValue {
-    let seeds = files(in: "\(root)/Corpus/\(target.rawValue)")
-    seedCount += seeds.count
-    for path in seeds + files(in: "\(root)/FailCases/\(target.rawValue)") {
-        guard let data = FileManager.default.contents(atPath: path) else {
-            print("replay: \(path) cannot be read")
-            exit(1)
-        }
-        unsafe free(running)
-        unsafe running = strdup("replay: \(path)")
-        let bytes = [UInt8](data)
-        unsafe target.run(bytes.span.bytes)
+    let path = "\(root)/Corpus/\(target.rawValue).hex"
+    let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+    for (index, line) in text.split(separator: "\n").enumerated() {
+        guard let input = bytes(line) else { fail("\(path):\(index + 1) is not hexadecimal") }
+        run(target, input, "\(path):\(index + 1)")
+        inputCount += 1
+    }
+    for path in files(in: "\(root)/FailCases/\(target.rawValue)") {
+        guard let data = FileManager.default.contents(atPath: path) else { fail("\(path) cannot be read") }
+        run(target, [UInt8](data), path)
     }
 }
-if chosen == nil, seedCount < leastSeedCount {
-    print("replay: \(seedCount) seeds, fewer than \(leastSeedCount)")
-    exit(1)
-}
+if chosen == nil, inputCount < minInputCount { fail("\(inputCount) inputs, fewer than \(minInputCount)") }

@@ -1,3 +1,5 @@
+import MartletToolSupport
+
 /// Turns keys, events and time into what a chat shows and does. It knows no terminal and no client.
 struct ChatController: Sendable {
     /// What is to be done outside.

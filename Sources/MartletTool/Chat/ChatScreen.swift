@@ -1,3 +1,5 @@
+import MartletToolSupport
+
 /// Draws a conversation: a title row, the lines that fit, a status row and the line being typed.
 enum ChatScreen {
     private static let minimumSize = ScreenSize(columns: 20, rows: 4)

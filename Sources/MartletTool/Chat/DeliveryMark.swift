@@ -1,3 +1,5 @@
+import MartletToolSupport
+
 /// How far an own line has come.
 enum DeliveryMark: Equatable, Sendable {
     case queued, sent, accepted, delivered, read

@@ -1,4 +1,5 @@
 import Martlet
+import MartletToolSupport
 import MartletTransport
 
 /// The lines that were said in a chat and that the relay may not have accepted yet.

@@ -1,5 +1,6 @@
 import Foundation
 import Martlet
+import MartletToolSupport
 
 /// A chat without a terminal: each line of input is sent, each message is printed as a line, `sender: text`.
 enum ChatPipe {

@@ -1,4 +1,5 @@
 import Martlet
+import MartletToolSupport
 import Synchronization
 
 /// What a chat needs of a room: events in, actions out. The terminal, or a pipe, is on the other side.

@@ -1,5 +1,6 @@
 import Foundation
 import Martlet
+import MartletToolSupport
 
 /// A chat on a terminal in raw mode: keys, events, a new size, signals and time come in one after the other.
 enum ChatTerminal {

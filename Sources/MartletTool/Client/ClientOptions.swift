@@ -1,5 +1,6 @@
 import Foundation
 import Martlet
+import MartletToolSupport
 import MartletWire
 
 /// What all commands that are clients take.
@@ -34,7 +35,7 @@ enum ClientOptions {
         var configuration = Client.Configuration()
         configuration.flushTimeout = flushTimeout ?? configuration.flushTimeout
         configuration.usesMultipath = arguments.has(multipath)
-        configuration.agent = "\(CommandTable.program) \(agent)"
+        configuration.agent = "\(CommandTable.program.title) \(agent)"
         do {
             return try Client(
                 to: arguments[target] ?? "", as: credentials(arguments), configuration: configuration)

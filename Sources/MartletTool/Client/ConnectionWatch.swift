@@ -1,4 +1,5 @@
 import Martlet
+import MartletToolSupport
 
 /// Decides what a command says of its connection, and when it ends for want of one; time comes in from outside.
 ///

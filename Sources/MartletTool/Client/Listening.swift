@@ -1,5 +1,6 @@
 import Foundation
 import Martlet
+import MartletToolSupport
 import MartletTransport
 import MartletWire
 

@@ -1,4 +1,5 @@
 import Martlet
+import MartletToolSupport
 
 /// How a received message is written.
 enum ReceivedLine {

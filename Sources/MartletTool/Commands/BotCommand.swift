@@ -1,5 +1,6 @@
 import Foundation
 import Martlet
+import MartletToolSupport
 
 /// `martlet bot`: answers commands in a room, and the same as requests.
 enum BotCommand {

@@ -1,5 +1,6 @@
 import Foundation
 import Martlet
+import MartletToolSupport
 
 /// `martlet chat`: a room on a terminal, or its lines through a pipe.
 enum ChatCommandLine {

@@ -1,21 +1,23 @@
 import Foundation
+import MartletDecode
+import MartletToolSupport
 import MartletTransport
 import MartletWire
 
-/// `martlet decode`: what a capture or a stream says, frame by frame.
+/// `martlet decode`: prints the frames of a capture or a stream.
 enum DecodeCommand {
     /// Output is written in pieces of about so many bytes.
     private static let outputByteCount = 64 << 10
 
     private static let format = Option.choice(
         "format", fallback: Decoder.Format.auto, help: "what the input is; auto looks at its first bytes")
-    private static let sender = Option<Sender>(
+    private static let sender = Option<PeerRole>(
         "from", "client|server", expectation: "client or server",
-        help: "who sends, where the input is one way of a connection; else the frames tell"
-    ) { Sender(rawValue: $0) }
+        help: "who sends, where the input is one direction of a connection; else the frames tell"
+    ) { PeerRole(rawValue: $0) }
     private static let port = Option<UInt16>(
         "port", "PORT", shown: "\(Endpoint.defaultPort)", expectation: "a port, 1 to 65535",
-        help: "what is on this TCP port is Martlet, whatever it says"
+        help: "connections of this TCP port are Martlet, whatever they begin with"
     ) { UInt16($0).flatMap { $0 > 0 ? $0 : nil } }
     private static let connection = Option.count(
         "connection", in: 1...Int.max, help: "show this connection of the capture only")
@@ -24,7 +26,7 @@ enum DecodeCommand {
         "type", "NAME", expectation: "a frame type, such as data or ack", help: "show frames of this type only; repeats"
     ) { name in FrameType.registered.first { $0.description == name } }.repeating
     private static let maxBody = Option.byteCount(
-        "max-body", help: "the longest body that is believed where the handshake is not in the input [1M]")
+        "max-body", help: "the longest body where the handshake is not in the input [1M]")
     private static let verbose = Option.flag("verbose", short: "v", help: "print every field of every frame")
     private static let secrets = Option.flag("secrets", help: "print credentials and resume tokens, too")
     private static let json = Option.flag("json", help: "print a JSON object a line")
@@ -40,18 +42,19 @@ enum DecodeCommand {
         notes: [
             """
             FILE, or standard input, is a capture in the format pcap or pcapng (Ethernet, Linux cooked, loopback or \
-            raw IP), hex as text (plain, or as xxd, 'hexdump -C' and 'od -t x1' print it), or the bytes of one way of \
-            a connection.
+            raw IP; in pcapng, all interfaces of one kind), hex as text (plain, or as xxd, 'hexdump -C' and \
+            'od -t x1' print it), or the bytes of one direction of a connection. A capture from a pipe is held in \
+            memory until it ends.
             """,
             """
             A line tells the time in seconds (or @ and the offset in bytes), the connection, > from the client or < \
             from the server, session/sequence, the type and what matters most. TCP is put in order, bodies are \
-            inflated, fragments joined, links followed over their connections. A way with a malformed frame is not \
-            read further: there is no telling where the next frame begins.
+            inflated, fragments joined, links followed over their connections. A direction with a malformed \
+            frame is not read further: nothing tells where the next frame begins.
             """,
             """
-            With --json every line has \"event\": frame, fault (the way is malformed there), note or, last, end. All \
-            but end have time (microseconds since 1970), connection, from and offset (of the frame, in its way); \
+            With --json every line has \"event\": frame, fault (the direction is malformed there), note or, last, end. \
+            All but end have time (microseconds since 1970), connection, from and offset (of the frame); \
             frame and, where the header was right, fault have type, typeNumber, version, session, timestamp, flags, \
             priority, compression, length and checksum. frame has sequence (whole), room, content (whole, fragment, \
             unknown or refused), again (the sequence was there before), missing (how many before it were not), \
@@ -101,22 +104,38 @@ enum DecodeCommand {
             if output.count >= outputByteCount { flush(&output, &failure) }
         }
         let input = StandardInput(descriptor)
-        var problem: CaptureError?
+        var problem: InputError?
         do {
-            while failure == nil {
-                let bytes = try await input.next()
-                if bytes.isEmpty { break }
-                try decoder.feed(bytes)
-                flush(&output, &failure)
+            if let capture = try captureFile(descriptor, for: decoder) {
+                try decoder.decode(capture)
+            } else {
+                while failure == nil {
+                    let bytes = try await input.next()
+                    if bytes.isEmpty { break }
+                    try decoder.feed(bytes)
+                    flush(&output, &failure)
+                }
+                try decoder.finish()
             }
-            try decoder.finish()
-        } catch let error as CaptureError { problem = error }
+        } catch let error as InputError { problem = error }
         flush(&output, &failure)
         if let failure { throw failure }
         if isJSON { try Output.print(tally.json(decoder.totals).text) }
-        if let problem { throw CommandError(.dataError, "\(problem.place): \(problem.problem)") }
+        if let problem { throw CommandError(.dataError, problem.message) }
         if !isJSON { Output.report("decode: \(tally.text(decoder.totals))") }
         return tally.isGood ? .success : .failure
+    }
+
+    /// The reader of a capture that is in a file; `nil` for an input of another format, and for a pipe.
+    private static func captureFile(_ descriptor: Int32, for decoder: Decoder) throws(InputError) -> CaptureReader? {
+        let offset = lseek(descriptor, 0, SEEK_CUR)
+        guard offset >= 0 else { return nil }
+        var prefix = [UInt8](repeating: 0, count: 4)
+        let count = unsafe prefix.withUnsafeMutableBytes { unsafe pread(descriptor, $0.baseAddress, $0.count, offset) }
+        guard count >= 0, decoder.isCapture(Array(prefix.prefix(count))) else { return nil }
+        do throws(CaptureError) { return try CaptureReader(descriptor: dup(descriptor)) } catch {
+            throw .capture(error)
+        }
     }
 
     private static func flush(_ output: inout [UInt8], _ failure: inout CommandError?) {

@@ -1,5 +1,6 @@
 import Foundation
 import Martlet
+import MartletToolSupport
 
 /// `martlet listen`: messages in, lines out.
 enum ListenCommand {

@@ -1,5 +1,6 @@
 import Foundation
 import Martlet
+import MartletToolSupport
 
 /// `martlet send`: lines in, messages out.
 enum SendCommand {

@@ -2,6 +2,7 @@ import CMartletSystem
 import Foundation
 import MartletProtocol
 import MartletRelay
+import MartletToolSupport
 import MartletTransport
 
 /// `martlet serve`: a relay.

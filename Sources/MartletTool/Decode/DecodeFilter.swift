@@ -1,6 +1,7 @@
+import MartletDecode
 import MartletWire
 
-/// Which events are shown; faults are, whatever is asked for, but on other connections.
+/// Selects the events to show. Faults and notes are shown whatever the session and the type.
 struct DecodeFilter: Equatable, Sendable {
     /// Only this connection.
     var connection: Int?
@@ -12,12 +13,12 @@ struct DecodeFilter: Equatable, Sendable {
     func shows(_ event: DecodeEvent) -> Bool {
         switch event {
         case .frame(let frame):
-            shows(frame.place) && (types.isEmpty || types.contains(frame.header.type)) && isOfSession(frame)
-        case .fault(let place, _), .note(let place, _): shows(place)
+            shows(frame.position) && (types.isEmpty || types.contains(frame.header.type)) && isOfSession(frame)
+        case .fault(let position, _), .note(let position, _): shows(position)
         }
     }
 
-    private func shows(_ place: Place) -> Bool { connection.map { $0 == place.connection } ?? true }
+    private func shows(_ position: StreamPosition) -> Bool { connection.map { $0 == position.connection } ?? true }
 
     private func isOfSession(_ frame: DecodedFrame) -> Bool {
         guard let session else { return true }

@@ -1,24 +1,27 @@
+import MartletDecode
+import MartletToolSupport
 import MartletWire
 
-/// Decoding as JSON objects, one a line, for machines. The members are told in the command's help.
+/// Events as JSON objects, one a line. The help of the command describes the members.
 enum DecodeJSON {
     static func line(_ event: DecodeEvent, showingSecrets: Bool) -> JSONLine {
         switch event {
         case .frame(let frame): .object(members(of: frame, showingSecrets: showingSecrets))
-        case .fault(let place, let fault):
+        case .fault(let position, let fault):
             .object(
-                [.init("event", .string("fault"))] + members(of: place) + [.init("error", json(fault))]
+                [.init("event", .string("fault"))] + members(of: position) + [.init("error", json(fault))]
                     + (fault.header.map(members) ?? []))
-        case .note(let place, let text):
-            .object([.init("event", .string("note"))] + members(of: place) + [.init("text", .string(text))])
+        case .note(let position, let text):
+            .object([.init("event", .string("note"))] + members(of: position) + [.init("text", .string(text))])
         }
     }
 
-    private static func members(of place: Place) -> [JSONLine.Member] {
+    private static func members(of position: StreamPosition) -> [JSONLine.Member] {
         [
-            .init("time", place.time.map { .count($0 / 1000) } ?? .null),
-            .init("connection", .count(place.connection)),
-            .init("from", place.sender.map { .string($0.rawValue) } ?? .null), .init("offset", .count(place.offset)),
+            .init("time", position.time.map { .count($0 / 1000) } ?? .null),
+            .init("connection", .count(position.connection)),
+            .init("from", position.sender.map { .string($0.rawValue) } ?? .null),
+            .init("offset", .count(position.offset)),
         ]
     }
 
@@ -37,7 +40,7 @@ enum DecodeJSON {
 
     private static func members(of frame: DecodedFrame, showingSecrets: Bool) -> [JSONLine.Member] {
         var members: [JSONLine.Member] = [.init("event", .string("frame"))]
-        members += self.members(of: frame.place) + self.members(of: frame.header)
+        members += self.members(of: frame.position) + self.members(of: frame.header)
         members.append(.init("sequence", frame.sequence.map { .count($0) } ?? .null))
         members.append(.init("room", frame.room.map { .string($0) } ?? .null))
         members.append(.init("content", .string(name(of: frame.content))))
@@ -47,8 +50,8 @@ enum DecodeJSON {
         members.append(.init("bytes", .count(frame.body.count)))
         if case .fragment(let number?) = frame.content { members.append(.init("fragment", .count(number))) }
         if case .refused(let fault) = frame.content { members.append(.init("error", json(fault))) }
-        if frame.isBody {
-            members.append(.init("fields", FieldTree(frame.body, showingSecrets: showingSecrets).json))
+        if frame.hasFields {
+            members.append(.init("fields", frame.shownFields(showingSecrets: showingSecrets).json))
         }
         return members
     }
@@ -62,7 +65,7 @@ enum DecodeJSON {
         }
     }
 
-    private static func json(_ fault: Fault) -> JSONLine {
+    private static func json(_ fault: DecodeFault) -> JSONLine {
         .object([
             .init("code", .string(fault.code.name)), .init("number", .count(fault.code.rawValue)),
             .init("text", .string(fault.text)), .init("at", fault.bodyOffset.map { .count($0) } ?? .null),

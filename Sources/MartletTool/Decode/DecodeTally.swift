@@ -1,17 +1,19 @@
+import MartletDecode
+import MartletToolSupport
 import MartletWire
 
-/// What decoding has seen, for the last line and the exit code.
+/// Counts of events, for the last line of the output and the exit code.
 struct DecodeTally: Equatable, Sendable {
-    /// Frames that were whole, by type.
+    /// Frames, by type.
     var frameCounts: [FrameType: Int] = [:]
     /// Frames whose body was refused.
     var refusedCount = 0
-    /// Ways that are malformed.
+    /// Directions that are malformed.
     var faultCount = 0
 
     var frameCount: Int { frameCounts.values.reduce(0, +) }
 
-    /// Whether everything was as it should be.
+    /// Whether nothing was malformed.
     var isGood: Bool { refusedCount == 0 && faultCount == 0 }
 
     /// Counts an event.
@@ -25,8 +27,8 @@ struct DecodeTally: Equatable, Sendable {
         }
     }
 
-    /// For people.
-    func text(_ totals: ConversationTable.Totals?) -> String {
+    /// The counts as a line of text.
+    func text(_ totals: CaptureDecoder.Totals?) -> String {
         var parts = ["\(Quantity.grouped(frameCount)) \(frameCount == 1 ? "frame" : "frames")"]
         if let totals {
             parts[0] += " in \(Quantity.grouped(totals.connectionCount)) connections"
@@ -36,8 +38,8 @@ struct DecodeTally: Equatable, Sendable {
         return parts.joined(separator: ", ")
     }
 
-    /// For machines.
-    func json(_ totals: ConversationTable.Totals?) -> JSONLine {
+    /// The counts as JSON.
+    func json(_ totals: CaptureDecoder.Totals?) -> JSONLine {
         let types = frameCounts.sorted { $0.key.rawValue < $1.key.rawValue }
         return .object([
             .init("event", .string("end")), .init("frames", .count(frameCount)),

@@ -1,6 +1,8 @@
+import MartletDecode
+import MartletToolSupport
 import MartletWire
 
-/// Decoding as lines for people.
+/// Events as lines of text.
 struct DecodeText: Sendable {
     /// Whether every field gets a line.
     var isVerbose = false
@@ -17,33 +19,33 @@ struct DecodeText: Sendable {
     mutating func lines(_ event: DecodeEvent) -> [String] {
         switch event {
         case .frame(let frame):
-            let line = head(frame.place, session: Self.session(frame), frame.header.type.description)
-            let fields = isVerbose && frame.isBody ? Self.fields(frame, showingSecrets: showsSecrets) : []
+            let line = head(frame.position, session: Self.session(frame), frame.header.type.description)
+            let fields = isVerbose && frame.hasFields ? Self.fields(frame, showingSecrets: showsSecrets) : []
             return [Self.trimmed(line + Self.summary(frame))] + fields
-        case .fault(let place, let fault):
-            let line = head(place, session: "-", fault.header?.type.description ?? "-")
+        case .fault(let position, let fault):
+            let line = head(position, session: "-", fault.header?.type.description ?? "-")
             return [
                 line + "*** \(fault.code.name) (\(hex(fault.code.rawValue, digits: 4))) in the frame at byte "
-                    + "\(place.offset): \(fault.text); the rest of this way is not read"
+                    + "\(position.offset): \(fault.text); the rest of this direction is not read"
             ]
-        case .note(let place, let text):
-            return [head(place, session: "-", "-") + "--- \(text)"]
+        case .note(let position, let text):
+            return [head(position, session: "-", "-") + "--- \(text)"]
         }
     }
 
     /// Time or offset, connection and direction, session and sequence, type.
-    private mutating func head(_ place: Place, session: String, _ type: String) -> String {
-        var first = "@\(place.offset)"
-        if let time = place.time {
+    private mutating func head(_ position: StreamPosition, session: String, _ type: String) -> String {
+        var first = "@\(position.offset)"
+        if let time = position.time {
             begin = begin ?? time
             first = Self.seconds(from: begin ?? time, to: time)
         }
-        let arrow = place.sender.map { $0 == .client ? ">" : "<" } ?? "?"
-        return Self.padLeft(first, 11) + " " + Self.padLeft("\(place.connection)", 3) + " \(arrow) "
+        let arrow = position.sender.map { $0 == .client ? ">" : "<" } ?? "?"
+        return Self.padLeft(first, 11) + " " + Self.padLeft("\(position.connection)", 3) + " \(arrow) "
             + Self.padRight(session, 9) + Self.padRight(type, 10)
     }
 
-    /// Seconds with six digits; packets may be out of order.
+    /// Seconds with six digits; negative where packets are out of order.
     private static func seconds(from begin: UInt64, to time: UInt64) -> String {
         let microseconds = (time > begin ? time - begin : begin - time) / 1000
         let fraction = String(microseconds % 1_000_000)
@@ -79,7 +81,7 @@ struct DecodeText: Sendable {
         let first =
             "version \(header.version), \(names), priority \(header.flags.priority), timestamp \(header.timestamp), "
             + "body \(header.bodyByteCount), checksum \(hex(header.checksum, digits: 8))"
-        let lines = [first] + FieldTree(frame.body, showingSecrets: showingSecrets).lines
+        let lines = [first] + frame.shownFields(showingSecrets: showingSecrets).lines
         return lines.map { String(repeating: " ", count: 28) + $0 }
     }
 
@@ -93,16 +95,6 @@ struct DecodeText: Sendable {
 
     private static func padRight(_ text: String, _ width: Int) -> String {
         text + String(repeating: " ", count: max(width - text.count, 1))
-    }
-}
-
-extension DecodedFrame {
-    /// Whether the body is whole, so that it has fields.
-    var isBody: Bool {
-        switch content {
-        case .frame, .refused: true
-        case .fragment, .unknown: false
-        }
     }
 }
 

@@ -1,125 +1,134 @@
+import MartletDecode
+import MartletToolSupport
 import MartletTransport
 import MartletWire
 
-/// From the bytes of an input to frames, whatever the input is: a capture, a stream's own bytes, or those as text.
+/// Decodes an input of any format: a capture, the bytes of one direction of a connection, or those as hex text.
+///
+/// A capture that is not in a file is held until it is complete, since libpcap reads files only.
 final class Decoder {
-    /// What the input is.
+    /// The largest capture that is held, in bytes.
+    static let maxCaptureByteCount = 1 << 30
+
+    /// The format of the input.
     enum Format: String, CaseIterable, Sendable {
         case auto, pcap, hex, raw
     }
 
-    /// What decides how the input is read.
+    /// How the input is read.
     struct Options: Sendable {
         var format = Format.auto
-        /// Who sends the bytes, where the input is one way of a connection.
-        var sender: Sender?
-        /// Ports whose connections are Martlet whatever they say.
+        /// The sender of the bytes, where the input is one direction of a connection.
+        var sender: PeerRole?
+        /// Ports whose connections are Martlet whatever they begin with.
         var ports: Set<UInt16> = [Endpoint.defaultPort]
-        /// The longest body where the handshake was not seen, in bytes.
-        var bodyByteCount = Exchange.Assumptions().bodyByteCount
+        /// The longest body where the handshake is not in the input, in bytes.
+        var bodyByteCount = ConnectionDecoder.Assumptions().bodyByteCount
     }
 
     private enum Input {
-        case undecided
-        case capture(any PacketReader, ConversationTable)
-        case hex(HexReader, LineSplitter, Exchange)
-        case raw(Exchange)
+        /// The first bytes, fewer than tell the format.
+        case undecided([UInt8])
+        case capture([UInt8])
+        case hex(HexReader, LineSplitter, ConnectionDecoder)
+        case raw(ConnectionDecoder)
     }
 
     private let options: Options
-    private let emit: (DecodeEvent) -> Void
-    private var input = Input.undecided
-    private var queue = ByteQueue()
+    private let onEvent: (DecodeEvent) -> Void
+    private var input = Input.undecided([])
+    /// Counts of what a capture contained; `nil` before its end, and for another input.
+    private(set) var totals: CaptureDecoder.Totals?
 
-    /// A decoder at the start of an input; what it finds goes to `emit`.
-    init(_ options: Options = Options(), _ emit: @escaping (DecodeEvent) -> Void) {
+    /// Creates a decoder at the start of an input, which gives what it decodes to `onEvent`.
+    init(_ options: Options = Options(), onEvent: @escaping (DecodeEvent) -> Void) {
         self.options = options
-        self.emit = emit
+        self.onEvent = onEvent
     }
 
-    /// What was seen of a capture; `nil` when the input is none.
-    var totals: ConversationTable.Totals? {
-        if case .capture(_, let table) = input { table.totals } else { nil }
-    }
-
-    /// Takes the next bytes of the input. Throws when they are not what the input is said to be.
-    func feed(_ bytes: [UInt8]) throws(CaptureError) {
-        queue.append(bytes)
-        try read(isComplete: false)
-    }
-
-    /// The input is over.
-    func finish() throws(CaptureError) {
-        try read(isComplete: true)
-        switch input {
-        case .undecided: break
-        case .capture(_, let table):
-            table.finish()
-            if queue.count > 0 {
-                emit(.note(Place(connection: 0, offset: queue.takenByteCount), "the capture ends inside a packet"))
-            }
-        case .raw(let exchange): exchange.finish(0)
-        case .hex(var reader, var splitter, let exchange):
-            if let line = splitter.finish() { exchange.receive(try reader.read(line), on: 0) }
-            exchange.finish(0)
-        }
-    }
-
-    private func read(isComplete: Bool) throws(CaptureError) {
-        if case .undecided = input { try decide(isComplete: isComplete) }
-        switch input {
-        case .undecided: break
-        case .capture(var reader, let table):
-            while let packet = try reader.next(from: &queue) { table.receive(packet) }
-            input = .capture(reader, table)
-        case .raw(let exchange):
-            exchange.receive(queue.take(queue.count), on: 0)
-        case .hex(var reader, var splitter, let exchange):
-            for line in splitter.split(queue.take(queue.count)) { exchange.receive(try reader.read(line), on: 0) }
-            input = .hex(reader, splitter, exchange)
-        }
-    }
-
-    /// Chooses by the first four bytes: the magic of a capture, or of a frame, or else whether they are text.
-    private func decide(isComplete: Bool) throws(CaptureError) {
-        guard queue.count >= 4 || isComplete else { return }
-        let magic: UInt32? = queue.count >= 4 ? queue.integer(at: 0, isLittleEndian: false) : nil
+    /// Whether an input that begins with these bytes, at least four unless it is shorter, is read as a capture.
+    func isCapture(_ prefix: [UInt8]) -> Bool {
         switch options.format {
-        case .raw: input = .raw(exchange())
-        case .hex: input = hex()
-        case .pcap, .auto:
-            if let reader = magic.flatMap(Self.reader) {
-                input = .capture(reader, ConversationTable(ports: options.ports, assuming: assumptions, emit))
-            } else if options.format == .pcap {
-                throw queue.error("this is neither pcap nor pcapng")
+        case .pcap: true
+        case .auto: CaptureReader.recognizes(prefix)
+        case .hex, .raw: false
+        }
+    }
+
+    /// Decodes a capture file, instead of bytes that are fed.
+    func decode(_ reader: CaptureReader) throws(InputError) {
+        let decoder = CaptureDecoder(ports: options.ports, assuming: assumptions, onEvent: onEvent)
+        defer { totals = decoder.totals }
+        do throws(CaptureError) { try decoder.decode(reader) } catch { throw .capture(error) }
+    }
+
+    /// Receives the next bytes of the input.
+    func feed(_ bytes: [UInt8]) throws(InputError) {
+        switch input {
+        case .undecided(let prefix):
+            if prefix.count + bytes.count < 4 {
+                input = .undecided(prefix + bytes)
             } else {
-                input = isText ? hex() : .raw(exchange())
+                try begin(prefix + bytes)
             }
+        case .capture(var capture):
+            guard capture.count + bytes.count <= Self.maxCaptureByteCount else {
+                throw .captureTooLarge(maxByteCount: Self.maxCaptureByteCount)
+            }
+            // The case must not share the storage while it grows.
+            input = .capture([])
+            capture += bytes
+            input = .capture(capture)
+        case .raw(let decoder): decoder.receive(bytes, on: .first)
+        case .hex(var reader, var splitter, let decoder):
+            for line in splitter.split(bytes) { decoder.receive(try reader.read(line), on: .first) }
+            input = .hex(reader, splitter, decoder)
         }
     }
 
-    private static func reader(_ magic: UInt32) -> (any PacketReader)? {
-        magic == PcapngReader.sectionType ? PcapngReader() : PcapReader(magic: magic)
-    }
-
-    private var isText: Bool {
-        (0..<min(queue.count, 4)).allSatisfy { index in
-            let byte: UInt8 = queue.integer(at: index, isLittleEndian: false)
-            return (0x20..<0x7F).contains(byte) || (0x09...0x0D).contains(byte)
+    /// Ends the input.
+    func finish() throws(InputError) {
+        if case .undecided(let prefix) = input {
+            if prefix.isEmpty, options.format == .auto { return }
+            try begin(prefix)
+        }
+        switch input {
+        case .undecided: break
+        case .capture(let bytes):
+            let reader: CaptureReader
+            do throws(CaptureError) { reader = try CaptureReader(bytes: bytes) } catch { throw .capture(error) }
+            try decode(reader)
+        case .raw(let decoder): decoder.finish(.first)
+        case .hex(var reader, var splitter, let decoder):
+            if let line = splitter.finish() { decoder.receive(try reader.read(line), on: .first) }
+            decoder.finish(.first)
         }
     }
 
-    private var assumptions: Exchange.Assumptions { Exchange.Assumptions(bodyByteCount: options.bodyByteCount) }
-
-    private func hex() -> Input {
-        .hex(HexReader(), LineSplitter(maxPieceByteCount: HexReader.maxLineByteCount), exchange())
+    /// Chooses the format by the first bytes: the magic of a capture, or else whether they are text.
+    private func begin(_ bytes: [UInt8]) throws(InputError) {
+        let isText = bytes.prefix(4).allSatisfy { (0x20..<0x7F).contains($0) || (0x09...0x0D).contains($0) }
+        if isCapture(bytes) {
+            input = .capture([])
+        } else if options.format == .hex || options.format == .auto && isText {
+            input = .hex(HexReader(), LineSplitter(maxPieceByteCount: HexReader.maxLineByteCount), makeDecoder())
+        } else {
+            input = .raw(makeDecoder())
+        }
+        try feed(bytes)
     }
 
-    private func exchange() -> Exchange {
+    private var assumptions: ConnectionDecoder.Assumptions {
+        var assumptions = ConnectionDecoder.Assumptions()
+        assumptions.bodyByteCount = options.bodyByteCount
+        return assumptions
+    }
+
+    private func makeDecoder() -> ConnectionDecoder {
         var assumptions = assumptions
         assumptions.beginning = .betweenMessages
-        let exchange = Exchange(assuming: assumptions, emit)
-        if let sender = options.sender { exchange.setClient(sender == .client ? 0 : 1) }
-        return exchange
+        let decoder = ConnectionDecoder(assuming: assumptions, onEvent: onEvent)
+        if let sender = options.sender { decoder.setClient(sender == .client ? .first : .second) }
+        return decoder
     }
 }

@@ -1,3 +1,5 @@
+import MartletDecode
+import MartletToolSupport
 import MartletWire
 
 extension Frame {

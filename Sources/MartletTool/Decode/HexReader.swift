@@ -1,8 +1,10 @@
+import MartletDecode
+import MartletToolSupport
+
 /// Reads bytes written as text: plain hex, and what xxd, `hexdump -C` and `od -t x1` print.
 ///
-/// An offset in front of a line is passed over: a word that ends in a colon, or one that says, in base 16, 8 or 10, how
-/// many bytes there were before, if the first line has one. What follows the bytes behind a `|`, a `#`, or two blanks
-/// is passed over too.
+/// An offset in front of a line is skipped: a word that ends in a colon, or the number of bytes before the line in base
+/// 16, 8 or 10, if the first line has one. Text behind a `|`, a `#` or two blanks is skipped, too.
 struct HexReader: Sendable {
     /// The longest line, in bytes.
     static let maxLineByteCount = 1 << 20
@@ -12,7 +14,7 @@ struct HexReader: Sendable {
     private var hasOffsets: Bool?
 
     /// The bytes of the next line.
-    mutating func read(_ line: [UInt8]) throws(CaptureError) -> [UInt8] {
+    mutating func read(_ line: [UInt8]) throws(InputError) -> [UInt8] {
         lineNumber += 1
         guard line.count < Self.maxLineByteCount else { throw error("a line of a megabyte and more") }
         let end = line.firstIndex { [UInt8(ascii: "|"), UInt8(ascii: "#")].contains($0) } ?? line.count
@@ -30,7 +32,7 @@ struct HexReader: Sendable {
         for (index, word) in words.enumerated() {
             if index > 0, word.followsGap, stopsAtGap { break }
             guard let value = Self.bytes(word.text) else {
-                // Words behind a gap are a remark.
+                // Words behind two blanks are a comment.
                 if !bytes.isEmpty, word.followsGap { break }
                 throw error("'\(SafeText.line(word.text.prefix(20)))' is not hex of whole bytes")
             }
@@ -90,7 +92,7 @@ struct HexReader: Sendable {
         return hasOffsets == true && saysCount
     }
 
-    private func error(_ problem: String) -> CaptureError {
-        CaptureError(place: "in line \(lineNumber)", problem: problem)
+    private func error(_ problem: String) -> InputError {
+        .hex(line: lineNumber, problem: problem)
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Martlet
+import MartletToolSupport
 
 /// Where a listener's lines go: batches are written whole, then the cursor follows. A file has them on the disk before
 /// the cursor says so.

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import MartletToolSupport
 import MartletTransport
 
 /// A log of lines that never makes the process wait: a thread of its own makes the lines and writes them.

@@ -1,6 +1,7 @@
 import Foundation
 import MartletProtocol
 import MartletRelay
+import MartletToolSupport
 import MartletTransport
 import MartletWire
 

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import MartletToolSupport
 import MartletTransport
 
 /// A file descriptor's bytes as they come, read on a thread of their own and only as fast as they are taken.

@@ -1,4 +1,5 @@
 import Foundation
+import MartletToolSupport
 import MartletWire
 
 /// Who may come in: a file with an account and its token on each line.

@@ -1,4 +1,5 @@
 import Foundation
+import MartletToolSupport
 
 /// The whole screen of a terminal in raw mode, and the way out of it: at the end, and while the process is suspended.
 ///

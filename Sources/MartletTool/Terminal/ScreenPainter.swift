@@ -1,3 +1,5 @@
+import MartletToolSupport
+
 /// Turns images into what a terminal must be sent: only the rows that changed.
 struct ScreenPainter: Sendable {
     /// Sent before the first image: the other screen, and pasted text in marks.

@@ -1,3 +1,4 @@
+import MartletToolSupport
 import MartletWire
 import Testing
 

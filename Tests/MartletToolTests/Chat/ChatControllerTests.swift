@@ -1,6 +1,7 @@
 import Testing
 
 @testable import MartletTool
+@testable import MartletToolSupport
 
 @Suite struct ChatControllerTests {
     private func controller() -> ChatController {

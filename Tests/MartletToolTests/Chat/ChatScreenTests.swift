@@ -1,6 +1,7 @@
 import Testing
 
 @testable import MartletTool
+@testable import MartletToolSupport
 
 @Suite struct ChatScreenTests {
     private let size = ScreenSize(columns: 40, rows: 8)

@@ -1,4 +1,5 @@
 import Martlet
+import MartletToolSupport
 import Testing
 
 @testable import MartletTool

@@ -2,6 +2,7 @@ import Martlet
 import Testing
 
 @testable import MartletTool
+@testable import MartletToolSupport
 
 @Suite struct ClientOptionsTests {
     private func failure(_ words: String...) throws -> UsageError? {

@@ -2,6 +2,7 @@ import Martlet
 import Testing
 
 @testable import MartletTool
+@testable import MartletToolSupport
 
 @Suite struct ConnectionWatchTests {
     private let refused = "offline (unreachable): connection refused"

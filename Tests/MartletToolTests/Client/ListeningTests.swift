@@ -4,6 +4,7 @@ import MartletRelay
 import Testing
 
 @testable import MartletTool
+@testable import MartletToolSupport
 
 @Suite(.timeLimit(.minutes(10))) struct ListeningTests {
     @Test func `a start beyond the messages is no lost log, and new messages are written`() async throws {

@@ -1,4 +1,6 @@
 import Foundation
+import MartletToolSupport
+import MartletToolTestSupport
 import Testing
 
 @testable import MartletTool
@@ -7,15 +9,19 @@ import Testing
     /// The root of the package.
     private static let root = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../..").standardized
 
-    @Test func `the version is the one at the head of the changelog`() throws {
-        let changelog = try String(contentsOf: Self.root.appendingPathComponent("CHANGELOG.md"), encoding: .utf8)
-        let heading = try #require(changelog.split(separator: "\n").first { $0.hasPrefix("## ") })
-        #expect(heading.split { " []".contains($0) }.contains(CommandTable.version[...]))
-        #expect(CommandTable.program == "martlet \(CommandTable.version)")
+    @Test func `every command → complete help without duplicate options`() {
+        expectCompleteHelp(of: CommandTable.program)
     }
 
-    @Test func `the version is the one in the README`() throws {
+    @Test func `version → the heading of the changelog`() throws {
+        let changelog = try String(contentsOf: Self.root.appendingPathComponent("CHANGELOG.md"), encoding: .utf8)
+        let heading = try #require(changelog.split(separator: "\n").first { $0.hasPrefix("## ") })
+        #expect(heading.split { " []".contains($0) }.contains(CommandLineProgram.version[...]))
+        #expect(CommandTable.program.title == "martlet \(CommandLineProgram.version)")
+    }
+
+    @Test func `version → the version in the README`() throws {
         let readme = try String(contentsOf: Self.root.appendingPathComponent("README.md"), encoding: .utf8)
-        #expect(readme.contains("Version \(CommandTable.version) "))
+        #expect(readme.contains("Version \(CommandLineProgram.version) "))
     }
 }

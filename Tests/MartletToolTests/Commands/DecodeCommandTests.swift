@@ -1,7 +1,9 @@
 import MartletWire
 import Testing
 
+@testable import MartletDecode
 @testable import MartletTool
+@testable import MartletToolSupport
 
 @Suite struct DecodeCommandTests {
     private func parse(_ words: String...) throws(UsageError) -> ParsedArguments {

@@ -1,6 +1,9 @@
+import MartletToolSupport
+import MartletToolTestSupport
 import MartletWire
 import Testing
 
+@testable import MartletDecode
 @testable import MartletTool
 
 @Suite struct DecodeJSONTests {
@@ -10,7 +13,7 @@ import Testing
             type: .ping, timestamp: 5, flags: FrameFlags([.checksummed], priority: .high), bodyByteCount: 14,
             checksum: 77)
         let frame = DecodedFrame(
-            place: Place(connection: 1, sender: .server, offset: 3, time: 1_234_567), header: header,
+            position: StreamPosition(connection: 1, sender: .server, offset: 3, time: 1_234_567), header: header,
             body: value.encode(), content: .frame(value))
         #expect(
             DecodeJSON.line(.frame(frame), showingSecrets: false).text == """
@@ -24,23 +27,23 @@ import Testing
 
     @Test func `what only some frames have`() {
         var frame = DecodedFrame(
-            place: Place(), header: FrameHeader(type: .data), body: [], content: .fragment(2))
+            position: StreamPosition(), header: FrameHeader(type: .data), body: [], content: .fragment(2))
         #expect(DecodeJSON.line(.frame(frame), showingSecrets: false)["fragment"] == .integer(2))
         #expect(DecodeJSON.line(.frame(frame), showingSecrets: false)["fields"] == nil)
-        frame.content = .refused(Fault(.missingField(.counter)))
+        frame.content = .refused(DecodeFault(.missingField(.counter)))
         let error = DecodeJSON.line(.frame(frame), showingSecrets: false)["error"]
         #expect(error?.text == #"{"code":"missingField","number":1026,"text":"counter is missing","at":null}"#)
     }
 
     @Test func `faults and notes`() {
-        let fault = Fault(.malformedTLV(offset: 4)).of(FrameHeader(type: .ping))
-        let line = DecodeJSON.line(.fault(Place(offset: 9), fault), showingSecrets: false)
+        let fault = DecodeFault(.malformedTLV(offset: 4)).of(FrameHeader(type: .ping))
+        let line = DecodeJSON.line(.fault(StreamPosition(offset: 9), fault), showingSecrets: false)
         #expect(line["event"] == .string("fault"))
         #expect(line["offset"] == .integer(9))
         #expect(line["error"]?["at"] == .integer(4))
         #expect(line["type"] == .string("ping"))
         #expect(
-            DecodeJSON.line(.note(Place(), "so"), showingSecrets: false).text
+            DecodeJSON.line(.note(StreamPosition(), "so"), showingSecrets: false).text
                 == #"{"event":"note","time":null,"connection":1,"from":null,"offset":0,"text":"so"}"#)
     }
 }

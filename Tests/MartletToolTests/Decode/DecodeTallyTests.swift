@@ -1,21 +1,25 @@
+import MartletToolSupport
+import MartletToolTestSupport
 import MartletWire
 import Testing
 
+@testable import MartletDecode
 @testable import MartletTool
 
 @Suite struct DecodeTallyTests {
     @Test func `what was counted`() {
         var tally = DecodeTally()
-        var frame = DecodedFrame(place: Place(), header: FrameHeader(type: .ping), body: [], content: .unknown)
+        var frame = DecodedFrame(
+            position: StreamPosition(), header: FrameHeader(type: .ping), body: [], content: .unknown)
         tally.add(.frame(frame))
-        tally.add(.note(Place(), "so"))
+        tally.add(.note(StreamPosition(), "so"))
         #expect(tally.isGood)
         #expect(tally.text(nil) == "1 frame, 0 malformed")
-        frame.content = .refused(Fault(.refused, ""))
+        frame.content = .refused(DecodeFault(.refused, ""))
         tally.add(.frame(frame))
         #expect(!tally.isGood)
-        tally.add(.fault(Place(), Fault(.badMagic, "")))
-        let totals = ConversationTable.Totals(packetCount: 9, connectionCount: 2, foreignCount: 1)
+        tally.add(.fault(StreamPosition(), DecodeFault(.badMagic, "")))
+        let totals = CaptureDecoder.Totals(packetCount: 9, connectionCount: 2, foreignCount: 1)
         #expect(tally.text(totals) == "2 frames in 2 connections, 1 others, 2 malformed")
         #expect(
             tally.json(totals).text == """

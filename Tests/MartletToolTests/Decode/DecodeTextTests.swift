@@ -1,6 +1,9 @@
+import MartletToolSupport
+import MartletToolTestSupport
 import MartletWire
 import Testing
 
+@testable import MartletDecode
 @testable import MartletTool
 
 @Suite struct DecodeTextTests {
@@ -10,13 +13,14 @@ import Testing
         let header = FrameHeader(
             type: value.type, flags: [.reliable, .checksummed], session: SessionID(rawValue: session), checksum: 0xAB)
         return DecodedFrame(
-            place: Place(connection: 2, sender: .client, offset: 77, time: time), header: header, body: value.encode(),
+            position: StreamPosition(connection: 2, sender: .client, offset: 77, time: time), header: header,
+            body: value.encode(),
             content: .frame(value), sequence: sequence)
     }
 
     @Test func `a frame in a line`() {
         var text = DecodeText()
-        var frame = decoded(MartletToolTests.text("hello"), sequence: 5)
+        var frame = decoded(MartletToolTestSupport.text("hello"), sequence: 5)
         frame.room = "den"
         #expect(
             text.lines(.frame(frame)) == ["        @77   2 > 1/5      data      counter 1, \"hello\" (den)"])
@@ -45,7 +49,7 @@ import Testing
         let contents: [(DecodedFrame.Content, String)] = [
             (.fragment(4), "fragment 4, 2 bytes"), (.fragment(nil), "fragment, 2 bytes"),
             (.unknown, "unknown, 2 bytes, skipped"),
-            (.refused(Fault(.invalidValue, "why")), "*** refused: invalidValue, why"),
+            (.refused(DecodeFault(.invalidValue, "why")), "*** refused: invalidValue, why"),
         ]
         for (content, end) in contents {
             frame.content = content
@@ -70,11 +74,11 @@ import Testing
 
     @Test func `faults and notes`() {
         var text = DecodeText()
-        let place = Place(connection: 1, sender: nil, offset: 9)
+        let place = StreamPosition(connection: 1, sender: nil, offset: 9)
         #expect(
-            text.lines(.fault(place, Fault(.badMagic, "what"))) == [
+            text.lines(.fault(place, DecodeFault(.badMagic, "what"))) == [
                 "         @9   1 ? -        -         *** badMagic (0x0101) in the frame at byte 9: what; the rest of "
-                    + "this way is not read"
+                    + "this direction is not read"
             ])
         #expect(text.lines(.note(place, "so")) == ["         @9   1 ? -        -         --- so"])
     }
@@ -90,7 +94,7 @@ import Testing
         let ada = AccountName("ada")!
         let echo = Echo(timestamp: 1, delay: .zero)
         return switch type {
-        case .data: MartletToolTests.text("a\nb")
+        case .data: text("a\nb")
         case .transient: .transient(Transient(.typing(true), sender: ada))
         case .ack: .ack(Ack(linkCredit: 1, sessions: []))
         case .receipt: .receipt(.progress(.init(.read, upTo: 1)))

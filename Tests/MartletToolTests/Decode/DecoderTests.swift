@@ -1,14 +1,18 @@
+import MartletToolSupport
+import MartletToolTestSupport
 import MartletWire
 import Testing
 
+@testable import MartletDecode
+@testable import MartletLab
 @testable import MartletTool
 
 @Suite struct DecoderTests {
     private let heard = Heard()
     private let ping = frame(.ping(Ping(nonce: 7)))
 
-    private func decode(_ bytes: [UInt8], _ options: Decoder.Options = Decoder.Options()) throws(CaptureError) {
-        let decoder = Decoder(options, heard.hear)
+    private func decode(_ bytes: [UInt8], _ options: Decoder.Options = Decoder.Options()) throws(InputError) {
+        let decoder = Decoder(options, onEvent: heard.hear)
         for byte in bytes { try decoder.feed([byte]) }
         try decoder.finish()
     }
@@ -18,7 +22,7 @@ import Testing
         return connection.open() + connection.send(frame(Handshake.hello()).rawBytes, from: 0)
     }
 
-    @Test func `the first bytes tell what the input is`() throws {
+    @Test func `first bytes of each format → that format`() throws {
         try decode(ping)
         try decode(Array("8d4d5254 0100 3001 00000000 00000000 08 00 0000 0000000e 6acec6a7".utf8))
         #expect(heard.frames.count == 1)
@@ -33,32 +37,32 @@ import Testing
         #expect(heard.frames.count == 2)
     }
 
-    @Test func `a format that was asked for`() throws {
+    @Test func `a format option → that format, or an error`() throws {
         var options = Decoder.Options(format: .raw)
         try decode(Array("8d4d".utf8), options)
         #expect(heard.faults == ["badMagic at 0"])
         options.format = .pcap
-        #expect(throws: CaptureError(place: "at byte 0", problem: "this is neither pcap nor pcapng")) {
+        #expect(throws: InputError.capture(.notACapture(reason: "neither pcap nor pcapng"))) {
             try decode(ping, options)
         }
         options.format = .hex
-        #expect(throws: CaptureError.self) { try decode(ping, options) }
+        #expect(throws: InputError.self) { try decode(ping, options) }
     }
 
-    @Test func `a sender that was told`() throws {
+    @Test func `the sender option → that sender of all frames`() throws {
         try decode(ping, Decoder.Options(sender: .server))
-        #expect(heard.frames.map(\.place.sender) == [.server])
+        #expect(heard.frames.map(\.position.sender) == [.server])
         try decode(ping)
-        #expect(heard.frames.last?.place.sender == nil)
+        #expect(heard.frames.last?.position.sender == nil)
     }
 
-    @Test func `a capture that ends inside a packet gives what is there, and says so`() throws {
+    @Test func `a capture that ends inside a packet → the frames before it, and a note`() throws {
         try decode(Packets.pcap(packets + [[1, 2, 3]]).dropLast(2))
         #expect(heard.frames.count == 1)
-        #expect(heard.notes.last == "the capture ends inside a packet")
+        #expect(heard.notes.last == "the capture ends inside packet 5")
     }
 
-    @Test func `a body that is longer than is believed`() throws {
+    @Test func `a body longer than the option allows → frameTooLarge`() throws {
         try decode(ping, Decoder.Options(bodyByteCount: 13))
         #expect(heard.faults == ["frameTooLarge at 0"])
     }

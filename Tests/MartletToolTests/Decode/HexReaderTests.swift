@@ -1,9 +1,12 @@
+import MartletToolSupport
+import MartletWire
 import Testing
 
+@testable import MartletDecode
 @testable import MartletTool
 
 @Suite struct HexReaderTests {
-    private func read(_ text: String) throws(CaptureError) -> [UInt8] {
+    private func read(_ text: String) throws(InputError) -> [UInt8] {
         var reader = HexReader()
         var bytes: [UInt8] = []
         for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
@@ -47,25 +50,25 @@ import Testing
         #expect(try read(text) == Self.bytes)
     }
 
-    @Test func `bytes that look like an offset are bytes where no line has one`() throws {
+    @Test func `a word that looks like an offset, in lines without offsets → bytes`() throws {
         #expect(try read("0001 0203\n0004 0506") == [0, 1, 2, 3, 0, 4, 5, 6])
     }
 
     @Test(
-        "what is not whole bytes",
+        "words that are not whole bytes → an error with the line",
         arguments: [
             ("8d4", "'8d4' is not hex of whole bytes"), ("8d 4d zz", "'zz' is not hex of whole bytes"),
             ("hello", "'hello' is not hex of whole bytes"),
             ("*", "'*' stands for bytes that are left out: dump with -v"),
         ])
     func problems(text: String, problem: String) {
-        #expect(throws: CaptureError(place: "in line 2", problem: problem)) { try read("8d\n" + text) }
+        #expect(throws: InputError.hex(line: 2, problem: problem)) { try read("8d\n" + text) }
     }
 
-    @Test func `a line has a bound`() {
+    @Test func `a line beyond the bound → an error`() {
         var reader = HexReader()
         let line = [UInt8](repeating: UInt8(ascii: "0"), count: HexReader.maxLineByteCount)
-        #expect(throws: CaptureError.self) { try reader.read(line) }
+        #expect(throws: InputError.self) { try reader.read(line) }
         #expect(throws: Never.self) { try reader.read(line.dropLast(2)) }
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import MartletToolSupport
 import Testing
 
 @testable import MartletTool

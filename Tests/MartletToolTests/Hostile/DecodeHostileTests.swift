@@ -1,6 +1,10 @@
+import MartletToolSupport
+import MartletToolTestSupport
 import MartletWire
 import Testing
 
+@testable import MartletDecode
+@testable import MartletLab
 @testable import MartletTool
 
 /// Nothing that an input holds makes decoding trap, hang, or show a frame that is not there.
@@ -35,10 +39,10 @@ import Testing
             for line in text.lines(event) { #expect(!line.contains("\n")) }
             #expect(!DecodeJSON.line(event, showingSecrets: true).text.contains("\n"))
         }
-        do throws(CaptureError) {
+        do throws(InputError) {
             try decoder.feed(bytes)
             try decoder.finish()
-        } catch { #expect(!error.problem.isEmpty) }
+        } catch { #expect(!error.message.isEmpty) }
         return heard
     }
 

@@ -1,9 +1,11 @@
 import Foundation
 import Martlet
+import MartletToolTestSupport
 import MartletWire
 import Testing
 
 @testable import MartletTool
+@testable import MartletToolSupport
 
 @Suite struct CursorFileTests {
     private let lobby = RoomName("lobby")!

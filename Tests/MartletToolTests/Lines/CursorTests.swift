@@ -1,4 +1,5 @@
 import Martlet
+import MartletToolSupport
 import MartletWire
 import Testing
 

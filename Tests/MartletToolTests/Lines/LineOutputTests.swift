@@ -1,5 +1,7 @@
 import Foundation
 import Martlet
+import MartletToolSupport
+import MartletToolTestSupport
 import MartletWire
 import Testing
 

@@ -1,5 +1,6 @@
 import MartletProtocol
 import MartletRelay
+import MartletToolSupport
 import MartletTransport
 import MartletWire
 import Testing

@@ -2,6 +2,7 @@ import MartletWire
 import Testing
 
 @testable import MartletTool
+@testable import MartletToolSupport
 
 @Suite struct TokensFileTests {
     private func tokens(_ text: String) throws -> [String: String] {

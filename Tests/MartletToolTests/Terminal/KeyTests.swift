@@ -1,3 +1,4 @@
+import MartletToolSupport
 import Testing
 
 @testable import MartletTool

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import MartletTool
+@testable import MartletToolSupport
 
 @Suite struct ScreenPainterTests {
     private func image(_ rows: String...) -> ScreenImage {

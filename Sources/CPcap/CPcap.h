@@ -1,0 +1,2 @@
+// libpcap, of which MartletDecode uses the functions that read capture files.
+#include <pcap/pcap.h>

@@ -1,0 +1,135 @@
+internal import MartletTransport
+internal import MartletWire
+
+/// One TCP connection of a capture: reassembles its streams, recognizes Martlet by the first bytes, and gives
+/// them to a ``ConnectionDecoder``.
+final class CapturedConnection {
+    /// What the first bytes of a connection are.
+    enum Kind {
+        case martlet, foreign
+    }
+
+    /// The number of its first packet in the capture.
+    let firstPacketNumber: Int
+    /// The sender of that packet, whose bytes are the first direction.
+    private let opener: SocketAddress
+    /// Whether it has one of the known ports, so that any other bytes in it are a fault.
+    private let hasKnownPort: Bool
+    private let links: LinkTable
+    private let assumptions: ConnectionDecoder.Assumptions
+    private let count: (Kind) -> Int
+    private let onEvent: (DecodeEvent) -> Void
+    private var streams = [TCPReassembler(), TCPReassembler()]
+    private var clientDirection: StreamDirection?
+    private var decoder: ConnectionDecoder?
+    private var isForeign = false
+    private var wasReset = false
+    /// Directions whose bytes are not decoded, or not further.
+    private var undecoded: Set<StreamDirection> = []
+    private var finished: Set<StreamDirection> = []
+    /// The number of the connection in the capture; 0 until it is known to be Martlet.
+    private(set) var number = 0
+
+    /// Creates a connection that begins with this segment. A server listens on one of `ports`, if the ports tell.
+    /// `count` gives the connection its number when its kind is known.
+    init(
+        firstPacketNumber: Int, opening segment: TCPSegment, ports: Set<UInt16>, _ links: LinkTable,
+        _ assumptions: ConnectionDecoder.Assumptions,
+        _ count: @escaping (Kind) -> Int, onEvent: @escaping (DecodeEvent) -> Void
+    ) {
+        self.firstPacketNumber = firstPacketNumber
+        opener = segment.source
+        self.links = links
+        self.assumptions = assumptions
+        self.count = count
+        self.onEvent = onEvent
+        let isServer = ports.contains(segment.source.port)
+        hasKnownPort = isServer || ports.contains(segment.destination.port)
+        if segment.flags.contains(.syn) {
+            clientDirection = segment.flags.contains(.ack) ? .second : .first
+        } else if hasKnownPort {
+            clientDirection = isServer ? .second : .first
+        }
+    }
+
+    /// The bytes held behind gaps.
+    var heldByteCount: Int { streams[0].heldByteCount + streams[1].heldByteCount }
+
+    /// Ends the streams that have a gap.
+    func breakOff() {
+        for direction in StreamDirection.allCases where self[direction].hasGap { noteGap(direction) }
+    }
+
+    /// Whether only repeated segments are expected.
+    var isOver: Bool { wasReset || streams.allSatisfy { $0.hasEnded || $0.isBroken } }
+
+    /// Receives its next segment.
+    func receive(_ segment: TCPSegment, time: UInt64) {
+        let direction: StreamDirection = segment.source == opener ? .first : .second
+        if segment.flags.contains(.rst) { wasReset = true }
+        let wasBroken = self[direction].isBroken
+        let bytes = self[direction].receive(segment)
+        if !bytes.isEmpty, !isForeign, !undecoded.contains(direction) { decode(bytes, direction, time) }
+        if self[direction].isBroken, !wasBroken { noteGap(direction) }
+        if self[direction].hasEnded, finished.insert(direction).inserted { decoder?.finish(direction, time: time) }
+    }
+
+    /// Ends both streams: the capture is over.
+    func finish() {
+        for direction in StreamDirection.allCases where !self[direction].hasEnded && !undecoded.contains(direction) {
+            if self[direction].hasGap {
+                noteGap(direction)
+            } else {
+                decoder?.abandon(direction, wasReset ? "the connection was cut" : "the capture ends")
+            }
+        }
+    }
+
+    private subscript(direction: StreamDirection) -> TCPReassembler {
+        get { streams[direction.rawValue] }
+        _modify { yield &streams[direction.rawValue] }
+    }
+
+    private func noteGap(_ direction: StreamDirection) {
+        self[direction].breakOff()
+        guard undecoded.insert(direction).inserted, let decoder else { return }
+        decoder.note(direction, "bytes are not in the capture: the rest of this direction is not read")
+    }
+
+    private func decode(_ bytes: [UInt8], _ direction: StreamDirection, _ time: UInt64) {
+        if decoder?.hasFrames(direction) != true, !isDecodable(bytes, direction, time) { return }
+        (decoder ?? makeDecoder()).receive(
+            bytes, on: direction, time: time, hasBeginning: self[direction].hasBeginning)
+    }
+
+    /// Whether the first bytes of a direction are to be decoded; foreign bytes are passed over.
+    private func isDecodable(_ bytes: [UInt8], _ direction: StreamDirection, _ time: UInt64) -> Bool {
+        if decoder?.hasBytes(direction) == true { return true }
+        do throws(WireError) {
+            try FrameHeader.checkPrefix(bytes.rawBytes)
+            return true
+        } catch {
+            if case .badMagic = error {} else { return true }
+        }
+        if self[direction].hasBeginning, hasKnownPort || decoder != nil { return true }
+        if hasKnownPort || decoder != nil {
+            undecoded.insert(direction)
+            (decoder ?? makeDecoder()).note(
+                direction, "the capture begins inside this direction: its bytes cannot be read as frames", time: time)
+            return false
+        }
+        isForeign = true
+        _ = count(.foreign)
+        return false
+    }
+
+    private func makeDecoder() -> ConnectionDecoder {
+        number = count(.martlet)
+        let hasBeginning = clientDirection.map { self[$0].hasBeginning } ?? false
+        let decoder = ConnectionDecoder(
+            number, in: hasBeginning ? .handshake : .unknown, links: links, assuming: assumptions, onEvent: onEvent)
+        if let clientDirection { decoder.setClient(clientDirection) }
+        self.decoder = decoder
+        return decoder
+    }
+}

@@ -1,0 +1,57 @@
+// Generated from Specs/registry.json by Scripts/generate-registries. Do not edit.
+
+package import MartletWire
+
+extension FieldShape {
+    /// The form of the value of a tag (Specs/wire.md §13.2).
+    init(_ tag: Tag) {
+        switch tag {
+        case .code, .status: self = .code
+        case .reason, .redirect, .account, .agent, .sender, .room, .member, .method, .recipient, .text, .name,
+            .mediaType:
+            self = .text
+        case .retryAfter, .epoch, .resumeLifetime, .heartbeatInterval, .maxBody, .maxMessage, .linkWindow,
+            .sessionWindow, .maxSessions, .linkCredit, .creditUsed, .counter, .timeToLive, .offset, .acceptedAt,
+            .cursor, .head, .first, .tail, .session, .noLocal, .upTo, .correlation, .deadline, .typing:
+            self = .number
+        case .spokenVersion: self = .version
+        case .features: self = .features
+        case .device, .link, .nonce, .log: self = .identifier
+        case .credential, .resumeToken: self = .secret
+        case .sessionPosition: self = .position
+        case .echo: self = .echo
+        case .sessionAck: self = .sessionAck
+        case .kind: self = .contentKind
+        case .sessionKind: self = .sessionKind
+        case .acceptedRun: self = .run
+        case .receiptKind: self = .receiptKind
+        case .presence: self = .presence
+        case .chunk: self = .chunk
+        default: self = .bytes
+        }
+    }
+}
+
+extension ContentKind {
+    /// The name in the specification, or the number in hexadecimal.
+    package var name: String {
+        switch self {
+        case .text: "text"
+        case .image: "image"
+        case .file: "file"
+        case .audio: "audio"
+        case .video: "video"
+        case .location: "location"
+        case .contact: "contact"
+        case .command: "command"
+        case .ack: "ack"
+        case .heartbeat: "heartbeat"
+        default: hex(rawValue, digits: 4)
+        }
+    }
+}
+
+extension Features {
+    /// The names of the bits, from the lowest.
+    static let registeredNames = ["zlib", "requests", "receipts", "presence", "compact", "sharedDeflate"]
+}

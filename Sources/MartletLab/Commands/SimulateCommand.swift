@@ -1,0 +1,192 @@
+import Foundation
+import MartletTestKit
+import MartletToolSupport
+import MartletTransport
+
+/// `martlet-lab simulate`: runs the engines in a simulated faulty network, in virtual time, from seeds.
+enum SimulateCommand {
+    private static let seeds = Option<SeedRange>(
+        "seeds", "A..B", fallback: SeedRange(parsing: "1..1000"), shown: "1..1000",
+        expectation: "two numbers, as 1..1000",
+        help: "the seeds to play"
+    ) { SeedRange(parsing: $0) }
+    private static let replay = Option.number("replay", "S", help: "play this seed alone")
+    private static let trace = Option.flag("trace", help: "with --replay: print what every device saw, and when")
+    private static let twice = Option.flag("twice", help: "play every seed twice and compare the traces' hashes")
+    private static let hours = Option.count(
+        "hours", in: 1...10_000, help: "the duration of each scenario, in virtual time, at a tenth of the pace")
+    private static let first = Option.flag("first", help: "stop at the first seed that fails, and do not shrink it")
+    private static let loops = Option.count(
+        "loops", in: 1...64, fallback: 1, help: "over how many loops the relay spreads accounts and rooms")
+    private static let jobs = Option.count(
+        "jobs", in: 1...256, help: "how many seeds are played at a time [one for each processor]")
+    private static let json = Option.flag("json", help: "print the result as a JSON object")
+
+    static let spec = CommandSpec(
+        name: "simulate",
+        summary: "Run clients and a relay in a simulated faulty network, and check every message.",
+        options: [
+            seeds.spec, replay.spec, trace.spec, hours.spec, loops.spec, twice.spec, first.spec, jobs.spec, json.spec,
+        ],
+        notes: [
+            """
+            A seed draws a scenario: two to five devices in a few rooms or many, at least 200 messages and 10 faults \
+            (cuts, black holes in one direction or both, lost and doubled frames, forgotten translations, changes of \
+            network, crashes of devices and of the relay with unsynced writes gone, failing stores, hosts and \
+            applications that stop reading, revoked accounts). Between them users read, type and ask each other. \
+            Every message's and request's life is watched, who can make progress has to, and at the end both ends' \
+            credit has to balance and nothing may be left over. The same seed gives the same run.
+            """,
+            """
+            When a seed fails, the shortest scenario found with the same failure is printed.
+            """,
+        ],
+        exitCodes: [
+            ExitMeaning(.success, "every promise was kept"),
+            ExitMeaning(.failure, "a promise was broken, or a seed gave two different runs"),
+            ExitMeaning(.interrupted, "it was interrupted"),
+        ]
+    ) { arguments in
+        try await Interruptions.cancel { try await run(arguments) }
+    }
+
+    private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
+        if let seed = arguments[replay] { return try replay(seed, arguments) }
+        guard let range = arguments[seeds] else { return .success }
+        let clock = ContinuousClock()
+        let began = clock.now
+        let play = Play(
+            range, isTwice: arguments.has(twice), endsAtFailure: arguments.has(first)
+        ) { story($0, arguments) }
+        let jobCount = arguments[jobs] ?? ProcessInfo.processInfo.activeProcessorCount
+        let tally = await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<jobCount { group.addTask { play.work() } }
+            group.addTask { await play.show(since: began) }
+            while await group.next() != nil { if play.isOver || Task.isCancelled { group.cancelAll() } }
+            return play.tally
+        }
+        let took = clock.now - began
+        if arguments.has(json) {
+            try Output.print(tally.json(realTime: took).text)
+        } else {
+            for line in tally.lines(realTime: took) { try Output.print(line) }
+        }
+        for seed in play.unequalSeeds { Output.report("seed \(seed) gave two different runs") }
+        for failure in tally.failures { report(failure, arguments) }
+        if !arguments.has(first), let failure = tally.failures.first { shrink(failure, arguments) }
+        return tally.failureCount == 0 && play.unequalSeeds.isEmpty ? .success : .failure
+    }
+
+    private static func replay(_ seed: UInt64, _ arguments: ParsedArguments) throws -> ExitCode {
+        let clock = ContinuousClock()
+        let began = clock.now
+        let result = Simulation.play(
+            story(seed, arguments), keepsTrace: arguments.has(trace))
+        for line in result.trace { try Output.print(line) }
+        var tally = SimulationTally()
+        tally.add(result)
+        let took = clock.now - began
+        if arguments.has(json) {
+            try Output.print(tally.json(realTime: took).text)
+        } else {
+            for line in tally.lines(realTime: took) { try Output.print(line) }
+        }
+        guard !result.violations.isEmpty else { return .success }
+        report(result, arguments)
+        shrink(result, arguments)
+        return .failure
+    }
+
+    private static func story(_ seed: UInt64, _ arguments: ParsedArguments) -> Story {
+        Story(seed: seed, lasting: .seconds(3600 * (arguments[hours] ?? 0)), loopCount: arguments[loops] ?? 1)
+    }
+
+    private static func report(_ result: Simulation.Result, _ arguments: ParsedArguments) {
+        let hours = arguments[hours].map { " --hours \($0)" } ?? ""
+        let loops = arguments[loops].map { $0 > 1 ? " --loops \($0)" : "" } ?? ""
+        Output.report(
+            "seed \(result.seed) failed; see it with: martlet simulate --replay \(result.seed)\(hours)\(loops) --trace")
+        for violation in result.violations { Output.report("  \(violation)") }
+    }
+
+    private static func shrink(_ result: Simulation.Result, _ arguments: ParsedArguments) {
+        let promise = result.violations[0].promise
+        var shrinker = Shrinker { Simulation.play($0).violations.first?.promise == promise }
+        let story = shrinker.shrink(story(result.seed, arguments))
+        Output.report("the shortest scenario found in \(shrinker.runCount) runs, \(story.steps.count) steps:")
+        for step in story.steps { Output.report("  \(Quantity.text(step.at)): \(step.deed)") }
+        for violation in Simulation.play(story).violations { Output.report("  \(violation)") }
+    }
+
+    /// Distributes the seeds over the jobs, and collects the results.
+    private final class Play: Sendable {
+        private struct State: Sendable {
+            var next: UInt64?
+            /// Seeds that are being played.
+            var playing = 0
+            var tally = SimulationTally()
+            var unequalSeeds: [UInt64] = []
+        }
+
+        private let range: SeedRange
+        private let story: @Sendable (UInt64) -> Story
+        private let isTwice: Bool
+        private let endsAtFailure: Bool
+        private let state: Guarded<State>
+
+        init(
+            _ range: SeedRange, isTwice: Bool, endsAtFailure: Bool, _ story: @escaping @Sendable (UInt64) -> Story
+        ) {
+            self.range = range
+            self.story = story
+            self.isTwice = isTwice
+            self.endsAtFailure = endsAtFailure
+            state = Guarded(State(next: range.seeds.lowerBound))
+        }
+
+        var tally: SimulationTally { state.withLock { $0.tally } }
+        var unequalSeeds: [UInt64] { state.withLock { $0.unequalSeeds.sorted() } }
+        var isOver: Bool { state.withLock { $0.next == nil && $0.playing == 0 } }
+
+        func work() {
+            while !Task.isCancelled, let seed = take() {
+                let story = story(seed)
+                let result = Simulation.play(story)
+                let isEqual = !isTwice || Simulation.play(story).traceHash == result.traceHash
+                state.withLock { state in
+                    state.tally.add(result)
+                    // Lower seeds that are running run to their end: the lowest failing seed is reported.
+                    if endsAtFailure, !result.violations.isEmpty { state.next = nil }
+                    state.playing -= 1
+                    if !isEqual { state.unequalSeeds.append(seed) }
+                }
+            }
+        }
+
+        private func take() -> UInt64? {
+            state.withLock { state in
+                guard let seed = state.next else { return nil }
+                state.playing += 1
+                state.next = seed < range.seeds.upperBound ? seed + 1 : nil
+                return seed
+            }
+        }
+
+        /// Shows on a terminal how far it is, until everything is done.
+        func show(since began: ContinuousClock.Instant) async {
+            guard isatty(STDOUT_FILENO) == 1 else { return }
+            let block = LiveBlock()
+            var meter = ProgressMeter(of: "seeds")
+            while !isOver {
+                let tally = tally
+                meter.update(
+                    count: tally.seedCount, share: Double(tally.seedCount) / Double(range.count),
+                    now: ContinuousClock.now - began)
+                let note = tally.failureCount > 0 ? "\(tally.failureCount) failed" : ""
+                block.show([StyledLine(meter.line(columns: 79, note: note))])
+                do { try await Task.sleep(for: .milliseconds(250)) } catch { break }
+            }
+            block.clear()
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import MartletToolSupport
+
+/// `martlet-lab soak`: hundreds of clients that come, go and are cut off, for a given time.
+enum SoakCommand {
+    private static let minutes = Option.count(
+        "minutes", in: 1...10_000, fallback: 30, help: "how long the conversation takes")
+    private static let clients = Option.count(
+        "clients", in: 1...5000, fallback: 200, help: "how many members there are, 20 in a room")
+    private static let pause = Option.duration(
+        "pause", "S", in: .seconds, fallback: .seconds(2), isZeroAllowed: false,
+        help: "the average time between two messages of a member")
+
+    static let spec = CommandSpec(
+        name: "soak",
+        summary: "Run a long conversation over faulty links, and check for losses, duplicates and growth.",
+        options: [minutes.spec, clients.spec, pause.spec],
+        notes: [
+            """
+            The relay is another process; the clients and four weak links, which cut all of their connections every \
+            17 to 37 seconds, are in this one. A client lives for half a minute to two minutes; then another takes \
+            its place, with its outbox. Every message has to be at every member of its room once and in order.
+            """,
+            """
+            After a third of the time, but ten minutes at the most, memory may grow by \
+            \(Quantity.fixed(SoakRun.maxSlope, digits: 0)) MiB an hour at the most, by least squares, and descriptors \
+            and threads may not.
+            """,
+            """
+            With the GNU C library the threads of either process share a heap instead of having one each, and what \
+            they have freed is given back every two seconds, so that what counts is what is held.
+            """,
+        ],
+        exitCodes: [
+            ExitMeaning(.success, "nothing was lost or doubled, and nothing grew"),
+            ExitMeaning(.failure, "the check failed"),
+            ExitMeaning(.interrupted, "it was interrupted"),
+        ]
+    ) { arguments in try await Interruptions.cancel { try await run(arguments) } }
+
+    private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
+        Descriptors.raiseLimit()
+        let soak = SoakRun(
+            clientCount: arguments[clients] ?? 200, duration: .seconds(60 * (arguments[minutes] ?? 30)),
+            pause: arguments[pause] ?? .seconds(2), lifetime: 30...120
+        ) { try? Output.print(minute($0)) }
+        try Output.print("  min     sent       shown   lost  twice   relay MiB  fds thr   clients MiB  fds thr")
+        let report = try await soak.run()
+        for line in lines(of: report, soak) { try Output.print(line) }
+        return report.isGood ? .success : .failure
+    }
+
+    private static func minute(_ report: SoakRun.Report) -> String {
+        right(Int(report.elapsed / .seconds(60)), 5) + right(report.saidCount, 9) + right(report.shownCount, 12)
+            + right(report.lostCount, 7) + right(report.doubledCount, 7) + columns(of: report.relay, 12)
+            + columns(of: report.clients, 14)
+    }
+
+    private static func columns(of figures: SoakFigures, _ width: Int) -> String {
+        guard let latest = figures.latest else { return "" }
+        let memory = Quantity.fixed(Double(latest.residentByteCount) / 1_048_576, digits: 1)
+        return String(repeating: " ", count: max(0, width - memory.count)) + memory + right(latest.descriptorCount, 5)
+            + right(latest.threadCount, 4)
+    }
+
+    private static func lines(of report: SoakRun.Report, _ soak: SoakRun) -> [String] {
+        let lives = "\(Quantity.grouped(report.clientCount)) clients lived, \(Quantity.grouped(report.reconnects))"
+        let rows = [("relay", report.relay), ("clients", report.clients)].map { name, figures in
+            let slope = figures.memory.slope.map { Quantity.fixed($0, digits: 2) } ?? "?"
+            return "  \(name): \(slope) MiB an hour after \(Quantity.text(soak.warmUp)), at most "
+                + "\(Quantity.fixed(SoakRun.maxSlope, digits: 0)); descriptors \(signed(figures.descriptors.drift)), "
+                + "threads \(signed(figures.threads.drift)), at most \(SoakRun.maxDrift)"
+        }
+        return [
+            "  \(Quantity.grouped(report.saidCount)) messages, shown \(Quantity.grouped(report.shownCount)) times; "
+                + "\(report.lostCount) lost, \(report.doubledCount) twice",
+            "  \(lives) reconnects",
+            "  memory: resident; threads share a heap (M_ARENA_MAX), what is freed is given back (malloc_trim)",
+        ] + rows
+    }
+
+    private static func signed(_ number: Int) -> String { number > 0 ? "+\(number)" : "\(number)" }
+
+    private static func right(_ number: Int, _ width: Int) -> String {
+        let text = "\(number)"
+        return String(repeating: " ", count: max(0, width - text.count)) + text
+    }
+}

@@ -1,0 +1,48 @@
+import MartletToolSupport
+
+/// Gathers what the demo's parts say about themselves.
+actor DemoBoard {
+    private var view: DemoView
+    private let outages: Outages
+    private let onChange: @Sendable (DemoView) -> Void
+    private let begin = ContinuousClock.now
+    private var isFinished = false
+
+    init(_ view: DemoView, outages: Outages, _ onChange: @escaping @Sendable (DemoView) -> Void) {
+        self.view = view
+        self.outages = outages
+        self.onChange = onChange
+    }
+
+    /// Reads a child's reports until it has no more; what is none is passed on to the user.
+    func read(_ messages: AsyncStream<String>, isSender: Bool) async {
+        for await message in messages {
+            guard let report = TransferReport.parse(message) else {
+                Output.report(SafeText.line(message))
+                continue
+            }
+            if isSender { view.sender = report } else { view.listener = report }
+        }
+    }
+
+    /// Time has passed; the link has come so far.
+    func tick(_ link: WeakLinkReport) {
+        if isFinished { return }
+        update(link)
+        onChange(view)
+    }
+
+    /// Everything is over: the last view.
+    func finish(_ link: WeakLinkReport) -> DemoView {
+        isFinished = true
+        update(link)
+        view.isBlackHole = false
+        return view
+    }
+
+    private func update(_ link: WeakLinkReport) {
+        view.link = link
+        view.elapsed = begin.duration(to: .now)
+        view.isBlackHole = outages.isBlackHole(at: view.elapsed)
+    }
+}

@@ -1,0 +1,135 @@
+import Foundation
+import MartletProtocol
+import MartletRelay
+import MartletToolSupport
+import MartletTransport
+import MartletWire
+
+/// One demonstration: a relay and a weak link in this process, a sender and a listener in two others.
+///
+/// It owns the relay, the link, both children and a folder for what arrives, and gives them back however it ends.
+struct DemoRun: Sendable {
+    private static let room = "demo"
+    /// A child without a connection for so long gives up, so that none outlives this process for longer.
+    private static let childTimeoutSeconds = 60
+
+    let text: DemoText
+    let seed: UInt64
+    /// The capture of the link, if there is one.
+    var capture: CaptureFile?
+    /// Receives the current view several times a second.
+    let onChange: @Sendable (DemoView) -> Void
+
+    /// What came of it.
+    struct Outcome: Sendable {
+        var view: DemoView
+        var comparison: DemoComparison
+        var senderCode: Int32
+        var listenerCode: Int32
+
+        /// Whether the demo showed what it is there to show.
+        var isGood: Bool { comparison.isIdentical && senderCode == 0 && listenerCode == 0 }
+    }
+
+    /// Runs it; cancellation ends it early.
+    func run() async throws -> Outcome {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("martlet-demo-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        var splitter = LineSplitter(maxPieceByteCount: LineContent.maxPieceByteCount)
+        let messageCount = splitter.split(text.bytes).count + (splitter.finish() == nil ? 0 : 1)
+        let relay = relay(messageCount: messageCount)
+        let port = try relay.start().first?.port ?? 0
+        let plan = DemoPlan(byteCount: text.bytes.count, messageCount: messageCount)
+        let proxy = try WeakProxy(
+            listenOn: SocketAddress(.loopbackV4, port: 0),
+            to: try Endpoint(host: "127.0.0.1", port: port, security: .plain), profile: plan.profile, seed: seed,
+            capture: capture)
+        let result = await Result {
+            try await converse(through: proxy, plan, messageCount: messageCount, in: folder)
+        }
+        _ = await proxy.stop()
+        await relay.shutdown()
+        return try result.get()
+    }
+
+    private func relay(messageCount: Int) -> Relay {
+        var bounds = InMemoryStore.Bounds()
+        bounds.maxMessagesPerRoom = messageCount
+        bounds.maxByteCountPerRoom = text.bytes.count + messageCount * 256
+        let configuration = Relay.Configuration(addresses: [SocketAddress(.loopbackV4, port: 0)])
+        return Relay(configuration: configuration, store: InMemoryStore(bounds: bounds), authenticator: .allowAll)
+    }
+
+    private func converse(
+        through proxy: WeakProxy, _ plan: DemoPlan, messageCount: Int, in folder: URL
+    ) async throws -> Outcome {
+        let source = folder.appendingPathComponent("sent")
+        let target = folder.appendingPathComponent("received")
+        try Data(text.bytes).write(to: source)
+        try Data().write(to: target)
+        let common = [
+            "--to", "martlet://127.0.0.1:\(proxy.port)", "--room", Self.room, "--progress", "json", "--timeout",
+            "\(Self.childTimeoutSeconds)",
+        ]
+        let lifeline = Pipe()
+        let listener = try ChildProcess(
+            ["listen", "--account", "listener", "--from", "start", "--count", "\(messageCount)", "--until-eof"]
+                + common,
+            input: lifeline.fileHandleForReading, output: try FileHandle(forWritingTo: target))
+        let sender: ChildProcess
+        do {
+            sender = try ChildProcess(
+                ["send", "--account", "sender"] + common, input: try FileHandle(forReadingFrom: source), output: nil)
+        } catch {
+            await listener.kill()
+            throw error
+        }
+        let board = DemoBoard(DemoView(messageCount: messageCount), outages: Outages(plan.profile), onChange)
+        let codes = await withTaskCancellationHandler {
+            await watch(sender, listener, proxy, board)
+        } onCancel: {
+            sender.terminate()
+            listener.terminate()
+        }
+        await sender.kill()
+        await listener.kill()
+        withExtendedLifetime(lifeline) {}
+        try Task.checkCancellation()
+        let view = await board.finish(proxy.report())
+        let comparison = DemoComparison(sent: text.bytes, received: Array(try Data(contentsOf: target)))
+        return Outcome(view: view, comparison: comparison, senderCode: codes.sender, listenerCode: codes.listener)
+    }
+
+    /// Follows both children until they have ended; when one fails, the other has nothing to wait for.
+    private func watch(
+        _ sender: ChildProcess, _ listener: ChildProcess, _ proxy: WeakProxy, _ board: DemoBoard
+    ) async -> (sender: Int32, listener: Int32) {
+        let ticker = Task {
+            while !Task.isCancelled {
+                await board.tick(proxy.report())
+                try? await Task.sleep(for: .milliseconds(100))
+            }
+        }
+        defer { ticker.cancel() }
+        async let senderMessages: Void = board.read(sender.messages, isSender: true)
+        async let listenerMessages: Void = board.read(listener.messages, isSender: false)
+        async let listenerCode = end(of: listener, failing: sender)
+        let senderCode = await end(of: sender, failing: listener)
+        _ = await (senderMessages, listenerMessages)
+        return (senderCode, await listenerCode)
+    }
+
+    private func end(of child: ChildProcess, failing other: ChildProcess) async -> Int32 {
+        let code = await child.exitCode()
+        if code != 0 { other.terminate() }
+        return code
+    }
+}
+
+extension Result where Failure == any Error {
+    /// What an asynchronous body returns or throws.
+    fileprivate init(catching body: () async throws -> Success) async {
+        do { self = .success(try await body()) } catch { self = .failure(error) }
+    }
+}

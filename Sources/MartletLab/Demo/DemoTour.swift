@@ -1,0 +1,145 @@
+import Foundation
+import Martlet
+import MartletProtocol
+import MartletRelay
+import MartletTransport
+import MartletWire
+
+/// A short conversation that has a frame of every type in it, for a capture to show.
+///
+/// A relay that keeps a few messages of one room and refuses one account, a proxy without faults, and four clients, all
+/// in this process. Each step waits for its own result. On a slow machine a peer may receive nothing for seconds; its
+/// link then resumes on a second connection.
+struct DemoTour: Sendable {
+    private static let room = "hall"
+    /// The account that the relay refuses.
+    private static let refusedAccount = "mallory"
+    /// Messages in the store before the conversation. The store keeps fewer, so that a late member gets a gap.
+    private static let storedCount = 5
+    private static let keptCount = 3
+
+    /// The capture of the conversation.
+    let capture: CaptureFile
+
+    private struct AuthenticatorStub: Authenticator {
+        func authenticate(_ request: AuthenticationRequest) async throws -> AccountName {
+            if request.account.text == DemoTour.refusedAccount { throw AuthenticationFailure.unauthenticated }
+            return request.account
+        }
+    }
+
+    /// A store with messages, and without a place for a second room.
+    private func store() throws -> any RoomStore {
+        let store = InMemoryStore(maxMessagesPerRoom: Self.keptCount)
+        guard let room = RoomName(Self.room), let dora = AccountName("dora") else { return store }
+        let device = DeviceID(rawValue: 1)
+        let entries = (1...UInt64(Self.storedCount)).map { number in
+            let clientBody = Message.encodeClient(
+                counter: number, kind: .text, content: Message.textContent("long ago"))
+            let body = Message.encodeRelay(
+                offset: number, acceptedAt: number, sender: dora, device: device, clientBody: clientBody.rawBytes)
+            return LogEntry(
+                offset: number, sender: dora, device: device, counter: number, acceptedAt: number,
+                body: EncodedBody(body))
+        }
+        _ = store.load(room)
+        try store.append(entries, to: room)
+        return DemoStore(store, of: room)
+    }
+
+    /// Runs the conversation.
+    func run() async throws {
+        let (refusals, refusal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let relay = Relay(
+            configuration: Relay.Configuration(addresses: [SocketAddress(.loopbackV4, port: 0)]),
+            store: try store(), authenticator: AuthenticatorStub()
+        ) { if case .storeFailed = $0 { refusal.yield() } }
+        let port = try relay.start().first?.port ?? 0
+        let proxy = try WeakProxy(
+            listenOn: SocketAddress(.loopbackV4, port: 0),
+            to: try Endpoint(host: "127.0.0.1", port: port, security: .plain), profile: WeakLinkProfile(), seed: 1,
+            capture: capture)
+        var failure: (any Error)?
+        do { try await converse(at: "martlet://127.0.0.1:\(proxy.port)", refusals) } catch { failure = error }
+        _ = await proxy.stop()
+        await relay.shutdown()
+        if let failure { throw failure }
+    }
+
+    private func converse(at relay: String, _ refusals: AsyncStream<Void>) async throws {
+        try await withClient(Client(to: relay, as: .anonymous("ben"))) { ben in
+            let room = try await ben.open(room: Self.room)
+            let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+            async let answers: Void = answer(room, arrival)
+            var configuration = Client.Configuration()
+            configuration.compressesMessages = true
+            try await withClient(Client(to: relay, as: .anonymous("ada"), configuration: configuration)) { ada in
+                try await talk(ada, ben: room, arrivals)
+                try await openRefusedRoom(ada, refusals)
+            }
+            try await withClient(Client(to: relay, as: .anonymous("carl"))) { try await readAfterGap($0) }
+            await room.close()
+            try await answers
+        }
+        _ = try? await withClient(Client(to: relay, as: .anonymous(Self.refusedAccount))) {
+            try await $0.open(room: Self.room)
+        }
+    }
+
+    /// Answers requests for the time. Of other requests it only reports the arrival.
+    private func answer(_ room: Room, _ arrival: AsyncStream<Void>.Continuation) async throws {
+        var unanswered: [RoomRequest] = []
+        for await request in room.requests {
+            if request.method == "time" {
+                try request.respond(text: "noon")
+            } else {
+                unanswered.append(request)
+                arrival.yield()
+            }
+        }
+    }
+
+    /// Makes a request that is not answered, and cancels it when it has arrived.
+    private func cancelRequest(_ room: Room, _ arrivals: AsyncStream<Void>) async throws {
+        try await withThrowingTaskGroup { group in
+            group.addTask { _ = try await room.request("wait", to: "ben") }
+            group.addTask { for await _ in arrivals { break } }
+            try await group.next()
+            group.cancelAll()
+        }
+    }
+
+    /// Messages, one of them in fragments, receipts, typing, requests; then suspend and resume, and a ping.
+    private func talk(_ ada: Client, ben: Room, _ arrivals: AsyncStream<Void>) async throws {
+        let room = try await ada.open(room: Self.room)
+        room.setTyping(true)
+        _ = try await room.send("hello").accepted()
+        let poem = (0..<4_000).map { "verse \($0 &* $0), " }.joined()
+        let offset = try await room.send(poem).accepted()
+        for try await message in ben.messages where message.offset == offset { break }
+        ben.markRead(upTo: offset)
+        _ = try await room.request("time", to: "ben")
+        try await cancelRequest(room, arrivals)
+        room.suspend()
+        _ = try await room.request("head")
+        room.resume()
+        ada.enterBackground()
+        _ = try await room.request("head")
+        ada.enterForeground()
+        _ = try await room.request("head")
+        await room.close()
+    }
+
+    /// Opens a room that the store has no place for.
+    private func openRefusedRoom(_ ada: Client, _ refusals: AsyncStream<Void>) async throws {
+        let room = try await ada.open(room: "attic", options: Room.Options(waitsForRelay: false))
+        for await _ in refusals { break }
+        await room.close()
+    }
+
+    /// Joins with a cursor whose messages are no longer kept, and reads what is.
+    private func readAfterGap(_ carl: Client) async throws {
+        let room = try await carl.open(room: Self.room, options: Room.Options(from: .cursor(1)))
+        for try await _ in room.messages { break }
+    }
+}

@@ -1,0 +1,105 @@
+import Foundation
+import Martlet
+import MartletTransport
+
+/// One account of a soak: it sends messages, reads its room, leaves, and comes back as another client of the same
+/// device, whose outbox has the messages that were not accepted.
+final class SoakMember: Sendable {
+    /// How long a message is: long enough that a room's log is soon as full as it may be.
+    static let textByteCount = 1000
+
+    private struct State: Sendable {
+        var ledger = SoakLedger()
+        var saidCount = 0
+        var clientCount = 0
+        var reconnects: UInt64 = 0
+    }
+
+    let number: Int
+    let room: Int
+    private let endpoint: String
+    private let pause: Duration
+    private let loop: EventLoop
+    private let outbox = InMemoryOutbox()
+    private let state = Guarded(State())
+
+    init(number: Int, room: Int, endpoint: String, pause: Duration, on loop: EventLoop) {
+        self.number = number
+        self.room = room
+        self.endpoint = endpoint
+        self.pause = pause
+        self.loop = loop
+    }
+
+    var ledger: SoakLedger { state.withLock(\.ledger) }
+    var saidCount: Int { state.withLock(\.saidCount) }
+    var clientCount: Int { state.withLock(\.clientCount) }
+    var reconnects: UInt64 { state.withLock(\.reconnects) }
+
+    /// Lives one life after the other until `end`, and from then on only reads.
+    func live(until end: ContinuousClock.Instant, lifetime: ClosedRange<Int>) async throws {
+        while ContinuousClock.now < end {
+            let age = Duration.seconds(Int.random(in: lifetime))
+            try await live(until: min(end, .now + age), isSending: true)
+        }
+    }
+
+    /// Reads until the room's end, at the longest until a deadline.
+    func listen(upTo head: UInt64, until deadline: ContinuousClock.Instant) async throws {
+        guard ledger.lastOffset < head else { return }
+        try await live(until: deadline, isSending: false, upTo: head)
+    }
+
+    func finish(headOf room: UInt64) {
+        state.withLock { $0.ledger.finish(headOf: room) }
+    }
+
+    private func live(until end: ContinuousClock.Instant, isSending: Bool, upTo head: UInt64 = .max) async throws {
+        let client = try Client(to: endpoint, as: .anonymous("member-\(number)"), outbox: outbox, on: loop)
+        try await client.start()
+        let options = Room.Options(from: .cursor(ledger.lastOffset), echo: true, waitsForRelay: false)
+        let room = try await client.open(room: "room-\(room)", options: options)
+        let reader = Task {
+            for try await message in room.messages {
+                take(message)
+                if message.offset >= head { break }
+            }
+        }
+        if isSending {
+            while ContinuousClock.now < end {
+                try await Task.sleep(for: pause * Double.random(in: 0.5...1.5))
+                try await say(in: room)
+            }
+        } else {
+            let timer = Task {
+                try await Task.sleep(until: end)
+                reader.cancel()
+            }
+            _ = await reader.result
+            timer.cancel()
+        }
+        await client.stop()
+        _ = await reader.result
+        let statistics = await client.statistics
+        state.withLock { state in
+            state.clientCount += 1
+            state.reconnects += statistics.reconnects
+        }
+    }
+
+    private func say(in room: Room) async throws {
+        let next = saidCount + 1
+        let head = "\(number) \(next) "
+        try await room.send(head + String(repeating: "x", count: Self.textByteCount - head.utf8.count))
+        state.withLock { $0.saidCount = next }
+    }
+
+    private func take(_ message: RoomMessage) {
+        let words = message.text?.split(separator: " ", maxSplits: 2) ?? []
+        let numbers = words.prefix(2).map { Int($0) }
+        state.withLock { state in
+            state.ledger.take(
+                offset: message.offset, sender: numbers.first ?? nil, number: numbers.count > 1 ? numbers[1] : nil)
+        }
+    }
+}

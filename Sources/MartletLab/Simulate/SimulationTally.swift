@@ -1,0 +1,69 @@
+import MartletTestKit
+import MartletToolSupport
+
+/// What many simulations come to together.
+struct SimulationTally: Sendable {
+    /// Failed seeds beyond these are only counted.
+    static let maxFailures = 5
+
+    private(set) var seedCount = 0
+    private(set) var messageCount = 0
+    private(set) var deliveryCount = 0
+    private(set) var answerCount = 0
+    private(set) var faultCount = 0
+    private(set) var connectionCount = 0
+    private(set) var virtualTime = Duration.zero
+    /// The longest that a run took after its last fault had healed.
+    private(set) var settlingTime = Duration.zero
+    private(set) var failureCount = 0
+    private(set) var failures: [Simulation.Result] = []
+    /// Over all seeds, in whatever order they were played.
+    private(set) var traceHash: UInt64 = 0
+
+    mutating func add(_ result: Simulation.Result) {
+        seedCount += 1
+        messageCount += result.messageCount
+        deliveryCount += result.deliveryCount
+        answerCount += result.answerCount
+        faultCount += result.faultCount
+        connectionCount += result.connectionCount
+        virtualTime += result.virtualTime
+        settlingTime = max(settlingTime, result.settlingTime)
+        traceHash &+= result.traceHash &* (2 &* result.seed &+ 1)
+        guard !result.violations.isEmpty else { return }
+        failureCount += 1
+        failures.append(result)
+        failures.sort { $0.seed < $1.seed }
+        if failures.count > Self.maxFailures { failures.removeLast() }
+    }
+
+    /// The table at the end.
+    func lines(realTime: Duration) -> [String] {
+        let ratio = Quantity.seconds(virtualTime) / max(Quantity.seconds(realTime), 1e-9)
+        let perSecond = Double(seedCount) / max(Quantity.seconds(realTime), 1e-9)
+        return [
+            "  seeds          \(Quantity.grouped(seedCount)), \(Quantity.fixed(perSecond, digits: 1)) a second",
+            "  messages       \(Quantity.grouped(messageCount)), shown \(Quantity.grouped(deliveryCount)) times",
+            "  requests       \(Quantity.grouped(answerCount)) answered by other members",
+            "  faults         \(Quantity.grouped(faultCount)), connections \(Quantity.grouped(connectionCount))",
+            "  virtual time   \(Quantity.clock(virtualTime)) in \(Quantity.text(realTime)), "
+                + "\(Quantity.grouped(Int(ratio))) times as fast",
+            "  settled        within \(Quantity.text(settlingTime)) of the last trouble's end",
+            "  trace hash     \(String(traceHash, radix: 16))",
+            "  failed seeds   \(Quantity.grouped(failureCount))",
+        ]
+    }
+
+    func json(realTime: Duration) -> JSONLine {
+        .object([
+            .init("seeds", .count(seedCount)), .init("messages", .count(messageCount)),
+            .init("deliveries", .count(deliveryCount)),
+            .init("answers", .count(answerCount)), .init("faults", .count(faultCount)),
+            .init("connections", .count(connectionCount)), .init("virtualMs", .milliseconds(virtualTime)),
+            .init("settlingMs", .milliseconds(settlingTime)),
+            .init("realMs", .milliseconds(realTime)), .init("traceHash", .string(String(traceHash, radix: 16))),
+            .init("failedSeeds", .count(failureCount)),
+            .init("firstFailedSeed", failures.first.map { .count($0.seed) } ?? .null),
+        ])
+    }
+}

@@ -1,0 +1,114 @@
+/// A command line that its command's table does not allow.
+package struct UsageError: Error, Equatable, Sendable {
+    package var message: String
+
+    package init(message: String) {
+        self.message = message
+    }
+}
+
+/// Applies a command's table of options to a command line.
+///
+/// `--name VALUE`, `--name=VALUE`, `-n VALUE` and `-nVALUE` are the same; `--` ends the options; a single dash is an
+/// operand. An option may be given once unless its row permits more.
+package struct ArgumentParser {
+    /// What a command line asks for.
+    package enum Outcome {
+        /// Print the help of the command.
+        case help
+        /// To run it.
+        case run(ParsedArguments)
+    }
+
+    private let command: CommandSpec
+    private var rest: ArraySlice<String> = []
+    private var parsed = ParsedArguments()
+
+    /// A parser for one command's table.
+    package init(for command: CommandSpec) {
+        self.command = command
+    }
+
+    /// What the words after the command's name ask for.
+    package mutating func parse(_ words: [String]) throws(UsageError) -> Outcome {
+        rest = words[...]
+        parsed = ParsedArguments()
+        while let word = rest.popFirst() {
+            if word == "--" { break }
+            if word == "--help" || word == "-h" { return .help }
+            if word.hasPrefix("--") {
+                try long(word.dropFirst(2))
+            } else if word.hasPrefix("-"), word.count > 1 {
+                try short(word.dropFirst())
+            } else {
+                parsed.operands.append(word)
+            }
+        }
+        parsed.operands += rest
+        let allowed = command.operand == nil ? 0 : 1
+        if parsed.operands.count > allowed {
+            throw UsageError(message: "unexpected operand '\(parsed.operands[allowed])'")
+        }
+        return .run(parsed)
+    }
+
+    private mutating func long(_ word: Substring) throws(UsageError) {
+        let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let spec = command.option(named: parts[0]) else {
+            throw UsageError(message: "unknown option '--\(parts[0])'\(suggestion(for: String(parts[0])))")
+        }
+        try add(spec, shown: "--\(spec.name)", attached: parts.count > 1 ? String(parts[1]) : nil)
+    }
+
+    private mutating func short(_ letters: Substring) throws(UsageError) {
+        guard let letter = letters.first, let spec = command.options.first(where: { $0.short == letter }) else {
+            throw UsageError(message: "unknown option '-\(letters)'")
+        }
+        let attached = letters.dropFirst()
+        if spec.placeholder == nil, !attached.isEmpty {
+            try add(spec, shown: "-\(letter)", attached: nil)
+            return try short(attached)
+        }
+        try add(spec, shown: "-\(letter)", attached: attached.isEmpty ? nil : String(attached))
+    }
+
+    private mutating func add(_ spec: OptionSpec, shown: String, attached: String?) throws(UsageError) {
+        if parsed.values[spec.name] != nil, !spec.repeats {
+            throw UsageError(message: "'\(shown)' is given twice")
+        }
+        guard let placeholder = spec.placeholder else {
+            if attached != nil { throw UsageError(message: "'\(shown)' takes no value") }
+            return parsed.values[spec.name] = [true]
+        }
+        guard let text = attached ?? rest.popFirst() else {
+            throw UsageError(message: "'\(shown)' needs a value, \(placeholder)")
+        }
+        guard let value = spec.parse(text) else {
+            throw UsageError(message: "'\(text)' does not fit '\(shown)': it takes \(spec.expectation)")
+        }
+        parsed.values[spec.name, default: []].append(value)
+    }
+
+    private func suggestion(for name: String) -> String {
+        let best = command.options.map { (name: $0.name, distance: editDistance(name, $0.name)) }
+            .min { $0.distance < $1.distance }
+        guard let best, best.distance <= max(1, name.count / 3) else { return "" }
+        return "; did you mean '--\(best.name)'?"
+    }
+}
+
+/// How many letters must be added, removed or changed to turn one word into the other (Levenshtein).
+package func editDistance(_ first: String, _ second: String) -> Int {
+    let target = Array(second.utf8)
+    var row = Array(0...target.count)
+    for (index, letter) in first.utf8.enumerated() {
+        var diagonal = row[0]
+        row[0] = index + 1
+        for column in target.indices {
+            let substituted = diagonal + (target[column] == letter ? 0 : 1)
+            diagonal = row[column + 1]
+            row[column + 1] = min(substituted, row[column] + 1, diagonal + 1)
+        }
+    }
+    return row[target.count]
+}

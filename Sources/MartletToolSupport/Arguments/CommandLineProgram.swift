@@ -1,0 +1,89 @@
+import Dispatch
+import Foundation
+
+/// A command-line program: its name, its version and its commands.
+package struct CommandLineProgram: Sendable {
+    /// The version of the package; the changelog and the README name the same.
+    package static let version = "0.1.0"
+
+    /// The word on the command line.
+    package var name: String
+    /// One sentence for the list of commands.
+    package var summary: String
+    /// The commands, in the order of the help.
+    package var commands: [CommandSpec]
+
+    /// Creates a program of the package's version.
+    package init(name: String, summary: String, commands: [CommandSpec]) {
+        self.name = name
+        self.summary = summary
+        self.commands = commands
+    }
+
+    /// The name and the version, which `--version` prints and clients give as their agent.
+    package var title: String { "\(name) \(Self.version)" }
+
+    /// The command of that name.
+    package func command(named name: String) -> CommandSpec? { commands.first { $0.name == name } }
+
+    /// Runs the command that the arguments of the process name, and exits with its code.
+    // Not asynchronous: the executor and Dispatch trap without standard descriptors.
+    package func main() -> Never {
+        Descriptors.occupyStandard()
+        do { try Descriptors.checkLimit() } catch {
+            Output.report("\(name): \(error.message)")
+            exit(error.code.rawValue)
+        }
+        Task {
+            let code = await run(Array(CommandLine.arguments.dropFirst()))
+            exit(code.rawValue)
+        }
+        dispatchMain()
+    }
+
+    /// Runs the command that the words name, and returns its code; messages go to standard error.
+    package func run(_ words: [String]) async -> ExitCode {
+        guard let first = words.first else {
+            Output.report(HelpText.text(for: self))
+            return .usage
+        }
+        do {
+            switch first {
+            case "--help", "-h", "help":
+                try Output.print(HelpText.text(for: self).trimmingCharacters(in: .newlines))
+                return .success
+            case "--version":
+                try Output.print(title)
+                return .success
+            default:
+                return try await run(first, Array(words.dropFirst()))
+            }
+        } catch let error as CommandError {
+            if !error.message.isEmpty { Output.report("\(name): \(error.message)") }
+            return error.code
+        } catch {
+            Output.report("\(name): \(error)")
+            return .failure
+        }
+    }
+
+    private func run(_ word: String, _ words: [String]) async throws -> ExitCode {
+        guard let command = command(named: word) else {
+            Output.report("\(name): there is no command '\(SafeText.line(word))'\nTry '\(name) --help'.")
+            return .usage
+        }
+        do {
+            var parser = ArgumentParser(for: command)
+            switch try parser.parse(words) {
+            case .help:
+                try Output.print(HelpText.text(for: command, of: name).trimmingCharacters(in: .newlines))
+                return .success
+            case .run(let arguments):
+                return try await command.run(arguments)
+            }
+        } catch let error as UsageError {
+            Output.report("\(name) \(word): \(SafeText.line(error.message))\nTry '\(name) \(word) --help'.")
+            return .usage
+        }
+    }
+}

@@ -1,0 +1,79 @@
+/// Writes a command's help from its table.
+package enum HelpText {
+    /// The columns that help fills.
+    package static let width = 80
+
+    /// The help of one command of a program.
+    package static func text(for command: CommandSpec, of program: String) -> String {
+        var usage = "Usage: \(program) \(command.name)"
+        if !command.options.isEmpty { usage += " [OPTION]..." }
+        if let operand = command.operand { usage += " [\(operand)]" }
+        var parts = [usage, wrap(command.summary, indent: 0)]
+        let rows = command.options.map { (label(of: $0), sentence(of: $0)) } + [("-h, --help", "print this")]
+        parts.append("Options:\n" + table(rows))
+        parts += command.notes.map { wrap($0, indent: 0) }
+        let codes = command.exitCodes + [ExitMeaning(.usage, "the command line is wrong")]
+        parts.append("Exit codes:\n" + table(codes.map { ("\($0.code.rawValue)", $0.meaning) }))
+        return parts.joined(separator: "\n\n") + "\n"
+    }
+
+    /// The list of the commands of a program.
+    package static func text(for program: CommandLineProgram) -> String {
+        let rows = program.commands.map { ($0.name, $0.summary) }
+        return """
+            Usage: \(program.name) COMMAND [OPTION]...
+
+            \(program.summary)
+
+            Commands:
+            \(table(rows))
+
+            '\(program.name) COMMAND --help' prints the options and exit codes of one command.
+            '\(program.name) --version' prints the version.
+
+            """
+    }
+
+    private static func label(of option: OptionSpec) -> String {
+        let long = "--\(option.name)" + (option.placeholder.map { " \($0)" } ?? "")
+        return option.short.map { "-\($0), \(long)" } ?? "    \(long)"
+    }
+
+    private static func sentence(of option: OptionSpec) -> String {
+        option.help + (option.fallback.map { " [\($0)]" } ?? "")
+    }
+
+    /// Two columns; a label that is too long for the first stands on a line of its own.
+    private static func table(_ rows: [(String, String)]) -> String {
+        let labelWidth = 22
+        return rows.map { label, sentence in
+            let text = wrap(sentence, indent: labelWidth + 4)
+            if label.count > labelWidth { return "  \(label)\n" + text }
+            let padded = "  " + label + String(repeating: " ", count: labelWidth - label.count + 2)
+            return padded + text.drop { $0 == " " }
+        }
+        .joined(separator: "\n")
+    }
+
+    /// The text in lines of at most ``width`` columns, each indented; a line that fits keeps its columns.
+    package static func wrap(_ text: String, indent: Int) -> String {
+        let margin = String(repeating: " ", count: indent)
+        var lines: [String] = []
+        for paragraph in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            if indent + paragraph.count <= width {
+                lines.append(margin + paragraph)
+                continue
+            }
+            var line = ""
+            for word in paragraph.split(separator: " ") {
+                if !line.isEmpty, indent + line.count + 1 + word.count > width {
+                    lines.append(margin + line)
+                    line = ""
+                }
+                line += (line.isEmpty ? "" : " ") + word
+            }
+            lines.append(margin + line)
+        }
+        return lines.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,92 @@
+/// A JSON value that is printed in one line, with its members in the order they were given.
+package enum JSONLine: Equatable, Sendable {
+    case null
+    case bool(Bool)
+    case integer(Int64)
+    case unsigned(UInt64)
+    /// Printed with three digits behind the point; infinity, which JSON lacks, becomes `null`.
+    case decimal(Double)
+    case string(String)
+    case array([JSONLine])
+    case object([Member])
+
+    /// One name and its value.
+    package struct Member: Equatable, Sendable {
+        package var name: String
+        package var value: JSONLine
+
+        package init(_ name: String, _ value: JSONLine) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// The value in milliseconds, or `null`.
+    package static func milliseconds(_ duration: Duration?) -> JSONLine {
+        duration.map { .decimal(Quantity.seconds($0) * 1000) } ?? .null
+    }
+
+    /// A whole number.
+    package static func count(_ number: some BinaryInteger) -> JSONLine {
+        Int64(exactly: number).map { .integer($0) } ?? .unsigned(UInt64(clamping: number))
+    }
+
+    /// The value of an object's member.
+    package subscript(name: String) -> JSONLine? {
+        guard case .object(let members) = self else { return nil }
+        return members.first { $0.name == name }?.value
+    }
+
+    /// The line, without an end of line.
+    package var text: String {
+        var text = ""
+        write(to: &text)
+        return text
+    }
+
+    private func write(to text: inout String) {
+        switch self {
+        case .null: text += "null"
+        case .bool(let value): text += value ? "true" : "false"
+        case .integer(let value): text += "\(value)"
+        case .unsigned(let value): text += "\(value)"
+        case .decimal(let value): text += value.isFinite ? Quantity.fixed(value, digits: 3) : "null"
+        case .string(let value): Self.quote(value, to: &text)
+        case .array(let values):
+            text += "["
+            for (index, value) in values.enumerated() {
+                if index > 0 { text += "," }
+                value.write(to: &text)
+            }
+            text += "]"
+        case .object(let members):
+            text += "{"
+            for (index, member) in members.enumerated() {
+                if index > 0 { text += "," }
+                Self.quote(member.name, to: &text)
+                text += ":"
+                member.value.write(to: &text)
+            }
+            text += "}"
+        }
+    }
+
+    /// RFC 8259 §7; what a line-oriented reader might take for an end of line is escaped too.
+    private static func quote(_ value: String, to text: inout String) {
+        text += "\""
+        for scalar in value.unicodeScalars {
+            switch scalar {
+            case "\"": text += "\\\""
+            case "\\": text += "\\\\"
+            case "\n": text += "\\n"
+            case "\r": text += "\\r"
+            case "\t": text += "\\t"
+            case "\u{0}"..<"\u{20}", "\u{7F}"..."\u{9F}", "\u{2028}", "\u{2029}":
+                let digits = String(scalar.value, radix: 16)
+                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        text += "\""
+    }
+}

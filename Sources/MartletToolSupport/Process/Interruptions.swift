@@ -1,0 +1,66 @@
+import Dispatch
+import Foundation
+import MartletTransport
+
+/// Signals as events: from the first use on, those asked for no longer end the process by themselves.
+package enum Interruptions {
+    /// Each of `signals` as it arrives, until the consumer stops.
+    package static func stream(of signals: [Int32]) -> AsyncStream<Int32> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Int32.self, bufferingPolicy: .bufferingNewest(4))
+        let queue = DispatchQueue(label: "martlet.signals")
+        // A source may be cancelled from any thread, and nothing else is done with them.
+        nonisolated(unsafe) let sources = signals.map { number in
+            _ = signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+            source.setEventHandler { continuation.yield(number) }
+            source.resume()
+            return source
+        }
+        continuation.onTermination = { _ in
+            for source in unsafe sources { source.cancel() }
+        }
+        return stream
+    }
+
+    /// Waits for the interrupt key or a request to terminate, and returns the exit code.
+    package static func wait() async -> ExitCode? {
+        for await number in stream(of: [SIGINT, SIGTERM]) { return exitCode(for: number) }
+        return nil
+    }
+
+    /// The exit code that shells give a process that a signal ended.
+    package static func exitCode(for signal: Int32) -> ExitCode {
+        switch signal {
+        case SIGTERM: .terminated
+        case SIGHUP: .hungUp
+        default: .interrupted
+        }
+    }
+
+    /// Runs `body`, which is cancelled by the interrupt key or a request to terminate; those decide the code then. A
+    /// second one ends the process at once.
+    package static func cancel(_ body: @escaping @Sendable () async throws -> ExitCode) async throws -> ExitCode {
+        let work = Task { try await body() }
+        let first = Guarded<ExitCode?>(nil)
+        let watch = Task {
+            for await number in stream(of: [SIGINT, SIGTERM]) {
+                let isFirst = first.withLock { code in
+                    defer { code = code ?? exitCode(for: number) }
+                    return code == nil
+                }
+                if !isFirst { exit(exitCode(for: number).rawValue) }
+                work.cancel()
+            }
+        }
+        defer { watch.cancel() }
+        do {
+            let code = try await work.value
+            return first.withLock { $0 } ?? code
+        } catch {
+            guard let code = first.withLock({ $0 }) else { throw error }
+            // What the signal cut short has nothing more to say; what was wrong already has.
+            guard let error = error as? CommandError else { return code }
+            throw CommandError(code, error.message)
+        }
+    }
+}

@@ -1,0 +1,19 @@
+package import MartletTransport
+
+/// An address to listen on, from the command line: `127.0.0.1:7227`, `[::]:0`, or a port alone for this machine only.
+package enum ListenAddress {
+    /// Parses an address; `nil` for any other text.
+    package static func parse(_ text: String) -> SocketAddress? {
+        if let port = UInt16(text) { return SocketAddress(.loopbackV4, port: port) }
+        return SocketAddress(text)
+    }
+
+    /// The option that takes it.
+    package static func option(fallback: String) -> Option<SocketAddress> {
+        Option(
+            "listen", "ADDRESS:PORT", fallback: parse(fallback), shown: fallback,
+            expectation: "an IP address and a port, such as 127.0.0.1:7227 or [::1]:0, or a port alone",
+            help: "where to listen; port 0 takes a free one and prints it"
+        ) { parse($0) }
+    }
+}

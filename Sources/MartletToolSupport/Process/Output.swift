@@ -1,0 +1,30 @@
+import Foundation
+
+/// Writing to a file descriptor, all of it or an error.
+package enum Output {
+    /// Writes everything; waits where the reader is slow.
+    package static func write(_ bytes: [UInt8], to descriptor: Int32) throws(CommandError) {
+        var done = 0
+        while done < bytes.count {
+            let result = unsafe bytes.withUnsafeBytes { buffer in
+                unsafe Foundation.write(descriptor, buffer.baseAddress! + done, buffer.count - done)
+            }
+            if result >= 0 {
+                done += result
+            } else if errno == EAGAIN {
+                var poll = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                _ = unsafe Foundation.poll(&poll, 1, -1)
+            } else if errno != EINTR {
+                throw CommandError(.inputOutput, "cannot write: \(unsafe String(cString: strerror(errno)))")
+            }
+        }
+    }
+
+    /// A line on standard output.
+    package static func print(_ line: String) throws(CommandError) {
+        try write(Array((line + "\n").utf8), to: STDOUT_FILENO)
+    }
+
+    /// A line on standard error; a failure is ignored.
+    package static func report(_ line: String) { try? write(Array((line + "\n").utf8), to: STDERR_FILENO) }
+}

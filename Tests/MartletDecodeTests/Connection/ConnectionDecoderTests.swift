@@ -1,0 +1,153 @@
+import MartletToolTestSupport
+import MartletWire
+import Testing
+
+@testable import MartletDecode
+
+/// What the vectors do not have: both ways together, and captures that begin in the middle.
+@Suite struct ConnectionDecoderTests {
+    private let heard = Heard()
+
+    private func decoder(_ phase: ConnectionDecoder.Phase = .handshake, links: LinkTable = LinkTable())
+        -> ConnectionDecoder
+    {
+        let decoder = ConnectionDecoder(in: phase, links: links, onEvent: heard.hear)
+        decoder.setClient(.first)
+        return decoder
+    }
+
+    private func greet(_ decoder: ConnectionDecoder, resumed: Bool = false, features: Features = .supported) {
+        decoder.receive(frame(Handshake.hello(resuming: resumed)), on: .first)
+        decoder.receive(frame(Handshake.welcome(resumed: resumed, features: features)), on: .second)
+    }
+
+    /// Two fragments of one text.
+    private func fragments(sequence: UInt32) -> [[UInt8]] {
+        let body = text(String(repeating: "long ", count: 20)).encode()
+        return [
+            frame(text("-"), session: 1, sequence: sequence, more: true, body: Array(body[..<30])),
+            frame(text("-"), session: 1, sequence: sequence + 1, body: Array(body[30...])),
+        ]
+    }
+
+    @Test func `the frames tell who is who, and a session its room`() {
+        let decoder = ConnectionDecoder { heard.hear($0) }
+        decoder.receive(frame(Handshake.welcome()), on: .first)
+        decoder.receive(frame(Handshake.open("den"), session: 1, sequence: 1), on: .second)
+        decoder.receive(frame(text("hello"), session: 1, sequence: 2), on: .second)
+        #expect(heard.frames.map(\.position.sender) == [.server, .client, .client])
+        #expect(heard.frames.map(\.room) == [nil, "den", "den"])
+        #expect(heard.frames.map(\.sequence) == [nil, 1, 2])
+    }
+
+    @Test func `welcome changes the limits for both ways`() {
+        let decoder = decoder()
+        let long = text(String(repeating: "x", count: 20_000))
+        greet(decoder)
+        decoder.receive(frame(long, session: 1, sequence: 1), on: .first)
+        #expect(heard.faults == [])
+        decoder.receive(frame(.ping(Ping(nonce: 1)), body: [UInt8](repeating: 0, count: 65_537)), on: .second)
+        #expect(heard.faults.count == 1)
+        #expect(heard.faults[0].hasPrefix("frameTooLarge"))
+    }
+
+    @Test func `compression is for those who agreed upon it, and for what resumes a link`() {
+        let long = text(String(repeating: "x", count: 200))
+        let compressed = frame(long, session: 1, sequence: 1, compressed: true)
+        let agreed = decoder()
+        greet(agreed)
+        agreed.receive(compressed, on: .first)
+        #expect(heard.faults == [])
+        #expect(heard.frames.last?.body == long.encode())
+        let resuming = decoder()
+        resuming.receive(frame(Handshake.hello(resuming: true)) + compressed, on: .first)
+        #expect(heard.faults == [])
+        let early = decoder()
+        early.receive(frame(Handshake.hello()) + compressed, on: .first)
+        let refused = decoder()
+        greet(refused, features: [])
+        refused.receive(compressed, on: .first)
+        #expect(heard.faults.map { $0.prefix(21) } == ["compressionNotAllowed", "compressionNotAllowed"])
+    }
+
+    @Test func `fragments are joined, over two connections of a link, too`() {
+        let links = LinkTable()
+        let first = decoder(links: links)
+        greet(first)
+        let parts = fragments(sequence: 2)
+        first.receive(frame(Handshake.open("den"), session: 1, sequence: 1) + parts[0], on: .first)
+        let second = decoder(links: links)
+        greet(second, resumed: true)
+        second.receive(parts[0] + parts[1], on: .first)
+        #expect(heard.faults == [])
+        let frames = heard.frames.filter { $0.header.type == .data }
+        #expect(frames.map(\.content)[..<2] == [.fragment(1), .fragment(nil)])
+        #expect(frames.map(\.isRepeated) == [false, true, false])
+        #expect(frames[2].fragmentCount == 2)
+        #expect(frames[2].room == "den")
+        #expect(frames[2].content == .frame(text(String(repeating: "long ", count: 20))))
+    }
+
+    @Test func `after a refused resume what was sent behind the hello means nothing`() {
+        let links = LinkTable()
+        let decoder = decoder(links: links)
+        decoder.receive(frame(Handshake.hello(resuming: true)), on: .first)
+        decoder.receive(frame(text("lost"), session: 1, sequence: 90), on: .first)
+        decoder.receive(frame(.reject(Reject(Notice(code: .resumeRejected)))), on: .second)
+        greet(decoder)
+        decoder.receive(frame(Handshake.open(), session: 1, sequence: 1), on: .first)
+        #expect(heard.faults == [])
+        #expect(heard.frames.last?.sequence == 1)
+        #expect(heard.frames.last?.isRepeated == false)
+        #expect(links[Handshake.link]?.beginning == .link)
+    }
+
+    @Test func `the end of a message that began before the capture is no fault`() {
+        let decoder = decoder(.unknown)
+        decoder.receive(fragments(sequence: 7)[1], on: .first, hasBeginning: false)
+        decoder.receive(frame(text("whole"), session: 1, sequence: 9), on: .first, hasBeginning: false)
+        #expect(heard.faults == [])
+        #expect(heard.frames.map(\.content) == [.fragment(nil), .frame(text("whole"))])
+        decoder.receive(frame(text("-"), session: 1, sequence: 10, body: [1, 2, 3]), on: .first)
+        #expect(heard.faults.count == 1)
+    }
+
+    @Test func `one way's fault leaves the other alone`() {
+        let decoder = decoder()
+        greet(decoder)
+        decoder.receive([0x8D, 1], on: .first)
+        decoder.receive(frame(.ping(Ping(nonce: 1))), on: .first)
+        decoder.receive(frame(.ping(Ping(nonce: 2))), on: .second)
+        #expect(heard.faults.count == 1)
+        #expect(heard.frames.last?.content == .frame(.ping(Ping(nonce: 2))))
+        #expect(heard.frames.count == 3)
+    }
+
+    @Test func `a message that is too long is refused alone`() {
+        let heard = Heard()
+        var assumptions = ConnectionDecoder.Assumptions()
+        assumptions.messageByteCount = 40
+        let decoder = ConnectionDecoder(in: .established, assuming: assumptions, onEvent: heard.hear)
+        decoder.setClient(.first)
+        let parts = fragments(sequence: 1)
+        decoder.receive(parts[0] + parts[1] + frame(text("short"), session: 1, sequence: 3), on: .first)
+        #expect(heard.faults == [])
+        guard case .refused(let fault) = heard.frames[1].content else { return #expect(Bool(false)) }
+        #expect(fault.code == .messageTooLarge)
+        #expect(heard.frames[2].content == .frame(text("short")))
+    }
+
+    @Test func `ends in order are ends, and cuts are told`() {
+        let decoder = decoder(.established)
+        let ping = frame(.ping(Ping(nonce: 1)))
+        decoder.receive(ping + ping.prefix(30), on: .first)
+        decoder.abandon(.first, "the connection was cut")
+        decoder.receive(ping, on: .second)
+        decoder.abandon(.second, "the connection was cut")
+        #expect(heard.notes == ["the connection was cut inside a frame, of which 30 bytes were there"])
+        #expect(heard.faults == [])
+        decoder.finish(.second)
+        decoder.finish(.first)
+        #expect(heard.faults == ["unexpectedEOF at \(ping.count)"])
+    }
+}

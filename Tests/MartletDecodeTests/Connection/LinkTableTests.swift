@@ -1,0 +1,18 @@
+import MartletWire
+import Testing
+
+@testable import MartletDecode
+
+@Suite struct LinkTableTests {
+    @Test func `the link that came first is forgotten first`() {
+        let table = LinkTable()
+        for number in 0...LinkTable.maxLinkCount {
+            let id = LinkID(rawValue: UInt64(number))
+            table.remember(LinkHistory(.link, budget: table.budget), as: id)
+            table.remember(LinkHistory(.anywhere, budget: table.budget), as: id)
+        }
+        #expect(table[LinkID(rawValue: 0)] == nil)
+        #expect(table[LinkID(rawValue: 1)]?.beginning == .anywhere)
+        #expect(table[LinkID(rawValue: UInt64(LinkTable.maxLinkCount))] != nil)
+    }
+}

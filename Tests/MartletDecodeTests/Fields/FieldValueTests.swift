@@ -1,0 +1,29 @@
+import MartletWire
+import Testing
+
+@testable import MartletDecode
+
+@Suite struct FieldValueTests {
+    @Test func `every registered tag but data → a form other than bytes`() {
+        let plain = MartletWire.Tag.registered.filter { tag in
+            guard !tag.isContainer else { return false }
+            return if case .bytes = FieldShape(tag) { true } else { false }
+        }
+        #expect(plain == [.data])
+    }
+
+    @Test func `a record → its members by name`() {
+        let echo = FieldShape(.echo).value([0, 0, 0, 5, 0, 0, 0, 9], showingSecrets: false)
+        #expect(
+            echo
+                == .record([
+                    FieldValue.Member(name: "timestamp", value: .number(5)),
+                    FieldValue.Member(name: "microseconds", value: .number(9)),
+                ]))
+    }
+
+    @Test func `a secret → its length, or its bytes when they are asked for`() {
+        #expect(FieldShape(.credential).value([1, 2], showingSecrets: false) == .secret(2))
+        #expect(FieldShape(.credential).value([1, 2], showingSecrets: true) == .bytes([1, 2]))
+    }
+}

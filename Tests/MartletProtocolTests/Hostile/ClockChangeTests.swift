@@ -1,0 +1,67 @@
+import MartletTestKit
+import MartletWire
+import Testing
+
+@testable import MartletProtocol
+
+/// Specs/hostile.md row 26.
+///
+/// The engines know no other time than the instants that they are told, and those only rise; what a clock on a wall
+/// says is a stamp on messages and decides nothing.
+@Suite("Clock changes and sleep do not affect deadlines")
+struct ClockChangeTests {
+    private static let day: Int64 = 24 * 3600 * 1000
+
+    @Test("by a day, forward or back: messages carry the new time, and nothing else notices", arguments: [true, false])
+    func clockIsSet(isForward: Bool) throws {
+        let pair = try Pair()
+        pair.settle()
+        try pair.say(1...5)
+        pair.world.run(for: .seconds(5))
+        let connections = pair.world.connectionCount
+        pair.world.wallClockOffset += isForward ? Self.day : -Self.day
+        try pair.say(6...10)
+        pair.world.run(for: .seconds(300))
+        #expect(pair.world.connectionCount == connections)
+        #expect(pair.bob.texts(in: pair.his) == (1...10).map { "line \($0)" })
+        let stamps = pair.bob.received[pair.his]!.compactMap(\.message.relay?.acceptedAt)
+        let jump = Int64(bitPattern: stamps[5]) - Int64(bitPattern: stamps[4])
+        #expect(abs(jump) > Self.day - 60_000 && (jump > 0) == isForward)
+    }
+
+    // C-51
+    @Test(
+        "for an hour, and the server is there: it is asked at once, whoever notices first, and the connection stays",
+        arguments: [true, false])
+    func sleepsAndIsAwaited(isTold: Bool) {
+        let stage = asleepForAnHour()
+        let connection = stage.connection
+        stage.answersPings = true
+        if isTold { stage.act { $0.wake(now: $1) } }
+        stage.run(for: .zero)
+        #expect(stage.log.all(Ping.self).count == 1)
+        stage.run(for: .seconds(60))
+        #expect(stage.connection == connection)
+        #expect(stage.engine.status.state == .online)
+        #expect(stage.engine.status.reconnects == 0)
+    }
+
+    @Test("for an hour, and the server is gone: that is known within 5 s of waking", arguments: [true, false])
+    func sleepsAndIsForgotten(isTold: Bool) {
+        let stage = asleepForAnHour()
+        if isTold { stage.act { $0.wake(now: $1) } }
+        stage.run(for: .zero)
+        #expect(stage.log.all(Ping.self).count == 1)
+        #expect(stage.engine.status.state == .online)
+        stage.run(for: .seconds(5))
+        #expect(stage.engine.status.state != .online)
+    }
+
+    private func asleepForAnHour() -> ClientStage {
+        let stage = ClientStage()
+        stage.goOnline()
+        stage.run(for: .seconds(1))
+        stage.freeze(for: .seconds(3600))
+        return stage
+    }
+}

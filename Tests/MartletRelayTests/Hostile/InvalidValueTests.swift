@@ -1,0 +1,90 @@
+import MartletProtocol
+import MartletWire
+import Testing
+
+/// Specs/hostile.md row 14.
+@Suite("A message with an invalid value is refused with a receipt")
+struct InvalidValueTests {
+    /// A message whose structure is right and whose value is not, and what its refusal says.
+    private struct Case: CustomTestStringConvertible {
+        var testDescription: String
+        var body: [UInt8]
+        var code: ErrorCode
+
+        static func text(_ name: String, _ content: [UInt8], _ code: ErrorCode) -> Case {
+            Case(
+                testDescription: name, body: TLVBytes.counter(1) + TLVBytes.kind(.text) + TLVBytes.container(content),
+                code: code)
+        }
+    }
+
+    private static let cases: [Case] = [
+        .text("text that is not UTF-8", TLVBytes.leaf(.text, [0xC3, 0x28]), .invalidValue),
+        .text("an overlong encoding", TLVBytes.leaf(.text, [0xC0, 0x80]), .invalidValue),
+        .text("an empty text", TLVBytes.leaf(.text, []), .invalidValue),
+        .text("no text", [], .missingField),
+        .text("two texts", TLVBytes.leaf(.text, [65]) + TLVBytes.leaf(.text, [66]), .duplicateField),
+        Case(
+            testDescription: "no kind", body: TLVBytes.counter(1) + TLVBytes.container(Message.textContent("hi")),
+            code: .missingField),
+        Case(
+            testDescription: "two kinds",
+            body: TLVBytes.counter(1) + TLVBytes.kind(.text) + TLVBytes.kind(.text)
+                + TLVBytes.container(Message.textContent("hi")),
+            code: .duplicateField),
+        Case(
+            testDescription: "the relay's own fields",
+            body: Message.encodeRelay(
+                offset: 1, acceptedAt: 1, sender: AccountName("mallory")!, device: DeviceID(rawValue: 1),
+                clientBody: Message.encodeClient(counter: 1, kind: .text, content: Message.textContent("hi")).rawBytes),
+            code: .invalidValue),
+    ]
+
+    @Test("the message is refused by its number, and the session goes on", arguments: Venue.allCases, cases)
+    private func refused(venue: Venue, wrong: Case) async throws {
+        try await venue.play { stage in
+            let peer = try await stage.member()
+            await peer.say { $0.frame(.data, wrong.body, on: .first) }
+            let receipt: Receipt = try await peer.expect()
+            guard case .refused(let refusal) = receipt else {
+                Issue.record("\(receipt)")
+                return
+            }
+            #expect(refusal.counter == 1)
+            #expect(refusal.code == wrong.code)
+            #expect(try await peer.post("right", counter: 2) == 1)
+            #expect(await stage.storedCount == 1)
+        }
+    }
+
+    //
+    @Test("a message without a number that could be named resets its session only", arguments: Venue.allCases)
+    func numberless(venue: Venue) async throws {
+        try await venue.play { stage in
+            let peer = try await stage.member()
+            try await peer.open("another", on: .second)
+            await peer.say {
+                $0.frame(.data, TLVBytes.counter(0) + TLVBytes.kind(.text) + TLVBytes.container([]), on: .first)
+            }
+            let reset: Reset = try await peer.expect()
+            #expect(reset.session == .first)
+            #expect(reset.code == .invalidValue)
+            #expect(try await peer.post("right", counter: 1, on: .second) == 1)
+        }
+    }
+
+    @Test("a request with a wrong value is answered", arguments: Venue.allCases)
+    func request(venue: Venue) async throws {
+        try await venue.play { stage in
+            let peer = try await stage.member()
+            let body =
+                TLVBytes.leaf(.correlation, [0, 0, 0, 0, 0, 0, 0, 5]) + TLVBytes.leaf(.method, [])
+                + TLVBytes.leaf(.deadline, [0, 0, 10, 0])
+            await peer.say { $0.frame(.request, body, on: .first) }
+            let response: Response = try await peer.expect()
+            #expect(response.correlation == 5)
+            #expect(response.status == .invalidValue)
+            #expect(try await peer.post("right", counter: 1) == 1)
+        }
+    }
+}

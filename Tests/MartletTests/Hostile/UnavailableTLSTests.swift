@@ -1,0 +1,65 @@
+import Martlet
+import MartletRelay
+import MartletTransport
+import Testing
+
+/// W-1, Specs/hostile.md row 25.
+///
+/// This version has no TLS, so no certificate can be good enough: what asks for TLS fails closed, with the reason, and
+/// not a byte goes out in the clear.
+@Suite("A client that asks for TLS fails closed", .timeLimit(.minutes(10)))
+struct UnavailableTLSTests {
+    @Test func `a client that is to use TLS is not made, and nobody is connected to`() async throws {
+        try await withListener { port, accepted in
+            for endpoint in ["martlets://127.0.0.1:\(port)", "127.0.0.1:\(port)"] {
+                #expect(throws: MartletError.tlsUnavailable) {
+                    try Client(to: endpoint, as: .anonymous("alice"))
+                }
+            }
+            #expect(throws: MartletError.tlsUnavailable) {
+                try Client(
+                    to: ["martlet://127.0.0.1:\(port)", "martlets://127.0.0.1:\(port)"], as: .anonymous("alice"))
+            }
+            #expect(accepted.value == 0)
+        }
+    }
+
+    @Test func `a server that redirects to TLS is not followed in the clear`() async throws {
+        try await withListener { port, accepted in
+            let relay = Relay(
+                configuration: try Relay.Configuration(port: 0), store: InMemoryStore(), authenticator: .allowAll)
+            let first = try relay.start()[0].port
+            // The attempt after the one that fails is far away, so that its failure is there to be seen.
+            var configuration = Client.Configuration()
+            configuration.reconnect.base = .seconds(86_400)
+            configuration.reconnect.cap = .seconds(86_400)
+            let client = try Client(
+                to: "martlet://127.0.0.1:\(first)", as: .anonymous("alice"), configuration: configuration)
+            try await client.start()
+            _ = try await client.open(room: "lobby")
+            await relay.drain(within: .seconds(60), retryAfter: .zero, redirect: "martlets://127.0.0.1:\(port)")
+            var failure: ConnectionFailure?
+            for await status in client.status where status.lastFailure == .tlsFailure {
+                failure = status.lastFailure
+                break
+            }
+            #expect(failure == .tlsFailure)
+            #expect(accepted.value == 0)
+            await client.stop()
+            await relay.shutdown()
+        }
+    }
+
+    /// Listens on a port, and counts who comes.
+    private func withListener(_ body: (UInt16, Counted) async throws -> Void) async throws {
+        let loop = try EventLoop(name: "eavesdropper")
+        let accepted = Counted()
+        let listener = try TCPListener.bind(to: SocketAddress(.loopbackV4, port: 0), on: loop) { connection in
+            accepted.count()
+            connection.abort()
+        }
+        try await body(listener.port, accepted)
+        await listener.closeAndWait()
+        await loop.shutdown()
+    }
+}

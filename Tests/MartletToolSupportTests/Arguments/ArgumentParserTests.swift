@@ -1,0 +1,83 @@
+import Testing
+
+@testable import MartletToolSupport
+
+@Suite struct ArgumentParserTests {
+    private static let room = Option.text("room", short: "r", "NAME", fallback: "lobby", help: "the room")
+    private static let count = Option.count("count", short: "n", in: 1...100, help: "how many")
+    private static let wait = Option.duration("wait", "MS", in: .milliseconds, help: "how long")
+    private static let json = Option.flag("json", short: "j", help: "for machines")
+
+    private func parse(_ words: String..., operand: String? = "FILE") throws(UsageError) -> ParsedArguments {
+        let spec = CommandSpec(
+            name: "try", summary: "tries", operand: operand,
+            options: [Self.room.spec, Self.count.spec, Self.wait.spec, Self.json.spec], exitCodes: []
+        ) { _ in .success }
+        var parser = ArgumentParser(for: spec)
+        guard case .run(let arguments) = try parser.parse(words) else { throw UsageError(message: "help") }
+        return arguments
+    }
+
+    @Test func `an option that is not given has what its row says`() throws {
+        let arguments = try parse()
+        #expect(arguments[Self.room] == "lobby")
+        #expect(arguments[Self.count] == nil)
+        #expect(!arguments.has(Self.json))
+    }
+
+    @Test(arguments: [
+        ["--count", "7"], ["--count=7"], ["-n", "7"], ["-n7"], ["-j", "-n", "7"], ["-jn7"], ["--", "file"],
+        ["file", "--count=7"],
+    ])
+    func `all ways to write a value are the same`(words: [String]) throws {
+        var parser = ArgumentParser(
+            for: CommandSpec(
+                name: "try", summary: "", operand: "FILE", options: [Self.count.spec, Self.json.spec], exitCodes: []
+            ) { _ in .success })
+        guard case .run(let arguments) = try parser.parse(words) else {
+            Issue.record("help was not asked for")
+            return
+        }
+        #expect(arguments[Self.count] == (words.contains("--") ? nil : 7))
+        #expect(arguments.operands == words.filter { $0 == "file" })
+    }
+
+    @Test func `an empty value is a value only where the row allows it`() {
+        #expect(throws: UsageError(message: "'' does not fit '--room': it takes a text that is not empty")) {
+            try parse("--room=")
+        }
+    }
+
+    @Test(arguments: [
+        (["--rom", "x"], "unknown option '--rom'; did you mean '--room'?"),
+        (["--quite-another"], "unknown option '--quite-another'"),
+        (["-x"], "unknown option '-x'"),
+        (["--count"], "'--count' needs a value, N"),
+        (["--count", "0"], "'0' does not fit '--count': it takes a number from 1 to 100"),
+        (["--json=1"], "'--json' takes no value"),
+        (["--json", "-j"], "'-j' is given twice"),
+        (["a", "b"], "unexpected operand 'b'"),
+    ])
+    func `a line that the table does not allow`(words: [String], message: String) {
+        var parser = ArgumentParser(
+            for: CommandSpec(
+                name: "try", summary: "", operand: "FILE",
+                options: [Self.room.spec, Self.count.spec, Self.json.spec], exitCodes: []
+            ) { _ in .success })
+        #expect(throws: UsageError(message: message)) { try parser.parse(words) }
+    }
+
+    @Test func `a command without an operand takes none`() {
+        #expect(throws: UsageError(message: "unexpected operand '-'")) { try parse("-", operand: nil) }
+    }
+
+    @Test func `help wins over what stands behind it`() {
+        #expect(throws: UsageError(message: "help")) { try parse("--json", "--help", "--nonsense") }
+    }
+
+    @Test(arguments: [("", "", 0), ("abc", "abc", 0), ("rom", "room", 1), ("kitten", "sitting", 3), ("", "ab", 2)])
+    func `the distance between two words`(first: String, second: String, distance: Int) {
+        #expect(editDistance(first, second) == distance)
+        #expect(editDistance(second, first) == distance)
+    }
+}

@@ -1,0 +1,32 @@
+import Foundation
+import Testing
+
+@testable import MartletToolSupport
+
+@Suite struct JSONLineTests {
+    @Test func `members keep their order`() {
+        let line = JSONLine.object([
+            .init("b", .count(2)), .init("a", .array([.null, .bool(true), .decimal(1.5)])), .init("c", .object([])),
+        ])
+        #expect(line.text == #"{"b":2,"a":[null,true,1.500],"c":{}}"#)
+        #expect(line["b"] == .integer(2))
+        #expect(line["x"] == nil)
+    }
+
+    @Test(arguments: [
+        "plain", "with \"quotes\" and \\", "two\nlines\r\n", "tab\t bell\u{7} escape\u{1B}[0m", "é, 日本, 🐦",
+        "\u{2028}\u{85}", "",
+    ])
+    func `any text is one line that reads back as it was`(text: String) throws {
+        let line = JSONLine.array([.string(text)]).text
+        #expect(line.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0 != "\u{2028}" && $0 != "\u{85}" })
+        #expect(try JSONDecoder().decode([String].self, from: Data(line.utf8)) == [text])
+    }
+
+    @Test func `numbers that JSON cannot say are null`() {
+        #expect(JSONLine.decimal(.infinity).text == "null")
+        #expect(JSONLine.milliseconds(nil).text == "null")
+        #expect(JSONLine.milliseconds(.microseconds(1234)).text == "1.234")
+        #expect(JSONLine.count(UInt64.max).text == "18446744073709551615")
+    }
+}

@@ -1,0 +1,37 @@
+import Testing
+
+@testable import MartletToolSupport
+
+@Suite struct StyledLineTests {
+    @Test func `pieces in their styles`() {
+        var line = StyledLine("plain ")
+        line.append("bold", .bold)
+        line.append("")
+        #expect(line.sequences(showsColours: true) == "plain \u{1B}[1mbold\u{1B}[0m")
+        #expect(line.width == 10)
+        #expect(line.pieces.count == 2)
+    }
+
+    @Test func `without colours what is bold stays bold`() {
+        var line = StyledLine("red", .red)
+        line.append("bold", .bold)
+        #expect(line.sequences(showsColours: false) == "red\u{1B}[1mbold\u{1B}[0m")
+        #expect(!Terminal.showsColours(noColour: "1"))
+        #expect(Terminal.showsColours(noColour: ""))
+        #expect(Terminal.showsColours(noColour: nil))
+    }
+
+    @Test func `clipping cuts across pieces`() {
+        var line = StyledLine("日本")
+        line.append("ab", .red)
+        #expect(line.clipped(to: 5).text == "日本a")
+        #expect(line.clipped(to: 3).text == "日")
+        #expect(line.padded(to: 8).text == "日本ab  ")
+        #expect(line.padded(to: 2).text == "日")
+    }
+
+    @Test func `a name keeps its colour`() {
+        #expect(Style.colour(of: "alice") == Style.colour(of: "alice"))
+        #expect(Style.nameColours.contains(Style.colour(of: String(repeating: "z", count: 200))))
+    }
+}

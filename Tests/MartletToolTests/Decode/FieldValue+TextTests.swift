@@ -1,0 +1,60 @@
+import MartletToolSupport
+import MartletWire
+import Testing
+
+@testable import MartletDecode
+@testable import MartletTool
+
+@Suite struct FieldValueTextTests {
+    private func text(_ tag: MartletWire.Tag, _ bytes: [UInt8], secrets: Bool = false) -> String {
+        FieldShape(tag).value(bytes, showingSecrets: secrets).text
+    }
+
+    @Test func `a value of each form → its text`() {
+        #expect(text(.counter, [0, 0, 0, 0, 0, 0, 1, 0]) == "256")
+        #expect(text(.link, [0, 0, 0, 0, 0, 0, 1, 0]) == "0x0000000000000100")
+        #expect(text(.room, Array("den\u{1B}[2J".utf8)) == "\"den\u{FFFD}[2J\"")
+        #expect(text(.code, [1, 7]) == "badChecksum")
+        #expect(text(.status, [0xF0, 1]) == "0xF001")
+        #expect(text(.kind, [0x10, 1]) == "text")
+        #expect(text(.spokenVersion, [1, 2]) == "1.2")
+        #expect(text(.features, [0, 0, 0, 0, 0, 0, 0, 0x75]) == "zlib, receipts, compact, sharedDeflate, bit 6")
+        #expect(text(.sessionKind, [2]) == "signaling")
+        #expect(text(.receiptKind, [3]) == "refused")
+        #expect(text(.presence, [2]) == "away")
+        #expect(text(.echo, [0, 0, 0, 5, 0, 0, 0, 9]) == "timestamp 5, microseconds 9")
+        #expect(text(.data, [1, 0xAB]) == "2 bytes 01ab")
+        #expect(text(.chunk, [UInt8](repeating: 0, count: 15) + [9, 1]) == "offset 0, total 9, bytes 1 bytes 01")
+    }
+
+    @Test func `an acknowledgement with ranges → text and JSON`() throws {
+        var writer = TLVWriter()
+        let ack = SessionAck(session: SessionID(rawValue: 3), cumulative: 5, creditLimit: 9, ranges: [7...8])
+        Ack(linkCredit: 1, sessions: [ack]).encode(into: &writer)
+        let field = try FieldTree(parsing: writer.bytes).fields.last
+        #expect(field?.value?.text == "session 3, cumulative 5, credit 9, ranges first 7, last 8")
+        #expect(
+            field?.value?.json.text
+                == #"{"session":3,"cumulative":5,"credit":9,"ranges":[{"first":7,"last":8}]}"#)
+    }
+
+    @Test func `a secret → its length, or its bytes when they are asked for`() {
+        #expect(text(.credential, [1, 2]) == "2 bytes, not shown")
+        #expect(text(.credential, [1, 2], secrets: true) == "2 bytes 0102")
+        #expect(FieldShape(.resumeToken).value([1], showingSecrets: false).json == .null)
+    }
+
+    @Test func `a value of another form → bytes`() {
+        for tag in MartletWire.Tag.registered where !tag.isContainer {
+            for count in 0..<40 {
+                let value = FieldShape(tag).value([UInt8](repeating: 0xFF, count: count), showingSecrets: true)
+                #expect(!value.text.isEmpty)
+                #expect(!value.json.text.isEmpty)
+            }
+        }
+        #expect(text(.counter, [1, 2, 3]) == "3 bytes 010203")
+        #expect(text(.room, [0xFF]) == "1 bytes ff")
+        #expect(text(.sessionKind, [9]) == "1 bytes 09")
+        #expect(text(.receiptKind, [0]) == "1 bytes 00")
+    }
+}

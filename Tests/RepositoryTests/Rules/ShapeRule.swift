@@ -1,0 +1,54 @@
+/// How long and how wide a file may be, and what it may be called.
+enum ShapeRule {
+    static let maxLineCount = 500
+    static let maxColumnCount = 120
+
+    /// Ends of names that say nothing about what is inside.
+    private static let emptyNames = [
+        "util", "utils", "utilities", "helper", "helpers", "manager", "managers", "misc", "common",
+    ]
+    private static let staleFolders = ["new", "old", "deprecated", "legacy"]
+
+    static func findings(in file: SourceFile) -> [Finding] {
+        findingsOfLength(in: file) + findingsOfWidth(in: file) + findingsOfName(of: file)
+    }
+
+    /// Text for people may be long; code that is long has a seam.
+    private static func findingsOfLength(in file: SourceFile) -> [Finding] {
+        guard !file.isMarkdown, file.lines.count > maxLineCount else { return [] }
+        return [Finding(file.path, "\(file.lines.count) lines, more than \(maxLineCount)")]
+    }
+
+    /// A row of a table, in Markdown or in a comment that is Markdown, an object of JSON on a line of its own, an input
+    /// of a fuzz target and an address cannot be broken.
+    private static func findingsOfWidth(in file: SourceFile) -> [Finding] {
+        file.lines.enumerated().flatMap { index, line in
+            var findings: [Finding] = []
+            let start = line.drop { $0 == " " || $0 == "/" }
+            let isObject = file.pathExtension == "json" && start.hasPrefix("{")
+            let isInput = file.pathExtension == "hex"
+            let unbreakable = start.hasPrefix("|") || isObject || isInput || line.contains("https://")
+            if !unbreakable, line.utf8.count > maxColumnCount, line.count > maxColumnCount {
+                findings.append(Finding(file.path, line: index + 1, "wider than \(maxColumnCount) columns"))
+            }
+            if line.last == " " || line.last == "\t" {
+                findings.append(Finding(file.path, line: index + 1, "blanks at the end of the line"))
+            }
+            return findings
+        }
+    }
+
+    private static func findingsOfName(of file: SourceFile) -> [Finding] {
+        var findings: [Finding] = []
+        var stem = file.stem
+        if stem.hasSuffix("Tests") { stem.removeLast("Tests".count) }
+        if file.isSwift, let empty = emptyNames.first(where: { stem.lowercased().hasSuffix($0) }) {
+            findings.append(Finding(file.path, "a name that ends in \(empty) does not say what is inside"))
+        }
+        for folder in file.components.dropLast() where staleFolders.contains(folder.lowercased()) {
+            findings.append(Finding(file.path, "a folder called \(folder) says when, not what"))
+        }
+        if file.path.contains(" ") { findings.append(Finding(file.path, "a blank in the path")) }
+        return findings
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+
+/// The package's files as the rules see them.
+struct SourceTree {
+    /// The text files, ordered by path.
+    var files: [SourceFile]
+    /// Every path below the root, files of any kind and folders.
+    var paths: Set<String>
+
+    /// A tree of examples: what a test says there is, and nothing else.
+    init(_ files: [SourceFile]) {
+        self.files = files
+        paths = []
+        for file in files {
+            var path = ""
+            for component in file.components {
+                path += (path.isEmpty ? "" : "/") + component
+                paths.insert(path)
+            }
+        }
+    }
+
+    subscript(path: String) -> SourceFile? {
+        files.first { $0.path == path }
+    }
+
+    var swiftFiles: [SourceFile] { files.filter(\.isSwift) }
+    var markdownFiles: [SourceFile] { files.filter(\.isMarkdown) }
+
+    /// The names of the folders right below `parent`.
+    func folders(in parent: String) -> Set<String> {
+        Set(files.compactMap { $0.module(under: parent) })
+    }
+}
+
+extension SourceTree {
+    /// The package that this test belongs to, read once.
+    static let martlet = SourceTree(root: URL(filePath: #filePath).deletingLastPathComponent(levels: 4))
+
+    /// Files larger than this are data, whatever their encoding.
+    private static let maxTextByteCount = 1 << 20
+
+    private init(root: URL) {
+        files = []
+        paths = []
+        let enumerator = FileManager.default.enumerator(atPath: root.path)
+        while let path = enumerator?.nextObject() as? String {
+            if Self.isGenerated(path) {
+                enumerator?.skipDescendants()
+                continue
+            }
+            paths.insert(path)
+            let url = root.appending(path: path)
+            guard let data = try? Data(contentsOf: url), data.count <= Self.maxTextByteCount,
+                let text = String(data: data, encoding: .utf8)
+            else { continue }
+            files.append(SourceFile(path, text))
+        }
+        files.sort { $0.path < $1.path }
+    }
+
+    /// Generated and binary files: build folders, the documentation at the root, the findings of the fuzz targets, and
+    /// hidden files but `.ci`.
+    private static func isGenerated(_ path: String) -> Bool {
+        if path == "docs" || path.hasPrefix("Fuzz/FailCases/") { return true }
+        let name = path.split(separator: "/").last ?? ""
+        return name.hasPrefix(".") && path != ".ci" && !path.hasSuffix(".swift-format") && path != ".gitignore"
+    }
+}
+
+extension URL {
+    fileprivate func deletingLastPathComponent(levels: Int) -> URL {
+        (0..<levels).reduce(self) { url, _ in url.deletingLastPathComponent() }
+    }
+}

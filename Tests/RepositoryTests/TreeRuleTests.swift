@@ -1,0 +1,151 @@
+import Testing
+
+@Suite("Rules about several files can fail")
+struct TreeRuleTests {
+    @Test func `a folder of Sources without a row, a row without a folder`() {
+        let known = ImportRule.modulesOfC.union(ImportRule.allowedInSources.keys)
+        let files = known.map { SourceFile("Sources/\($0)/A.swift", "") }
+        #expect(ImportRule.findings(forFoldersOf: SourceTree(files)) == [])
+        #expect(
+            ImportRule.findings(forFoldersOf: SourceTree(files + [SourceFile("Sources/New/A.swift", "")])).count == 1)
+        #expect(ImportRule.findings(forFoldersOf: SourceTree(Array(files.dropLast()))).count == 1)
+    }
+
+    @Test func `a test of a file that is not there`() {
+        let source = SourceFile("Sources/MartletX/A/B.swift", "")
+        func findings(_ test: String, _ text: String = "import Testing") -> [Finding] {
+            MirrorRule.findings(in: SourceTree([source, SourceFile(test, text)]))
+        }
+        #expect(findings("Tests/MartletXTests/A/BTests.swift") == [])
+        #expect(findings("Tests/MartletXTests/BTests.swift").count == 1)
+        #expect(findings("Tests/MartletXTests/A/CTests.swift").count == 1)
+        #expect(findings("Tests/MartletXTests/A/B.swift").count == 1)
+        #expect(findings("Tests/MartletXTests/Scenarios/C.swift") == [])
+        #expect(findings("Tests/MartletXTests/Module.swift", "// MartletXTests\n") == [])
+    }
+
+    @Test func `a link to a file that is not there`() {
+        func findings(_ link: String) -> [Finding] {
+            let text = SourceFile("Specs/a.md", "# The title, 1.0\nSee [this](\(link)).")
+            return LinkRule.findingsOfLinks(in: SourceTree([text, SourceFile("LICENSE", "")]))
+        }
+        #expect(findings("../LICENSE") == [])
+        #expect(findings("a.md#the-title-10") == [])
+        #expect(findings("#the-title-10") == [])
+        #expect(findings("#the-title-11").count == 1)
+        #expect(findings("https://example.com/nowhere.md") == [])
+        #expect(findings("b.md") == [Finding("Specs/a.md", line: 2, "link to Specs/b.md, which is not there")])
+        #expect(findings("LICENSE").count == 1)
+    }
+
+    @Test func `a target that the Makefile lacks`() {
+        func findings(_ text: String) -> [Finding] {
+            let makefile = SourceFile("Makefile", "test: deps ## run\n\t@true\n")
+            return LinkRule.findingsOfTargets(in: SourceTree([makefile, SourceFile("README.md", text)]))
+        }
+        #expect(findings("Run `make test` to make sure.") == [])
+        #expect(findings("Run `make tests`.").count == 1)
+        #expect(findings("```\n$ make install\n```").count == 1)
+    }
+
+    @Test func `a citation of what the specification does not have`() {
+        func findings(_ comment: String) -> [Finding] {
+            let wire = SourceFile("Specs/wire.md", "## 3 Frames\n### 3.2 Header\n**W-7** All is well.\n")
+            let hostile = SourceFile("Specs/hostile.md", "| 7 | a bit is flipped | close |\n")
+            let code = SourceFile("Sources/MartletWire/A.swift", "/// \(comment)")
+            return CitationRule.findings(in: SourceTree([wire, hostile, code]))
+        }
+        #expect(findings("Specs/wire.md §3.2, W-7") == [])
+        #expect(findings("Specs/wire.md §3.") == [])
+        #expect(findings("Specs/wire.md §3.3").count == 1)
+        #expect(findings("Specs/wires.md §3.2").count == 1)
+        #expect(findings("as W-8 has it").count == 1)
+        #expect(findings("(S-1, W-7)").count == 1)
+        #expect(findings("CRC-32 and UTF-8 and RFC-7") == [])
+        #expect(findings("Specs/hostile.md row 7") == [])
+        #expect(findings("Specs/hostile.md row 8").count == 1)
+    }
+
+    @Test func `a requirement that no code or no test cites, or that is there twice`() {
+        func findings(_ session: String = "", _ source: String, _ test: String) -> [String] {
+            let letters = RequirementRule.documents.map { letter, path in
+                SourceFile(path, "**\(letter)-1** *Informative.* Words.\n" + (letter == "S" ? session : ""))
+            }
+            let rows = SourceFile(RequirementRule.hostile, "| row | what |\n|---|---|\n| 3 | a length |\n")
+            let code = SourceFile("Sources/MartletX/A.swift", source)
+            let tests = SourceFile("Tests/MartletXTests/ATests.swift", test)
+            let rules = SourceFile("Tests/RepositoryTests/A.swift", "// S-36, Specs/hostile.md row 3")
+            return RequirementRule.findings(in: SourceTree(letters + [rows, code, tests, rules])).map(\.message)
+        }
+        let credit = "**S-36** Each side counts.\n"
+        let source = "/// Counts (S-36, Specs/hostile.md\n/// row 3).\nlet a = 1"
+        let test = "// S-36, Specs/hostile.md row 3\n@Test func a() {}"
+        #expect(findings(credit, source, test) == [])
+        #expect(findings(credit, "let name = \"S-36\"  // Specs/hostile.md row 3", test).count == 1)
+        #expect(findings(credit, source, "@Test func a() {}").count == 2)
+        #expect(findings(credit + credit, source, test) == ["S-36 is there twice"])
+        #expect(findings(credit + "**W-9** A letter of another's.\n", source, test) == [])
+        #expect(RequirementRule.findings(in: SourceTree([])).count == 5)
+    }
+
+    @Test func `a bound that the code does not have`() {
+        func findings(_ name: String) -> [Finding] {
+            let text = SourceFile("ARCHITECTURE.md", "| name | unit |\n|---|---|\n| `\(name)` | bytes |\n")
+            let code = SourceFile("Sources/MartletWire/A.swift", "struct A {\n    static let maxCount = 1\n}\n")
+            return BoundRule.findings(in: SourceTree([text, code]))
+        }
+        #expect(findings("A.maxCount") == [])
+        #expect(findings("A.maxCounts").count == 1)
+        #expect(findings("A.max").count == 1)
+        #expect(findings("B.maxCount").count == 1)
+    }
+
+    @Test func `a snippet that is not the compiled one`() {
+        func findings(_ readme: String, _ code: String) -> [Finding] {
+            SnippetRule.findings(in: SourceTree([SourceFile("README.md", readme), SourceFile("Tests/A.swift", code)]))
+        }
+        let marker = "<!-- snippet: Tests/A.swift -->\n"
+        let block = "```swift\nif a {\n    b()\n}\n```\n"
+        let region = "func f() {\n    // snippet:begin\n    if a {\n        b()\n    }\n    // snippet:end\n}\n"
+        #expect(findings(marker + block, region) == [])
+        #expect(findings("No code at all.\n", region) == [])
+        #expect(findings(block, region).count == 1)
+        #expect(findings(marker + "Text.\n", region).count == 1)
+        #expect(findings(marker, region).count == 1)
+        #expect(findings(marker + block, region.replacing("b()", with: "c()")).count == 1)
+        #expect(findings(marker + block, "func f() {}\n").count == 1)
+        #expect(findings(marker.replacing("A.swift", with: "B.swift") + block, region).count == 1)
+    }
+
+    @Test func `a corpus with too many inputs, or other files`() {
+        func findings(_ path: String, _ text: String) -> [Finding] {
+            CorpusRule.findings(in: SourceTree([SourceFile(CorpusRule.folder + path, text)]))
+        }
+        let most = String(repeating: "00ff\n", count: CorpusRule.maxCount)
+        #expect(findings("tlv.hex", most) == [])
+        #expect(findings("tlv.hex", most + "00\n").count == 1)
+        #expect(findings("tlv.hex", "00f\n").count == 1)
+        #expect(findings("tlv.hex", "\n").count == 1)
+        #expect(findings("tlv/0a1b", "00").count >= 1)
+    }
+
+    @Test(arguments: [
+        ("- a += 1", 0), ("old: if [[a > 1]] {\nnew: a > 2", 0), ("- a += 2", 1), ("- b()", 1),
+        ("old: if [[a > 2]] {\nnew: true", 1), ("old: a > 1\nnew: true", 1), ("", 1), ("- b()\n- a += 1", 0),
+    ])
+    func `a planted fault without a place, or with two`(edit: String, count: Int) {
+        let ledger = SourceFile(PlantedBugRule.promises, "case order = \"in order\"")
+        let code = SourceFile("Sources/A.swift", "b()\nif a > 1 {\n    b()\n    a += 1\n}\n")
+        let bugs = (1...PlantedBugRule.minCount).map { "## bug-\($0): it\nbreaks: in order\n" }.joined()
+        func findings(_ list: String) -> [Finding] {
+            PlantedBugRule.findings(
+                in: SourceTree([ledger, code, SourceFile(PlantedBugRule.folder + "list.txt", list)]))
+        }
+        #expect(findings(bugs + "file: Sources/A.swift\n" + edit).count == count)
+        #expect(findings(bugs + "## bug-1: again\n").count == 1)
+        #expect(findings(bugs + "breaks: at random\n").count == 1)
+        #expect(findings(bugs + "test: ATests/b is found\n").count == 1)
+        #expect(findings(bugs + "file: Sources/B.swift\n- a += 1").count == 1)
+        #expect(findings("").count == 1)
+    }
+}

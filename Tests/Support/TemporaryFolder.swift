@@ -1,0 +1,9 @@
+import Foundation
+
+/// Runs `body` with a fresh folder's path; the folder is gone afterwards.
+package func withTemporaryFolder<Answer>(_ body: (String) throws -> Answer) throws -> Answer {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("martlet-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    return try body(folder.path)
+}
