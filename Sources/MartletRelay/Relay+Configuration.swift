@@ -30,7 +30,7 @@ extension Relay {
         /// it sleeps, so that none waits until it is awake; and after more work than this for as long as it has worked,
         /// up to twenty times this, unless it had waited for more than four times as long before. Zero spares the
         /// processor. On Linux only, at most a second.
-        public var busyPollLimit: Duration = .microseconds(50)
+        public var spinLimit: Duration = .microseconds(50)
         /// How long `run()` drains when its task is cancelled.
         public var drainTimeout: Duration = .seconds(10)
 

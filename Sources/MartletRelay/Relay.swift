@@ -120,7 +120,7 @@ public final class Relay: Sendable {
         var options = TCPListener.Options()
         options.connection = parts.configuration.connection
         options.maxAcceptsPerSecond = parts.configuration.maxAcceptsPerSecond
-        options.onAcceptTrouble = { [onEvent = parts.onEvent] in onEvent(.acceptingPaused($0)) }
+        options.onAcceptingPaused = { [onEvent = parts.onEvent] in onEvent(.acceptingPaused($0)) }
         var sockets: [TCPListener.Socket] = []
         for address in parts.configuration.addresses {
             options.acceptsBothFamilies = !parts.configuration.addresses.contains(
@@ -135,7 +135,7 @@ public final class Relay: Sendable {
         _ = TokenGrant.fresh()
         let count = min(max(parts.configuration.loopCount, 1), LoopPlace.maxCount)
         let group = try EventLoopGroup(
-            count: count, name: "martlet-relay", busyPollLimit: parts.configuration.busyPollLimit)
+            count: count, name: "martlet-relay", spinLimit: parts.configuration.spinLimit)
         let drivers = group.loops.enumerated().map { index, loop in
             RelayDriver(parts, on: loop, place: LoopPlace(index: index, count: count))
         }

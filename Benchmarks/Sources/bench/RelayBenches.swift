@@ -10,7 +10,7 @@ struct Contender {
     /// A client's frames by default; the load speaks so only as far as an idle link has to.
     static let compact = Contender(name: "martlet", kind: .martlet, load: "martlet-compact")
     static let plain = Contender(name: "martlet 1.0", kind: .martlet, load: "martlet")
-    static let sleepless = Contender(name: "martlet, busy-poll 20 ms", kind: .sleepless, load: "martlet")
+    static let spinning = Contender(name: "martlet, spin 20 ms", kind: .spinning, load: "martlet")
     static let bare = Contender(name: "C relay", kind: .bare, load: "bare")
     static let mosquitto = Contender(name: "mosquitto", kind: .mosquitto, load: "mqtt")
     static let nats = Contender(name: "NATS core", kind: .nats, load: "nats")
@@ -72,13 +72,13 @@ enum Loads {
         Load(name: "1 to 1, 100 in flight", arguments: ["--window", "100", "--seconds", "1.5"], isOwn: true),
         Load(
             name: "1 to 1, 1 KiB", arguments: ["--window", "1000", "--size", "1024", "--seconds", "1.5"], isOwn: true),
-        Load(name: "latency at 1,000/s", arguments: ["--rate", "1000", "--seconds", "2"], more: [.sleepless]),
+        Load(name: "latency at 1,000/s", arguments: ["--rate", "1000", "--seconds", "2"], more: [.spinning]),
         Load(name: "latency at 25,000/s", arguments: ["--rate", "25000", "--seconds", "2"]),
         Load(name: "latency at 250,000/s", arguments: ["--rate", "250000", "--seconds", "2"], isOnlyOurs: true),
         fanOut(100, window: 1), fanOut(1000, window: 1), fanOut(100, window: 32), fanOut(1000, window: 32),
         Load(
             name: "latency of 20,000 deliveries/s to 100", per: "delivery",
-            arguments: ["--rate", "200", "--fanout", "100", "--seconds", "2"], more: [.sleepless]),
+            arguments: ["--rate", "200", "--fanout", "100", "--seconds", "2"], more: [.spinning]),
     ]
 
     private static func fanOut(_ members: Int, window: Int) -> Load {

@@ -5,13 +5,13 @@ final class ServerProcess {
     enum Kind: String {
         case martlet, bare, mosquitto, nats, redis
         /// A relay that looks for the next message for longer than the loads pause.
-        case sleepless
+        case spinning
 
         /// A port that nothing else is likely to have, below those that the system gives to clients.
         var port: Int {
             switch self {
             case .martlet: 27227
-            case .sleepless: 27228
+            case .spinning: 27228
             case .bare: 27327
             case .mosquitto: 21883
             case .nats: 24222
@@ -50,9 +50,9 @@ final class ServerProcess {
 
     private func command(_ options: Options) throws -> [String] {
         switch kind {
-        case .martlet, .sleepless:
+        case .martlet, .spinning:
             return [options.tool, "serve", "--allow-all", "--quiet", "--drain", "0", "--listen", "127.0.0.1:\(port)"]
-                + (kind == .sleepless ? ["--busy-poll", "20ms"] : [])
+                + (kind == .spinning ? ["--spin", "20ms"] : [])
         case .bare: return [options.baselines + "/relay", "\(port)"]
         case .mosquitto:
             let file = folder.appending(path: "mosquitto.conf")
