@@ -1,69 +1,70 @@
 import MartletProtocol
 import MartletWire
 
-/// When all has arrived, every device does once more all that it can, and sees what comes of it.
+/// The final round: every device uses all functions once more, without faults, and the effects are checked.
 extension Simulation {
-    /// Rooms in which that is done.
+    /// The number of rooms in the final round.
     private static let finalRoomCount = 2
 
-    /// Longer than it takes until all has to be quiescent: what waits for it would be seen.
-    private static let finalDeadline = Duration.seconds(290)
+    /// A timeout beyond the wait for quiescence, so that a pending request is noticed.
+    private static let finalTimeout = Duration.seconds(290)
 
-    /// Whether it is the final round: whoever is asked answers at once.
-    var isFinalRound: Bool { finalQuestions != nil }
+    /// Whether the final round has started, in which applications answer at once.
+    var isFinalRound: Bool { answeredBeforeFinalRound != nil }
 
-    func playFinalRound() {
+    func runFinalRound() {
         let rooms = rooms.prefix(Simulation.finalRoomCount)
         for device in devices {
             perform(.close(device: device.number, room: 0, lasts: .seconds(2)))
         }
         _ = settle()
-        noteCalm()
+        recordBaseline()
         for device in devices {
-            for room in rooms.indices { perform(.say(device: device.number, room: room, count: 1, byteCount: 10)) }
+            for room in rooms.indices { perform(.publish(device: device.number, room: room, count: 1, byteCount: 10)) }
         }
         _ = settle()
         run(for: .seconds(5))
         guard holds else { return }
         compare()
-        finalQuestions = requests.answeredCount
-        var askedCount = 0
+        answeredBeforeFinalRound = requests.answeredCount
+        var sentCount = 0
         for device in devices {
             for room in rooms {
                 read(device, room)
                 if device.client.features.contains(.presence) { type(device, room) }
             }
-            for other in devices where other.account != device.account && canAsk(device, other) {
-                ask(device, other, rooms[0], 10, Simulation.finalDeadline)
-                askedCount += 1
+            for other in devices where other.account != device.account && canRequest(device, other) {
+                sendRequest(device, other, rooms[0], 10, Simulation.finalTimeout)
+                sentCount += 1
             }
         }
         run(for: .seconds(61))
-        let answeredCount = requests.answeredCount - (finalQuestions ?? 0)
-        if answeredCount != askedCount, story.isReliable {
-            ledger.fail(.requestsEndOnce, at: world.now, "\(answeredCount) of \(askedCount) requests are answered")
+        let answeredCount = requests.answeredCount - (answeredBeforeFinalRound ?? 0)
+        if answeredCount != sentCount, scenario.isReliable {
+            ledger.fail(.requestsEndOnce, at: world.now, "\(answeredCount) of \(sentCount) requests were answered")
         }
         for room in rooms { checkReceipts(in: room) }
-        if story.isReliable { checkTyping(in: rooms[0]) }
+        if scenario.isReliable { checkTyping(in: rooms[0]) }
     }
 
-    /// Whether another account's devices all take requests, and one's own can make them.
-    private func canAsk(_ device: SimulatedDevice, _ other: SimulatedDevice) -> Bool {
+    /// Whether the device can send requests and all devices of the other account accept them.
+    private func canRequest(_ device: SimulatedDevice, _ other: SimulatedDevice) -> Bool {
         guard device.client.features.contains(.requests) else { return false }
         return devices.allSatisfy { $0.account != other.account || $0.client.features.contains(.requests) }
     }
 
-    /// Each author has been told that every other account has taken and read what it wrote last.
+    /// Checks that each publisher has received delivered and read receipts of all other accounts for its last message
+    ///
     private func checkReceipts(in room: RoomName) {
         for device in devices where device.client.features.contains(.receipts) {
             guard let last = (world.relay.log[room] ?? []).last(where: { $0.device.rawValue == device.id })?.offset
             else { continue }
             for other in devices where other.account != device.account && other.client.features.contains(.receipts) {
-                let told = attendance.told(device.id, of: other.account, in: room)
-                guard told.delivered < last || told.read < last else { continue }
-                let detail = "device \(device.id) wrote \(last) in \(room) and hears of \(other.account) "
-                ledger.fail(
-                    .receiptsAreTrue, at: world.now, detail + "that it has \(told.delivered) and has read \(told.read)")
+                let received = members.received(by: device.id, about: other.account, in: room)
+                guard received.delivered < last || received.read < last else { continue }
+                let receipts = "delivered \(received.delivered) and read \(received.read) of \(other.account)"
+                let detail = "device \(device.id) published \(last) in \(room) and received \(receipts)"
+                ledger.fail(.receiptsAreCorrect, at: world.now, detail)
             }
         }
     }
@@ -71,22 +72,22 @@ extension Simulation {
     private func checkTyping(in room: RoomName) {
         for device in devices where device.client.features.contains(.presence) {
             for other in devices where other.id != device.id && other.client.features.contains(.presence) {
-                guard attendance.told(device.id, of: other.account, in: room).typingCount == 0 else { continue }
-                let detail = "device \(device.id) does not hear that \(other.account) types in \(room)"
-                ledger.fail(.presenceIsTold, at: world.now, detail)
+                guard members.received(by: device.id, about: other.account, in: room).typingCount == 0 else { continue }
+                let detail = "device \(device.id) did not receive that \(other.account) types in \(room)"
+                ledger.fail(.presenceIsReported, at: world.now, detail)
             }
         }
     }
 
-    /// Every connected device of another account was told where an account is.
+    /// Checks that every connected device of another account has received the account's presence.
     func checkPresence(of account: AccountName, is presence: Transient.Presence) {
-        guard story.isReliable, devices.count(where: { $0.account == account }) == 1 else { return }
+        guard scenario.isReliable, devices.count(where: { $0.account == account }) == 1 else { return }
         for device in devices where device.account != account && device.client.features.contains(.presence) {
             for room in rooms {
-                let told = attendance.told(device.id, of: account, in: room).presence
-                guard told != presence else { continue }
-                let detail = "device \(device.id) is told of \(account) in \(room): \(String(describing: told))"
-                ledger.fail(.presenceIsTold, at: world.now, detail)
+                let received = members.received(by: device.id, about: account, in: room).presence
+                guard received != presence else { continue }
+                let detail = "device \(device.id) received presence of \(account) in \(room): \(String(describing: received))"
+                ledger.fail(.presenceIsReported, at: world.now, detail)
             }
         }
     }

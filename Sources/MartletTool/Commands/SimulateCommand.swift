@@ -13,7 +13,7 @@ enum SimulateCommand {
     private static let trace = Option.flag("trace", help: "with --replay: print what every device saw, and when")
     private static let twice = Option.flag("twice", help: "play every seed twice and compare the traces' hashes")
     private static let hours = Option.count(
-        "hours", in: 1...10_000, help: "let each story last so long, in virtual time, at a tenth of the pace")
+        "hours", in: 1...10_000, help: "let each scenario last so long, in virtual time, at a tenth of the pace")
     private static let first = Option.flag("first", help: "stop at the first seed that fails, and do not shrink it")
     private static let loops = Option.count(
         "loops", in: 1...64, fallback: 1, help: "over how many loops the relay spreads accounts and rooms")
@@ -29,7 +29,7 @@ enum SimulateCommand {
         ],
         notes: [
             """
-            A seed draws a story: two to five devices in a few rooms or many, at least 200 messages and 10 faults \
+            A seed draws a scenario: two to five devices in a few rooms or many, at least 200 messages and 10 faults \
             (cuts, black holes in one direction or both, lost and doubled frames, forgotten translations, changes of \
             network, crashes of devices and of the relay with unsynced writes gone, failing stores, hosts and \
             applications that stop reading, revoked accounts). Between them users read, type and ask each other. \
@@ -37,12 +37,12 @@ enum SimulateCommand {
             credit has to balance and nothing may be left over. The same seed gives the same run.
             """,
             """
-            When a seed fails, the shortest story with the same failure that can be found is printed.
+            When a seed fails, the shortest scenario with the same failure that can be found is printed.
             """,
         ],
         exitCodes: [
-            ExitMeaning(.success, "every promise was kept"),
-            ExitMeaning(.failure, "a promise was broken, or a seed gave two different runs"),
+            ExitMeaning(.success, "every invariant was kept"),
+            ExitMeaning(.failure, "a invariant was broken, or a seed gave two different runs"),
             ExitMeaning(.interrupted, "it was interrupted"),
         ]
     ) { arguments in
@@ -56,7 +56,7 @@ enum SimulateCommand {
         let began = clock.now
         let play = Play(
             range, isTwice: arguments.has(twice), endsAtFailure: arguments.has(first)
-        ) { story($0, arguments) }
+        ) { scenario($0, arguments) }
         let jobCount = arguments[jobs] ?? ProcessInfo.processInfo.activeProcessorCount
         let tally = await withTaskGroup(of: Void.self) { group in
             for _ in 0..<jobCount { group.addTask { play.work() } }
@@ -79,8 +79,8 @@ enum SimulateCommand {
     private static func replay(_ seed: UInt64, _ arguments: ParsedArguments) throws -> ExitCode {
         let clock = ContinuousClock()
         let began = clock.now
-        let result = Simulation.play(
-            story(seed, arguments), keepsTrace: arguments.has(trace))
+        let result = Simulation.run(
+            scenario(seed, arguments), keepsTrace: arguments.has(trace))
         for line in result.trace { try Output.print(line) }
         var tally = SimulationTally()
         tally.add(result)
@@ -96,8 +96,8 @@ enum SimulateCommand {
         return .failure
     }
 
-    private static func story(_ seed: UInt64, _ arguments: ParsedArguments) -> Story {
-        Story(seed: seed, lasting: .seconds(3600 * (arguments[hours] ?? 0)), loopCount: arguments[loops] ?? 1)
+    private static func scenario(_ seed: UInt64, _ arguments: ParsedArguments) -> Scenario {
+        Scenario(seed: seed, lasting: .seconds(3600 * (arguments[hours] ?? 0)), loopCount: arguments[loops] ?? 1)
     }
 
     private static func report(_ result: Simulation.Result, _ arguments: ParsedArguments) {
@@ -109,12 +109,12 @@ enum SimulateCommand {
     }
 
     private static func shrink(_ result: Simulation.Result, _ arguments: ParsedArguments) {
-        let promise = result.violations[0].promise
-        var shrinker = Shrinker { Simulation.play($0).violations.first?.promise == promise }
-        let story = shrinker.shrink(story(result.seed, arguments))
-        Output.report("the shortest story that was found in \(shrinker.runCount) runs, \(story.steps.count) steps:")
-        for step in story.steps { Output.report("  \(Quantity.text(step.at)): \(step.deed)") }
-        for violation in Simulation.play(story).violations { Output.report("  \(violation)") }
+        let invariant = result.violations[0].invariant
+        var shrinker = Shrinker { Simulation.run($0).violations.first?.invariant == invariant }
+        let scenario = shrinker.shrink(scenario(result.seed, arguments))
+        Output.report("the shortest scenario that was found in \(shrinker.runCount) runs, \(scenario.steps.count) steps:")
+        for step in scenario.steps { Output.report("  \(Quantity.text(step.at)): \(step.action)") }
+        for violation in Simulation.run(scenario).violations { Output.report("  \(violation)") }
     }
 
     /// Seeds that are handed out to whoever has time, and what came of them.
@@ -128,16 +128,16 @@ enum SimulateCommand {
         }
 
         private let range: SeedRange
-        private let story: @Sendable (UInt64) -> Story
+        private let scenario: @Sendable (UInt64) -> Scenario
         private let isTwice: Bool
         private let endsAtFailure: Bool
         private let state: Guarded<State>
 
         init(
-            _ range: SeedRange, isTwice: Bool, endsAtFailure: Bool, _ story: @escaping @Sendable (UInt64) -> Story
+            _ range: SeedRange, isTwice: Bool, endsAtFailure: Bool, _ scenario: @escaping @Sendable (UInt64) -> Scenario
         ) {
             self.range = range
-            self.story = story
+            self.scenario = scenario
             self.isTwice = isTwice
             self.endsAtFailure = endsAtFailure
             state = Guarded(State(next: range.seeds.lowerBound))
@@ -149,9 +149,9 @@ enum SimulateCommand {
 
         func work() {
             while !Task.isCancelled, let seed = take() {
-                let story = story(seed)
-                let result = Simulation.play(story)
-                let isEqual = !isTwice || Simulation.play(story).traceHash == result.traceHash
+                let scenario = scenario(seed)
+                let result = Simulation.run(scenario)
+                let isEqual = !isTwice || Simulation.run(scenario).traceHash == result.traceHash
                 state.withLock { state in
                     state.tally.add(result)
                     // Seeds below it that are being played are played to their end: the lowest that fails is told.

@@ -41,7 +41,7 @@ struct LookupTable<Request: Sendable>: Sendable {
         self.maxRequestCount = maxRequestCount
     }
 
-    // MARK: Requests
+    // MARK: - Requests
 
     /// Adds a request for the addresses of `name` under a unique number.
     mutating func add(_ request: Request, number: UInt64, for name: String) -> Admission {
@@ -70,7 +70,7 @@ struct LookupTable<Request: Sendable>: Sendable {
         return request
     }
 
-    // MARK: Threads
+    // MARK: - Threads
 
     /// The next name for a thread; nil if there is none, and then the thread ends.
     mutating func next() -> String? {

@@ -31,7 +31,7 @@ public struct TCPOptions: Sendable, Equatable {
     /// Creates the default options.
     public init() {}
 
-    // MARK: On a socket
+    // MARK: - Socket
 
     func apply(to descriptor: borrowing FileDescriptor) {
         martlet_socket_configure(

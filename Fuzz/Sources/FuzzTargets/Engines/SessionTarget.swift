@@ -98,7 +98,7 @@ private final class TroubledWorld {
         case 17: world.cut(client)
         case 18: world.blackHole(client)
         case 19: world.restore(client)
-        case 20: world.forgetTranslations(of: client)
+        case 20: world.dropNATMappings(of: client)
         case 21: world.restartRelay(downFor: .milliseconds(Int64(program.byte()) * 20))
         case 22: world.relay.refusesAppends.toggle()
         case 23: world.relay.refusesLoads.toggle()
