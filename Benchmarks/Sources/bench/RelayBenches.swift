@@ -1,13 +1,13 @@
 import BenchHarness
 
-/// Who takes part in a load: the server, and how the load speaks to it.
+/// A participant of a load: the server, and the protocol of the load.
 struct Contender {
     var name: String
     var kind: ServerProcess.Kind
     var load: String
 
     static let martlet = Contender(name: "martlet", kind: .martlet, load: "martlet")
-    /// A client's frames by default; the load speaks so only as far as an idle link has to.
+    /// Packets, as a client sends them by default. The load supports them for idle links only.
     static let compact = Contender(name: "martlet", kind: .martlet, load: "martlet-compact")
     static let plain = Contender(name: "martlet 1.0", kind: .martlet, load: "martlet")
     static let spinning = Contender(name: "martlet, spin 20 ms", kind: .spinning, load: "martlet")
@@ -25,7 +25,7 @@ struct Contender {
     }
 }
 
-/// The relay over sockets, against the relay in C that only forwards.
+/// The relay over sockets, compared with a forwarding relay in C.
 enum RelayBenches {
     static func cases(_ options: Options) -> [Case] {
         Loads.all.filter(\.isOwn).map { load in
@@ -36,7 +36,7 @@ enum RelayBenches {
     }
 }
 
-/// The same with the servers that others use.
+/// The loads of `RelayBenches` with other servers.
 enum PeerBenches {
     static func cases(_ options: Options) -> [Case] {
         Loads.all.map { load in
@@ -52,14 +52,14 @@ enum PeerBenches {
     }
 }
 
-/// A load that every server gets alike.
+/// A load that is the same for every server.
 struct Load {
     var name: String
     var per = "message"
     var arguments: [String]
-    /// Whether it is also run without the peers.
+    /// Whether the load also runs without other servers.
     var isOwn = false
-    /// Whether it is more than the peers can take.
+    /// Whether the load exceeds the capacity of the other servers.
     var isOnlyOurs = false
     var more: [Contender] = []
 }
@@ -89,10 +89,10 @@ enum Loads {
     }
 }
 
-/// Clients that are there and say nothing.
+/// Idle clients.
 enum IdleBenches {
     private static let links = 10_000
-    /// How often each says that it is there.
+    /// The interval of the pings, in seconds.
     private static let heartbeatSeconds = 30
 
     static func cases(_ options: Options) -> [Case] {
@@ -105,7 +105,7 @@ enum IdleBenches {
         ]
     }
 
-    /// Resident memory for each link, and the share of a core that heartbeats take.
+    /// The resident memory of each link, and the share of a core for heartbeats.
     private static func trial(_ contender: Contender, _ options: Options) throws -> Sample {
         let server = try ServerProcess(contender.kind, options)
         defer { server.stop() }
