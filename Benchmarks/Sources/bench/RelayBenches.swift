@@ -29,7 +29,7 @@ struct Contender {
 enum RelayBenches {
     static func cases(_ options: Options) -> [Case] {
         Loads.all.filter(\.isOwn).map { load in
-            let contenders = [.martlet] + (load.isOnlyOurs ? [] : [Contender.bare])
+            let contenders = [.martlet] + (load.isMartletOnly ? [] : [Contender.bare])
             return Case(
                 "relay/\(load.name)", per: load.per, contenders.map { $0.subject(options, load.arguments) })
         }
@@ -41,7 +41,7 @@ enum PeerBenches {
     static func cases(_ options: Options) -> [Case] {
         Loads.all.map { load in
             var contenders: [Contender] = [.martlet, .bare]
-            if load.isOnlyOurs {
+            if load.isMartletOnly {
                 contenders = [.martlet, .bare]
             } else {
                 contenders += [.mosquitto, .nats] + load.more
@@ -60,7 +60,7 @@ struct Load {
     /// Whether the load also runs without other servers.
     var isOwn = false
     /// Whether the load exceeds the capacity of the other servers.
-    var isOnlyOurs = false
+    var isMartletOnly = false
     var more: [Contender] = []
 }
 
@@ -74,7 +74,7 @@ enum Loads {
             name: "1 to 1, 1 KiB", arguments: ["--window", "1000", "--size", "1024", "--seconds", "1.5"], isOwn: true),
         Load(name: "latency at 1,000/s", arguments: ["--rate", "1000", "--seconds", "2"], more: [.spinning]),
         Load(name: "latency at 25,000/s", arguments: ["--rate", "25000", "--seconds", "2"]),
-        Load(name: "latency at 250,000/s", arguments: ["--rate", "250000", "--seconds", "2"], isOnlyOurs: true),
+        Load(name: "latency at 250,000/s", arguments: ["--rate", "250000", "--seconds", "2"], isMartletOnly: true),
         fanOut(100, window: 1), fanOut(1000, window: 1), fanOut(100, window: 32), fanOut(1000, window: 32),
         Load(
             name: "latency of 20,000 deliveries/s to 100", per: "delivery",

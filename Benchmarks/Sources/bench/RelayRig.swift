@@ -32,7 +32,7 @@ final class RelayRig {
         var acknowledged: UInt64 = 0
         var frames = 0
         /// Sessions with frames since the last acknowledgement.
-        var news: [Int] = []
+        var dirtySessions: [Int] = []
         var framer = Framer(maxBodyByteCount: 64 << 10)
 
         init(_ key: ConnectionKey, _ rooms: [RoomName]) {
@@ -84,7 +84,7 @@ final class RelayRig {
             let session = place / publishers.count % peer.rooms.count
             place += 1
             for _ in 0..<shape.turnMessages { writeMessage(peer, session) }
-            tell(peer)
+            flush(peer)
             turn()
         }
         precondition(delivered >= target, "\(target - delivered) messages were not delivered")
@@ -101,17 +101,17 @@ final class RelayRig {
             account: AccountName("client\(peers.count)")!)
         hello.encode(into: &writer)
         write(FrameHeader(type: .hello))
-        tell(peer)
+        flush(peer)
         turn()
         for (index, room) in rooms.enumerated() {
             Open(room: room, cursor: 0, noLocal: noLocal).encode(into: &writer)
             writeReliable(peer, index, .open)
-            tell(peer)
+            flush(peer)
             turn()
         }
         // Idle clients acknowledge their last frames, because virtual time passes the relay's timeouts.
         writeAcknowledgement(peer)
-        tell(peer)
+        flush(peer)
         return peer
     }
 
@@ -130,12 +130,12 @@ final class RelayRig {
     }
 
     private func writeAcknowledgement(_ peer: Peer) {
-        let sessions = peer.news.map { index in
+        let sessions = peer.dirtySessions.map { index in
             SessionAck(
                 session: SessionID(rawValue: UInt16(2 * index + 1)), cumulative: peer.received[index],
                 creditLimit: peer.receivedBytes[index] + 256 << 10)
         }
-        peer.news.removeAll(keepingCapacity: true)
+        peer.dirtySessions.removeAll(keepingCapacity: true)
         Ack(linkCredit: peer.linkBytes + 1 << 20, sessions: sessions).encode(into: &writer)
         write(FrameHeader(type: .ack))
     }
@@ -149,7 +149,7 @@ final class RelayRig {
     }
 
     /// Passes the written bytes to the relay.
-    private func tell(_ peer: Peer) {
+    private func flush(_ peer: Peer) {
         let bytes = unsafe RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: written[..<writtenByteCount]))
         writtenByteCount = 0
         engine.receive(bytes, on: peer.key, now: now)
@@ -203,7 +203,7 @@ final class RelayRig {
                     let index = Int(header.session.rawValue / 2)
                     peer.received[index] += 1
                     peer.frames += 1
-                    if peer.news.last != index, !peer.news.contains(index) { peer.news.append(index) }
+                    if peer.dirtySessions.last != index, !peer.dirtySessions.contains(index) { peer.dirtySessions.append(index) }
                     if header.type == .data {
                         peer.receivedBytes[index] += UInt64(body.byteCount)
                         peer.linkBytes += UInt64(body.byteCount)
@@ -219,7 +219,7 @@ final class RelayRig {
         peer.frames = 0
         peer.acknowledged = peer.linkBytes
         writeAcknowledgement(peer)
-        tell(peer)
+        flush(peer)
     }
 }
 
