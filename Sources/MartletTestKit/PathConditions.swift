@@ -27,7 +27,7 @@ public struct PathConditions: Sendable {
     }
 }
 
-/// The disturbances of frames on unordered carriers, over all paths of a world. They deliver that the requested conditions
+/// The disturbances of frames on unordered carriers, over all paths of a world. They show that the requested conditions
 /// occurred.
 public struct PathTrouble: Equatable, Sendable {
     /// Lost frames.

@@ -37,7 +37,9 @@ extension VirtualWorld {
         return unsafe [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
             var out = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
             if atRelay {
-                if connection.generation == generation { relay.loops.transmit(on: connection.key, into: &out, now: now) }
+                if connection.generation == generation {
+                    relay.loops.transmit(on: connection.key, into: &out, now: now)
+                }
             } else {
                 clients[connection.client].engine.transmit(on: connection.id, into: &out, now: now)
             }

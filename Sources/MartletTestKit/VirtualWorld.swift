@@ -168,7 +168,7 @@ public final class VirtualWorld {
         for event in waiting { handle(event) }
     }
 
-    /// Crashes a client's process: its connections close, and its engine is lostLogRooms by one without rooms that is not
+    /// Crashes a client's process: its connections close, and its engine is replaced by one without rooms that is not
     /// started.
     public func crash(_ client: VirtualClient) {
         guard let number = index(of: client) else { return }
@@ -237,7 +237,8 @@ public final class VirtualWorld {
     /// Whether the client's newest connection reaches the relay.
     public func isPathIntact(of client: VirtualClient) -> Bool {
         guard let newest = connections.last(where: { clients[$0.client] === client }) else { return false }
-        return newest.generation == generation && newest.clientSide.isOpen && newest.relaySide.isOpen && !newest.hasNoMapping
+        return newest.generation == generation && newest.clientSide.isOpen && newest.relaySide.isOpen
+            && !newest.hasNoMapping
     }
 
     /// The number of open connections of a client at the relay.

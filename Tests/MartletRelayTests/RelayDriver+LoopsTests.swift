@@ -24,7 +24,8 @@ struct RelayDriverLoopsTests {
         return peers
     }
 
-    @Test(arguments: [2, 3]) func `messages of all loops reach all members of all rooms`(_ loopCount: Int) async throws {
+    @Test(arguments: [2, 3]) func `messages of all loops reach all members of all rooms`(_ loopCount: Int) async throws
+    {
         try await withRelay(loopCount: loopCount) { relay, port in
             let peers = try await Self.peers(at: port, in: 4)
             #expect(await relay.statistics.links == peers.count)

@@ -31,7 +31,9 @@ struct RelayDriverTests {
             try await peer.open(noLocal: true)
             store.closeGate()
             for counter in 1...5 as ClosedRange<UInt64> {
-                await peer.write { $0.text("\(counter)", counter: counter, on: .first) + $0.frame(Ping(nonce: counter)) }
+                await peer.write {
+                    $0.text("\(counter)", counter: counter, on: .first) + $0.frame(Ping(nonce: counter))
+                }
                 let pong: Pong = try await peer.next()
                 #expect(pong.nonce == counter)
             }

@@ -203,7 +203,9 @@ final class RelayRig {
                     let index = Int(header.session.rawValue / 2)
                     peer.received[index] += 1
                     peer.frames += 1
-                    if peer.dirtySessions.last != index, !peer.dirtySessions.contains(index) { peer.dirtySessions.append(index) }
+                    if peer.dirtySessions.last != index, !peer.dirtySessions.contains(index) {
+                        peer.dirtySessions.append(index)
+                    }
                     if header.type == .data {
                         peer.receivedBytes[index] += UInt64(body.byteCount)
                         peer.linkBytes += UInt64(body.byteCount)

@@ -35,7 +35,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .differential:
             "an encoded and parsed frame equals the original, and its encoding is unique"
         case .relay:
-            "for any input of several peers the queues of a relay stay bounded, and a correct pair loses and repeats nothing"
+            "for any input of several peers a relay's queues stay bounded, and a correct pair loses and repeats nothing"
         }
     }
 

@@ -70,7 +70,8 @@ struct MemoryLogs {
 
     /// Evicts other rooms for a room that was just used, then the oldest messages of that room.
     private mutating func evict(for index: Int, _ bounds: InMemoryStore.Bounds) {
-        while metadataByteCount > bounds.maxByteCount / 2 || count > bounds.maxRooms, removeLeastRecent(except: index) {}
+        while metadataByteCount > bounds.maxByteCount / 2 || count > bounds.maxRooms, removeLeastRecent(except: index) {
+        }
         while byteCount > bounds.maxByteCount, let victim = withMessages.leastRecent,
             slots[victim].log.removeOldest(keepsNewest: victim == index)
         {

@@ -48,7 +48,8 @@ extension Simulation {
             trace.note(
                 now, device: device.number, "delivers", offset, message.relay?.device.rawValue ?? 0, message.counter)
             ledger.delivered(
-                message, in: room, after: device.lastDelivered(room), log: log(of: room, on: device), to: device.id, at: now
+                message, in: room, after: device.lastDelivered(room), log: log(of: room, on: device), to: device.id,
+                at: now
             )
             device.deliver(offset, in: room)
             deliveryCount += 1
@@ -81,7 +82,8 @@ extension Simulation {
             trace.note(now, device: device.number, "receives a lost log", previous.offset)
             device.recordLogLoss(of: room)
             if previous.log.flatMap({ world.relay.lostLogs[$0] }) == nil {
-                ledger.fail(.logLossIsReported, at: now, "device \(device.id) received a loss of \(previous) of \(room)")
+                ledger.fail(
+                    .logLossIsReported, at: now, "device \(device.id) received a loss of \(previous) of \(room)")
             }
         case .opened(let head, _, _, let log):
             trace.note(now, device: device.number, "opens", head)

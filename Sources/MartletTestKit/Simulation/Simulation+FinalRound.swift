@@ -86,7 +86,8 @@ extension Simulation {
             for room in rooms {
                 let received = members.received(by: device.id, about: account, in: room).presence
                 guard received != presence else { continue }
-                let detail = "device \(device.id) received presence of \(account) in \(room): \(String(describing: received))"
+                let detail =
+                    "device \(device.id) received presence of \(account) in \(room): \(String(describing: received))"
                 ledger.fail(.presenceIsReported, at: world.now, detail)
             }
         }

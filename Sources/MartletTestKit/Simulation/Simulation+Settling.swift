@@ -30,7 +30,8 @@ extension Simulation {
     /// Records the counters that must not change while the links are idle.
     func recordBaseline() {
         baseline = IdleBaseline(
-            connectionCount: world.connectionCount, retransmissions: devices.map { $0.client.engine.counters.retransmissions })
+            connectionCount: world.connectionCount,
+            retransmissions: devices.map { $0.client.engine.counters.retransmissions })
     }
 
     /// Checks that idle links stay connected and retransmit nothing.
@@ -59,7 +60,8 @@ extension Simulation {
     func compare() {
         for device in devices {
             if device.hasUnsettled {
-                let detail = "device \(device.id): \(device.acceptedCounters.count) of \(device.drafts.records.count) accepted"
+                let detail =
+                    "device \(device.id): \(device.acceptedCounters.count) of \(device.drafts.records.count) accepted"
                 ledger.fail(.everythingArrives, at: world.now, detail)
             }
             for room in rooms {

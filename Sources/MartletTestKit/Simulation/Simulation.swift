@@ -110,7 +110,8 @@ public final class Simulation {
         while activeFaultCount > 0, holds { run(for: .seconds(1)) }
         let settlingTime = settle()
         ledger.check(world.relay.log, at: world.now)
-        for check in [compare, publishAfterMappingLoss, runFinalRound, awaitQuiescence, checkIdle, leaveAll] where holds {
+        for check in [compare, publishAfterMappingLoss, runFinalRound, awaitQuiescence, checkIdle, leaveAll] where holds
+        {
             check()
         }
         for device in devices { device.client.onOutput = nil }
@@ -126,7 +127,8 @@ public final class Simulation {
     var holds: Bool { ledger.violations.isEmpty }
 
     private var maxEvents: Int {
-        Simulation.maxEventsPerStep * (scenario.steps.count + 10) + Simulation.maxEventsPerMessage * scenario.messageCount
+        Simulation.maxEventsPerStep * (scenario.steps.count + 10) + Simulation.maxEventsPerMessage
+            * scenario.messageCount
     }
 
     /// Advances time and checks progress at intervals.

@@ -21,7 +21,7 @@ public struct Violation: Sendable, CustomStringConvertible {
         case tokensResumeOnce = "a token resumes once"
         /// A link that both sides know under the same epoch is resumed.
         case linksAreResumed = "links are resumed"
-        /// A lostLogRooms connection is closed.
+        /// A replaced connection is closed.
         case oneConnectionPerDevice = "a device has one open connection"
         /// A device starts at most `Ledger.maxDials` connection attempts within `Ledger.dialWindow`.
         case attemptsAreLimited = "connection attempts are limited"

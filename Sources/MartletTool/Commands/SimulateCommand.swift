@@ -13,7 +13,7 @@ enum SimulateCommand {
     private static let trace = Option.flag("trace", help: "with --replay: print what every device saw, and when")
     private static let twice = Option.flag("twice", help: "play every seed twice and compare the traces' hashes")
     private static let hours = Option.count(
-        "hours", in: 1...10_000, help: "let each scenario last so long, in virtual time, at a tenth of the pace")
+        "hours", in: 1...10_000, help: "the minimum virtual time of each scenario, with ten times longer intervals")
     private static let first = Option.flag("first", help: "stop at the first seed that fails, and do not shrink it")
     private static let loops = Option.count(
         "loops", in: 1...64, fallback: 1, help: "over how many loops the relay spreads accounts and rooms")
@@ -41,8 +41,8 @@ enum SimulateCommand {
             """,
         ],
         exitCodes: [
-            ExitMeaning(.success, "every invariant was kept"),
-            ExitMeaning(.failure, "a invariant was broken, or a seed gave two different runs"),
+            ExitMeaning(.success, "no invariant was violated"),
+            ExitMeaning(.failure, "an invariant was violated, or a seed gave two different runs"),
             ExitMeaning(.interrupted, "it was interrupted"),
         ]
     ) { arguments in
@@ -112,7 +112,8 @@ enum SimulateCommand {
         let invariant = result.violations[0].invariant
         var shrinker = Shrinker { Simulation.run($0).violations.first?.invariant == invariant }
         let scenario = shrinker.shrink(scenario(result.seed, arguments))
-        Output.report("the shortest scenario that was found in \(shrinker.runCount) runs, \(scenario.steps.count) steps:")
+        Output.report(
+            "the shortest scenario that was found in \(shrinker.runCount) runs, \(scenario.steps.count) steps:")
         for step in scenario.steps { Output.report("  \(Quantity.text(step.at)): \(step.action)") }
         for violation in Simulation.run(scenario).violations { Output.report("  \(violation)") }
     }

@@ -102,14 +102,14 @@ import Testing
 
     @Test func `message stored twice, out of order or removed is a violation`() {
         var twice = Ledger()
-        twice.check( [lobby: [entry(1, device: 1, counter: 1), entry(2, device: 1, counter: 1)]], at: .zero)
+        twice.check([lobby: [entry(1, device: 1, counter: 1), entry(2, device: 1, counter: 1)]], at: .zero)
         #expect(twice.violations.map(\.invariant) == [.storedOnceInOrder])
         var reordered = Ledger()
-        reordered.check( [lobby: [entry(1, device: 1, counter: 2), entry(2, device: 1, counter: 1)]], at: .zero)
+        reordered.check([lobby: [entry(1, device: 1, counter: 2), entry(2, device: 1, counter: 1)]], at: .zero)
         #expect(reordered.violations.map(\.invariant) == [.storedOnceInOrder])
         var shrunk = Ledger()
-        shrunk.check( [lobby: [entry(1, device: 1, counter: 1)]], at: .zero)
-        shrunk.check( [lobby: []], at: .zero)
+        shrunk.check([lobby: [entry(1, device: 1, counter: 1)]], at: .zero)
+        shrunk.check([lobby: []], at: .zero)
         #expect(shrunk.violations.map(\.invariant) == [.acceptedIsDurable])
     }
 

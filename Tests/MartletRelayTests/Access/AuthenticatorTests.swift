@@ -28,7 +28,8 @@ struct AuthenticatorTests {
     @Test("AuthenticationFailure rejects the hello with its notice")
     func refused() async throws {
         let notice = Notice(code: .forbidden, reason: "closed", retryAfter: .seconds(60))
-        try await withRelay(authenticator: AuthenticatorStub { _ in throw AuthenticationFailure(notice) }) { relay, port in
+        try await withRelay(authenticator: AuthenticatorStub { _ in throw AuthenticationFailure(notice) }) {
+            relay, port in
             let peer = try await WirePeer.connect(to: port)
             await peer.send(FrameWriter.hello())
             #expect(try await peer.expect(Reject.self).notice == notice)
@@ -42,7 +43,8 @@ struct AuthenticatorTests {
     func failing() async throws {
         struct DatabaseIsDown: Error {}
         let log = EventLog()
-        try await withRelay(authenticator: AuthenticatorStub { _ in throw DatabaseIsDown() }, onEvent: log.note) { _, port in
+        try await withRelay(authenticator: AuthenticatorStub { _ in throw DatabaseIsDown() }, onEvent: log.note) {
+            _, port in
             let peer = try await WirePeer.connect(to: port)
             await peer.send(FrameWriter.hello())
             let notice = try await peer.expect(Reject.self).notice

@@ -5,7 +5,9 @@ import Testing
 @Suite("Row 2: unknown major version")
 struct Row02UnsupportedVersionTests {
     // W-39
-    @Test("unknown major version closes with unsupportedVersion and the spoken versions", arguments: RelayBackend.allCases)
+    @Test(
+        "unknown major version closes with unsupportedVersion and the spoken versions", arguments: RelayBackend.allCases
+    )
     func major(backend: RelayBackend) async throws {
         try await backend.run { fixture in
             let peer = try await fixture.connect()

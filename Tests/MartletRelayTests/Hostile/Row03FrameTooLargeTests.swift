@@ -6,7 +6,9 @@ import Testing
 struct Row03FrameTooLargeTests {
     private static let lengths: [UInt32] = [12 * 1024 + 1, 1 << 20, UInt32.max - 27, .max]
 
-    @Test("header with a length beyond the limit closes as frameTooLarge before the handshake", arguments: RelayBackend.allCases, lengths)
+    @Test(
+        "header with a length beyond the limit closes as frameTooLarge before the handshake",
+        arguments: RelayBackend.allCases, lengths)
     func beforeHandshake(backend: RelayBackend, length: UInt32) async throws {
         try await backend.run { fixture in
             let peer = try await fixture.connect()

@@ -5,7 +5,9 @@ import Testing
 @Suite("Row 4: first frame other than hello")
 struct Row04ExpectedHelloTests {
     // W-32
-    @Test("first frame of any other type closes as expectedHello", arguments: RelayBackend.allCases, FrameType.registered.filter { $0 != .hello })
+    @Test(
+        "first frame of any other type closes as expectedHello", arguments: RelayBackend.allCases,
+        FrameType.registered.filter { $0 != .hello })
     func anotherType(backend: RelayBackend, type: FrameType) async throws {
         try await backend.run { fixture in
             let peer = try await fixture.connect()

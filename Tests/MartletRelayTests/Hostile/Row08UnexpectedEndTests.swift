@@ -6,7 +6,9 @@ import Testing
 @Suite("Row 8: end of stream inside a frame")
 struct Row08UnexpectedEndTests {
     // W-2
-    @Test("end of stream inside a data frame closes as unexpectedEOF and delivers nothing of it", arguments: RelayBackend.allCases)
+    @Test(
+        "end of stream inside a data frame closes as unexpectedEOF and delivers nothing of it",
+        arguments: RelayBackend.allCases)
     func insideData(backend: RelayBackend) async throws {
         try await backend.run { fixture in
             let peer = try await fixture.member()

@@ -5,7 +5,9 @@ import Testing
 // Specs/hostile.md row 9
 @Suite("Row 9: reserved flag bits")
 struct Row09ReservedBitsTests {
-    @Test("reserved bits close the connection as reservedBits before and after the handshake", arguments: RelayBackend.allCases, [0x40, 0x80, 0xC0] as [UInt8])
+    @Test(
+        "reserved bits close the connection as reservedBits before and after the handshake",
+        arguments: RelayBackend.allCases, [0x40, 0x80, 0xC0] as [UInt8])
     func bits(backend: RelayBackend, bits: UInt8) async throws {
         try await backend.run { fixture in
             let early = try await fixture.connect()

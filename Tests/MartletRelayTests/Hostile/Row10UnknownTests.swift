@@ -52,7 +52,8 @@ struct Row10UnknownTests {
     }
 
     @Test(
-        "unknown tag is forwarded, unknown critical tag beside the content closes as unknownCritical", arguments: RelayBackend.allCases)
+        "unknown tag is forwarded, unknown critical tag beside the content closes as unknownCritical",
+        arguments: RelayBackend.allCases)
     func tags(backend: RelayBackend) async throws {
         try await backend.run { fixture in
             let reader = try await fixture.member("bob", device: 2)

@@ -19,7 +19,9 @@ struct Row13TooManyTLVsTests {
         }
     }
 
-    @Test("message with 1,025 TLVs, or without room for the relay's four, is refused", arguments: RelayBackend.allCases, [1025, 1022])
+    @Test(
+        "message with 1,025 TLVs, or without room for the relay's four, is refused", arguments: RelayBackend.allCases,
+        [1025, 1022])
     func message(backend: RelayBackend, count: Int) async throws {
         try await backend.run { fixture in
             let peer = try await fixture.member()

@@ -40,7 +40,9 @@ struct Row14InvalidValueTests {
             code: .invalidValue),
     ]
 
-    @Test("message with an invalid value is rejected by its counter, and the session continues", arguments: RelayBackend.allCases, cases)
+    @Test(
+        "message with an invalid value is rejected by its counter, and the session continues",
+        arguments: RelayBackend.allCases, cases)
     private func refused(backend: RelayBackend, wrong: Case) async throws {
         try await backend.run { fixture in
             let peer = try await fixture.member()

@@ -17,7 +17,9 @@ struct Row15BombTests {
         return deflater.compress(Message.encodeClient(counter: 1, kind: .text, content: text).rawBytes)!
     }
 
-    @Test("inflation beyond the limit closes as inflateLimit", arguments: RelayBackend.allCases, [65 * 1024, 1 << 20, 32 << 20])
+    @Test(
+        "inflation beyond the limit closes as inflateLimit", arguments: RelayBackend.allCases,
+        [65 * 1024, 1 << 20, 32 << 20])
     func limit(backend: RelayBackend, byteCount: Int) async throws {
         let body = Self.bomb(byteCount)
         try await backend.run { fixture in

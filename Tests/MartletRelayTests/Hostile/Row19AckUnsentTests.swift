@@ -13,7 +13,9 @@ struct Row19AckUnsentTests {
         SessionAck(session: .first, cumulative: 0, creditLimit: 0, ranges: [2...UInt64.max]),
     ]
 
-    @Test("acknowledgement of unsent frames closes as ackUnsent and acknowledges nothing", arguments: RelayBackend.allCases, wrong)
+    @Test(
+        "acknowledgement of unsent frames closes as ackUnsent and acknowledges nothing",
+        arguments: RelayBackend.allCases, wrong)
     func unsent(backend: RelayBackend, part: SessionAck) async throws {
         try await backend.run { fixture in
             let peer = try await fixture.connect()

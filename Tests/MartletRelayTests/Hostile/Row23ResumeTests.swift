@@ -29,7 +29,9 @@ struct Row23ResumeTests {
         try await backend.run { fixture in
             let first = try await fixture.connect()
             let point = try await first.hello().resumePoint([:])
-            for hello in [FrameWriter.hello("mallory", resume: point), FrameWriter.hello("alice", device: 9, resume: point)] {
+            for hello in [
+                FrameWriter.hello("mallory", resume: point), FrameWriter.hello("alice", device: 9, resume: point),
+            ] {
                 let other = try await fixture.connect()
                 await other.send(hello)
                 #expect(try await other.expect(Reject.self).notice.code == .resumeRejected)

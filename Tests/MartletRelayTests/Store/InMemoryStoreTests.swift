@@ -200,7 +200,9 @@ struct InMemoryStoreTests {
         let store = InMemoryStore()
         try write(entries(1...3), in: store)
         for wrong in [3...4, 5...6] as [ClosedRange<UInt64>] {
-            #expect(throws: InMemoryStore.Failure.outOfOrder(lastOffset: 3)) { try store.append(entries(wrong), to: room) }
+            #expect(throws: InMemoryStore.Failure.outOfOrder(lastOffset: 3)) {
+                try store.append(entries(wrong), to: room)
+            }
         }
         #expect(store.load(room).head == 3)
     }

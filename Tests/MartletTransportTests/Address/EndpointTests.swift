@@ -16,8 +16,9 @@ import Testing
         ("martlet://[fe80::1%1]:5", "fe80::1%1", 5, .plain),
         ("xn--bcher-kva.example", "xn--bcher-kva.example", 7227, .tls),
     ])
-    func `valid text parses to host, port and security`(_ text: String, _ host: String, _ port: Int, _ security: Endpoint.Security) throws
-    {
+    func `valid text parses to host, port and security`(
+        _ text: String, _ host: String, _ port: Int, _ security: Endpoint.Security
+    ) throws {
         let endpoint = try Endpoint(parsing: text)
         #expect(endpoint.host == host)
         #expect(endpoint.port == port)

@@ -32,7 +32,9 @@ struct TCPConnectorTests {
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
-    func `connect to a refusing and a listening endpoint returns the listening one`(_ backend: EventLoop.Backend) async throws {
+    func `connect to a refusing and a listening endpoint returns the listening one`(_ backend: EventLoop.Backend)
+        async throws
+    {
         try await withLoop(backend) { loop in
             let closed = try refusing()
             let listener = try TCPListener.bind(to: SocketAddress(.loopbackV4, port: 0), on: loop) { _ in }
@@ -44,7 +46,9 @@ struct TCPConnectorTests {
 
     // C-59
     @Test(arguments: EventLoop.Backend.allCases)
-    func `connect to a silent and a listening endpoint returns the listening one`(_ backend: EventLoop.Backend) async throws {
+    func `connect to a silent and a listening endpoint returns the listening one`(_ backend: EventLoop.Backend)
+        async throws
+    {
         try await withLoop(backend) { loop in
             let silent = await RawSocket.silentListener()
             let listener = try TCPListener.bind(to: SocketAddress(.loopbackV4, port: 0), on: loop) { _ in }
@@ -53,7 +57,8 @@ struct TCPConnectorTests {
             var options = TCPConnector.Options()
             options.attemptDelay = .milliseconds(1)
             options.timeout = .seconds(3600)
-            let connection = try await TCPConnector.connect(to: [silentEndpoint, openEndpoint], on: loop, options: options)
+            let connection = try await TCPConnector.connect(
+                to: [silentEndpoint, openEndpoint], on: loop, options: options)
             #expect(connection.remoteAddress == listener.localAddress)
             withExtendedLifetime(silent) {}
         }

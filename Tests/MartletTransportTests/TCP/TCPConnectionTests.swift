@@ -89,7 +89,9 @@ struct TCPConnectionTests {
 
     //
     @Test(arguments: EventLoop.Backend.allCases)
-    func `read limit of 1,000 bytes gives receive calls of at most 1,000 bytes`(_ backend: EventLoop.Backend) async throws {
+    func `read limit of 1,000 bytes gives receive calls of at most 1,000 bytes`(_ backend: EventLoop.Backend)
+        async throws
+    {
         try await withLoop(backend) { loop in
             let pair = try await Pair.connect(on: loop, server: Peer(.count))
             await loop.run {
@@ -157,7 +159,9 @@ struct TCPConnectionTests {
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
-    func `fill is called until it appends nothing, then not without a request`(_ backend: EventLoop.Backend) async throws {
+    func `fill is called until it appends nothing, then not without a request`(_ backend: EventLoop.Backend)
+        async throws
+    {
         try await withLoop(backend) { loop in
             let pair = try await Pair.connect(on: loop)
             let asked = Events<Void>()

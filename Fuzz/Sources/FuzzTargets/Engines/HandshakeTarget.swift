@@ -35,7 +35,7 @@ enum HandshakeTarget {
             case 1: answer(&program, in: world)
             case let step: IntruderScript.greet(peers[Int(step) % peers.count], &program)
             }
-            for peer in peers { peer.look() }
+            for peer in peers { peer.poll() }
         }
         world.relay.authenticationDelay = .zero
         wait(configuration.authTimeout + .seconds(1), in: world, peers)
@@ -47,7 +47,7 @@ enum HandshakeTarget {
         let end = world.now + duration
         while world.now < end {
             world.run(until: min(end, world.now + .seconds(1)))
-            for peer in peers { peer.look() }
+            for peer in peers { peer.poll() }
         }
     }
 

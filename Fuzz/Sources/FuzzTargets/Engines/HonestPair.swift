@@ -34,11 +34,11 @@ final class HonestPair {
     }
 
     /// Within an hour all messages are accepted and delivered once, in the order of their sender.
-    func settle(_ look: () -> Void) {
+    func settle(_ poll: () -> Void) {
         let limit = world.now + .seconds(3600)
         while world.now < limit, !isSettled {
             world.run(until: min(limit, world.now + .seconds(5))) { isSettled }
-            look()
+            poll()
         }
         for index in clients.indices {
             let accepted = clients[index].accepted[rooms[index]]?.count ?? 0

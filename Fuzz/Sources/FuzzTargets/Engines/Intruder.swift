@@ -47,13 +47,13 @@ final class Intruder {
         guard let key, !bytes.isEmpty else { return }
         sentByteCount += bytes.count
         world.act { engine, now in engine.receive(bytes.rawBytes, on: key, now: now) }
-        look()
+        poll()
     }
 
     func finish() {
         guard let key else { return }
         world.act { engine, now in engine.endOfStream(key, now: now) }
-        look()
+        poll()
     }
 
     func cut() {
@@ -68,7 +68,7 @@ final class Intruder {
     }
 
     /// Processes the end of the connection, reads pending bytes, and checks the relay's state for the peer.
-    func look() {
+    func poll() {
         guard let key else { return }
         guard let phase else { return self.key = nil }
         if isReading || phase == .closing { read(key) }
@@ -157,7 +157,9 @@ final class Intruder {
             hold(storage <= 16 * 1024, "\(storage) bytes for a frame of an unauthenticated peer")
             hold(held <= RelayConnection.maxHeldByteCount, "\(held) bytes held")
             let patience = world.relay.engine.configuration.authTimeout + .milliseconds(1)
-            hold(connection.phase == .closing || world.now <= connectedAt + patience, "an unauthenticated peer exceeds its deadline")
+            hold(
+                connection.phase == .closing || world.now <= connectedAt + patience,
+                "an unauthenticated peer exceeds its deadline")
             return
         }
         let limits = world.relay.engine.links[link].link.limits

@@ -87,7 +87,8 @@ enum IntruderScript {
     private static func open(_ intruder: Intruder, _ program: inout ByteProgram) -> [UInt8] {
         let session = SessionID(rawValue: UInt16(1 + 2 * program.below(8)))
         let open = Open(
-            room: RoomName(["lobby", "relayWorld", "cellar"][program.below(3)])!, kind: program.pick(SessionKind.allCases),
+            room: RoomName(["lobby", "relayWorld", "cellar"][program.below(3)])!,
+            kind: program.pick(SessionKind.allCases),
             cursor: program.number(), tail: program.bool() ? 3 : nil, noLocal: program.bool())
         return intruder.frame(.open, open.encode(), on: session)
     }

@@ -53,7 +53,7 @@ enum RelayTarget {
 
         func say(from index: Int, _ byteCount: Int) {
             pair.say(from: index, byteCount)
-            look()
+            poll()
         }
 
         /// Advances time in steps, so that reading peers read in between.
@@ -61,7 +61,7 @@ enum RelayTarget {
             let end = world.now + duration
             while world.now < end {
                 world.run(until: min(end, world.now + .seconds(2)))
-                look()
+                poll()
             }
         }
 
@@ -69,7 +69,7 @@ enum RelayTarget {
             for name in IntruderScript.honest { world.relay.refusals[name] = Notice(code: .unauthenticated) }
             IntruderScript.step(intruders[index], &program)
             for name in IntruderScript.honest { world.relay.refusals[name] = nil }
-            look()
+            poll()
         }
 
         /// A fault of the relay's environment.
@@ -83,11 +83,11 @@ enum RelayTarget {
             case 5: world.relay.refusesLoads.toggle()
             default: wait(.seconds(program.below(20)))
             }
-            look()
+            poll()
         }
 
-        private func look() {
-            for intruder in intruders { intruder.look() }
+        private func poll() {
+            for intruder in intruders { intruder.poll() }
             for index in world.relay.engine.links.slots {
                 guard let link = world.relay.engine.links.find(index) else { continue }
                 LinkBounds.check(link)
@@ -99,7 +99,7 @@ enum RelayTarget {
             world.relay.refusesAppends = false
             world.relay.refusesReads = false
             world.relay.refusesLoads = false
-            pair.settle { [self] in look() }
+            pair.settle { [self] in poll() }
         }
     }
 }

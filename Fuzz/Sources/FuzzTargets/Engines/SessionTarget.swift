@@ -32,7 +32,7 @@ private final class FaultyWorld {
     /// The maximum number of messages, which bounds the duration of an input.
     private static let maxLines = 400
 
-    private static let roomNames = ["lobby", "relayWorld"].map { RoomName($0)! }
+    private static let roomNames = ["lobby", "hall"].map { RoomName($0)! }
     private static let pauses: [Duration] = [
         .zero, .milliseconds(1), .milliseconds(25), .milliseconds(110), .milliseconds(400), .seconds(2), .seconds(7),
         .seconds(35), .seconds(65), .seconds(310),
