@@ -52,7 +52,7 @@ public final class VirtualRelay {
         case load(RoomName)
         case append(RoomName, [LogEntry])
         case read(RoomName, MemberHandle, ReadRange)
-        case tell(Int, [LoopMessage])
+        case send(Int, [LoopMessage])
     }
 
     init(_ configuration: RelayConfiguration, loopCount: Int = 1, seed: UInt64) {
@@ -133,7 +133,7 @@ public final class VirtualRelay {
                 notes.append(note)
                 onNote?(note)
             case .transmit, .close, .pauseReading, .resumeReading: network.append(output)
-            case .tell(let loop, let messages): work.append((.tell(loop, messages), VirtualRelay.loopDelay))
+            case .tell(let loop, let messages): work.append((.send(loop, messages), VirtualRelay.loopDelay))
             case .transfer: preconditionFailure("VirtualLoops performs transfers")
             }
         }
@@ -154,7 +154,7 @@ public final class VirtualRelay {
             let taken = refusesAppends ? [] : refusesHalves ? Array(entries.prefix(entries.count / 2)) : entries
             store(taken, in: room)
             loops.stored(room, upTo: taken.last?.offset, messageCount: taken.count)
-        case .tell(let loop, let messages): loops.receive(messages, at: loop, now: now)
+        case .send(let loop, let messages): loops.receive(messages, at: loop, now: now)
         case .read(let room, let handle, let range):
             loops.read(handle, refusesReads ? nil : entries(of: room, in: range), first: first(room))
         }

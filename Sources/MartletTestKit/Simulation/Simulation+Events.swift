@@ -49,8 +49,7 @@ extension Simulation {
                 now, device: device.number, "delivers", offset, message.relay?.device.rawValue ?? 0, message.counter)
             ledger.delivered(
                 message, in: room, after: device.lastDelivered(room), log: log(of: room, on: device), to: device.id,
-                at: now
-            )
+                at: now)
             device.deliver(offset, in: room)
             deliveryCount += 1
             syncLater(device)

@@ -3,8 +3,8 @@ import MartletWire
 
 /// Runs a scenario with the real engines in a virtual world, and checks the invariants.
 ///
-/// `Simulation+Steps` has the actions, `Simulation+Events` the checks of outputs, and `Simulation+Ending` and
-/// `Simulation+FinalRound` the checks without faults.
+/// `Simulation+Steps` has the actions, `Simulation+Events` the checks of outputs, and `Simulation+Settling` the checks
+/// without faults.
 public final class Simulation {
     /// The result of a run.
     public struct Result: Sendable {

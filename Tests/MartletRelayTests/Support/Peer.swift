@@ -46,7 +46,7 @@ extension Peer {
     }
 
     func send<Body: FrameBody>(_ body: Body, on session: SessionID = .control) async {
-        await say { $0.frame(body, on: session) }
+        await write { $0.frame(body, on: session) }
     }
 
     /// Sends hello and waits for the welcome.
@@ -69,7 +69,7 @@ extension Peer {
     /// Publishes a text and returns its offset when it is accepted. Frames before that are discarded.
     @discardableResult
     func publish(_ text: String, counter: UInt64, on session: SessionID = .first) async throws -> UInt64 {
-        await say { $0.text(text, counter: counter, on: session) }
+        await write { $0.text(text, counter: counter, on: session) }
         while true {
             let accepted: Accepted = try await next()
             if let offset = accepted.runs.lazy.compactMap({ $0.offset(of: counter) }).first { return offset }

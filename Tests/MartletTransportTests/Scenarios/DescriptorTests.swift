@@ -144,9 +144,9 @@ private func leaveNoDescriptor(_ backend: EventLoop.Backend) async throws {
     let before = openDescriptorCount()
     for _ in 0..<5 { try await useEverything(backend) }
     // A descriptor may be released some turns after its close was reported. One that stays open is a leak.
-    var patience = 10_000
-    while openDescriptorCount() > before, patience > 0 {
-        patience -= 1
+    var attemptsLeft = 10_000
+    while openDescriptorCount() > before, attemptsLeft > 0 {
+        attemptsLeft -= 1
         await Task.yield()
     }
     #expect(openDescriptorCount() <= before)
