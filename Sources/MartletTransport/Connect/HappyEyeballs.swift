@@ -125,14 +125,14 @@ public struct HappyEyeballs: Sendable, Equatable {
     private mutating func start(_ candidate: Candidate, _ now: UInt64) -> Output {
         attempts.append(Attempt(candidate: candidate))
         lastStart = now
-        nextStart = Self.sum(now, attemptDelay)
+        nextStart = now.addingSaturated(attemptDelay)
         return .start(attempt: attempts.count - 1, candidate.address)
     }
 
     /// Starts an attempt for an address that has already been tried without an answer.
     private mutating func repeatAddress(_ now: UInt64) -> Output {
         let running = attempts.indices.filter { attempts[$0].isRunning }
-        let next = Self.sum(lastStart, repeatDelay)
+        let next = lastStart.addingSaturated(repeatDelay)
         guard let oldest = running.first, attempts.count < Self.maxAttemptCount else { return .wait(until: deadline) }
         guard now >= next else { return .wait(until: min(next, deadline)) }
         guard running.count < Self.maxConcurrentRepeats else {
@@ -141,14 +141,9 @@ public struct HappyEyeballs: Sendable, Equatable {
             nextStart = 0
             return .abandon(attempt: oldest)
         }
-        // The addresses take turns: the one with the earliest latest attempt is next.
+        // The address with the oldest latest attempt is next.
         let latest = Dictionary(running.map { (attempts[$0].candidate.address, $0) }) { $1 }
         return start(attempts[latest.values.min() ?? oldest].candidate, now)
-    }
-
-    private static func sum(_ instant: UInt64, _ delay: UInt64) -> UInt64 {
-        let (sum, isTooLarge) = instant.addingReportingOverflow(delay)
-        return isTooLarge ? .max : sum
     }
 
     private var hasRunningAttempt: Bool { attempts.contains { $0.isRunning } }

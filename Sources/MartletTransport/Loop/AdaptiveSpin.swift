@@ -8,7 +8,7 @@
 /// work at long intervals sleeps.
 struct AdaptiveSpin {
     /// The longest spin after work, in limits.
-    static let maxWorkSpin: UInt64 = 20
+    private static let maxWorkSpin: UInt64 = 20
     /// The longest wait before work that allows a spin after it, in multiples of the work.
     private static let maxWaitPerWork: UInt64 = 4
     /// The longest wait that enters the average, in limits, so that the average recovers quickly after a pause.

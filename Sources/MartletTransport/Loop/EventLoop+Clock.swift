@@ -9,7 +9,14 @@ extension EventLoop {
 
     /// The instant `timeout` after `now`, at most the clock's maximum.
     public func deadline(after timeout: Duration) -> UInt64 {
-        let (sum, overflow) = now.addingReportingOverflow(timeout.nanosecondCount)
+        now.addingSaturated(timeout.nanosecondCount)
+    }
+}
+
+extension UInt64 {
+    /// The sum, clamped to `UInt64.max`.
+    func addingSaturated(_ other: UInt64) -> UInt64 {
+        let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? .max : sum
     }
 }
@@ -17,10 +24,9 @@ extension EventLoop {
 extension Duration {
     /// The duration in nanoseconds, clamped to the range of `UInt64`.
     var nanosecondCount: UInt64 {
+        guard self > .zero else { return 0 }
         let (seconds, attoseconds) = components
-        guard seconds >= 0, attoseconds >= 0 else { return 0 }
         let (scaled, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
-        let (sum, carry) = scaled.addingReportingOverflow(UInt64(attoseconds) / 1_000_000_000)
-        return overflow || carry ? .max : sum
+        return overflow ? .max : scaled.addingSaturated(UInt64(attoseconds) / 1_000_000_000)
     }
 }
