@@ -19,7 +19,7 @@ public final class VirtualWorld {
     /// The disturbances of frames on unordered carriers.
     public internal(set) var trouble = PathTrouble()
 
-    let relayConfiguration: RelayConfiguration
+    private let relayConfiguration: RelayConfiguration
     private let loopCount: Int
     let seed: UInt64
     var random: SeededRandom
@@ -142,7 +142,7 @@ public final class VirtualWorld {
         case up
         /// From the relay to the client.
         case down
-        /// Both.
+        /// Both directions.
         case both
     }
 

@@ -6,7 +6,7 @@ public struct Scenario: Sendable {
     public struct Step: Sendable {
         /// The time since the start of the scenario.
         public var at: Duration
-        /// What.
+        /// The action.
         public var action: Action
     }
 

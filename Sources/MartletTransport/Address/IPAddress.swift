@@ -40,9 +40,9 @@ public struct IPAddress: Hashable, Sendable {
         return bytes
     }
 
-    /// 127.0.0.1
+    /// The IPv4 loopback address, 127.0.0.1.
     public static let loopbackV4 = IPAddress(v4: 0x7F00_0001)
-    /// ::1
+    /// The IPv6 loopback address, ::1.
     public static let loopbackV6 = IPAddress(v6High: 0, low: 1)
     /// The unspecified IPv4 address, for listening on all interfaces.
     public static let anyV4 = IPAddress(v4: 0)

@@ -11,7 +11,7 @@ import CMartletSystem
 /// | draining | end of stream sent, input discarded | the peer's end of stream, an error, `closeTimeout` |
 /// | closed | descriptor released; `didClose` at the end of the turn | |
 public final class TCPConnection: Transport, @unchecked Sendable {  // All state is accessed on its loop only.
-    enum Phase {
+    private enum Phase {
         case idle
         case open
         case finishing
@@ -20,13 +20,13 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // All state
     }
 
     /// Reads in one turn, each up to `EventLoop.readBufferByteCount`.
-    static let maxReadsPerTurn = 4
+    private static let maxReadsPerTurn = 4
     /// Full write buffers in one turn.
-    static let maxFillsPerTurn = 8
+    private static let maxFillsPerTurn = 8
     /// The size of one fill in bytes, until the kernel has taken `flowingByteCount` bytes without a refusal. Refused
     /// bytes are kept, so this bounds the memory for a peer that does not read.
     static let smallFillByteCount = 20 << 10
-    static let flowingByteCount = 1 << 20
+    private static let flowingByteCount = 1 << 20
 
     /// The loop of the connection.
     public let loop: EventLoop
@@ -37,7 +37,7 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // All state
     // The loop accesses all properties below; before `start(_:)`, the connection's owner.
     private var descriptor: SharedDescriptor?
     private var key: PollKey?
-    private(set) var phase = Phase.idle
+    private var phase = Phase.idle
     private var handler: (any TransportHandler)?
     private var interest: Readiness = []
     private var isReadingPaused = false
@@ -64,9 +64,6 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // All state
         settings = options
         remoteAddress = remote
     }
-
-    /// The options of the socket.
-    public var options: TCPOptions { settings.options }
 
     /// The local address; nil after the connection is closed.
     public var localAddress: SocketAddress? {
@@ -148,7 +145,7 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // All state
         phase = .finishing
         hasClosedFirst = !hasReceivedEnd
         let timer = LoopTimer(on: loop) { [weak self] in self?.abort() }
-        timer.set(deadline: loop.deadline(after: options.closeTimeout))
+        timer.set(deadline: loop.deadline(after: settings.options.closeTimeout))
         existingSlowPath.closeTimer = timer
         updateInterest()
         needsWrite = true
