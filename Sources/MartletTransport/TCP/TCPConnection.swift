@@ -46,6 +46,8 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // All state
     private var isTurnEndPending = false
     private var isConnectPending = false
     private var needsWrite = false
+    /// Whether a send failed with a reset. Reading continues up to the end of the stream or the error.
+    private var hasWriteFailed = false
     /// Bytes that the kernel has taken since its last refusal, up to `flowingByteCount`.
     private var takenByteCount = 0
     /// The state of the slow path; nil while the kernel takes all bytes and the connection is not closing.
@@ -53,7 +55,6 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // All state
 
     private final class SlowPath {
         var unsent = UnsentBytes()
-        var writeFailure: CloseReason?
         var closeReason = CloseReason.local
         var closeTimer: LoopTimer?
     }
@@ -214,9 +215,9 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // All state
         if result < 0 {
             let number = Int32(-result)
             if isWouldBlock(number) { return }
-            return complete(slowPath?.writeFailure ?? CloseReason(TransportError(errno: number, call: "recv")))
+            return complete(hasWriteFailed ? .reset : CloseReason(TransportError(errno: number, call: "recv")))
         }
-        if let failure = slowPath?.writeFailure { return complete(failure) }
+        if hasWriteFailed { return complete(.reset) }
         hasReceivedEnd = true
         updateInterest()
         switch phase {
@@ -229,18 +230,14 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // All state
     // MARK: - Writing
 
     private func writeOut() {
-        guard phase == .open || phase == .finishing, let descriptor, slowPath?.writeFailure == nil else { return }
+        guard phase == .open || phase == .finishing, let descriptor, !hasWriteFailed else { return }
         needsWrite = false
-        if let slowPath {
-            if slowPath.unsent.count > 0, !sendUnsent(slowPath, descriptor.number) { return }
-            if phase == .open { self.slowPath = nil }
-        }
+        guard sendUnsent(to: descriptor.number) else { return }
+        if phase == .open { slowPath = nil }
         for _ in 0..<Self.maxFillsPerTurn {
             let (filled, mayHaveMore) = fillBuffer()
             guard phase == .open || phase == .finishing else { return }
-            if filled > 0 {
-                guard send(filled, to: descriptor.number) else { return }
-            }
+            guard filled == 0 || send(filled, to: descriptor.number) else { return }
             if !mayHaveMore { return drained() }
         }
         // Level-triggered readiness continues the write after the other connections' turns.
@@ -254,15 +251,17 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // All state
         }
     }
 
-    /// Returns true when all kept bytes are sent.
-    private func sendUnsent(_ slowPath: SlowPath, _ descriptor: Int32) -> Bool {
+    /// Sends the kept bytes. Returns whether all of them are sent.
+    private func sendUnsent(to descriptor: Int32) -> Bool {
+        guard let slowPath, slowPath.unsent.count > 0 else { return true }
         let result = slowPath.unsent.send(to: descriptor)
-        guard result >= 0 else { return writeRefused(Int32(-result)) }
-        slowPath.unsent.discard(result)
-        return slowPath.unsent.count == 0 || writeRefused(0)
+        slowPath.unsent.discard(max(result, 0))
+        if slowPath.unsent.count == 0 { return true }
+        stopWriting(result)
+        return false
     }
 
-    /// Returns true when all bytes are sent; keeps the rest otherwise.
+    /// Sends the first `filled` bytes of the write buffer and keeps the rest. Returns whether all of them are sent.
     private func send(_ filled: Int, to descriptor: Int32) -> Bool {
         let result = loop.writeBuffer.send(filled, to: descriptor)
         if result == filled {
@@ -270,28 +269,21 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // All state
             return true
         }
         takenByteCount = 0
-        if result < 0, !isWouldBlock(Int32(-result)) { return writeRefused(Int32(-result)) }
         existingSlowPath.unsent.keep(loop.writeBuffer.copy(max(result, 0)..<filled))
-        return writeRefused(0)
+        stopWriting(result)
+        return false
     }
 
-    /// Handles a partial write (`number` 0), a full send buffer, or an error.
-    private func writeRefused(_ number: Int32) -> Bool {
-        if number == 0 || isWouldBlock(number) {
-            setInterest(interest.union(.writable))
-            return false
-        }
-        let reason = CloseReason(TransportError(errno: number, call: "send"))
+    /// Handles a send that did not take all bytes: waits for the kernel, or ends the connection for an error.
+    private func stopWriting(_ result: Int) {
+        if result >= 0 || isWouldBlock(Int32(-result)) { return setInterest(interest.union(.writable)) }
+        let reason = CloseReason(TransportError(errno: Int32(-result), call: "send"))
         needsWrite = false
         slowPath?.unsent.removeAll()
         setInterest(interest.subtracting(.writable))
-        // The peer may have sent a reason before it closed. Reading continues up to the end of the stream or the error.
-        guard reason == .reset, interest.contains(.readable), phase == .open else {
-            complete(reason)
-            return false
-        }
-        existingSlowPath.writeFailure = reason
-        return false
+        // The peer may have sent a reason before it closed.
+        guard reason == .reset, interest.contains(.readable), phase == .open else { return complete(reason) }
+        hasWriteFailed = true
     }
 
     private func drained() {
