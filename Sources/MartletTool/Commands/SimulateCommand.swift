@@ -10,7 +10,7 @@ enum SimulateCommand {
         help: "the seeds to run"
     ) { SeedRange(parsing: $0) }
     private static let replay = Option.number("replay", "S", help: "run this seed only")
-    private static let trace = Option.flag("trace", help: "with --replay: print all observations of the devices with times")
+    private static let trace = Option.flag("trace", help: "with --replay: print the devices' observations")
     private static let twice = Option.flag("twice", help: "run every seed twice and compare the traces' hashes")
     private static let hours = Option.count(
         "hours", in: 1...10_000, help: "the minimum virtual time of each scenario, with ten times longer intervals")
@@ -29,7 +29,7 @@ enum SimulateCommand {
         ],
         notes: [
             """
-            A seed determines a scenario: two to five devices in one or more rooms, at least 200 messages and 10 faults \
+            A seed determines a scenario: two to five devices in one or more rooms, at least 200 messages, 10 faults \
             (cuts, black holes in one or both directions, lost and duplicated frames, dropped NAT mappings, changes of \
             network, crashes of devices and the relay with loss of unsynced writes, failing stores, hosts and \
             applications that stop reading, revoked accounts). Users also read, type and send requests. The simulator \
