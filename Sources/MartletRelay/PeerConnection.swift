@@ -7,8 +7,9 @@ final class PeerConnection: TransportHandler {
     let transport: any Transport
     /// The call of the authenticator, cancelled when the connection closes.
     var authentication: Task<Void, Never>?
-    /// Whether the engine has paused reading, and whether another loop throttles it.
+    /// Whether the engine has paused reading.
     var isPaused = false { didSet { updateReading() } }
+    /// Whether the traffic to another loop throttles the connection.
     var isThrottled = false { didSet { updateReading() } }
     /// The driver retains this connection until it is closed.
     private let driver: RelayDriver

@@ -37,8 +37,8 @@ extension RelayDriver {
             return engine.authenticated(key, .refused(parts.busy), now: now)
         }
         authentications += 1
-        authenticationsBegun += 1
-        let number = authenticationsBegun
+        authenticationsStarted += 1
+        let number = authenticationsStarted
         peers[key]?.authentication = Task { [parts, loop] in
             let result = await parts.authenticate(request)
             loop.execute { self.authenticated(key, request, number, result) }

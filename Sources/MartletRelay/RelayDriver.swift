@@ -20,17 +20,19 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
     let parts: RelayParts
     var engine: RelayEngine
     private(set) var peers = PeerTable()
-    /// The drivers of all loops in order, while the relay runs; the traffic to each; and the connections throttled by
-    /// it.
+    /// The drivers of all loops in order; empty while the relay does not run.
     private(set) var drivers: [RelayDriver] = []
+    /// The traffic to each loop.
     var traffic: [LoopTraffic] = []
+    /// The connections throttled because of the traffic.
     var throttled: [ConnectionKey] = []
     private(set) var isClosing = false
     /// Calls of the store in progress. A shutdown waits for them.
     var storeCalls = 0
     var authentications = 0
-    /// Authentications started, and their number when an account was revoked.
-    var authenticationsBegun: UInt64 = 0
+    /// The number of authentications started so far.
+    var authenticationsStarted: UInt64 = 0
+    /// `authenticationsStarted` at the revocation of each account.
     var revokedAt: [AccountName: UInt64] = [:]
     var requests = 0
     /// Connections whose unsent bytes have not been reported to the engine since their last fill.
@@ -150,7 +152,7 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
     }
 
     func revoke(_ account: AccountName) {
-        if authentications > 0 { revokedAt[account] = authenticationsBegun }
+        if authentications > 0 { revokedAt[account] = authenticationsStarted }
         engine.revoke(account, now: enter())
     }
 

@@ -54,8 +54,9 @@ extension Transport {
     public func move(to loop: EventLoop) -> (any Transport)? { nil }
 }
 
-/// The user of a transport. All methods are called on the transport's loop. No call of the transport by the handler
-/// calls back, except `flush()`. The transport retains the handler until `didClose`.
+/// The user of a transport. All methods are called on the transport's loop. A call of the
+/// transport does not call the handler before it returns, except `flush()`. The transport retains the handler until
+/// `didClose`.
 public protocol TransportHandler: AnyObject {
     func transportDidConnect(_ transport: any Transport)
 

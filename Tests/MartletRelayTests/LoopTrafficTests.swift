@@ -11,7 +11,7 @@ import Testing
         return [requests, traffic.isFull]
     }
 
-    @Test func `half a window requests a confirmation, a full window blocks until it is confirmed`() {
+    @Test func `half a window sent requests a confirmation, and a full window is full until confirmed`() {
         var traffic = LoopTraffic()
         let steps = [half - 1, 1, half - 1, 1].map { send($0, &traffic) }
         #expect(steps == [[false, false], [true, false], [false, false], [false, true]])
@@ -20,7 +20,7 @@ import Testing
         #expect(send(1, &traffic) == [true, false])
     }
 
-    @Test func `prompt confirmations never block`() {
+    @Test func `confirmed traffic is never full`() {
         var traffic = LoopTraffic()
         for _ in 0..<1000 {
             let step = send(1000, &traffic)

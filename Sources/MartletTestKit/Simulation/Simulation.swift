@@ -38,8 +38,9 @@ public final class Simulation {
     static let settleTimeout = Duration.seconds(3600)
     /// The interval of the progress checks.
     static let progressInterval = Duration.seconds(5)
-    /// The maximum number of events for each step of the scenario, and for each message of a step.
+    /// The maximum number of events for each step of the scenario.
     static let maxEventsPerStep = 20_000
+    /// The maximum number of further events for each message.
     static let maxEventsPerMessage = 200
 
     let scenario: Scenario
@@ -52,8 +53,9 @@ public final class Simulation {
     var trace: Trace
     var random: SeededRandom
     var deliveryCount = 0
-    /// Active faults, and those that hinder all devices.
+    /// All active faults.
     var activeFaultCount = 0
+    /// Active faults that hinder all devices.
     var globalFaultCount = 0
     /// The counters at the start of the idle period.
     var baseline: IdleBaseline?
