@@ -35,9 +35,9 @@ import MartletTestKit
 let words = CommandLine.arguments.dropFirst().compactMap { UInt64($0) }
 guard words.count >= 2, words[0] <= words[1] else { fatalError("play FIRST LAST [LOOPS]") }
 for seed in words[0]...words[1] {
-    let result = Simulation.play(Story(seed: seed, loopCount: words.count > 2 ? Int(words[2]) : 1))
+    let result = Simulation.run(Scenario(seed: seed, loopCount: words.count > 2 ? Int(words[2]) : 1))
     guard let violation = result.violations.first else { continue }
-    print("\(seed)\t\(violation.promise.rawValue)\t\(violation)")
+    print("\(seed)\t\(violation.invariant.rawValue)\t\(violation)")
     exit(1)
 }
 """

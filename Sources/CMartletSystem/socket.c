@@ -145,12 +145,10 @@ int32_t martlet_socket_connect(int32_t descriptor, const struct martlet_address 
 }
 
 int32_t martlet_socket_listen(
-    int32_t descriptor, const struct martlet_address *address, int32_t backlog, int32_t reuse_port,
-    int32_t both_families) {
+    int32_t descriptor, const struct martlet_address *address, int32_t backlog, int32_t both_families) {
     struct sockaddr_storage storage;
     socklen_t length = to_system(address, &storage);
     set(descriptor, SOL_SOCKET, SO_REUSEADDR, 1);
-    if (reuse_port) set(descriptor, SOL_SOCKET, SO_REUSEPORT, 1);
     if (address->family == 6) set(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, both_families ? 0 : 1);
     if (bind(descriptor, (struct sockaddr *)&storage, length) != 0) return -errno;
     return listen(descriptor, backlog) == 0 ? 0 : -errno;

@@ -1,4 +1,4 @@
-// The names that embedding a relay needs: with these `import MartletRelay` is enough.
+// The names needed to embed a relay, so that `import MartletRelay` suffices.
 @_exported public import struct MartletProtocol.AuthenticationRequest
 @_exported public import struct MartletProtocol.DeviceKey
 @_exported public import struct MartletProtocol.EncodedBody

@@ -1,38 +1,39 @@
 import MartletProtocol
 
-/// When a relay gives freed memory back to the system: after what it holds has fallen by enough, and not too often.
+/// The times at which a relay returns freed memory to the system: after the used memory has fallen by a step, at most
+/// once in an interval.
 ///
-/// The GNU C library keeps what was freed for what is allocated next, so a relay that was attacked once would look as
-/// large ever after.
+/// The GNU C library keeps freed memory for later allocations, so without this a relay would keep the size of its
+/// highest load.
 struct HeapTrim {
-    /// The shortest time between two times.
+    /// The minimum time between two trims.
     static let interval: Duration = .seconds(10)
-    /// How much less has to be held at the most, in bytes.
+    /// The maximum step, in bytes.
     static let maxStepByteCount = 32 * 1024 * 1024
 
-    /// How much less has to be held, in bytes.
+    /// The fall of the used memory that causes a trim, in bytes.
     private let stepByteCount: Int
-    /// The most that was held since the last time.
+    /// The highest use since the last trim, in bytes.
     private var peakByteCount = 0
-    private var isOwed = false
+    private var isPending = false
     private var trimmedAt: Instant?
 
-    /// - Parameter budget: what may be held, in bytes.
+    /// - Parameter budget: The memory budget in bytes.
     init(budget: Int) {
         stepByteCount = min(budget / 8, Self.maxStepByteCount)
     }
 
-    /// When it wants to be asked, though nothing happens.
+    /// The time at which `isDue` must be called without an event.
     var deadline: Instant? {
-        isOwed ? trimmedAt.map { $0 + Self.interval } : nil
+        isPending ? trimmedAt.map { $0 + Self.interval } : nil
     }
 
-    /// So much is held now: whether memory is to be given back.
+    /// Records the used memory. Returns whether to trim now.
     mutating func isDue(_ byteCount: Int, now: Instant) -> Bool {
         peakByteCount = max(peakByteCount, byteCount)
-        isOwed = peakByteCount - byteCount > stepByteCount
-        guard isOwed, trimmedAt.map({ $0 + Self.interval <= now }) ?? true else { return false }
-        isOwed = false
+        isPending = peakByteCount - byteCount > stepByteCount
+        guard isPending, trimmedAt.map({ $0 + Self.interval <= now }) ?? true else { return false }
+        isPending = false
         peakByteCount = byteCount
         trimmedAt = now
         return true

@@ -1,28 +1,28 @@
-/// How much one loop has told another that may not have been taken yet.
+/// The messages that one loop has sent to another and the other may not have processed.
 ///
-/// When half a window has been told, the other is asked whether it has taken it; when another half has gone before the
-/// answer is there, no more is read from those who bring it.
+/// After half a window the sender requests a confirmation. When another half window is sent before the confirmation,
+/// the sender stops reading the connections that cause the messages.
 struct LoopTraffic {
-    /// Messages on their way from one loop to another, beyond which connections are held up.
+    /// The maximum number of messages in transit from one loop to another; beyond it connections are throttled.
     static let windowCount = 16_384
 
-    /// Messages told since the other loop was asked last.
+    /// Messages sent since the last request for a confirmation.
     private var count = 0
-    private var isAsking = false
+    private var isAwaitingConfirmation = false
 
-    var isFull: Bool { isAsking && count >= Self.windowCount / 2 }
+    var isFull: Bool { isAwaitingConfirmation && count >= Self.windowCount / 2 }
 
-    /// Whether the other loop is to be asked now.
-    mutating func tell(_ messageCount: Int) -> Bool {
+    /// Counts sent messages. Returns whether the other loop must confirm now.
+    mutating func send(_ messageCount: Int) -> Bool {
         count += messageCount
-        guard !isAsking, count >= Self.windowCount / 2 else { return false }
-        isAsking = true
+        guard !isAwaitingConfirmation, count >= Self.windowCount / 2 else { return false }
+        isAwaitingConfirmation = true
         count = 0
         return true
     }
 
-    /// The other loop has taken all that it was told before it was asked.
-    mutating func caughtUp() {
-        isAsking = false
+    /// The other loop has processed all messages sent before the request.
+    mutating func confirm() {
+        isAwaitingConfirmation = false
     }
 }

@@ -1,16 +1,17 @@
 import MartletProtocol
 import MartletTransport
 
-/// One accepted connection: passes what its transport says on to the driver, under the engine's key.
+/// An accepted connection: forwards the transport's callbacks to the driver under the engine's key.
 final class PeerConnection: TransportHandler {
     let key: ConnectionKey
     let transport: any Transport
-    /// The authenticator's work for this connection, which nobody waits for once it is closed.
+    /// The call of the authenticator, cancelled when the connection closes.
     var authentication: Task<Void, Never>?
-    /// Whether the engine reads no more for now, and whether another loop has to catch up first.
+    /// Whether the engine has paused reading.
     var isPaused = false { didSet { updateReading() } }
-    var isHeldUp = false { didSet { updateReading() } }
-    /// Which has it until it is closed.
+    /// Whether the traffic to another loop throttles the connection.
+    var isThrottled = false { didSet { updateReading() } }
+    /// The driver retains this connection until it is closed.
     private let driver: RelayDriver
 
     init(_ key: ConnectionKey, on transport: any Transport, of driver: RelayDriver) {
@@ -20,7 +21,7 @@ final class PeerConnection: TransportHandler {
     }
 
     private func updateReading() {
-        if isPaused || isHeldUp { transport.pauseReading() } else { transport.resumeReading() }
+        if isPaused || isThrottled { transport.pauseReading() } else { transport.resumeReading() }
     }
 
     func transportDidConnect(_ transport: any Transport) {}

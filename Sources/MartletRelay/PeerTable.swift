@@ -1,39 +1,39 @@
 import MartletProtocol
 
-/// The connections of a driver by their keys' slots, which the engine gives out again and again.
+/// The connections of a driver by the slots of their keys, which the engine reuses.
 ///
-/// A slot that is free for the engine may have a connection here that is still to be closed; when another comes to the
-/// slot before that, the older one is set aside.
+/// The engine may reuse a slot while its previous connection is still closing here. The previous connection then moves
+/// to `displaced`.
 struct PeerTable {
-    private var places: ContiguousArray<PeerConnection?> = []
-    private var aside: [ConnectionKey: PeerConnection] = [:]
+    private var slots: ContiguousArray<PeerConnection?> = []
+    private var displaced: [ConnectionKey: PeerConnection] = [:]
     private(set) var count = 0
 
     var isEmpty: Bool { count == 0 }
 
     subscript(key: ConnectionKey) -> PeerConnection? {
-        if key.index < places.count, let peer = places[key.index], peer.key == key { return peer }
-        return aside.isEmpty ? nil : aside[key]
+        if key.index < slots.count, let peer = slots[key.index], peer.key == key { return peer }
+        return displaced.isEmpty ? nil : displaced[key]
     }
 
     mutating func insert(_ peer: PeerConnection) {
-        while places.count <= peer.key.index { places.append(nil) }
-        if let older = places[peer.key.index] { aside[older.key] = older }
-        places[peer.key.index] = peer
+        while slots.count <= peer.key.index { slots.append(nil) }
+        if let older = slots[peer.key.index] { displaced[older.key] = older }
+        slots[peer.key.index] = peer
         count += 1
     }
 
     mutating func remove(_ peer: PeerConnection) {
-        if places[peer.key.index] === peer {
-            places[peer.key.index] = nil
-        } else if aside.removeValue(forKey: peer.key) == nil {
+        if slots[peer.key.index] === peer {
+            slots[peer.key.index] = nil
+        } else if displaced.removeValue(forKey: peer.key) == nil {
             return
         }
         count -= 1
     }
 
     func forEach(_ body: (PeerConnection) -> Void) {
-        for peer in places { if let peer { body(peer) } }
-        for peer in aside.values { body(peer) }
+        for peer in slots { if let peer { body(peer) } }
+        for peer in displaced.values { body(peer) }
     }
 }

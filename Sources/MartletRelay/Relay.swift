@@ -2,39 +2,39 @@ public import MartletProtocol
 public import MartletTransport
 public import MartletWire
 
-/// A relay server to embed: listens, lets clients in, keeps rooms and passes messages on.
+/// A relay server: accepts clients, keeps rooms, and forwards messages.
 ///
 /// ```swift
 /// let relay = Relay(configuration: try .init(port: 7227), store: InMemoryStore(), authenticator: .allowAll)
 /// try await relay.run()
 /// ```
 ///
-/// A relay is started once, by `start()` or `run()`, and ends with `shutdown()`, or when the last reference to it goes.
-/// It runs on loops of its own; all methods may be called from anywhere else.
+/// A relay is started once, by `start()` or `run()`. It ends with `shutdown()` or with its last reference. It runs on
+/// loops of its own; its methods may be called from anywhere else.
 ///
-/// | phase | ends with |
+/// | phase | left by |
 /// |---|---|
-/// | idle: nothing listens | `start()`, `run()`, `shutdown()` |
-/// | running | `shutdown()`, no reference left |
-/// | stopping: `shutdown()` is under way, and further calls wait for it | nothing of the relay runs any more |
+/// | idle: not listening | `start()`, `run()`, `shutdown()` |
+/// | running | `shutdown()`, release of the last reference |
+/// | stopping: `shutdown()` is in progress, and further calls wait for it | completion |
 /// | stopped | |
 public final class Relay: Sendable {
     private enum Phase {
         case idle
         /// `isAwaited`: a call of `run()` waits for the end.
         case running(Running, isAwaited: Bool)
-        /// Who waits for the end besides the call that brings it about.
+        /// The waiting calls of `shutdown()`, except the one that performs it.
         case stopping([CheckedContinuation<Void, Never>])
         case stopped
     }
 
     private struct Running: Sendable {
         var loops: EventLoopGroup
-        /// One on each loop; the first has the listeners.
+        /// One driver for each loop. The first one has the listeners.
         var drivers: [RelayDriver]
         var listeners: [TCPListener]
 
-        /// Runs `work` on every loop, one after the other, and brings the answers back.
+        /// Runs `work` on one loop after another and returns the results.
         func onLoops<Answer: Sendable>(_ work: @escaping @Sendable (RelayDriver) -> Answer) async -> [Answer] {
             var answers: [Answer] = []
             for driver in drivers {
@@ -46,10 +46,10 @@ public final class Relay: Sendable {
             return answers
         }
 
-        /// Waits until no loop has anything left: connections go from one to the other, so what was found idle is asked
-        /// once more.
-        func untilIdle(atMost limit: Duration?) async -> Bool {
-            let end = limit.map { drivers[0].loop.deadline(after: $0) }
+        /// Waits until all loops are idle. A connection may move between loops, so with several loops each is checked
+        /// twice.
+        func waitUntilIdle(timeout: Duration?) async -> Bool {
+            let end = timeout.map { drivers[0].loop.deadline(after: $0) }
             for driver in drivers.count > 1 ? drivers + drivers : drivers {
                 let isIdle = await withCheckedContinuation { continuation in
                     driver.loop.execute { driver.waitUntilIdle(until: end, continuation) }
@@ -62,8 +62,8 @@ public final class Relay: Sendable {
         func shutDown() async {
             for listener in listeners { await listener.closeAndWait() }
             _ = await onLoops { $0.closeAll() }
-            _ = await untilIdle(atMost: nil)
-            _ = await onLoops { $0.join([]) }
+            _ = await waitUntilIdle(timeout: nil)
+            _ = await onLoops { $0.setDrivers([]) }
             await loops.shutdown()
         }
     }
@@ -72,13 +72,13 @@ public final class Relay: Sendable {
     private let phase = Guarded<Phase>(.idle)
     private let stopped = AsyncStream<Never>.makeStream()
 
-    /// A relay that has not started.
+    /// Creates a relay that is not started.
     ///
     /// - Parameters:
-    ///   - store: where messages are kept.
-    ///   - authenticator: who is let in.
-    ///   - requestHandler: answers requests that name no recipient, beside `RelayMethod`.
-    ///   - onEvent: told what is worth a log line, on the relay's loop or on a task's thread; it must not take long.
+    ///   - store: The storage of messages.
+    ///   - authenticator: Determines the accounts of clients.
+    ///   - requestHandler: Answers requests without a recipient, in addition to `RelayMethod`.
+    ///   - onEvent: Receives events for a log, on a loop of the relay or on a task's thread. It must not block.
     public init(
         configuration: Configuration, store: any RoomStore, authenticator: any Authenticator,
         requestHandler: (any RequestHandler)? = nil, onEvent: @escaping @Sendable (RelayEvent) -> Void = { _ in }
@@ -87,7 +87,7 @@ public final class Relay: Sendable {
     }
 
     deinit {
-        // Nothing else could end it any more, and its ports would be taken as long as the process runs.
+        // Nothing else can stop the relay, and its ports would stay in use until the process exits.
         guard let running else { return }
         Task { await running.shutDown() }
     }
@@ -96,15 +96,15 @@ public final class Relay: Sendable {
         phase.withLock { if case .running(let running, _) = $0 { running } else { nil } }
     }
 
-    // MARK: Life
+    // MARK: - Life cycle
 
-    /// Listens from now on, and returns where: with the ports that the system chose.
+    /// Starts to listen and returns the addresses, with the ports that the system chose.
     ///
-    /// The relay runs as long as there is a reference to it, unless it is shut down before.
+    /// The relay runs while a reference to it exists, unless it is shut down.
     ///
-    /// Throws `RelayError.alreadyStarted`, `RelayError.cannotListen` when an address cannot be listened on, and
-    /// `TransportError` when the system has no thread or descriptor left: then the relay listens nowhere, nothing of it
-    /// runs, and it may be started again.
+    /// Throws `RelayError.alreadyStarted`, `RelayError.cannotListen` when an address is not available, and
+    /// `TransportError` when the system has no thread or descriptor left. After an error the relay does not run and may
+    /// be started again.
     @discardableResult
     public func start() throws -> [SocketAddress] {
         try phase.withLock { phase in
@@ -115,12 +115,12 @@ public final class Relay: Sendable {
         }
     }
 
-    /// Nothing runs before everything listens, so that an address that cannot be had leaves nothing behind.
+    /// No loop starts before all sockets listen, so a failure needs no cleanup.
     private func listen() throws -> Running {
         var options = TCPListener.Options()
         options.connection = parts.configuration.connection
         options.maxAcceptsPerSecond = parts.configuration.maxAcceptsPerSecond
-        options.onAcceptTrouble = { [onEvent = parts.onEvent] in onEvent(.acceptingPaused($0)) }
+        options.onAcceptingPaused = { [onEvent = parts.onEvent] in onEvent(.acceptingPaused($0)) }
         var sockets: [TCPListener.Socket] = []
         for address in parts.configuration.addresses {
             options.acceptsBothFamilies = !parts.configuration.addresses.contains(
@@ -131,31 +131,31 @@ public final class Relay: Sendable {
                 throw RelayError.cannotListen(address, error)
             }
         }
-        // What hashes tokens is loaded before anybody waits for it.
+        // The first token loads the hash implementation before a client waits for it.
         _ = TokenGrant.fresh()
         let count = min(max(parts.configuration.loopCount, 1), LoopPlace.maxCount)
         let group = try EventLoopGroup(
-            count: count, name: "martlet-relay", busyPollLimit: parts.configuration.busyPollLimit)
+            count: count, name: "martlet-relay", spinLimit: parts.configuration.spinLimit)
         let drivers = group.loops.enumerated().map { index, loop in
             RelayDriver(parts, on: loop, place: LoopPlace(index: index, count: count))
         }
-        for driver in drivers { driver.loop.execute { driver.join(drivers) } }
+        for driver in drivers { driver.loop.execute { driver.setDrivers(drivers) } }
         let first = drivers[0]
         return Running(
             loops: group, drivers: drivers,
             listeners: sockets.map { TCPListener($0, on: first.loop, options: options) { first.accept($0) } })
     }
 
-    /// Where the relay listens; empty when it does not.
+    /// The addresses on which the relay listens; empty while it is not running.
     public var addresses: [SocketAddress] { running?.listeners.map(\.localAddress) ?? [] }
 
-    /// The first address's port; nil when the relay does not listen.
+    /// The port of the first address; nil while the relay is not running.
     public var port: UInt16? { addresses.first?.port }
 
-    /// Starts unless `start()` was called before, and returns when the relay has been shut down.
+    /// Starts the relay unless it is running, and returns after its shutdown.
     ///
-    /// When the task is cancelled, the relay drains for at most `Configuration.drainTimeout` and shuts down.
-    /// Throws what `start()` throws, and `RelayError.alreadyStarted` when it is called twice.
+    /// When the task is cancelled, the relay drains for at most `Configuration.drainTimeout` and shuts down. Throws the
+    /// errors of `start()`, and `RelayError.alreadyStarted` for a second call.
     public func run() async throws {
         if running == nil { try start() }
         try phase.withLock { phase throws(RelayError) in
@@ -170,28 +170,29 @@ public final class Relay: Sendable {
         }
     }
 
-    /// Lets nobody in any more and sends everybody away, to come back after a while or elsewhere.
+    /// Stops accepting and closes all connections with a notice, which asks clients to return later or elsewhere
+    ///
     ///
-    /// Returns true when all connections are gone and the store has answered, false when the time was up first.
+    /// Returns true when all connections are closed and the store is idle, and false when the timeout expires first.
     ///
     /// - Parameters:
-    ///   - limit: how long to wait.
-    ///   - retryAfter: how long clients are asked to stay away.
-    ///   - redirect: the endpoint they are sent to, 1 to 512 bytes.
+    ///   - timeout: The maximum time to wait.
+    ///   - retryAfter: The time after which clients may return.
+    ///   - redirect: The endpoint for clients, 1 to 512 bytes.
     @discardableResult
     public func drain(
-        within limit: Duration, retryAfter: Duration? = .seconds(1), redirect: String? = nil
+        within timeout: Duration, retryAfter: Duration? = .seconds(1), redirect: String? = nil
     ) async -> Bool {
         guard let running else { return true }
         let notice = Notice(code: .draining, retryAfter: retryAfter, redirect: redirect)
         for listener in running.listeners { listener.close() }
         _ = await running.onLoops { $0.drain(notice) }
-        return await running.untilIdle(atMost: limit)
+        return await running.waitUntilIdle(timeout: timeout)
     }
 
-    /// Ends everything at once: no goodbyes, but what is with the store is waited for.
+    /// Closes all connections without a notice, and waits for calls of the store.
     ///
-    /// Returns when the ports are free and nothing of the relay runs any more, every call of several.
+    /// Every call returns when the ports are free and the relay has stopped.
     public func shutdown() async {
         let ending: Running? = phase.withLock { phase in
             switch phase {
@@ -225,16 +226,16 @@ public final class Relay: Sendable {
         }
     }
 
-    // MARK: The operator
+    // MARK: - Operator
 
-    /// Ends all connections and links of an account whose credential no longer holds.
+    /// Ends all connections and links of an account whose credential is no longer valid.
     public func revoke(_ account: AccountName) async {
         guard let running else { return }
-        // A connection that was let in just before may be on its way to another loop: then the second time finds it.
+        // A connection authenticated just before may be moving to another loop. The second pass finds it.
         for _ in running.drivers.count > 1 ? 0..<2 : 0..<1 { _ = await running.onLoops { $0.revoke(account) } }
     }
 
-    /// What the relay has done; zeros when it does not run.
+    /// The counters of the relay; zero while it is not running.
     public var statistics: RelayStatistics {
         get async {
             let each = await running?.onLoops { $0.engine.statistics } ?? []

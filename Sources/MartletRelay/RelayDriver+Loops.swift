@@ -1,54 +1,54 @@
 import MartletProtocol
 import MartletTransport
 
-/// What crosses between a relay's loops: what their engines tell each other, once a turn, and connections.
+/// The messages and connections that a relay's loops exchange. Engines exchange messages once a turn.
 extension RelayDriver {
-    func tell(_ loop: Int, _ messages: [LoopMessage]) {
-        guard loop < siblings.count else { return }
-        let other = siblings[loop]
-        other.loop.execute { other.told(messages) }
-        guard traffic[loop].tell(messages.count) else { return }
-        // The other loop takes what it is told in order: when it comes to this, it has taken everything before.
-        other.loop.execute { [self] in self.loop.execute { self.caughtUp(loop) } }
+    func send(_ messages: [LoopMessage], to loop: Int) {
+        guard loop < drivers.count else { return }
+        let other = drivers[loop]
+        other.loop.execute { other.receive(messages) }
+        guard traffic[loop].send(messages.count) else { return }
+        // The other loop runs its work in order, so this confirms all messages before it.
+        other.loop.execute { [self] in self.loop.execute { self.confirm(loop) } }
     }
 
-    private func told(_ messages: [LoopMessage]) {
+    private func receive(_ messages: [LoopMessage]) {
         engine.receive(messages, now: enter())
     }
 
-    // MARK: Loops that cannot follow
+    // MARK: - Throttling
 
-    /// Reads no more of a connection until the other loops have taken what they were told.
-    func holdUp(_ key: ConnectionKey) {
-        guard let peer = peers[key], !peer.isHeldUp else { return }
-        peer.isHeldUp = true
-        heldUp.append(key)
+    /// Stops reading a connection until the other loops have processed their messages.
+    func throttle(_ key: ConnectionKey) {
+        guard let peer = peers[key], !peer.isThrottled else { return }
+        peer.isThrottled = true
+        throttled.append(key)
     }
 
-    private func caughtUp(_ loop: Int) {
+    private func confirm(_ loop: Int) {
         enter()
         guard loop < traffic.count else { return }
-        traffic[loop].caughtUp()
+        traffic[loop].confirm()
         guard !traffic.contains(where: \.isFull) else { return }
-        for key in heldUp { peers[key]?.isHeldUp = false }
-        heldUp = []
+        for key in throttled { peers[key]?.isThrottled = false }
+        throttled = []
     }
 
-    // MARK: Connections
+    // MARK: - Connections
 
-    func handOver(_ key: ConnectionKey, to loop: Int) {
-        guard let peer = peers[key], let departing = engine.handOver(key) else { return }
-        guard loop < siblings.count, let transport = peer.transport.move(to: siblings[loop].loop) else {
+    func transfer(_ key: ConnectionKey, to loop: Int) {
+        guard let peer = peers[key], let departing = engine.transfer(key) else { return }
+        guard loop < drivers.count, let transport = peer.transport.move(to: drivers[loop].loop) else {
             return peer.transport.abort()
         }
         release(peer)
-        let other = siblings[loop]
-        other.loop.execute { other.takeOver(transport, departing) }
+        let other = drivers[loop]
+        other.loop.execute { other.adopt(transport, departing) }
     }
 
-    /// A transport that is dropped unstarted closes.
-    private func takeOver(_ transport: any Transport, _ departing: DepartingConnection) {
-        guard !isClosing, let key = engine.takeOver(departing, now: enter()) else { return }
+    /// An unstarted transport closes when it is released.
+    private func adopt(_ transport: any Transport, _ departing: DepartingConnection) {
+        guard !isClosing, let key = engine.adopt(departing, now: enter()) else { return }
         start(transport, key)
     }
 }

@@ -2,10 +2,10 @@ import MartletProtocol
 import MartletTransport
 import MartletWire
 
-/// What the engine wants done, and how the answers come back.
+/// Performs the engine's outputs and returns the results.
 ///
-/// Answers that are there at once go straight into the engine, whose outputs are being taken anyway; those of tasks
-/// come back to the loop as events of their own.
+/// Immediate results go straight into the engine, whose outputs are being drained. Results of tasks come back to the
+/// loop as separate events.
 extension RelayDriver {
     func perform(_ output: RelayOutput, now: Instant) {
         switch output {
@@ -20,8 +20,8 @@ extension RelayDriver {
         case .append(let room, let entries): append(entries, to: room)
         case .read(let room, let member, let range): read(range, of: room, for: member)
         case .request(let room, let member, let request): answer(request, of: member, in: room)
-        case .tell(let loop, let messages): tell(loop, messages)
-        case .handOver(let key, let loop): handOver(key, to: loop)
+        case .tell(let loop, let messages): send(messages, to: loop)
+        case .transfer(let key, let loop): transfer(key, to: loop)
         case .note(let note, let key): report(note, on: key)
         }
     }
@@ -30,15 +30,15 @@ extension RelayDriver {
         parts.onEvent(.note(note, peer: key.flatMap { peers[$0] }?.transport.remoteAddress))
     }
 
-    // MARK: The authenticator
+    // MARK: - The authenticator
 
     private func authenticate(_ key: ConnectionKey, _ request: AuthenticationRequest, now: Instant) {
         guard authentications < parts.configuration.maxAuthentications else {
             return engine.authenticated(key, .refused(parts.busy), now: now)
         }
         authentications += 1
-        authenticationsBegun += 1
-        let number = authenticationsBegun
+        authenticationsStarted += 1
+        let number = authenticationsStarted
         peers[key]?.authentication = Task { [parts, loop] in
             let result = await parts.authenticate(request)
             loop.execute { self.authenticated(key, request, number, result) }
@@ -63,7 +63,7 @@ extension RelayDriver {
         engine.authenticated(key, answer, now: enter())
     }
 
-    // MARK: The store
+    // MARK: - The store
 
     private func load(_ room: RoomName) {
         if let store = parts.immediateStore {
@@ -100,12 +100,12 @@ extension RelayDriver {
     private func read(_ range: ReadRange, of room: RoomName, for member: MemberHandle) {
         if let store = parts.immediateStore {
             let history = parts.storing(room) { try store.read(range, of: room) }.value
-            return engine.read(member, history?.entries, first: history?.first ?? 1)
+            return engine.read(member, history?.entries, first: history?.firstOffset ?? 1)
         }
         callStore(room) { store in
             try await store.read(range, of: room)
         } then: { driver, history in
-            driver.engine.read(member, history.value?.entries, first: history.value?.first ?? 1)
+            driver.engine.read(member, history.value?.entries, first: history.value?.firstOffset ?? 1)
         }
     }
 
@@ -124,7 +124,7 @@ extension RelayDriver {
         }
     }
 
-    // MARK: Requests
+    // MARK: - Requests
 
     private func answer(_ request: Request, of member: MemberHandle, in room: RoomName) {
         if let method = RelayMethod(request.method) {
@@ -138,10 +138,10 @@ extension RelayDriver {
             return engine.respond(to: member, Response(correlation: request.correlation, status: .serverBusy))
         }
         requests += 1
-        let asked = RelayRequest(
-            room: room, sender: sender, method: request.method, content: request.content, deadline: request.deadline)
+        let relayRequest = RelayRequest(
+            room: room, sender: sender, method: request.method, content: request.content, timeout: request.deadline)
         Task { [loop] in
-            let answer = await handler.respond(to: asked)
+            let answer = await handler.respond(to: relayRequest)
             loop.execute { self.answered(request.correlation, of: member, answer) }
         }
     }

@@ -2,42 +2,44 @@ import MartletProtocol
 import MartletTransport
 import MartletWire
 
-/// Owns a relay's engine on one loop, tells it what happens, and does what it wants done.
+/// Drives a relay's engine on one loop: reports events to it and performs its outputs.
 ///
-/// Events (bytes, an answer of the store, a deadline) go into the engine at once. What the engine wants is done at
-/// the end of the loop's turn, so that all that one turn brought makes one append a room and one write a connection.
-/// A turn reads of each connection as much as `TurnBudget` says, and of those with
-/// input that waits, of one.
+/// Events (bytes, results of the store, deadlines) are reported at once. Outputs are performed at the end of the turn,
+/// so a turn causes one append for each room and one write for each connection. A turn reads as much of each connection
+/// as `TurnBudget` allows, and continues with one of the connections that have unread input.
 ///
-/// `@unchecked Sendable`: everything here belongs to the loop, which `enter` checks in debug builds; other threads
-/// only hold the reference and hand work over with `loop.execute`.
+/// `@unchecked Sendable`: the loop accesses all state, and `enter` checks that. Other threads retain the driver and
+/// submit work with `loop.execute`.
 final class RelayDriver: TurnEndHandler, @unchecked Sendable {
-    /// Bytes of input that wait to be read on, beyond which each read of a socket is a small one.
+    /// The unread input in bytes beyond which reads are small.
     static let maxUnreadByteCount = 4 << 20
-    /// Bytes of such a read.
+    /// The size of a small read, in bytes.
     static let smallReadByteCount = 4 << 10
 
     let loop: EventLoop
     let parts: RelayParts
     var engine: RelayEngine
     private(set) var peers = PeerTable()
-    /// All of the relay's loops in their order, while it runs; what is on its way to each; and who waits for that.
-    private(set) var siblings: [RelayDriver] = []
+    /// The drivers of all loops in order; empty while the relay does not run.
+    private(set) var drivers: [RelayDriver] = []
+    /// The traffic to each loop.
     var traffic: [LoopTraffic] = []
-    var heldUp: [ConnectionKey] = []
+    /// The connections throttled because of the traffic.
+    var throttled: [ConnectionKey] = []
     private(set) var isClosing = false
-    /// Calls of the store that have not answered; a relay is not shut down before they have.
+    /// Calls of the store in progress. A shutdown waits for them.
     var storeCalls = 0
     var authentications = 0
-    /// Authentications begun since the start, and how many had been when an account was revoked.
-    var authenticationsBegun: UInt64 = 0
+    /// The number of authentications started so far.
+    var authenticationsStarted: UInt64 = 0
+    /// `authenticationsStarted` at the revocation of each account.
     var revokedAt: [AccountName: UInt64] = [:]
     var requests = 0
-    /// Connections that have given bytes since it was last noted what the kernel refused of them.
+    /// Connections whose unsent bytes have not been reported to the engine since their last fill.
     private var filled: [ConnectionKey] = []
     private var isTurnEndPending = false
     private lazy var timer = LoopTimer(on: loop) { [weak self] in self?.deadlinePassed() }
-    private var whenIdle: [IdleWaiter] = []
+    private var idleWaiters: [IdleWaiter] = []
     private var heapTrim: HeapTrim
 
     init(_ parts: RelayParts, on loop: EventLoop, place: LoopPlace) {
@@ -48,17 +50,17 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
         engine = RelayEngine(configuration: parts.configuration.engine, seed: random.next(), place: place)
     }
 
-    /// Before anything happens, and with none when all is over.
-    func join(_ siblings: [RelayDriver]) {
-        self.siblings = siblings
-        traffic = Array(repeating: LoopTraffic(), count: siblings.count)
+    /// Sets the drivers of all loops, before any event; an empty array after the last.
+    func setDrivers(_ drivers: [RelayDriver]) {
+        self.drivers = drivers
+        traffic = Array(repeating: LoopTraffic(), count: drivers.count)
     }
 
     var now: Instant { Instant(nanoseconds: loop.now) }
 
-    // MARK: Turns
+    // MARK: - Turns
 
-    /// Begins every event: the first of a turn sets the engine's wall clock and asks for the turn's end.
+    /// Starts an event. The first event of a turn sets the engine's wall clock and requests the end of the turn.
     @discardableResult
     func enter() -> Instant {
         if !isTurnEndPending {
@@ -80,7 +82,7 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
         var deadline = engine.deadline
         if let trim = heapTrim.deadline { deadline = min(deadline ?? trim, trim) }
         timer.set(deadline: deadline?.nanoseconds)
-        settleIdleWaiters()
+        resumeIdleWaiters()
     }
 
     private func performOutputs() {
@@ -97,10 +99,10 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
         Task.detached(priority: .background) { SystemHeap.trim() }
     }
 
-    // MARK: Connections
+    // MARK: - Connections
 
     func accept(_ transport: any Transport) {
-        // A connection that is too many is dropped here and so closed (C-11).
+        // A connection beyond the maximum is released and thereby closed (C-11).
         guard let key = engine.accepted(.reliable, now: enter()) else { return }
         start(transport, key)
     }
@@ -111,23 +113,23 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
         transport.start(peer)
     }
 
-    /// The connection is another loop's from now on.
+    /// Removes a connection that moves to another loop.
     func release(_ peer: PeerConnection) {
         peers.remove(peer)
     }
 
     func received(_ bytes: RawSpan, on key: ConnectionKey) {
         engine.receive(bytes, on: key, now: enter())
-        if traffic.contains(where: \.isFull) { holdUp(key) }
+        if traffic.contains(where: \.isFull) { throttle(key) }
     }
 
-    /// The bytes change what the engine waits for, so where they are asked for later the turn's end comes once more.
+    /// A fill changes the engine's deadline, so a fill after the end of the turn requests another end.
     func fill(_ buffer: inout OutputRawSpan, on key: ConnectionKey) -> Bool {
         if filled.last != key { filled.append(key) }
         return engine.transmit(on: key, into: &buffer, now: enter())
     }
 
-    /// What the kernel refused of the connections that have given bytes counts in the engine's budget.
+    /// Reports the unsent bytes of connections, which count in the engine's memory budget.
     func noteUnsent() {
         for key in filled { engine.noteUnsent(peers[key]?.transport.unsentByteCount ?? 0, on: key) }
         filled.removeAll(keepingCapacity: true)
@@ -143,56 +145,55 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
         engine.closed(peer.key, now: enter())
     }
 
-    // MARK: The operator
+    // MARK: - Operator
 
     func drain(_ notice: Notice) {
         engine.drain(retryAfter: notice.retryAfter, redirect: notice.redirect, now: enter())
     }
 
     func revoke(_ account: AccountName) {
-        if authentications > 0 { revokedAt[account] = authenticationsBegun }
+        if authentications > 0 { revokedAt[account] = authenticationsStarted }
         engine.revoke(account, now: enter())
     }
 
-    /// Whether an account was revoked while the authenticator made up its mind (C-28).
+    /// Whether the account was revoked during its authentication (C-28).
     func wasRevoked(_ account: AccountName, sinceAuthentication number: UInt64) -> Bool {
         revokedAt[account].map { number <= $0 } ?? false
     }
 
-    /// Ends every connection without a word.
+    /// Aborts all connections.
     func closeAll() {
         enter()
         isClosing = true
         peers.forEach { $0.transport.abort() }
     }
 
-    // MARK: Waiting for the end
+    // MARK: - Idle state
 
-    /// Whether nobody is connected and nothing is with the store.
+    /// Whether there is no connection and no call of the store.
     var isIdle: Bool { peers.isEmpty && storeCalls == 0 }
 
-    /// Resumes with true when there is nothing left to wait for, with false when the end, on the loop's clock, comes
-    /// first.
+    /// Resumes with true when the driver is idle, and with false at the deadline `end` of the loop's clock.
     func waitUntilIdle(until end: UInt64?, _ continuation: CheckedContinuation<Bool, Never>) {
         enter()
         let waiter = IdleWaiter(continuation)
-        whenIdle.append(waiter)
+        idleWaiters.append(waiter)
         guard let end else { return }
         waiter.timer = LoopTimer(on: loop) { [weak self] in
-            self?.whenIdle.removeAll { $0 === waiter }
+            self?.idleWaiters.removeAll { $0 === waiter }
             waiter.finish(false)
         }
         waiter.timer?.set(deadline: end)
     }
 
-    private func settleIdleWaiters() {
-        guard isIdle, !whenIdle.isEmpty else { return }
-        for waiter in whenIdle { waiter.finish(true) }
-        whenIdle = []
+    private func resumeIdleWaiters() {
+        guard isIdle, !idleWaiters.isEmpty else { return }
+        for waiter in idleWaiters { waiter.finish(true) }
+        idleWaiters = []
     }
 }
 
-/// Who waits for a driver to be idle, and until when.
+/// A waiting call of `waitUntilIdle`, with its timer.
 private final class IdleWaiter {
     private let continuation: CheckedContinuation<Bool, Never>
     var timer: LoopTimer?

@@ -2,31 +2,31 @@ public import MartletProtocol
 public import MartletTransport
 public import MartletWire
 
-/// Something worth a line in a relay's log.
+/// An event for a relay's log.
 public enum RelayEvent: Sendable {
-    /// What the engine noticed: links, refusals, faults of peers; and the address of the peer, unless its connection
-    /// is gone.
+    /// A note of the engine about links, refusals or peers' faults, with the peer's address unless its connection has
+    /// closed.
     case note(RelayNote, peer: SocketAddress?)
-    /// The system has nothing left to accept connections with; accepting goes on by itself when it has.
+    /// The system has no resources to accept connections. Accepting resumes without intervention.
     case acceptingPaused(TransportError)
-    /// The store threw; the sessions concerned were reset with `storeUnavailable`.
+    /// The store threw an error. The affected sessions were reset with `storeUnavailable`.
     case storeFailed(RoomName, any Error)
-    /// The authenticator threw what is no `AuthenticationFailure`; the client was told `serverBusy`.
+    /// The authenticator threw an error other than `AuthenticationFailure`. The client received `serverBusy`.
     case authenticatorFailed(AccountName, any Error)
 }
 
-/// Why a relay does not start.
+/// The reason why a relay does not start.
 public enum RelayError: Error, Equatable, Sendable {
-    /// It was started before; a relay is started once.
+    /// The relay was started before.
     case alreadyStarted
-    /// The text is no IP address.
+    /// The text is not an IP address.
     case invalidAddress(String)
-    /// The address cannot be listened on.
+    /// The relay cannot listen on the address.
     case cannotListen(SocketAddress, TransportError)
 }
 
 extension RelayError: CustomStringConvertible {
-    /// A short text for people.
+    /// A description for people.
     public var description: String {
         switch self {
         case .alreadyStarted: "the relay was started before"

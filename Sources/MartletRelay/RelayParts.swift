@@ -2,11 +2,11 @@ import MartletProtocol
 import MartletTransport
 import MartletWire
 
-/// What a relay is given by whoever embeds it.
+/// The components that the embedding application provides.
 final class RelayParts: Sendable {
     let configuration: Relay.Configuration
     let store: any RoomStore
-    /// The store once more, if it answers at once.
+    /// The store, if it is synchronous.
     let immediateStore: (any ImmediateRoomStore)?
     let authenticator: any Authenticator
     let requestHandler: (any RequestHandler)?
@@ -24,7 +24,7 @@ final class RelayParts: Sendable {
         self.onEvent = onEvent
     }
 
-    /// Asks the authenticator; whatever it throws becomes an answer (C-27).
+    /// Calls the authenticator. Any error becomes a refusal (C-27).
     func authenticate(_ request: AuthenticationRequest) async -> Result<AccountName, AuthenticationFailure> {
         do {
             return .success(try await authenticator.authenticate(request))
@@ -36,12 +36,12 @@ final class RelayParts: Sendable {
         }
     }
 
-    /// Runs a call of the store; an event tells what it threw.
+    /// Calls the store and reports its error as an event.
     func storing<Answer>(_ room: RoomName, _ call: () throws -> Answer) -> StoreAnswer<Answer> {
         do { return .done(try call()) } catch { return failed(room, error) }
     }
 
-    /// The same for a store that takes its time.
+    /// Calls an asynchronous store and reports its error as an event.
     func storing<Answer: Sendable>(_ room: RoomName, _ call: () async throws -> Answer) async -> StoreAnswer<Answer> {
         do { return .done(try await call()) } catch { return failed(room, error) }
     }
@@ -54,14 +54,14 @@ final class RelayParts: Sendable {
     var busy: Notice { Notice(code: .serverBusy, retryAfter: configuration.busyRetryAfter) }
 }
 
-/// What came of a call of the store.
+/// The result of a call of the store.
 enum StoreAnswer<Answer> {
     case done(Answer)
     case failed
-    /// The room's log is not there any more.
+    /// The room's log no longer exists.
     case logLost
 
-    /// Nil when it failed.
+    /// The result; nil after a failure.
     var value: Answer? {
         if case .done(let answer) = self { answer } else { nil }
     }

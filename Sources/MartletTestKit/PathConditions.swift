@@ -1,19 +1,19 @@
-/// What a virtual network does to bytes between a client and the relay, in each direction.
+/// The conditions of a virtual network path, for each direction.
 public struct PathConditions: Sendable {
-    /// The time a byte takes at the least.
+    /// The minimum delay of a byte.
     public var delay: Duration
-    /// The most that is added to the delay, at random; bytes of a stream stay in order.
+    /// The maximum random addition to the delay. Bytes of a stream stay in order.
     public var jitter: Duration
-    /// How fast bytes go onto the path; nil is at once.
+    /// The rate of the path; nil is unlimited.
     public var bytesPerSecond: Int?
-    /// On a carrier without order: frames lost, of 1,000.
+    /// On an unordered carrier: lost frames of 1,000.
     public var lostPerMille: Int
-    /// On a carrier without order: frames that come twice, of 1,000.
+    /// On an unordered carrier: duplicated frames of 1,000.
     public var doubledPerMille: Int
-    /// On a carrier without order: frames that are overtaken by later ones, of 1,000.
+    /// On an unordered carrier: reordered frames of 1,000.
     public var overtakenPerMille: Int
 
-    /// Good conditions, but for what is given.
+    /// Creates conditions; the defaults are good.
     public init(
         delay: Duration = .milliseconds(50), jitter: Duration = .zero, bytesPerSecond: Int? = nil,
         lostPerMille: Int = 0, doubledPerMille: Int = 0, overtakenPerMille: Int = 0
@@ -27,13 +27,13 @@ public struct PathConditions: Sendable {
     }
 }
 
-/// What became of frames on carriers without order, on all paths of a world together: whether the trouble that was
-/// asked for took place.
+/// The disturbances of frames on unordered carriers, over all paths of a world. They show that the requested conditions
+/// occurred.
 public struct PathTrouble: Equatable, Sendable {
-    /// Frames that did not arrive.
+    /// Lost frames.
     public internal(set) var lost = 0
-    /// Frames that arrived twice.
+    /// Duplicated frames.
     public internal(set) var doubled = 0
-    /// Frames that arrived after one that was sent later.
+    /// Frames that arrived after a later one.
     public internal(set) var overtaken = 0
 }

@@ -1,47 +1,47 @@
 public import MartletProtocol
 public import MartletWire
 
-/// A client engine in a virtual world, with an application that takes every message at once and remembers what it saw.
+/// A client engine in a virtual world, with an application that takes and records every message.
 public final class VirtualClient {
-    /// What the client's shell answers when it is asked for a credential.
+    /// The answer of the client's shell to a request for a credential.
     public enum CredentialSource: Sendable {
-        /// The credential, or nil when none is needed, after a while.
+        /// The credential, or nil if none is needed, after a delay.
         case gives(Credential?, after: Duration = .zero)
-        /// None, after a while.
+        /// A failure, after a delay.
         case fails(after: Duration = .zero)
-        /// Nothing ever.
+        /// No answer.
         case hangs
     }
 
-    /// The engine; call its events through `VirtualWorld.act`.
+    /// The engine. Its events are called through `VirtualWorld.act`.
     public internal(set) var engine: ClientEngine
     /// The path to the relay.
     public var conditions: PathConditions
-    /// Whether bytes get through in both directions; when not, they wait as they would in a stream that sends again.
-    /// `VirtualWorld.restore` lets them through.
+    /// Whether bytes pass in both directions. Blocked bytes are delayed until `VirtualWorld.restore`, like the
+    /// retransmissions of a stream.
     public var isReachable: Bool { blocked == nil }
-    var blocked: VirtualWorld.Way?
-    /// Whether the client's host reads what arrives; when not, the stream's window fills.
+    var blocked: VirtualWorld.Direction?
+    /// Whether the client's host reads; otherwise the stream's window fills.
     public internal(set) var isReading = true
-    /// What the carrier promises.
+    /// The guarantees of the carrier.
     public let carrier: Carrier
-    /// Where credentials come from.
+    /// The source of credentials.
     public var credentials = CredentialSource.gives(nil)
-    /// Whether what the engine puts out is remembered; without it a long run needs no more memory than a short one.
+    /// Whether outputs are recorded. Without recording, memory does not grow with the run.
     public var remembers = true
-    /// Sees everything the engine puts out, but for `.transmit`, at the moment it does. It must not call the world.
+    /// Called for every output except `.transmit`, when it occurs. It must not call the world.
     public var onOutput: ((ClientOutput) -> Void)?
-    /// Everything the engine put out, with its time, but for `.transmit`.
+    /// The recorded outputs except `.transmit`, with their times.
     public internal(set) var outputs: [(at: Instant, output: ClientOutput)] = []
-    /// Messages received by room, in order.
+    /// Received messages by room, in order.
     public internal(set) var received: [RoomID: [(at: Instant, message: Message)]] = [:]
-    /// Counters accepted by room.
+    /// Accepted counters by room.
     public internal(set) var accepted: [RoomID: Set<UInt64>] = [:]
-    /// Whether the application takes messages; when not, their credit is kept.
+    /// Whether the application takes messages; otherwise their credit is not released.
     public var takesMessages = true
     var nextCounter: UInt64 = 1
     var untaken: [(room: RoomID, byteCount: Int, cursor: RoomCursor)] = []
-    /// The log of each room that is open.
+    /// The log of each open room.
     private var logs: [RoomID: LogID] = [:]
 
     let configuration: ClientConfiguration
@@ -53,12 +53,12 @@ public final class VirtualClient {
         carrier = configuration.carrier
     }
 
-    /// The texts received in a room, in order.
+    /// The received texts of a room, in order.
     public func texts(in room: RoomID) -> [String] {
         (received[room] ?? []).compactMap(\.message.text)
     }
 
-    /// What happened in a room but for the messages received, in order.
+    /// The events of a room except received messages, in order.
     public func events(in room: RoomID) -> [RoomEvent] {
         outputs.compactMap { entry in
             guard case .room(room, let event) = entry.output else { return nil }
@@ -67,14 +67,14 @@ public final class VirtualClient {
         }
     }
 
-    /// Where the client stood, in order.
+    /// The client's states, in order.
     public var states: [ClientStatus.State] {
         outputs.compactMap { entry in
             if case .status(let status) = entry.output { status.state } else { nil }
         }
     }
 
-    /// The outcome of a request, when there is one.
+    /// The outcome of a request, if there is one.
     public func outcome(of request: UInt64) -> RequestOutcome? {
         for entry in outputs {
             if case .response(request, let outcome) = entry.output { return outcome }
@@ -82,7 +82,7 @@ public final class VirtualClient {
         return nil
     }
 
-    /// Takes note of what the engine wants and returns what others have to do.
+    /// Records the engine's outputs and returns those for the world.
     func drain(now: Instant) -> [ClientOutput] {
         var forWorld: [ClientOutput] = []
         while let output = engine.nextOutput(now: now) {

@@ -1,35 +1,35 @@
 import MartletProtocol
 
-/// A connection between a client and a relay, from the client's dial to both ends' end.
+/// A connection between a client and a relay, from the connect to the close of both ends.
 struct VirtualConnection {
-    /// One side of it.
+    /// One end of a connection.
     struct Side {
         var isOpen = true
-        /// It ends when what is left has been sent.
+        /// The end closes when its remaining bytes have been sent.
         var isClosing = false
-        /// What has arrived and was not read.
+        /// Arrived bytes that have not been read.
         var unread: [[UInt8]] = []
     }
 
     let client: Int
     let id: ConnectionID
     let key: ConnectionKey
-    /// The relay that it was made with.
-    let era: Int
+    /// The generation of the relay that accepted the connection.
+    let generation: Int
     var up = VirtualPipe()
     var down = VirtualPipe()
     var clientSide = Side()
     var relaySide = Side()
-    /// The relay has asked to read no more.
+    /// The relay has paused reading.
     var isPaused = false
-    /// Nothing comes through, and nobody is told.
-    var isForgotten = false
+    /// The network drops all bytes without notice.
+    var hasNoMapping = false
 
-    init(client: Int, id: ConnectionID, key: ConnectionKey, era: Int) {
+    init(client: Int, id: ConnectionID, key: ConnectionKey, generation: Int) {
         self.client = client
         self.id = id
         self.key = key
-        self.era = era
+        self.generation = generation
     }
 
     var relayIsOpen: Bool {
@@ -42,7 +42,7 @@ struct VirtualConnection {
         set { if atRelay { relaySide = newValue } else { clientSide = newValue } }
     }
 
-    /// The direction in which a side sends.
+    /// The direction in which an end sends.
     subscript(pipeFromRelay fromRelay: Bool) -> VirtualPipe {
         get { fromRelay ? down : up }
         set { if fromRelay { down = newValue } else { up = newValue } }

@@ -1,8 +1,8 @@
 import MartletProtocol
 import MartletWire
 
-/// The engines of a relay's loops, which together look like one: a connection keeps the key under which it was
-/// accepted, whatever loop it goes to.
+/// The engines of a relay's loops behind the interface of one engine. A connection keeps the key under which it was
+/// accepted when it moves between loops.
 final class VirtualLoops {
     final class Loop {
         var engine: RelayEngine
@@ -12,16 +12,16 @@ final class VirtualLoops {
         }
     }
 
-    /// A connection as its loop knows it.
-    private struct Home: Hashable {
+    /// A connection as its loop names it.
+    private struct Location: Hashable {
         var loop: Int
         var key: ConnectionKey
     }
 
     let loops: [Loop]
-    /// Of connections that have moved: where they are, and what they are called outside.
-    private var homes: [ConnectionKey: Home] = [:]
-    private var names: [Home: ConnectionKey] = [:]
+    /// The locations and outside keys of transferred connections.
+    private var locations: [ConnectionKey: Location] = [:]
+    private var names: [Location: ConnectionKey] = [:]
 
     init(_ configuration: RelayConfiguration, count: Int, seed: UInt64) {
         loops = (0..<count).map {
@@ -37,7 +37,7 @@ final class VirtualLoops {
 
     var statistics: RelayStatistics { loops.reduce(RelayStatistics()) { $0 + $1.engine.statistics } }
 
-    /// What is left over on all loops although nothing is under way.
+    /// The remaining state of all loops when nothing is in transit.
     func quiescence() -> [String] { loops.flatMap { $0.engine.quiescence().faults } }
 
     func creditTable(of who: DeviceKey) -> CreditTable? {
@@ -55,33 +55,33 @@ final class VirtualLoops {
         for loop in loops { loop.engine.wallClock = milliseconds }
     }
 
-    // MARK: Connections
+    // MARK: - Connections
 
     func receive(_ bytes: RawSpan, on key: ConnectionKey, now: Instant) {
-        let home = home(of: key)
-        loops[home.loop].engine.receive(bytes, on: home.key, now: now)
+        let location = location(of: key)
+        loops[location.loop].engine.receive(bytes, on: location.key, now: now)
     }
 
     func transmit(on key: ConnectionKey, into out: inout OutputRawSpan, now: Instant) {
-        let home = home(of: key)
-        loops[home.loop].engine.transmit(on: home.key, into: &out, now: now)
+        let location = location(of: key)
+        loops[location.loop].engine.transmit(on: location.key, into: &out, now: now)
     }
 
     func endOfStream(_ key: ConnectionKey, now: Instant) {
-        let home = home(of: key)
-        loops[home.loop].engine.endOfStream(home.key, now: now)
+        let location = location(of: key)
+        loops[location.loop].engine.endOfStream(location.key, now: now)
     }
 
     func closed(_ key: ConnectionKey, now: Instant) {
-        let home = home(of: key)
-        loops[home.loop].engine.closed(home.key, now: now)
-        homes[key] = nil
-        names[home] = nil
+        let location = location(of: key)
+        loops[location.loop].engine.closed(location.key, now: now)
+        locations[key] = nil
+        names[location] = nil
     }
 
-    private func home(of key: ConnectionKey) -> Home { homes[key] ?? Home(loop: 0, key: key) }
+    private func location(of key: ConnectionKey) -> Location { locations[key] ?? Location(loop: 0, key: key) }
 
-    // MARK: Time
+    // MARK: - Time
 
     var deadline: Instant? { loops.compactMap { $0.engine.deadline }.min() }
 
@@ -92,11 +92,11 @@ final class VirtualLoops {
         }
     }
 
-    // MARK: Answers of the shell
+    // MARK: - Results of the shell
 
     func authenticated(_ key: ConnectionKey, _ answer: AuthenticationAnswer, now: Instant) {
-        let home = home(of: key)
-        loops[home.loop].engine.authenticated(home.key, answer, now: now)
+        let location = location(of: key)
+        loops[location.loop].engine.authenticated(location.key, answer, now: now)
     }
 
     func loaded(_ room: RoomName, _ snapshot: RoomSnapshot?) {
@@ -117,12 +117,12 @@ final class VirtualLoops {
 
     private func loop(of room: RoomName) -> Loop { loops[LoopPlace(index: 0, count: loops.count).loop(of: room)] }
 
-    // MARK: Outputs
+    // MARK: - Outputs
 
     func nextOutput(now: Instant) -> RelayOutput? {
         for number in loops.indices {
             while let output = loops[number].engine.nextOutput(now: now) {
-                if let output = pass(output, from: number, now: now) { return output }
+                if let output = translate(output, from: number, now: now) { return output }
             }
         }
         return nil
@@ -132,11 +132,11 @@ final class VirtualLoops {
         loops[loop].engine.receive(messages, now: now)
     }
 
-    /// What is for the world outside, in its terms.
-    private func pass(_ output: RelayOutput, from loop: Int, now: Instant) -> RelayOutput? {
-        func name(_ key: ConnectionKey) -> ConnectionKey { names[Home(loop: loop, key: key)] ?? key }
+    /// Translates an output to the outside keys; nil for outputs between loops.
+    private func translate(_ output: RelayOutput, from loop: Int, now: Instant) -> RelayOutput? {
+        func name(_ key: ConnectionKey) -> ConnectionKey { names[Location(loop: loop, key: key)] ?? key }
         switch output {
-        case .handOver(let key, let other):
+        case .transfer(let key, let other):
             return move(key, called: name(key), from: loop, to: other, now: now)
         case .authenticate(let key, let request): return .authenticate(name(key), request)
         case .transmit(let keys): return .transmit(keys.map(name))
@@ -150,14 +150,14 @@ final class VirtualLoops {
     private func move(
         _ key: ConnectionKey, called name: ConnectionKey, from loop: Int, to other: Int, now: Instant
     ) -> RelayOutput? {
-        guard let departing = loops[loop].engine.handOver(key) else { return nil }
-        names[Home(loop: loop, key: key)] = nil
-        guard let arrived = loops[other].engine.takeOver(departing, now: now) else {
+        guard let departing = loops[loop].engine.transfer(key) else { return nil }
+        names[Location(loop: loop, key: key)] = nil
+        guard let newKey = loops[other].engine.adopt(departing, now: now) else {
             return .close(name, afterFlush: false)
         }
-        let home = Home(loop: other, key: arrived)
-        homes[name] = home
-        names[home] = name
+        let location = Location(loop: other, key: newKey)
+        locations[name] = location
+        names[location] = name
         return nil
     }
 }

@@ -1,29 +1,29 @@
 import MartletProtocol
 
-/// One direction of a virtual connection: when bytes arrive, and how many are under way.
+/// One direction of a virtual connection: the arrival of bytes, and the bytes in transit.
 struct VirtualPipe {
-    /// Bytes that a sender may hand over before the path has taken them: a socket's send buffer.
+    /// The size of the sender's socket buffer, in bytes.
     static let bufferByteCount = 64 * 1024
-    /// Bytes of a stream that may be under way or unread: the receiver's window.
+    /// The receive window of a stream, in bytes.
     static let windowByteCount = 512 * 1024
 
     private var freeAt = Instant.zero
     private var lastArrival = Instant.zero
-    /// Bytes that have been handed over and have not been read.
+    /// Bytes that have been sent and not read.
     var unreadByteCount = 0
-    /// Whether the sender is to be asked again when the path has taken what it has.
+    /// Whether the sender must be asked again when the path has space.
     var isWaiting = false
 
-    /// Bytes that the path has not taken yet.
+    /// Bytes in the send buffer.
     func backlog(_ conditions: PathConditions, now: Instant) -> Int {
         guard let rate = conditions.bytesPerSecond, freeAt > now else { return 0 }
         return Int((freeAt - now).nanoseconds / 1000) * rate / 1_000_000
     }
 
-    /// When the path will have taken everything handed over so far.
+    /// The time at which the send buffer is empty.
     var takenAt: Instant { freeAt }
 
-    /// Hands bytes over; answers when they arrive: on a stream not before those that were handed over earlier.
+    /// Sends bytes and returns their arrival, on a stream not before that of earlier bytes.
     mutating func send(
         _ byteCount: Int, _ conditions: PathConditions, isStream: Bool, random: UInt64, now: Instant
     ) -> Instant {

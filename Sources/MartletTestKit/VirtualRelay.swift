@@ -1,58 +1,58 @@
 public import MartletProtocol
 public import MartletWire
 
-/// A relay engine in a virtual world, with a store in memory that can be slow and can be made to fail.
+/// A relay engine in a virtual world, with a store in memory that can be slow and can fail.
 public final class VirtualRelay {
-    /// The engine, of several loops the first; call its events through `VirtualWorld.act`.
+    /// The engine of the first loop. Its events are called through `VirtualWorld.act`.
     public internal(set) var engine: RelayEngine {
         _read { yield loops.first }
         _modify { yield &loops.first }
     }
     let loops: VirtualLoops
-    /// Every message of every room that the store has ever made durable.
+    /// All durable messages of all rooms.
     public internal(set) var log: [RoomName: [LogEntry]] = [:]
-    /// How long the store takes for anything; what is on its way to it when the relay dies is lost.
+    /// The delay of the store. Pending calls are lost when the relay crashes.
     public var storeDelay = Duration.zero
     /// Whether the store refuses to append.
     public var refusesAppends = false
-    /// Whether the store takes the first half of what it is to append, and fails with the rest.
+    /// Whether the store appends the first half of a batch and fails for the rest.
     public var refusesHalves = false
     /// Whether the store refuses to load rooms.
     public var refusesLoads = false
     /// Whether the store refuses to read messages.
     public var refusesReads = false
-    /// How long it takes to check who somebody is.
+    /// The delay of an authentication.
     public var authenticationDelay = Duration.zero
-    /// Accounts that are not let in, and what they are told.
+    /// Refused accounts and the notices sent to them.
     public var refusals: [AccountName: Notice] = [:]
-    /// Requests that name no recipient, in the order in which they came.
+    /// Requests without a recipient, in order.
     public internal(set) var requests: [(at: MemberHandle, request: Request)] = []
-    /// Whether requests that name no recipient are answered at once, that there is no such method.
+    /// Whether requests without a recipient are answered with `unknownMethod` at once.
     public var answersRequests = true
-    /// Sees what the engine notes, at the moment it does. It must not call the world.
+    /// Called for every note of the engine, when it occurs. It must not call the world.
     public var onNote: ((RelayNote) -> Void)?
-    /// What the engine noted.
+    /// The notes of the engine.
     public internal(set) var notes: [RelayNote] = []
-    /// What a lost log had, by its identity.
+    /// The messages of lost logs, by identity.
     public private(set) var lostLogs: [LogID: [LogEntry]] = [:]
     private var logIDs: [RoomName: LogID] = [:]
     private var logRandom: SeededRandom
     private var watermarks: [RoomName: [DeviceKey: UInt64]] = [:]
     private var heads: [RoomName: UInt64] = [:]
-    /// The first offset of each room that the store has not let go of.
+    /// The first kept offset of each room.
     private var firstKept: [RoomName: UInt64] = [:]
     private var random: SeededRandom
 
-    /// How long what one loop tells another takes; always the same, so that it keeps its order.
-    private static let tellDelay = Duration.microseconds(100)
+    /// The delay of messages between loops, constant to preserve their order.
+    private static let loopDelay = Duration.microseconds(100)
 
-    /// Work that takes the relay's shell a while.
+    /// An asynchronous operation of the relay's shell.
     enum Work {
         case authenticate(ConnectionKey, AuthenticationRequest)
         case load(RoomName)
         case append(RoomName, [LogEntry])
         case read(RoomName, MemberHandle, ReadRange)
-        case tell(Int, [LoopMessage])
+        case send(Int, [LoopMessage])
     }
 
     init(_ configuration: RelayConfiguration, loopCount: Int = 1, seed: UInt64) {
@@ -61,7 +61,7 @@ public final class VirtualRelay {
         logRandom = SeededRandom(seed: ~seed)
     }
 
-    /// A relay in another's place: it has the store and the operator's wishes, and nothing of what was in memory.
+    /// A relay that replaces `other`: it has the store and the settings, and no other state.
     init(_ configuration: RelayConfiguration, loopCount: Int, after other: VirtualRelay, seed: UInt64) {
         loops = VirtualLoops(configuration, count: loopCount, seed: seed)
         random = SeededRandom(seed: seed)
@@ -85,7 +85,7 @@ public final class VirtualRelay {
         onNote = other.onNote
     }
 
-    /// The store lets go of a room's messages before `offset`.
+    /// Removes a room's messages before `offset` from the store.
     public func trim(_ room: RoomName, before offset: UInt64) {
         firstKept[room] = max(first(room), offset)
     }
@@ -98,12 +98,12 @@ public final class VirtualRelay {
         return id
     }
 
-    /// What a log has, be it lost by now; nil when the store never had it.
+    /// The messages of a log, including lost ones; nil for an unknown log.
     public func entries(of id: LogID, in room: RoomName) -> [LogEntry]? {
         logIDs[room] == id ? log[room] ?? [] : lostLogs[id]
     }
 
-    /// The store loses a room's log, with the relay that has it in memory down: the next one begins at offset 1.
+    /// Loses a room's log in the store, while the relay is down. The next log starts at offset 1.
     public func loseLog(of room: RoomName) {
         lostLogs[logID(room)] = log[room] ?? []
         log[room] = nil
@@ -113,7 +113,8 @@ public final class VirtualRelay {
         firstKept[room] = nil
     }
 
-    /// Takes note of what the engine wants and returns what others have to do: the network's, and what takes a while.
+    /// Processes the engine's outputs and returns those for the network, and the asynchronous operations with their
+    /// delays.
     func drain(now: Instant) -> (network: [RelayOutput], work: [(Work, Duration)]) {
         var network: [RelayOutput] = []
         var work: [(Work, Duration)] = []
@@ -132,14 +133,14 @@ public final class VirtualRelay {
                 notes.append(note)
                 onNote?(note)
             case .transmit, .close, .pauseReading, .resumeReading: network.append(output)
-            case .tell(let loop, let messages): work.append((.tell(loop, messages), VirtualRelay.tellDelay))
-            case .handOver: preconditionFailure("that is between the loops")
+            case .tell(let loop, let messages): work.append((.send(loop, messages), VirtualRelay.loopDelay))
+            case .transfer: preconditionFailure("VirtualLoops performs transfers")
             }
         }
         return (network, work)
     }
 
-    /// Does a piece of work and tells the engine.
+    /// Completes an operation and reports its result to the engine.
     func perform(_ work: Work, now: Instant) {
         switch work {
         case .authenticate(let key, let request):
@@ -153,7 +154,7 @@ public final class VirtualRelay {
             let taken = refusesAppends ? [] : refusesHalves ? Array(entries.prefix(entries.count / 2)) : entries
             store(taken, in: room)
             loops.stored(room, upTo: taken.last?.offset, messageCount: taken.count)
-        case .tell(let loop, let messages): loops.receive(messages, at: loop, now: now)
+        case .send(let loop, let messages): loops.receive(messages, at: loop, now: now)
         case .read(let room, let handle, let range):
             loops.read(handle, refusesReads ? nil : entries(of: room, in: range), first: first(room))
         }
@@ -169,7 +170,7 @@ public final class VirtualRelay {
         }
     }
 
-    /// As many entries as were asked for, and at least one if there is one.
+    /// The requested messages, at least one if there is one.
     private func entries(of room: RoomName, in range: ReadRange) -> [LogEntry] {
         var byteCount = 0
         let from = max(range.from, first(room))
@@ -179,7 +180,7 @@ public final class VirtualRelay {
         }.map(\.self)
     }
 
-    /// The first offset of a room that the store keeps, or will have.
+    /// The first offset of a room that the store keeps or will assign.
     func first(_ room: RoomName) -> UInt64 { firstKept[room] ?? 1 }
 
     private func later(_ work: Work, _ delay: Duration, _ list: inout [(Work, Duration)], now: Instant) {
@@ -194,7 +195,7 @@ public final class VirtualRelay {
             presented: request.presentedToken.map(digest))
     }
 
-    /// Stands in for SHA-256, which the world has no need of.
+    /// A stand-in for SHA-256, which the virtual world does not need.
     private func digest(_ token: ResumeToken) -> TokenDigest {
         var words: [UInt64] = [1, 2, 3, 4]
         for (index, byte) in token.bytes.enumerated() { words[index / 8] = words[index / 8] << 8 &+ UInt64(byte) }

@@ -2,7 +2,7 @@ import MartletProtocol
 import MartletWire
 
 extension VirtualWorld {
-    /// Asks an engine for bytes as long as the path's buffer has room.
+    /// Asks an engine for bytes while the send buffer has space.
     func fill(_ index: Int, atRelay: Bool) {
         let conditions = clients[connections[index].client].conditions
         while connections[index][atRelay: atRelay].isOpen, !connections[index][pipeFromRelay: atRelay].isWaiting {
@@ -37,7 +37,9 @@ extension VirtualWorld {
         return unsafe [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
             var out = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
             if atRelay {
-                if connection.era == era { relay.loops.transmit(on: connection.key, into: &out, now: now) }
+                if connection.generation == generation {
+                    relay.loops.transmit(on: connection.key, into: &out, now: now)
+                }
             } else {
                 clients[connection.client].engine.transmit(on: connection.id, into: &out, now: now)
             }
@@ -88,7 +90,7 @@ extension VirtualWorld {
         return result
     }
 
-    /// The handshake of a datagram carrier is a matter of its own; here it gets through.
+    /// The handshake of a datagram carrier is out of scope; here it is not lost.
     func isHandshake(_ frame: [UInt8]) -> Bool {
         frame.count > 6 && frame[6] == 0x40
     }

@@ -2,11 +2,11 @@ import MartletProtocol
 import MartletWire
 
 extension VirtualWorld {
-    /// How long a side that ends in good order may take to send what is left.
+    /// The timeout of a graceful close.
     static let closeTimeout = Duration.seconds(1)
 
     enum Ending {
-        /// The other side has said its last.
+        /// The other end closed gracefully.
         case finished
         /// The connection broke.
         case reset
@@ -20,7 +20,7 @@ extension VirtualWorld {
         case ended(connection: Int, atRelay: Bool, Ending)
         case closeTimeout(connection: Int, atRelay: Bool)
         case credential(client: Int, ConnectionID, Result<Credential?, CredentialFailure>)
-        case work(VirtualRelay.Work, era: Int)
+        case work(VirtualRelay.Work, generation: Int)
         case call(() -> Void)
     }
 
@@ -32,7 +32,7 @@ extension VirtualWorld {
 
     func schedule(_ event: Event, at instant: Instant) {
         eventOfNumber[nextNumber] = event
-        // The queue keeps the order of equal times, so that what was caused first happens first.
+        // The queue keeps the order of equal times, so causes precede effects.
         events.set(nextNumber, at: max(instant, now))
         nextNumber += 1
     }
@@ -45,12 +45,12 @@ extension VirtualWorld {
             clients[client].engine.connectFailed(id, now: now)
             settle(clients[client])
         case .arrived(let bytes, let index, let atRelay):
-            if !isHeldBack(event, on: index, atRelay) { arrive(bytes, index, atRelay) }
+            if !isDelayed(event, on: index, atRelay) { arrive(bytes, index, atRelay) }
         case .writable(let index, let atRelay):
             connections[index][pipeFromRelay: atRelay].isWaiting = false
             fill(index, atRelay: atRelay)
         case .ended(let index, let atRelay, let ending):
-            if ending == .reset || !isHeldBack(event, on: index, atRelay) { end(index, atRelay, ending) }
+            if ending == .reset || !isDelayed(event, on: index, atRelay) { end(index, atRelay, ending) }
         case .closeTimeout(let index, let atRelay):
             finishClose(index, atRelay: atRelay)
         case .credential(let client, let id, let result):
@@ -59,8 +59,8 @@ extension VirtualWorld {
             case .failure: clients[client].engine.credentialFailed(id, now: now)
             }
             settle(clients[client])
-        case .work(let work, let era):
-            guard era == self.era else { return }
+        case .work(let work, let generation):
+            guard generation == self.generation else { return }
             relay.perform(work, now: now)
             settleRelay()
         case .call(let body): body()
@@ -79,7 +79,7 @@ extension VirtualWorld {
         clients[connection.client].conditions.delay
     }
 
-    // MARK: What engines want
+    // MARK: - Outputs
 
     func settle(_ client: VirtualClient) {
         guard let index = index(of: client) else { return }
@@ -105,7 +105,7 @@ extension VirtualWorld {
 
     func settleRelay() {
         let (network, work) = relay.drain(now: now)
-        for (work, delay) in work { schedule(.work(work, era: era), after: delay) }
+        for (work, delay) in work { schedule(.work(work, generation: generation), after: delay) }
         for output in network {
             switch output {
             case .transmit(let keys):
@@ -124,20 +124,20 @@ extension VirtualWorld {
     }
 
     private func connection(_ key: ConnectionKey) -> Int? {
-        connections.lastIndex { $0.era == era && $0.key == key }
+        connections.lastIndex { $0.generation == generation && $0.key == key }
     }
 
     private func dial(_ client: VirtualClient, _ index: Int, _ id: ConnectionID) {
         dials[index] = id
-        // A dial takes a round trip; one into nothing takes as long as the engine waits for it.
+        // A connect takes a round trip. On a blocked path the engine's timeout ends it.
         if client.isReachable { schedule(.established(client: index, id), after: client.conditions.delay * 2) }
     }
 
-    /// A carrier knows that it is stuck when nothing comes through.
+    /// The carrier is stalled when the path is blocked.
     private func connectBackup(_ client: VirtualClient, _ index: Int, _ id: ConnectionID, beside current: ConnectionID)
     {
         let connection = connections.last { $0.client == index && $0.id == current }
-        if !client.isReachable || connection?.isForgotten == true {
+        if !client.isReachable || connection?.hasNoMapping == true {
             dial(client, index, id)
             fetchCredential(client, index, id)
         } else {
@@ -158,31 +158,31 @@ extension VirtualWorld {
         }
     }
 
-    // MARK: Connections
+    // MARK: - Connections
 
     private func establish(_ client: VirtualClient, _ index: Int, _ id: ConnectionID) {
         guard dials[index] == id, client.isReachable else { return }
         dials[index] = nil
-        guard relayIsUp, let key = relay.engine.accepted(client.carrier, now: now) else {
+        guard isRelayUp, let key = relay.engine.accepted(client.carrier, now: now) else {
             return schedule(.refused(client: index, id), after: .zero)
         }
         connectionCount += 1
-        connections.append(VirtualConnection(client: index, id: id, key: key, era: era))
+        connections.append(VirtualConnection(client: index, id: id, key: key, generation: generation))
         client.engine.connected(id, localAddress: nil, now: now)
         settle(client)
         settleRelay()
     }
 
-    /// What comes on a path that is out of order waits, or is gone.
-    private func isHeldBack(_ event: Event, on index: Int, _ atRelay: Bool) -> Bool {
-        if connections[index].isForgotten { return true }
+    /// Delays an event on a blocked path. A connection without NAT mapping drops it.
+    private func isDelayed(_ event: Event, on index: Int, _ atRelay: Bool) -> Bool {
+        if connections[index].hasNoMapping { return true }
         switch clients[connections[index].client].blocked {
         case nil: return false
         case .up: guard atRelay else { return false }
         case .down: guard !atRelay else { return false }
         case .both: break
         }
-        heldBack.append(event)
+        delayedEvents.append(event)
         return true
     }
 
@@ -212,7 +212,7 @@ extension VirtualWorld {
         }
     }
 
-    /// Keeps the hello of a link that was resumed; its early frames are not part of it.
+    /// Keeps the hello of a resumed link, without the early frames behind it.
     private func noteHello(_ bytes: [UInt8], _ index: Int, resumes: UInt64) {
         guard relay.loops.statistics.resumes != resumes, isHandshake(bytes), let hello = frames(bytes).first else {
             return
@@ -269,7 +269,7 @@ extension VirtualWorld {
             .ended(connection: index, atRelay: !atRelay, .finished),
             at: max(sent, now) + client.conditions.delay + client.conditions.jitter)
         if atRelay {
-            guard connection.era == era else { return }
+            guard connection.generation == generation else { return }
             relay.loops.closed(connection.key, now: now)
             settleRelay()
         } else {

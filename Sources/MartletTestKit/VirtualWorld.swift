@@ -3,24 +3,23 @@ public import MartletWire
 
 /// A relay, its clients and the network between them, in one thread and in virtual time.
 ///
-/// The engines are the real ones, and every byte between them is encoded and parsed as on a socket. Time passes only
-/// from event to event; events at the same instant happen in the order in which they were caused. The same seed and the
-/// same calls give the same run.
+/// The engines are the real ones, and all bytes are encoded and parsed as on a socket. Time advances from event to
+/// event; simultaneous events happen in the order of their causes. The same seed and the same calls give the same run.
 public final class VirtualWorld {
-    /// The time, in nanoseconds; a world begins at one second.
+    /// The current time. A world starts at one second.
     public internal(set) var now = Instant(nanoseconds: 1_000_000_000)
-    /// The relay; another after `restartRelay`.
+    /// The relay; another one after `restartRelay`.
     public private(set) var relay: VirtualRelay
-    /// The clients in the order in which they were added.
+    /// The clients in the order of addition.
     public private(set) var clients: [VirtualClient] = []
-    /// By how much the relay's wall clock is ahead of the world's time, in milliseconds.
+    /// The difference of the relay's wall clock to the world's time, in milliseconds.
     public var wallClockOffset: Int64 = 1_700_000_000_000
-    /// Connections that were established since the world began.
+    /// The number of connections established so far.
     public internal(set) var connectionCount = 0
-    /// What happened to frames on carriers without order.
+    /// The disturbances of frames on unordered carriers.
     public internal(set) var trouble = PathTrouble()
 
-    let relayConfiguration: RelayConfiguration
+    private let relayConfiguration: RelayConfiguration
     private let loopCount: Int
     let seed: UInt64
     var random: SeededRandom
@@ -28,20 +27,18 @@ public final class VirtualWorld {
     var eventOfNumber: [Int: Event] = [:]
     var nextNumber = 0
     var connections: [VirtualConnection] = []
-    var heldBack: [Event] = []
+    var delayedEvents: [Event] = []
     var dials: [Int: ConnectionID] = [:]
-    /// Counts the relays; what was meant for an earlier one is not for this one.
-    var era = 0
+    /// The generation of the relay. Events for an earlier relay are dropped.
+    var generation = 0
     private var relayIsDownUntil = Instant.zero
     private var stepsAtThisInstant = 0
-    /// Events and deadlines since the world began.
+    /// The number of events and deadlines so far.
     public private(set) var stepCount = 0
-    /// Of each client, the last hello with which a link was resumed.
+    /// The last hello of each client that resumed a link.
     var usedHellos: [Int: [UInt8]] = [:]
 
-    /// A world with a relay and no clients.
-    ///
-    /// - Parameter loopCount: over how many loops the relay spreads accounts and rooms, 1 to 64.
+    /// Creates a world with a relay and no clients.
     public init(
         relay configuration: RelayConfiguration = RelayConfiguration(), loopCount: Int = 1, seed: UInt64 = 1
     ) {
@@ -52,14 +49,14 @@ public final class VirtualWorld {
         self.seed = seed
     }
 
-    // MARK: Who is there
+    // MARK: - Clients
 
-    /// Adds a client; it does nothing until it is told to start.
+    /// Adds a client that is not started.
     ///
     /// - Parameters:
-    ///   - name: a valid account name.
-    ///   - device: the device's ID; by default another for each client.
-    ///   - adjust: changes the client's configuration.
+    ///   - name: A valid account name.
+    ///   - device: The device's ID; by default the number of the client.
+    ///   - adjust: Changes the client's configuration.
     public func addClient(
         _ name: String, device: UInt64? = nil, conditions: PathConditions = PathConditions(),
         carrier: Carrier = .reliable, _ adjust: (inout ClientConfiguration) -> Void = { _ in }
@@ -68,7 +65,7 @@ public final class VirtualWorld {
         let number = UInt64(clients.count + 1)
         var configuration = ClientConfiguration(account: account, device: DeviceID(rawValue: device ?? number))
         configuration.carrier = carrier
-        // A cut ends one connection here, not a thousand at once.
+        // A cut ends one connection in this world, not thousands at once.
         configuration.reconnect.peerClosedBase = configuration.reconnect.base
         adjust(&configuration)
         let client = VirtualClient(configuration, conditions, seed: seed &+ number << 32, now: now)
@@ -76,7 +73,7 @@ public final class VirtualWorld {
         return client
     }
 
-    /// Calls an event of a client's engine and carries out what follows.
+    /// Calls an event of a client's engine and processes the outputs.
     public func act<Result>(
         _ client: VirtualClient, _ event: (inout ClientEngine, Instant) throws -> Result
     ) rethrows -> Result {
@@ -85,7 +82,7 @@ public final class VirtualWorld {
         return result
     }
 
-    /// Calls an event of the relay's engine and carries out what follows.
+    /// Calls an event of the relay's engine and processes the outputs.
     public func act(_ event: (inout RelayEngine, Instant) -> Void) {
         event(&relay.engine, now)
         settleRelay()
@@ -104,34 +101,33 @@ public final class VirtualWorld {
         return counter
     }
 
-    /// The application of a client that had stopped taking messages takes what has come.
+    /// Takes all pending messages of a client and lets its application take later ones.
     public func takeMessages(_ client: VirtualClient) {
         client.takesMessages = true
         client.takeAll(now: now)
         settle(client)
     }
 
-    // MARK: Trouble
+    // MARK: - Faults
 
-    /// Kills the relay and starts another: links, and what has not reached the store, are gone, every connection
-    /// breaks, and nobody can connect for a while.
+    /// Replaces the relay: links and unstored messages are lost, connections break, and connects fail for a while.
     ///
-    /// What was on its way to the store is there afterwards, or is not: that is left to chance.
+    /// Pending appends are durable or lost at random.
     public func restartRelay(downFor time: Duration = .zero) {
-        for index in connections.indices where connections[index].era == era {
+        for index in connections.indices where connections[index].generation == generation {
             connections[index].relayIsOpen = false
             schedule(.ended(connection: index, atRelay: false, .reset), after: delay(of: connections[index]))
         }
         for number in eventOfNumber.keys.sorted() {
-            guard case .work(.append(let room, let entries), era) = eventOfNumber[number] else { continue }
+            guard case .work(.append(let room, let entries), generation) = eventOfNumber[number] else { continue }
             if !relay.refusesAppends, random.happens(perMille: 500) { relay.store(entries, in: room) }
         }
         relay = VirtualRelay(relayConfiguration, loopCount: loopCount, after: relay, seed: random.next())
-        era += 1
+        generation += 1
         relayIsDownUntil = now + time
     }
 
-    /// Breaks a client's connections; both sides notice half a round trip later.
+    /// Breaks a client's connections. Both sides notice after half a round trip.
     public func cut(_ client: VirtualClient) {
         for index in connections.indices where isOpen(connections[index], of: client) {
             let delay = client.conditions.delay
@@ -141,38 +137,39 @@ public final class VirtualWorld {
     }
 
     /// A direction of a path.
-    public enum Way: Sendable {
+    public enum Direction: Sendable {
         /// From the client to the relay.
         case up
         /// From the relay to the client.
         case down
-        /// Both.
+        /// Both directions.
         case both
     }
 
-    /// Lets nothing through between a client and the relay, or in one direction only, until `restore`; nobody is told.
-    public func blackHole(_ client: VirtualClient, _ way: Way = .both) {
-        client.blocked = way
-        releaseHeldBack()
+    /// Blocks a client's path in one or both directions until `restore`, without notice.
+    public func blackHole(_ client: VirtualClient, _ direction: Direction = .both) {
+        client.blocked = direction
+        deliverDelayed()
     }
 
-    /// Lets bytes through again that waited while the client was not reachable.
+    /// Unblocks a client's path; delayed bytes arrive.
     public func restore(_ client: VirtualClient) {
         client.blocked = nil
-        releaseHeldBack()
+        deliverDelayed()
         guard let index = index(of: client), let dial = dials[index] else { return }
         schedule(.established(client: index, dial), after: client.conditions.delay * 2)
     }
 
-    /// Lets what waited come at once, or what is under way behind it would overtake it, which nothing does on a stream.
-    /// What is still out of reach waits on, in its order.
-    private func releaseHeldBack() {
-        let waiting = heldBack
-        heldBack = []
+    /// Delivers all delayed events at once, because later bytes of a stream must not overtake them. Events that are
+    /// still blocked are delayed again in order.
+    private func deliverDelayed() {
+        let waiting = delayedEvents
+        delayedEvents = []
         for event in waiting { handle(event) }
     }
 
-    /// Kills a client's process: its connections end, and its engine is a new one, without rooms and not started.
+    /// Crashes a client's process: its connections close, and its engine is replaced by one without rooms that is not
+    /// started.
     public func crash(_ client: VirtualClient) {
         guard let number = index(of: client) else { return }
         dials[number] = nil
@@ -185,36 +182,35 @@ public final class VirtualWorld {
         client.engine = ClientEngine(configuration: client.configuration, seed: random.next(), now: now)
     }
 
-    /// The client's host moves to another network: what was under way on the old one is gone, and the client is told.
+    /// Moves a client's host to another network and reports it. Bytes in transit on the old network are lost.
     public func switchPath(of client: VirtualClient, to conditions: PathConditions, _ status: PathStatus) {
-        forgetTranslations(of: client)
+        dropNATMappings(of: client)
         client.conditions = conditions
         act(client) { $0.pathChanged(to: status, now: $1) }
     }
 
-    /// The address translator on a client's path forgets its connections: whatever is sent on them from now on, in
-    /// either direction, is gone, and nobody is told. New connections are not affected.
-    public func forgetTranslations(of client: VirtualClient) {
+    /// Drops the NAT mappings of a client's connections: their bytes are lost in both directions without notice. New
+    /// connections are not affected.
+    public func dropNATMappings(of client: VirtualClient) {
         for index in connections.indices where isOpen(connections[index], of: client) {
-            connections[index].isForgotten = true
+            connections[index].hasNoMapping = true
         }
     }
 
-    /// The client's host reads no more of what arrives; on a stream its window fills, and the relay cannot write.
+    /// Stops the client's host from reading. On a stream the window fills and the relay cannot write.
     public func stopReading(_ client: VirtualClient) {
         client.isReading = false
     }
 
-    /// The client's host reads what has come, and goes on reading.
+    /// Resumes reading by the client's host.
     public func startReading(_ client: VirtualClient) {
         client.isReading = true
         for index in connections.indices where isOpen(connections[index], of: client) { readUnread(index) }
     }
 
-    /// Somebody who has listened says again what a client once said to resume its link, on a connection of their own;
-    /// true when that resumes a link.
+    /// Replays the last resuming hello of a client on another connection. Returns whether a link was resumed.
     public func replayHello(of client: VirtualClient) -> Bool {
-        guard let number = index(of: client), let hello = usedHellos[number], relayIsUp,
+        guard let number = index(of: client), let hello = usedHellos[number], isRelayUp,
             let key = relay.engine.accepted(client.carrier, now: now)
         else { return false }
         let before = relay.loops.statistics.resumes
@@ -226,42 +222,43 @@ public final class VirtualWorld {
         return isResumed
     }
 
-    /// Puts out an account's devices, and lets none of them in until `readmit`.
+    /// Revokes an account: its devices are disconnected and refused until `readmit`.
     public func revoke(_ account: AccountName) {
         relay.refusals[account] = Notice(code: .revoked)
         relay.loops.revoke(account, now: now)
         settleRelay()
     }
 
-    /// Lets an account's devices in again.
+    /// Accepts an account's devices again.
     public func readmit(_ account: AccountName) {
         relay.refusals[account] = nil
     }
 
-    /// Whether what a client sends on its newest connection can reach the relay.
+    /// Whether the client's newest connection reaches the relay.
     public func isPathIntact(of client: VirtualClient) -> Bool {
         guard let newest = connections.last(where: { clients[$0.client] === client }) else { return false }
-        return newest.era == era && newest.clientSide.isOpen && newest.relaySide.isOpen && !newest.isForgotten
+        return newest.generation == generation && newest.clientSide.isOpen && newest.relaySide.isOpen
+            && !newest.hasNoMapping
     }
 
-    /// Connections of a client that the relay holds to be open.
+    /// The number of open connections of a client at the relay.
     public func openConnectionCount(of client: VirtualClient) -> Int {
-        connections.count { $0.era == era && clients[$0.client] === client && $0.relaySide.isOpen }
+        connections.count { $0.generation == generation && clients[$0.client] === client && $0.relaySide.isOpen }
     }
 
-    // MARK: Time
+    // MARK: - Time
 
-    /// Calls `body` after a while; it may call the world.
+    /// Calls `body` after a delay. It may call the world.
     public func after(_ delay: Duration, _ body: @escaping () -> Void) {
         schedule(.call(body), after: delay)
     }
 
-    /// Lets time pass.
+    /// Advances time.
     public func run(for duration: Duration) {
         run(until: now + duration)
     }
 
-    /// Lets time pass until `condition` holds; false when it does not within `limit`.
+    /// Advances time until `condition` holds; false if it does not hold by `limit`.
     @discardableResult
     public func run(until limit: Instant = .distantFuture, _ condition: () -> Bool = { false }) -> Bool {
         while !condition() {
@@ -278,7 +275,7 @@ public final class VirtualWorld {
         return true
     }
 
-    var relayIsUp: Bool { now >= relayIsDownUntil }
+    var isRelayUp: Bool { now >= relayIsDownUntil }
 
     private var nextEventTime: Instant? {
         var earliest = events.earliest
@@ -291,7 +288,7 @@ public final class VirtualWorld {
     private func step() {
         stepCount += 1
         stepsAtThisInstant += 1
-        precondition(stepsAtThisInstant < 1_000_000, "time stands still: an engine's deadline does not move on")
+        precondition(stepsAtThisInstant < 1_000_000, "an engine's deadline does not advance")
         if let number = events.popExpired(now: now), let event = eventOfNumber.removeValue(forKey: number) {
             return handle(event)
         }

@@ -1,76 +1,78 @@
-/// A stream of bytes between two peers: TCP, or something that runs on top of one and looks like it.
+/// A bidirectional stream of bytes: a TCP connection, or a protocol on top of one.
 ///
-/// Everything happens on its loop. Sending is pulled: after `setNeedsWrite()` the handler is asked to fill a buffer at
-/// the end of the turn, and again whenever the stream takes more, so bytes are made when they can leave and what is
-/// urgent can still go first.
+/// All calls happen on the transport's loop. The transport pulls bytes: after `setNeedsWrite()` it asks the handler to
+/// fill a buffer at the end of the turn, and again whenever the stream takes more. A handler can therefore send urgent
+/// bytes first.
 public protocol Transport: AnyObject, Sendable {
     var loop: EventLoop { get }
     var remoteAddress: SocketAddress? { get }
     var localAddress: SocketAddress? { get }
 
-    /// Bytes that the handler has given and the layer below has not yet taken: never more than one buffer.
+    /// Bytes that the handler has provided and the layer below has not taken, at most one buffer.
     var unsentByteCount: Int { get }
 
-    /// Whether what was sent has been lost, perhaps more than once, and waits to be sent again by the layer below;
-    /// false where nothing tells.
+    /// Whether sent bytes were lost and wait for retransmission by the layer below; false if this is unknown.
     var isStalled: Bool { get }
 
-    /// Gives the transport its handler, once. `transportDidConnect` follows at the end of the turn; reading begins
-    /// after it.
+    /// Sets the handler, once. `transportDidConnect` follows at the end of the turn, and reading begins after it.
     func start(_ handler: any TransportHandler)
 
-    /// There is something to send: ask the handler for it at the end of this turn.
+    /// Requests a call of the handler's `fill` at the end of this turn.
     func setNeedsWrite()
 
-    /// Asks the handler for bytes now, from inside this call, and sends what it gives; where the stream takes nothing
-    /// now, the handler is asked when it does. Not while the handler is being asked.
+    /// Calls the handler's `fill` before this method returns, and sends the bytes. If the stream takes none now, the
+    /// call happens when it does. Must not be called from `fill`.
     func flush()
 
-    /// Nothing is received until `resumeReading()`, so that the peer has to wait, too. Idempotent, both.
-    /// While it is paused the end of the stream is not noticed; a reset may be, and then drops what was not received.
+    /// Stops receiving until `resumeReading()`, so that flow control stops the peer. Both methods are idempotent. While
+    /// paused, the end of the stream is not noticed; a reset may be, and then discards unread bytes.
     func pauseReading()
     func resumeReading()
 
-    /// Ends the stream. With `afterFlush` the handler is still asked until it has no more, all of it is sent, then the
-    /// end; what the peer sends meanwhile is discarded until its end comes or a bounded time is over (see
-    /// `TCPOptions.closeTimeout`), so that last words reach the peer. Without, what is unsent is dropped.
+    /// Closes the stream.
+    ///
+    /// With `afterFlush` the handler is called until it has no more bytes, all bytes are sent, and then the end of the
+    /// stream. Bytes received meanwhile are discarded until the peer's end of stream or `TCPOptions.closeTimeout`, so
+    /// that the peer can read the last bytes. Without `afterFlush`, unsent bytes are discarded.
     func close(afterFlush: Bool)
 
-    /// Ends the stream with a reset, which frees all that is buffered here and in the kernel.
+    /// Closes the stream with a reset. The buffers of the transport and of the kernel are freed.
     func abort()
 
-    /// The same stream on another loop, not started yet; nil when it is about to end, or cannot move. What the handler
-    /// has given goes along. This transport is over then, and its handler hears no more of it.
+    /// Moves the stream and its unsent bytes to another loop. Returns a transport there that is not started, or nil if
+    /// the stream is closing or cannot move. The handler of this transport receives no further calls.
     func move(to loop: EventLoop) -> (any Transport)?
 }
 
 extension Transport {
-    /// At the end of this turn.
+    /// Calls `setNeedsWrite()`.
     public func flush() {
         setNeedsWrite()
     }
 
-    /// Nil: it stays where it is.
+    /// Returns nil.
     public func move(to loop: EventLoop) -> (any Transport)? { nil }
 }
 
-/// Who uses a transport. Every method is called on the transport's loop, none from inside a call of the transport by
-/// the handler but `flush()`. The transport keeps the handler until `didClose`.
+/// The user of a transport. All methods are called on the transport's loop. A call of the
+/// transport does not call the handler before it returns, except `flush()`. The transport retains the handler until
+/// `didClose`.
 public protocol TransportHandler: AnyObject {
     func transportDidConnect(_ transport: any Transport)
 
-    /// All of `bytes`, which are the loop's and are gone when this returns, must be dealt with.
+    /// Receives `bytes`, which are valid during this call only.
     func transport(_ transport: any Transport, didReceive bytes: RawSpan)
 
-    /// Appends what is to be sent next, and answers whether there may be more: then it is asked again at once.
-    /// The buffer has room for 20 KiB at least, which every piece of a handler's has to fit into.
-    /// Appending nothing says that there is no more, too, until `setNeedsWrite()`.
+    /// Appends the next bytes to send. Returns whether there may be more; the transport then calls again at once. The
+    /// buffer has room for at least 20 KiB, the maximum size of an indivisible piece. A call that appends nothing ends
+    /// the calls until `setNeedsWrite()`.
     func transport(_ transport: any Transport, fill buffer: inout OutputRawSpan) -> Bool
 
-    /// The peer sends no more; sending to it is still possible. By default this closes after flushing.
+    /// The peer has ended its direction of the stream; the other remains open. The default implementation closes after
+    /// flushing.
     func transportDidReceiveEndOfStream(_ transport: any Transport)
 
-    /// The last call, exactly once for every transport that was started.
+    /// The last call, exactly once for every started transport.
     func transport(_ transport: any Transport, didClose reason: CloseReason)
 }
 
@@ -81,13 +83,13 @@ extension TransportHandler {
     }
 }
 
-/// Why a transport is closed.
+/// The reason why a transport is closed.
 public enum CloseReason: Sendable, Equatable {
-    /// The peer ended the stream, in order.
+    /// The peer ended the stream.
     case endOfStream
-    /// This side closed or aborted, or its loop was shut down.
+    /// This side closed or aborted the stream, or its loop was shut down.
     case local
-    /// The peer reset the connection, or closed it while it was written to: nothing is known of bytes sent last.
+    /// The peer reset the connection, or closed it while bytes were sent. The last bytes may not have arrived.
     case reset
     case error(TransportError)
 

@@ -1,22 +1,22 @@
 import CMartletSystem
 
-/// Why the transport could not do what was asked.
+/// An error of the transport.
 public indirect enum TransportError: Error, Sendable, Equatable {
-    /// The caller gave up.
+    /// The caller cancelled the operation.
     case cancelled
-    /// A deadline passed, the caller's or TCP's own (`TCPOptions.userTimeout`).
+    /// A timeout expired: the caller's or TCP's (`TCPOptions.userTimeout`).
     case timedOut
-    /// Nobody listens there.
+    /// The peer refused the connection.
     case refused
     /// The peer reset the connection.
     case reset
-    /// No route to the network or the host, or no address of that family here.
+    /// There is no route to the network or host, or no local address of that family.
     case unreachable
     /// The name exists and has no address.
     case noAddresses
     case addressInUse
     case addressNotAvailable
-    /// The system forbids it: a privileged port, a firewall.
+    /// The system denies the operation, for example for a privileged port or by a firewall.
     case permissionDenied
     /// The process or the system has no descriptor left (EMFILE, ENFILE).
     case tooManyDescriptors
@@ -24,14 +24,14 @@ public indirect enum TransportError: Error, Sendable, Equatable {
     case resolverBusy
     /// The loop was shut down.
     case loopStopped
-    /// getaddrinfo failed: its code and the system's text for it.
+    /// getaddrinfo failed with this code and the system's text for it.
     case resolutionFailed(code: Int32, text: String)
-    /// Every attempt of a race failed; in the order in which they did.
+    /// All connection attempts failed, in order of failure.
     case connectFailed([ConnectFailure])
-    /// Any other error number, with the call that gave it.
+    /// Any other error number, with the failed call.
     case system(errno: Int32, call: String)
 
-    /// The error for a positive error number.
+    /// Creates the error for a positive error number.
     init(errno number: Int32, call: StaticString) {
         switch Int(martlet_classify_error(number)) {
         case Int(martlet_error_refused.rawValue): self = .refused
@@ -47,21 +47,21 @@ public indirect enum TransportError: Error, Sendable, Equatable {
     }
 }
 
-/// The error number says "not now": the poller will tell when.
+/// Whether the error number means that the operation would block (EAGAIN).
 func isWouldBlock(_ number: Int32) -> Bool {
     Int(martlet_classify_error(number)) == Int(martlet_error_would_block.rawValue)
 }
 
-/// One failed attempt of a race.
+/// A failed connection attempt.
 public struct ConnectFailure: Sendable, Equatable {
-    /// The endpoint that was asked for.
+    /// The requested endpoint.
     public var endpoint: Endpoint
-    /// The address tried; nil when the endpoint's name could not be resolved.
+    /// The address of the attempt; nil when name resolution failed.
     public var address: SocketAddress?
-    /// What went wrong there.
+    /// The error of the attempt.
     public var error: TransportError
 
-    /// One attempt and its failure.
+    /// Creates a failure.
     public init(endpoint: Endpoint, address: SocketAddress?, error: TransportError) {
         self.endpoint = endpoint
         self.address = address
@@ -70,7 +70,7 @@ public struct ConnectFailure: Sendable, Equatable {
 }
 
 extension TransportError: CustomStringConvertible {
-    /// A short text for people.
+    /// A description for people.
     public var description: String {
         switch self {
         case .cancelled: "cancelled"
@@ -94,14 +94,14 @@ extension TransportError: CustomStringConvertible {
 }
 
 extension ConnectFailure: CustomStringConvertible {
-    /// A short text for people.
+    /// A description for people.
     public var description: String {
         guard let address else { return "\(endpoint): \(error)" }
         return "\(endpoint) (\(address)): \(error)"
     }
 }
 
-/// A text that the system writes into a buffer, terminated.
+/// Returns the terminated text that `write` stores in a buffer.
 func systemText(_ write: (UnsafeMutablePointer<CChar>, Int) -> Void) -> String {
     unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
         guard let start = buffer.baseAddress else { return "" }

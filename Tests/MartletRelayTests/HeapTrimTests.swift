@@ -6,7 +6,7 @@ import Testing
 @Suite struct HeapTrimTests {
     private static let start = Instant(nanoseconds: 1_000_000_000)
 
-    @Test func `memory is given back when an eighth of the budget less is held than at the peak`() {
+    @Test func `fall of the used memory by an eighth of the budget makes a trim due`() {
         var trim = HeapTrim(budget: 800)
         var answers = [500, 700, 600, 599].map { trim.isDue($0, now: Self.start) }
         #expect(answers == [false, false, false, true])
@@ -15,7 +15,7 @@ import Testing
         #expect(answers == [false, true])
     }
 
-    @Test func `what falls soon after is given back when the interval is over, for which it wants to be asked`() {
+    @Test func `fall within the interval makes a trim due at its end, reported as deadline`() {
         var trim = HeapTrim(budget: 800)
         for byteCount in [700, 500] { _ = trim.isDue(byteCount, now: Self.start) }
         let soon = trim.isDue(300, now: Self.start + .seconds(1))

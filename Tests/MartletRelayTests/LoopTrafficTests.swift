@@ -5,26 +5,26 @@ import Testing
 @Suite struct LoopTrafficTests {
     private let half = LoopTraffic.windowCount / 2
 
-    /// Tells so many; what is said of that, and whether it is full then.
-    private func tell(_ count: Int, _ traffic: inout LoopTraffic) -> [Bool] {
-        let asks = traffic.tell(count)
-        return [asks, traffic.isFull]
+    /// Sends messages. Returns whether a confirmation is requested, and whether the traffic is full.
+    private func send(_ count: Int, _ traffic: inout LoopTraffic) -> [Bool] {
+        let requests = traffic.send(count)
+        return [requests, traffic.isFull]
     }
 
-    @Test func `half a window asks, another half holds up, and an answer lets go`() {
+    @Test func `half a window sent requests a confirmation, and a full window is full until confirmed`() {
         var traffic = LoopTraffic()
-        let steps = [half - 1, 1, half - 1, 1].map { tell($0, &traffic) }
+        let steps = [half - 1, 1, half - 1, 1].map { send($0, &traffic) }
         #expect(steps == [[false, false], [true, false], [false, false], [false, true]])
-        traffic.caughtUp()
+        traffic.confirm()
         #expect(!traffic.isFull)
-        #expect(tell(1, &traffic) == [true, false])
+        #expect(send(1, &traffic) == [true, false])
     }
 
-    @Test func `who is answered in time is never held up`() {
+    @Test func `confirmed traffic is never full`() {
         var traffic = LoopTraffic()
         for _ in 0..<1000 {
-            let step = tell(1000, &traffic)
-            if step[0] { traffic.caughtUp() }
+            let step = send(1000, &traffic)
+            if step[0] { traffic.confirm() }
             #expect(!step[1])
         }
     }

@@ -3,17 +3,17 @@ import MartletRelay
 import MartletWire
 import Testing
 
-@Suite("What a turn of the loop does at once")
+@Suite("Relay driver: batches of a turn")
 struct RelayDriverTests {
-    @Test("all messages that one read brings go to the store together, and are confirmed in one frame")
+    @Test("messages of one read cause one append and one accepted frame")
     func oneAppend() async throws {
         let store = CountingStore()
         try await withRelay(store: store) { _, port in
             let peer = try await WirePeer.connect(to: port)
             try await peer.hello()
             try await peer.open(noLocal: true)
-            await peer.say { speaker in
-                (1...50).flatMap { speaker.text("one of fifty", counter: $0, on: .first) }
+            await peer.write { writer in
+                (1...50).flatMap { writer.text("one of fifty", counter: $0, on: .first) }
             }
             let accepted: Accepted = try await peer.next()
             #expect(accepted.runs == [AcceptedRun(firstCounter: 1, count: 50, firstOffset: 1)])
@@ -22,7 +22,7 @@ struct RelayDriverTests {
     }
 
     //
-    @Test("while a store is busy, what comes meanwhile makes up the next batch")
+    @Test("messages that arrive during an append form the next batch")
     func groupCommit() async throws {
         let store = SlowStore()
         try await withRelay(store: store) { _, port in
@@ -31,7 +31,9 @@ struct RelayDriverTests {
             try await peer.open(noLocal: true)
             store.closeGate()
             for counter in 1...5 as ClosedRange<UInt64> {
-                await peer.say { $0.text("\(counter)", counter: counter, on: .first) + $0.frame(Ping(nonce: counter)) }
+                await peer.write {
+                    $0.text("\(counter)", counter: counter, on: .first) + $0.frame(Ping(nonce: counter))
+                }
                 let pong: Pong = try await peer.next()
                 #expect(pong.nonce == counter)
             }
@@ -43,7 +45,7 @@ struct RelayDriverTests {
     }
 
     // R-26, Specs/hostile.md row 29
-    @Test("a store that fails confirms nothing: the session is reset, and a new one goes on when the store does")
+    @Test("failing store resets the session without acceptance, and a new session continues after it recovers")
     func failingStore() async throws {
         let store = SlowStore()
         let log = EventLog()
@@ -52,25 +54,25 @@ struct RelayDriverTests {
             try await peer.hello()
             try await peer.open(noLocal: true)
             store.setFails(true)
-            await peer.say { $0.text("lost", counter: 1, on: .first) }
+            await peer.write { $0.text("lost", counter: 1, on: .first) }
             let reset: Reset = try await peer.expect()
             #expect(reset.session == .first && reset.code == .storeUnavailable)
             store.setFails(false)
             try await peer.open(on: .second, noLocal: true)
-            #expect(try await peer.post("lost", counter: 1, on: .second) == 1)
+            #expect(try await peer.publish("lost", counter: 1, on: .second) == 1)
         }
         let failures = log.all.filter { if case .storeFailed = $0 { true } else { false } }
         #expect(failures.count == 1)
     }
 
     //
-    @Test("messages carry the relay's wall clock, in milliseconds since 1970")
+    @Test("message carries the relay's wall clock in milliseconds since 1970")
     func wallClock() async throws {
         try await withRelay { _, port in
             let peer = try await WirePeer.connect(to: port)
             try await peer.hello()
             try await peer.open()
-            await peer.say { $0.text("when?", counter: 1, on: .first) }
+            await peer.write { $0.text("when?", counter: 1, on: .first) }
             let acceptedAt = try #require(try await peer.next(Message.self).relay?.acceptedAt)
             // After 2025 and before 2100.
             #expect(acceptedAt > 1_735_000_000_000 && acceptedAt < 4_102_000_000_000)

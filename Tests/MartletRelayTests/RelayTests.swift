@@ -4,29 +4,29 @@ import MartletTransport
 import MartletWire
 import Testing
 
-@Suite("A relay's life")
+@Suite("Relay life cycle")
 struct RelayTests {
     private func relay(port: UInt16 = 0, store: any RoomStore = InMemoryStore()) throws -> Relay {
         var configuration = try Relay.Configuration(port: port)
-        configuration.engine = .patient
+        configuration.engine = .withoutTimeouts
         configuration.drainTimeout = .seconds(600)
         return Relay(configuration: configuration, store: store, authenticator: .allowAll)
     }
 
-    /// A connected publisher whose message `store` has begun to append, and does not finish until its gate opens.
+    /// A connected publisher whose message `store` has started to append. The append completes when the gate opens.
     private func publisherWithPendingAppend(to store: SlowStore, port: UInt16) async throws -> WirePeer {
         let peer = try await WirePeer.connect(to: port)
         try await peer.hello()
         try await peer.open()
         store.closeGate()
-        await peer.say { $0.text("on its way to the disk", counter: 1, on: .first) }
-        // The pong comes behind what the message caused.
+        await peer.write { $0.text("on its way to the disk", counter: 1, on: .first) }
+        // The pong follows the effects of the message.
         await peer.send(Ping(nonce: 1))
         let _: Pong = try await peer.next()
         return peer
     }
 
-    @Test("it says where it listens, while it does")
+    @Test("addresses are present while the relay runs")
     func addresses() async throws {
         let relay = try relay()
         #expect(relay.port == nil)
@@ -38,20 +38,20 @@ struct RelayTests {
         #expect(await relay.statistics == RelayStatistics())
     }
 
-    @Test("it listens on several addresses")
+    @Test("relay listens on every configured address")
     func several() async throws {
         let loopback = SocketAddress(.loopbackV4, port: 0)
         var configuration = Relay.Configuration(addresses: [loopback, loopback])
-        configuration.engine = .patient
+        configuration.engine = .withoutTimeouts
         let relay = Relay(configuration: configuration, store: InMemoryStore(), authenticator: .allowAll)
         let ports = try relay.start().map(\.port)
         #expect(Set(ports).count == 2)
-        for port in ports { try await WirePeer.connect(to: port).hello(Speaker.hello(device: UInt64(port))) }
+        for port in ports { try await WirePeer.connect(to: port).hello(FrameWriter.hello(device: UInt64(port))) }
         #expect(await relay.statistics.links == 2)
         await relay.shutdown()
     }
 
-    @Test("it is started once")
+    @Test("second start throws alreadyStarted")
     func once() async throws {
         let relay = try relay()
         try relay.start()
@@ -60,7 +60,7 @@ struct RelayTests {
         #expect(throws: RelayError.alreadyStarted) { try relay.start() }
     }
 
-    @Test("a port that is taken, and a text that is no address")
+    @Test("used port throws cannotListen, invalid text throws invalidAddress")
     func addressErrors() async throws {
         try await withRelay { _, port in
             let second = try relay(port: port)
@@ -71,32 +71,32 @@ struct RelayTests {
         #expect(throws: RelayError.invalidAddress("localhost")) { try Relay.Configuration(address: "localhost") }
     }
 
-    @Test("a start that fails leaves nothing behind, and may be tried again")
+    @Test("failed start leaves no listener and may be repeated")
     func failedStart() async throws {
         let taken = try relay()
         let last = try taken.start()[0]
         let first = SocketAddress(try #require(IPAddress("127.0.0.2")), port: last.port)
         guard (try? TCPListener.Socket(listeningOn: first)) != nil else { try Test.cancel("one address here") }
         var configuration = Relay.Configuration(addresses: [first, last])
-        configuration.engine = .patient
+        configuration.engine = .withoutTimeouts
         let relay = Relay(configuration: configuration, store: InMemoryStore(), authenticator: .allowAll)
         #expect(throws: RelayError.cannotListen(last, .addressInUse)) { try relay.start() }
         #expect(relay.addresses == [])
-        // What could be listened on is free as soon as the call has thrown.
+        // The available address is free when the call has thrown.
         #expect(throws: Never.self) { _ = try TCPListener.Socket(listeningOn: first) }
         await taken.shutdown()
         #expect(try relay.start() == [first, last])
         await relay.shutdown()
     }
 
-    @Test("a second shutdown returns no sooner than the first")
+    @Test("every call of shutdown returns after its completion")
     func concurrentShutdown() async throws {
         let store = SlowStore()
         let relay = try relay(store: store)
         let peer = try await publisherWithPendingAppend(to: store, port: try relay.start()[0].port)
         let ends = EndCount()
         async let first: Void = ends.count { await relay.shutdown() }
-        _ = try? await peer.farewell()
+        _ = try? await peer.finalNotice()
         // Listeners and connections are closed; the store has not answered.
         async let second: Void = ends.count { await relay.shutdown() }
         async let third: Void = ends.count { await relay.shutdown() }
@@ -108,31 +108,31 @@ struct RelayTests {
         await relay.shutdown()
     }
 
-    @Test("a started relay that nothing refers to shuts down")
+    @Test("started relay shuts down when its last reference is released")
     func dropped() async throws {
         var relay: Relay? = try relay()
         let address = try #require(try relay?.start().first)
         let peer = try await WirePeer.connect(to: address.port)
         try await peer.hello()
         relay = nil
-        _ = try? await peer.farewell()
-        // Listeners are closed before connections.
+        _ = try? await peer.finalNotice()
+        // Listeners close before connections.
         await #expect(throws: (any Error).self) { try await WirePeer.connect(to: address.port) }
     }
 
-    @Test("the unspecified IPv6 address takes both families, beside the IPv4 one only its own")
+    @Test(":: accepts both families, and IPv6 only beside 0.0.0.0")
     func bothFamilies() async throws {
         let any = SocketAddress(.anyV6, port: 0)
         guard (try? TCPListener.Socket(listeningOn: any)) != nil else { try Test.cancel("no IPv6 here") }
         let log = EventLog()
         var configuration = Relay.Configuration(addresses: [any])
-        configuration.engine = .patient
+        configuration.engine = .withoutTimeouts
         let relay = Relay(
             configuration: configuration, store: InMemoryStore(), authenticator: .allowAll, onEvent: log.note)
         let port = try relay.start()[0].port
         let peer = try await WirePeer.connect(to: port)
         try await peer.hello()
-        // IPv4 peers are told apart by their IPv4 addresses.
+        // IPv4 peers have their IPv4 addresses.
         #expect(log.peers.first?.ip == .loopbackV4)
         await relay.shutdown()
         configuration.addresses = [SocketAddress(.anyV4, port: port), SocketAddress(.anyV6, port: port)]
@@ -141,7 +141,7 @@ struct RelayTests {
         await both.shutdown()
     }
 
-    @Test("run returns when it is shut down, whoever started it")
+    @Test("run returns after shutdown of a started relay")
     func run() async throws {
         let relay = try relay()
         let port = try relay.start()[0].port
@@ -151,7 +151,7 @@ struct RelayTests {
         try await end
     }
 
-    @Test("run drains and ends when its task is cancelled")
+    @Test("cancelled run drains and returns")
     func cancelled() async throws {
         let relay = try relay()
         let port = try relay.start()[0].port
@@ -159,13 +159,13 @@ struct RelayTests {
         let peer = try await WirePeer.connect(to: port)
         try await peer.hello()
         running.cancel()
-        #expect(try await peer.farewell()?.code == .draining)
+        #expect(try await peer.finalNotice()?.code == .draining)
         try await running.value
         #expect(relay.port == nil)
     }
 
     //
-    @Test("draining sends everybody away, lets nobody in, and returns when they are gone")
+    @Test("drain closes all connections with its notice and accepts no others")
     func drain() async throws {
         try await withRelay { relay, port in
             let peer = try await WirePeer.connect(to: port)
@@ -173,18 +173,18 @@ struct RelayTests {
             let silent = try await WirePeer.connect(to: port)
             async let isDrained = relay.drain(
                 within: .seconds(600), retryAfter: .seconds(7), redirect: "martlet://other.example")
-            let notice = try #require(try await peer.farewell())
+            let notice = try #require(try await peer.finalNotice())
             #expect(notice.code == .draining)
             #expect(notice.retryAfter == .seconds(7))
             #expect(notice.redirect == "martlet://other.example")
-            _ = try await silent.farewell()
+            _ = try await silent.finalNotice()
             #expect(await isDrained)
             await #expect(throws: (any Error).self) { try await WirePeer.connect(to: port) }
         }
     }
 
     //
-    @Test("draining gives up on a store that hangs, and shutting down waits for it")
+    @Test("drain returns false while the store is blocked, and shutdown waits for it")
     func hangingStore() async throws {
         let store = SlowStore()
         let relay = try relay(store: store)
@@ -198,39 +198,39 @@ struct RelayTests {
         #expect(try await store.load(name).head == 1)
     }
 
-    @Test("a revoked account is told, and its link is gone")
+    @Test("revoked account receives revoked, and its link does not resume")
     func revoke() async throws {
         try await withRelay { relay, port in
             let alice = try await WirePeer.connect(to: port)
             let point = try await alice.hello().resumePoint([:])
             let bob = try await WirePeer.connect(to: port)
-            try await bob.hello(Speaker.hello("bob", device: 2))
+            try await bob.hello(FrameWriter.hello("bob", device: 2))
             await relay.revoke(AccountName("alice")!)
-            #expect(try await alice.farewell()?.code == .revoked)
+            #expect(try await alice.finalNotice()?.code == .revoked)
             #expect(await relay.statistics.links == 1)
             let again = try await WirePeer.connect(to: port)
-            await again.send(Speaker.hello(resume: point))
+            await again.send(FrameWriter.hello(resume: point))
             #expect(try await again.expect(Reject.self).notice.code == .resumeRejected)
             try await bob.open()
         }
     }
 
     // C-11
-    @Test("a connection too many is closed at once")
+    @Test("connection beyond the maximum closes without a frame")
     func tooMany() async throws {
-        var engine = RelayConfiguration.patient
+        var engine = RelayConfiguration.withoutTimeouts
         engine.maxConnections = 1
         try await withRelay(engine) { _, port in
             let first = try await WirePeer.connect(to: port)
             try await first.hello()
             let second = try await WirePeer.connect(to: port)
-            #expect(try await second.farewell() == nil)
+            #expect(try await second.finalNotice() == nil)
             try await first.open()
         }
     }
 }
 
-/// How many calls have returned.
+/// Counts returned calls.
 private final class EndCount: Sendable {
     private let ended = Guarded(0)
 

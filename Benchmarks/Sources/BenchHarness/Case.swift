@@ -1,22 +1,21 @@
 import CBaselines
 
-/// What is measured: one number for each name.
+/// Measured values by metric.
 public typealias Sample = [String: Double]
 
-/// One of those that do the same work.
+/// An implementation of a case's work.
 public struct Subject {
-    /// Who it is: "martlet" or the baseline's name.
+    /// The name: "martlet" or that of the baseline.
     public let name: String
-    /// Does the work and says what it took.
+    /// Does the work and returns its measurements.
     public let trial: () throws -> Sample
-    /// Does the work once, for a counter of instructions; nil where that makes no sense. Answers how many operations
-    /// that were.
+    /// Does the work once for an instruction counter and returns the number of operations; nil if unsupported.
     public let once: (() -> Int)?
-    /// Whether a trial takes milliseconds and is tried once before it counts; one in processes of its own takes seconds
-    /// and warms up there.
+    /// Whether a trial takes milliseconds and needs a warm-up trial. Trials in processes of their own take seconds and
+    /// include a warm-up.
     let isShort: Bool
 
-    /// A subject whose trial measures itself.
+    /// Creates a subject whose trial measures itself.
     public init(_ name: String, trial: @escaping () throws -> Sample) {
         self.name = name
         self.trial = trial
@@ -24,9 +23,9 @@ public struct Subject {
         isShort = false
     }
 
-    /// A subject that is called until it has taken a while; `body` does `operations` operations.
+    /// Creates a subject whose `body` does `operations` operations and is repeated long enough for the clock.
     ///
-    /// Its samples are nanoseconds ("ns") and allocations of one operation.
+    /// Its samples are the nanoseconds ("ns") and allocations of one operation.
     public init(_ name: String, operations: Int, body: @escaping () -> Void) {
         self.name = name
         let loop = TimedLoop(operations: operations, body)
@@ -39,18 +38,18 @@ public struct Subject {
     }
 }
 
-/// The same work by several subjects, which are taken turn about.
+/// The same work by several subjects, with alternating trials.
 public struct Case {
-    /// What is done, as a path: "frames/decode/64 B".
+    /// The work, as a path: "frames/decode/64 B".
     public let name: String
-    /// What one operation is: "frame", "message".
+    /// The unit of operation: "frame", "message".
     public let per: String
-    /// Who does it.
+    /// The subjects.
     public let subjects: [Subject]
 
     var hasShortTrials: Bool { subjects.allSatisfy(\.isShort) }
 
-    /// A case of at least one subject.
+    /// Creates a case of at least one subject.
     public init(_ name: String, per: String, _ subjects: [Subject]) {
         self.name = name
         self.per = per
@@ -58,9 +57,9 @@ public struct Case {
     }
 }
 
-/// Repeats a body often enough for the clock.
+/// Repeats a body long enough for the clock.
 private final class TimedLoop {
-    /// How long the repetitions of one sample take together, at least, in nanoseconds.
+    /// The minimum duration of one sample, in nanoseconds.
     private static let leastNanoseconds: UInt64 = 20_000_000
     private let operations: Int
     private let body: () -> Void

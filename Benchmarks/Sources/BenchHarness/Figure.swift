@@ -1,8 +1,8 @@
 import Foundation
 
-/// Numbers as people read them.
+/// Numbers formatted for people.
 public enum Figure {
-    /// Three digits that matter, thousands apart.
+    /// A value with three significant digits and grouped thousands.
     public static func text(_ value: Double) -> String {
         if value == 0 { return "0" }
         let size = abs(value)
@@ -26,11 +26,11 @@ public enum Figure {
     }
 }
 
-/// Rows whose columns stand below one another.
+/// A table with aligned columns.
 public struct TextTable {
     private var rows: [[String]]
 
-    /// A table with that heading.
+    /// Creates a table with a heading.
     public init(_ heading: [String]) {
         rows = [heading]
     }
@@ -40,7 +40,7 @@ public struct TextTable {
         rows.append(row)
     }
 
-    /// The table: the first column to the left, the others to the right.
+    /// The table with its first column left-aligned and the others right-aligned.
     public var text: String {
         let columns = rows.map(\.count).max() ?? 0
         let widths = (0..<columns).map { column in rows.map { $0.count > column ? $0[column].count : 0 }.max() ?? 0 }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A page with a plot of each case and metric, and the bars: one HTML file, SVG inside.
+/// An HTML page with a plot of each case and metric, and the thresholds.
 public enum ReportPage {
-    /// The page.
+    /// The HTML text of the page.
     public static func html(_ run: RunResult, _ verdicts: [Verdict]) -> String {
         var page = """
             <!doctype html><html lang="en"><meta charset="utf-8"><title>Martlet's benchmarks</title>

@@ -1,15 +1,15 @@
 import Foundation
 
-/// All samples of one subject and one metric, in the order of the rounds.
+/// The samples of one subject and metric, in the order of the rounds.
 public struct Series: Codable, Sendable {
     /// The subject.
     public var subject: String
-    /// What was measured.
+    /// The metric.
     public var metric: String
-    /// One of each round.
+    /// One sample for each round.
     public var samples: [Double]
 
-    /// Samples in the order of the rounds.
+    /// Creates a series.
     public init(subject: String, metric: String, samples: [Double]) {
         self.subject = subject
         self.metric = metric
@@ -17,38 +17,38 @@ public struct Series: Codable, Sendable {
     }
 }
 
-/// What came of one case.
+/// The result of one case.
 public struct CaseResult: Codable, Sendable {
     /// The case's name.
     public var name: String
-    /// What one operation is.
+    /// The unit of operation.
     public var per: String
-    /// By subject and metric.
+    /// The series by subject and metric.
     public var series: [Series]
 
-    /// What came of a case.
+    /// Creates a result.
     public init(name: String, per: String, series: [Series]) {
         self.name = name
         self.per = per
         self.series = series
     }
 
-    /// The samples of a subject and metric; nil when there are none.
+    /// The samples of a subject and metric; nil if there are none.
     public func samples(of subject: String, _ metric: String) -> [Double]? {
         series.first { $0.subject == subject && $0.metric == metric }?.samples
     }
 }
 
-/// What came of a run.
+/// The result of a run.
 public struct RunResult: Codable, Sendable {
-    /// When it began, in ISO 8601.
+    /// The start of the run, in ISO 8601.
     public var date: String
-    /// The machine, in words.
+    /// A description of the machine.
     public var machine: String
-    /// In the order in which they ran.
+    /// The results in the order of the cases.
     public var cases: [CaseResult] = []
 
-    /// Nothing yet.
+    /// Creates an empty result.
     public init() {
         date = Date().formatted(.iso8601)
         machine = Self.machineText()
@@ -59,12 +59,12 @@ public struct RunResult: Codable, Sendable {
         cases.first { $0.name == name }
     }
 
-    /// Reads what `write(to:)` wrote.
+    /// Reads a file written by `write(to:)`.
     public init(contentsOf path: String) throws {
         self = try JSONDecoder().decode(RunResult.self, from: Data(contentsOf: URL(filePath: path)))
     }
 
-    /// Writes JSON.
+    /// Writes the result as JSON.
     public func write(to path: String) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

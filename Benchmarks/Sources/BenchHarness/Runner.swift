@@ -1,28 +1,28 @@
 import Foundation
 
-/// Runs cases: a warm-up of each subject that has none of its own, then rounds in which every subject has its turn.
+/// Runs cases: a warm-up of each subject without one of its own, then rounds with one trial of every subject.
 public struct Runner {
-    /// How many rounds a case in this process has for each of the others': they take milliseconds, and what else the
-    /// machine does meanwhile weighs the more.
+    /// Rounds of a case in this process for each round of other cases. Its trials take milliseconds, so disturbances by
+    /// other processes weigh more.
     public static let roundsOfShortTrials = 5
 
-    /// Rounds that count, of a case that runs processes.
+    /// Rounds of a case that runs processes.
     public var rounds: Int
-    /// Whether each sample is told on standard error.
+    /// Whether each sample is reported on standard error.
     public var isVerbose: Bool
 
-    /// A runner.
+    /// Creates a runner.
     public init(rounds: Int, isVerbose: Bool) {
         self.rounds = rounds
         self.isVerbose = isVerbose
     }
 
-    /// Runs one case. What a subject throws ends that subject only: it is said, and its row is missing.
+    /// Runs one case. An error of a subject is reported and ends that subject only.
     public func run(_ item: Case) -> CaseResult {
         var result = CaseResult(name: item.name, per: item.per, series: [])
         var failed: Set<String> = []
         for round in 0...(item.hasShortTrials ? rounds * Self.roundsOfShortTrials : rounds) {
-            // Who goes first changes from round to round, so that nobody always follows the same.
+            // The order alternates, so that no subject always follows the same one.
             let order = round % 2 == 0 ? item.subjects : item.subjects.reversed()
             for subject in order where !failed.contains(subject.name) && (round > 0 || subject.isShort) {
                 do {
@@ -46,7 +46,7 @@ public struct Runner {
 }
 
 extension CaseResult {
-    /// Puts the subjects in this order, whoever had the first turn.
+    /// Sorts the series by the order of the subjects.
     mutating func order(_ subjects: [String]) {
         let place = { (name: String) in subjects.firstIndex(of: name) ?? 0 }
         series.sort { (place($0.subject), $0.metric) < (place($1.subject), $1.metric) }
@@ -64,7 +64,7 @@ extension CaseResult {
     }
 }
 
-/// Says something on standard error.
+/// Writes a line to standard error.
 public func report(_ text: String) {
     FileHandle.standardError.write(Data((text + "\n").utf8))
 }

@@ -1,23 +1,23 @@
-/// The middle of some samples and how far they lie from it.
+/// The median and spread of samples.
 public struct Statistics: Sendable {
-    /// The samples, ascending.
+    /// The samples in ascending order.
     public let sorted: [Double]
 
-    /// Of at least one sample.
+    /// Creates the statistics of at least one sample.
     public init(_ samples: [Double]) {
         precondition(!samples.isEmpty, "statistics of nothing")
         sorted = samples.sorted()
     }
 
-    /// The value that half of the samples reach.
+    /// The median.
     public var median: Double { quantile(0.5) }
 
-    /// Half of the distance between the quartiles, as a share of the median.
+    /// Half the distance between the quartiles, as a share of the median.
     public var spread: Double {
         median == 0 ? 0 : (quantile(0.75) - quantile(0.25)) / 2 / median
     }
 
-    /// The value below which that share of the samples lies, interpolated.
+    /// The interpolated quantile of a share.
     public func quantile(_ share: Double) -> Double {
         let place = share * Double(sorted.count - 1)
         let low = Int(place)
@@ -26,17 +26,16 @@ public struct Statistics: Sendable {
     }
 }
 
-/// A ratio of medians, with the ratios of the single rounds around it.
+/// A ratio of medians, with the range of the ratios of single rounds.
 public struct Ratio: Sendable {
-    /// Median over median.
+    /// The ratio of the medians.
     public let value: Double
     /// The lowest ratio of one round.
     public let lowest: Double
     /// The highest ratio of one round.
     public let highest: Double
 
-    /// Rounds are paired: the n-th sample of one was taken right before or after the n-th of the other. Nil when there
-    /// is nothing to divide by.
+    /// Creates the ratio of two series whose samples are paired by round; nil if the divisor is zero or missing.
     public init?(_ samples: [Double], to others: [Double]) {
         guard !samples.isEmpty, !others.isEmpty, others.allSatisfy({ $0 > 0 }) else { return nil }
         value = Statistics(samples).median / Statistics(others).median

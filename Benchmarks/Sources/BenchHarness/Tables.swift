@@ -1,6 +1,6 @@
-/// What is told at the end of a run.
+/// The tables at the end of a run.
 public enum Tables {
-    /// Every figure, with its spread.
+    /// All values with their spread.
     public static func results(_ run: RunResult) -> String {
         var table = TextTable(["case", "subject", "metric", "median", "spread", "to the first"])
         for item in run.cases {
@@ -24,7 +24,7 @@ public enum Tables {
         return table.text
     }
 
-    /// Every bar that was measured.
+    /// All measured thresholds.
     public static func verdicts(_ verdicts: [Verdict]) -> String {
         var table = TextTable(["bar", "metric", "to", "wanted", "is", "rounds", ""])
         for verdict in verdicts {
@@ -43,7 +43,7 @@ public enum Tables {
         return table.text
     }
 
-    /// Two runs beside each other.
+    /// Two runs side by side.
     public static func comparison(_ old: RunResult, _ new: RunResult) -> String {
         var table = TextTable(["case", "subject", "metric", "before", "after", "after / before"])
         for item in new.cases {
@@ -61,10 +61,10 @@ public enum Tables {
 }
 
 extension CaseResult {
-    /// In the order in which they were added.
+    /// The subjects in the order of addition.
     public var subjects: [String] { unique(series.map(\.subject)) }
 
-    /// By name.
+    /// The metrics by name.
     public var metrics: [String] { Set(series.map(\.metric)).sorted() }
 
     private func unique(_ names: [String]) -> [String] {
@@ -72,9 +72,9 @@ extension CaseResult {
     }
 }
 
-/// What the metrics' names mean.
+/// The metrics by name.
 public enum Metric {
-    /// What stands behind a metric's name.
+    /// The unit of a metric.
     public static func unit(_ metric: String, per: String) -> String {
         switch metric {
         case "ns", "allocations", "instructions", "bytes": " / \(per)"
@@ -85,7 +85,7 @@ public enum Metric {
         }
     }
 
-    /// Whether less of it is better.
+    /// Whether lower values are better.
     public static func isCost(_ metric: String) -> Bool {
         metric != "perSecond"
     }

@@ -1,38 +1,38 @@
 import Foundation
 
-/// One bar: a figure of a case, alone or as a ratio to another's, and what it must not pass.
+/// A limit for a value of a case, or for its ratio to another value.
 public struct Threshold: Codable, Sendable {
     /// The case.
     public var what: String
     /// The metric.
     public var metric: String
-    /// The subject whose figure it is; "martlet" when it is not said.
+    /// The subject; "martlet" by default.
     public var of: String?
-    /// The subject that it is divided by; without one the figure itself is compared.
+    /// The subject of the divisor; without one the value itself is compared.
     public var to: String?
-    /// The case in which that other figure is; the same case when it is not said.
+    /// The case of the divisor; the same case by default.
     public var toWhat: String?
-    /// The figure must be this or less.
+    /// The maximum value.
     public var atMost: Double?
-    /// The figure must be this or more.
+    /// The minimum value.
     public var atLeast: Double?
 }
 
-/// What came of a bar.
+/// The result of a threshold.
 public struct Verdict: Sendable {
-    /// The bar.
+    /// The threshold.
     public let threshold: Threshold
-    /// The figure; nil when there is none because the subject failed.
+    /// The value; nil if the subject failed.
     public let value: Double?
-    /// The lowest and the highest of the rounds.
+    /// The lowest and highest value of the rounds.
     public let range: ClosedRange<Double>?
-    /// Whether the bar is met.
+    /// Whether the threshold is met.
     public let isMet: Bool
 }
 
-/// The bars that are checked in.
+/// The thresholds in the repository.
 public struct Thresholds: Codable, Sendable {
-    /// In the order in which they are told.
+    /// The thresholds in the order of the report.
     public var thresholds: [Threshold]
 
     /// Reads the file.
@@ -40,8 +40,7 @@ public struct Thresholds: Codable, Sendable {
         self = try JSONDecoder().decode(Thresholds.self, from: Data(contentsOf: URL(filePath: path)))
     }
 
-    /// The verdicts on what was measured; bars of cases that did not run, and on what was not measured,
-    /// are passed over.
+    /// The verdicts on a run. Thresholds of cases and values that were not measured are omitted.
     public func verdicts(on run: RunResult) -> [Verdict] {
         thresholds.compactMap { Self.verdict(on: run, $0) }
     }

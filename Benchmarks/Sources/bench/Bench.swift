@@ -42,7 +42,7 @@ enum Bench {
         }
         let missed = verdicts.filter { !$0.isMet }
         if !missed.isEmpty {
-            report("bench: \(missed.count) of \(verdicts.count) bars are not met")
+            report("bench: \(missed.count) of \(verdicts.count) thresholds are not met")
             exit(1)
         }
     }

@@ -3,11 +3,11 @@ import MartletProtocol
 import MartletTestKit
 import MartletWire
 
-/// Bytes between a client that says something now and then and its server: everything in both directions that a
-/// message causes, from its frame to the last acknowledgement.
+/// The bytes between a client with little traffic and its server: all bytes in both directions that a message causes,
+/// from its frame to the last acknowledgement.
 ///
-/// Ours are counted: the engines of both sides talk in virtual time, one message after the other. Those of the others
-/// are computed from their specifications, the compressed ones with zlib.
+/// Martlet's bytes are counted: both engines exchange one message after another in virtual time. Other protocols' bytes
+/// are computed from their specifications, compressed ones with zlib.
 enum BytesBenches {
     private static let sender = "ada.lovelace@example"
     private static let room = "lobby"
@@ -41,7 +41,7 @@ enum BytesBenches {
         ]
     }
 
-    /// What comes out is the same each time, so it is computed once.
+    /// The result is deterministic, so it is computed once.
     private static func subject(_ name: String, _ bytes: @escaping () -> Double) -> Subject {
         var known: Double?
         return Subject(name) {
@@ -57,13 +57,13 @@ enum BytesBenches {
 
     // MARK: Ours
 
-    /// When the next message is said.
+    /// The interval of messages.
     private enum Pace {
-        /// As soon as the last one was accepted.
+        /// Each message follows the acceptance of the previous one.
         case followingEachOther
-        /// When everything that the last one caused is over, delayed acknowledgements too.
+        /// Each message follows all effects of the previous one, including delayed acknowledgements.
         case eachSecond
-        /// Thirty-two at a time.
+        /// Thirty-two messages at once.
         case thirtyTwoAtOnce
     }
 
@@ -90,7 +90,7 @@ enum BytesBenches {
                 guard pace == .followingEachOther else { continue }
                 world.run(until: world.now + .seconds(60)) { accepted >= counter }
             }
-            // Long enough for the last delayed acknowledgement, short of a heartbeat.
+            // Longer than a delayed acknowledgement and shorter than a heartbeat.
             if pace != .followingEachOther { world.run(for: .seconds(1)) }
         }
         world.run(for: .seconds(1))
@@ -103,7 +103,7 @@ enum BytesBenches {
 
     /// PUBLISH (§3.3) with the message as protobuf, and PUBACK (§3.4).
     private static func mqtt(_ text: String) -> Int {
-        // Fields numbered below 16: a byte of tag each. An ID of 64 bits, the time in milliseconds.
+        // Field numbers below 16 have tags of one byte. The ID has 64 bits, the time is in milliseconds.
         let count = text.utf8.count
         let message = (1 + 8) + (1 + 1 + sender.utf8.count) + (1 + 6) + (1 + varint(count) + count)
         let rest = 2 + room.utf8.count + 2 + message
@@ -113,7 +113,7 @@ enum BytesBenches {
     private static func varint(_ value: Int) -> Int { value < 128 ? 1 : value < 16_384 ? 2 : 3 }
 }
 
-/// How long until the relay has the first message, in round trips.
+/// Round trips until the relay has the first message.
 enum ConnectBenches {
     private static let roundTrip = Duration.milliseconds(100)
 

@@ -3,7 +3,7 @@ import CBaselines
 import Foundation
 import Martlet
 
-/// The public API: `send` until the relay has accepted everything, over a socket to a relay of another process.
+/// The public API: `send` until the relay has accepted all messages, over a socket to a relay in another process.
 enum ClientBenches {
     static func cases(_ options: Options) -> [Case] {
         [
@@ -20,9 +20,9 @@ enum ClientBenches {
     }
 }
 
-/// The other process of the case above.
+/// The load process of `ClientBenches`.
 enum ClientLoad {
-    /// Messages between two looks at the clock.
+    /// Messages between two readings of the clock.
     private static let batch = 1000
     private static let text = String(repeating: "m", count: 64)
 

@@ -3,7 +3,7 @@ import CBaselines
 import MartletProtocol
 import MartletWire
 
-/// Bulk bodies compressed, against libdeflate called from C.
+/// Compression of large bodies, compared with libdeflate called from C.
 enum DeflateBenches {
     private static let bodyByteCounts = [4 << 10, 16 << 10, 64 << 10]
     private static let level = 6
@@ -42,7 +42,7 @@ private final class BulkDeflater {
     }
 }
 
-// The compressor is owned by one object and used by nobody else.
+// One object owns the compressor exclusively.
 @safe
 private final class BaselineDeflater {
     private let deflater: OpaquePointer
@@ -66,7 +66,7 @@ private final class BaselineDeflater {
     }
 }
 
-/// Timers set, moved, and popped: each connection's deadline moves with every frame.
+/// Timers set, moved and popped. A connection's deadline moves with every frame.
 enum TimerBenches {
     static func cases() -> [Case] {
         [100, 10_000].map { count in

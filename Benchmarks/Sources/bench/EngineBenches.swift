@@ -1,8 +1,8 @@
 import BenchHarness
 
-/// The engine's work for a message and for a delivery: when many come together, as where a relay is busy, and alone.
+/// The engine's work for a message and for a delivery, in batches as in a busy relay, and alone.
 ///
-/// What clients say and read is counted with it, some 2,000 instructions a message and 800 a delivery.
+/// The clients' encoding and decoding is included: about 2,000 instructions a message and 800 a delivery.
 enum EngineBenches {
     static func cases() -> [Case] {
         [

@@ -1,15 +1,15 @@
 import Foundation
 
-/// Texts as people write them: what Debian's `fortunes` and `fortunes-zh` install.
+/// Texts written by people, from Debian's `fortunes` and `fortunes-zh`.
 enum Fortunes {
     private static let folder = "/usr/share/games/fortunes"
-    /// No text is longer, in characters.
+    /// The maximum length of a text, in characters.
     private static let longest = 200
 
-    /// Short Latin texts, the same ones on every machine that has the package.
+    /// Short Latin texts, the same on every machine with the package.
     static func latin(_ count: Int) -> [String] { texts(count) { !isChinese($0) } }
 
-    /// Short Chinese ones.
+    /// Short Chinese texts.
     static func chinese(_ count: Int) -> [String] { texts(count, where: isChinese) }
 
     private static func isChinese(_ file: String) -> Bool {
@@ -28,7 +28,7 @@ enum Fortunes {
         return (0..<count).map { all[$0 % all.count] }
     }
 
-    /// For a machine without the packages.
+    /// Texts for a machine without the packages.
     private static let builtIn = (1...400).map { number in
         "Line \(number): the quick brown fox met \(number * 7919 % 1000) lazy dogs and told \(number % 13) of them why."
     }

@@ -2,13 +2,13 @@ import BenchHarness
 import CBaselines
 import MartletWire
 
-/// Frames cut, checked and written, against the loop in C that does the same.
+/// Frames parsed, verified and encoded, compared with the same loop in C.
 enum FrameBenches {
-    /// Whole frames, header included, in bytes.
+    /// The sizes of whole frames, in bytes.
     private static let frameByteCounts = [64, 256, 4096]
-    /// What comes at once: an Ethernet segment's worth, and a socket's buffer.
+    /// The sizes of input pieces: a TCP segment and a socket buffer.
     private static let pieceByteCounts = [1460, 64 << 10]
-    /// Bytes of a stream that is read again and again.
+    /// The size of the repeated stream, in bytes.
     private static let streamByteCount = 256 << 10
 
     static func cases() -> [Case] {
@@ -51,7 +51,7 @@ enum FrameBenches {
     private static func encoding(_ frameByteCount: Int, _ pieceByteCount: Int) -> [Subject] {
         let body = [UInt8](repeating: 0x61, count: frameByteCount - FrameHeader.byteCount)
         let room = max(pieceByteCount, frameByteCount)
-        // So many buffers are filled in a call that it takes a while.
+        // The number of buffers filled in a call.
         let buffers = max(1, streamByteCount / room)
         let frames = buffers * (room / frameByteCount)
         let writer = FrameWriter(room)
@@ -73,7 +73,7 @@ private final class StreamReader {
 
     func read(_ stream: [UInt8]) { Self.read(stream, pieceByteCount, &framer) }
 
-    /// With the framer borrowed once: it is what is measured, and not that an object is asked for it.
+    /// The framer is borrowed once, so that the access to the object is not measured.
     private static func read(_ stream: [UInt8], _ pieceByteCount: Int, _ framer: inout Framer) {
         var frames = 0
         var bodyByteCount = 0
@@ -97,7 +97,7 @@ private final class StreamReader {
     }
 }
 
-// The framer is owned by one object and used by nobody else.
+// One object owns the framer exclusively.
 @safe
 private final class BaselineReader {
     private let pieceByteCount: Int
@@ -128,7 +128,7 @@ private final class BaselineReader {
     }
 }
 
-/// Writes frames into one buffer, over and over.
+/// Encodes frames into one buffer repeatedly.
 @safe
 private final class FrameWriter {
     private let buffer: UnsafeMutableRawBufferPointer

@@ -1,6 +1,6 @@
 import BenchHarness
 
-/// The engine's work for a message when there is more of everything: links, rooms, sessions of a link.
+/// The engine's work for a message with growing numbers of links, rooms and sessions.
 enum GrowthBenches {
     private static let messages = 2000
 

@@ -2,11 +2,11 @@ import BenchHarness
 import CBaselines
 import Foundation
 
-/// Counts instructions under callgrind: the program runs itself there, with one case and one subject.
+/// Counts instructions: the program runs one case and subject under callgrind.
 ///
-/// It runs a copy without debug information, which valgrind may be too old to read. The copy sees the processor that
-/// valgrind emulates, so that a library may choose other code there than on the real one. The work is done once to warm
-/// up and once inside of `measure_counted`, the only function that callgrind looks at.
+/// It runs a copy without debug information, which valgrind may be too old to read. Valgrind emulates a processor, on
+/// which a library may choose other code. The work is done once as a warm-up, and once in `measure_counted`, the only
+/// function that callgrind counts.
 enum Instructions {
     static func runCounted(_ name: String, _ options: Options) throws {
         let parts = name.components(separatedBy: "|")
@@ -57,7 +57,7 @@ enum Instructions {
     }
 }
 
-/// What a program that ends by itself says, on both its outputs.
+/// The output of a child process on both streams.
 enum ChildOutput {
     static func of(_ program: String, _ arguments: [String]) throws -> String {
         let process = Process()

@@ -1,10 +1,9 @@
 import BenchHarness
 import Foundation
 
-/// A load on the second core, as a process of its own. It says "begin" and "end" around what counts, then one line of
-/// JSON.
+/// A load as a process on the second core. It writes "begin" and "end" around the measured part, then one line of JSON.
 enum LoadProcess {
-    /// What a load says at its end.
+    /// The JSON result of a load.
     struct Outcome: Decodable {
         var perSecond: Double?
         var messages: Double?
@@ -16,7 +15,7 @@ enum LoadProcess {
         var growth: Double?
     }
 
-    /// Runs a load against a server and calls `mark` with each line that is no JSON.
+    /// Runs a load against a server and calls `mark` with each line before the JSON.
     static func run(_ command: [String], mark: (String) -> Void) throws -> Outcome {
         let process = Process()
         let pipe = Pipe()
@@ -47,7 +46,7 @@ enum LoadProcess {
         return outcome
     }
 
-    /// One trial: a fresh server, the load, and what the server's processor did meanwhile.
+    /// One trial: a new server, the load, and the server's processor time.
     static func trial(_ kind: ServerProcess.Kind, _ options: Options, _ load: [String]) throws -> Sample {
         let server = try ServerProcess(kind, options)
         defer { server.stop() }

@@ -2,11 +2,11 @@ import BenchHarness
 import CBaselines
 import MartletWire
 
-/// A chat message's fields, read and written, beside the C++ protobuf on the same fields.
+/// The fields of a chat message, decoded and encoded, compared with C++ protobuf.
 enum MessageBenches {
-    /// How many messages one call reads or writes.
+    /// Messages in one call.
     private static let operations = 1000
-    /// A text as long as the mean of the fortunes.
+    /// A text with the mean length of the fortunes.
     private static let text = "The bird that never lands: whoever has read this far knows what a martlet is, says Ada."
     private static let sender = "ada.lovelace@example"
 
@@ -63,7 +63,7 @@ enum MessageBenches {
     }
 }
 
-/// What a client has for all its messages: memory to write them to, and its senders' names.
+/// The shared state of a client's messages: the writer's memory and the senders' names.
 private final class MessageCodec {
     private let stamp = MessageBenches.stamp()
     private var writer = TLVWriter()
@@ -90,7 +90,7 @@ private final class MessageCodec {
         Self.write(stamp, &writer)
     }
 
-    /// From the application's values to the body's bytes.
+    /// Encodes the application's values to the body's bytes.
     private static func write(_ stamp: RelayStamp, _ writer: inout TLVWriter) {
         MessageBenches.repeated {
             writer.removeAll()
@@ -103,7 +103,7 @@ private final class MessageCodec {
         Self.writeToKeep(stamp, &writer)
     }
 
-    /// As a client does, which has to send the bytes again until they are acknowledged: the same, and a copy.
+    /// Encodes and copies the body, as a client keeps it until its acknowledgement.
     private static func writeToKeep(_ stamp: RelayStamp, _ writer: inout TLVWriter) {
         MessageBenches.repeated {
             writer.removeAll()

@@ -1,4 +1,4 @@
-/// What the command line asks for.
+/// The options of the command line.
 struct Options {
     var suites: [String] = []
     var filter: String?
@@ -12,7 +12,7 @@ struct Options {
     var isVerbose = false
     var tool = "../.build/release/martlet"
     var baselines = "Baselines/.build"
-    /// Of a load that another process of this program is.
+    /// The port of the server, for a load in another process.
     var port: Int?
     var seconds = 3.0
     var counted: String?

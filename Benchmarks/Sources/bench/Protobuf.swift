@@ -1,19 +1,19 @@
 import BenchHarness
 import CBaselines
 
-/// The C++ protobuf, where `make bench` has built it: a library with two functions.
+/// The C++ protobuf library built by `make bench`, with two functions.
 final class Protobuf {
     private typealias Loop = @convention(c) (UInt64) -> UInt64
     private let decode: Loop
     private let encode: Loop
 
-    /// Nil when the library is not there.
+    /// Creates the binding; nil without the library.
     init?(path: String) {
         guard let library = unsafe baseline_library_open(path),
             let decode = unsafe baseline_library_symbol(library, "protobuf_decode"),
             let encode = unsafe baseline_library_symbol(library, "protobuf_encode")
         else { return nil }
-        // The symbols are what Baselines/protobuf/chat.cc declares.
+        // Baselines/protobuf/chat.cc declares the symbols.
         self.decode = unsafe unsafeBitCast(decode, to: Loop.self)
         self.encode = unsafe unsafeBitCast(encode, to: Loop.self)
     }

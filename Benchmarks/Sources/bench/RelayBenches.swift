@@ -1,16 +1,16 @@
 import BenchHarness
 
-/// Who takes part in a load: the server, and how the load speaks to it.
+/// A participant of a load: the server, and the protocol of the load.
 struct Contender {
     var name: String
     var kind: ServerProcess.Kind
     var load: String
 
     static let martlet = Contender(name: "martlet", kind: .martlet, load: "martlet")
-    /// A client's frames by default; the load speaks so only as far as an idle link has to.
+    /// Packets, as a client sends them by default. The load supports them for idle links only.
     static let compact = Contender(name: "martlet", kind: .martlet, load: "martlet-compact")
     static let plain = Contender(name: "martlet 1.0", kind: .martlet, load: "martlet")
-    static let sleepless = Contender(name: "martlet, busy-poll 20 ms", kind: .sleepless, load: "martlet")
+    static let spinning = Contender(name: "martlet, spin 20 ms", kind: .spinning, load: "martlet")
     static let bare = Contender(name: "C relay", kind: .bare, load: "bare")
     static let mosquitto = Contender(name: "mosquitto", kind: .mosquitto, load: "mqtt")
     static let nats = Contender(name: "NATS core", kind: .nats, load: "nats")
@@ -25,23 +25,23 @@ struct Contender {
     }
 }
 
-/// The relay over sockets, against the relay in C that only forwards.
+/// The relay over sockets, compared with a forwarding relay in C.
 enum RelayBenches {
     static func cases(_ options: Options) -> [Case] {
         Loads.all.filter(\.isOwn).map { load in
-            let contenders = [.martlet] + (load.isOnlyOurs ? [] : [Contender.bare])
+            let contenders = [.martlet] + (load.isMartletOnly ? [] : [Contender.bare])
             return Case(
                 "relay/\(load.name)", per: load.per, contenders.map { $0.subject(options, load.arguments) })
         }
     }
 }
 
-/// The same with the servers that others use.
+/// The loads of `RelayBenches` with other servers.
 enum PeerBenches {
     static func cases(_ options: Options) -> [Case] {
         Loads.all.map { load in
             var contenders: [Contender] = [.martlet, .bare]
-            if load.isOnlyOurs {
+            if load.isMartletOnly {
                 contenders = [.martlet, .bare]
             } else {
                 contenders += [.mosquitto, .nats] + load.more
@@ -52,15 +52,15 @@ enum PeerBenches {
     }
 }
 
-/// A load that every server gets alike.
+/// A load that is the same for every server.
 struct Load {
     var name: String
     var per = "message"
     var arguments: [String]
-    /// Whether it is also run without the peers.
+    /// Whether the load also runs without other servers.
     var isOwn = false
-    /// Whether it is more than the peers can take.
-    var isOnlyOurs = false
+    /// Whether the load exceeds the capacity of the other servers.
+    var isMartletOnly = false
     var more: [Contender] = []
 }
 
@@ -72,13 +72,13 @@ enum Loads {
         Load(name: "1 to 1, 100 in flight", arguments: ["--window", "100", "--seconds", "1.5"], isOwn: true),
         Load(
             name: "1 to 1, 1 KiB", arguments: ["--window", "1000", "--size", "1024", "--seconds", "1.5"], isOwn: true),
-        Load(name: "latency at 1,000/s", arguments: ["--rate", "1000", "--seconds", "2"], more: [.sleepless]),
+        Load(name: "latency at 1,000/s", arguments: ["--rate", "1000", "--seconds", "2"], more: [.spinning]),
         Load(name: "latency at 25,000/s", arguments: ["--rate", "25000", "--seconds", "2"]),
-        Load(name: "latency at 250,000/s", arguments: ["--rate", "250000", "--seconds", "2"], isOnlyOurs: true),
+        Load(name: "latency at 250,000/s", arguments: ["--rate", "250000", "--seconds", "2"], isMartletOnly: true),
         fanOut(100, window: 1), fanOut(1000, window: 1), fanOut(100, window: 32), fanOut(1000, window: 32),
         Load(
             name: "latency of 20,000 deliveries/s to 100", per: "delivery",
-            arguments: ["--rate", "200", "--fanout", "100", "--seconds", "2"], more: [.sleepless]),
+            arguments: ["--rate", "200", "--fanout", "100", "--seconds", "2"], more: [.spinning]),
     ]
 
     private static func fanOut(_ members: Int, window: Int) -> Load {
@@ -89,10 +89,10 @@ enum Loads {
     }
 }
 
-/// Clients that are there and say nothing.
+/// Idle clients.
 enum IdleBenches {
     private static let links = 10_000
-    /// How often each says that it is there.
+    /// The interval of the pings, in seconds.
     private static let heartbeatSeconds = 30
 
     static func cases(_ options: Options) -> [Case] {
@@ -105,7 +105,7 @@ enum IdleBenches {
         ]
     }
 
-    /// Resident memory for each link, and the share of a core that heartbeats take.
+    /// The resident memory of each link, and the share of a core for heartbeats.
     private static func trial(_ contender: Contender, _ options: Options) throws -> Sample {
         let server = try ServerProcess(contender.kind, options)
         defer { server.stop() }

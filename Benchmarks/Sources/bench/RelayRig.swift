@@ -3,21 +3,20 @@ import CBaselines
 import MartletProtocol
 import MartletWire
 
-/// A relay's engine without sockets, and clients that are just as many bytes as they must be.
+/// A relay's engine without sockets, and minimal clients.
 ///
-/// The first client publishes to the rooms in turn, and other clients, whose sessions are those rooms, receive; the
-/// others are there and say nothing.
+/// The first client publishes to the rooms in turn. The members of the rooms receive; all other clients are idle.
 @safe
 final class RelayRig {
     struct Shape {
-        /// Links beside the two that talk.
+        /// Idle links beside the publisher and the receivers.
         var idleLinks = 0
-        /// Rooms that are written to in turn, one session each; the links carry at most 64 sessions.
+        /// Rooms with messages, one session each; the links carry at most 64 sessions.
         var rooms = 1
         var sessionsPerLink = 1
-        /// Who receives what is written to a room.
+        /// Members of each room.
         var members = 1
-        /// Messages that come in one turn, all for one room: how many share a turn is not to change with the rooms.
+        /// Messages in one turn, all for one room, independent of the number of rooms.
         var turnMessages = 8
     }
 
@@ -32,8 +31,8 @@ final class RelayRig {
         var linkBytes: UInt64 = 0
         var acknowledged: UInt64 = 0
         var frames = 0
-        /// Sessions that something came on since the last acknowledgement.
-        var news: [Int] = []
+        /// Sessions with frames since the last acknowledgement.
+        var dirtySessions: [Int] = []
         var framer = Framer(maxBodyByteCount: 64 << 10)
 
         init(_ key: ConnectionKey, _ rooms: [RoomName]) {
@@ -55,7 +54,7 @@ final class RelayRig {
     private var place = 0
     private let content = MessageContent(text: String(repeating: "m", count: 64))
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
-    /// What clients write, in memory that serves them all: the figures are the relay's.
+    /// The clients' shared output buffer, so that the figures are the relay's.
     private let written = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
     private var writtenByteCount = 0
     private var writer = TLVWriter()
@@ -77,7 +76,7 @@ final class RelayRig {
         unsafe written.deallocate()
     }
 
-    /// Publishes so many messages, a few to each room in turn, and has them delivered.
+    /// Publishes and delivers `count` messages, a few to each room in turn.
     func publish(_ count: Int) {
         let target = delivered + count * shape.members
         for _ in stride(from: 0, to: count, by: shape.turnMessages) {
@@ -85,7 +84,7 @@ final class RelayRig {
             let session = place / publishers.count % peer.rooms.count
             place += 1
             for _ in 0..<shape.turnMessages { writeMessage(peer, session) }
-            tell(peer)
+            flush(peer)
             turn()
         }
         precondition(delivered >= target, "\(target - delivered) messages were not delivered")
@@ -102,18 +101,17 @@ final class RelayRig {
             account: AccountName("client\(peers.count)")!)
         hello.encode(into: &writer)
         write(FrameHeader(type: .hello))
-        tell(peer)
+        flush(peer)
         turn()
         for (index, room) in rooms.enumerated() {
             Open(room: room, cursor: 0, noLocal: noLocal).encode(into: &writer)
             writeReliable(peer, index, .open)
-            tell(peer)
+            flush(peer)
             turn()
         }
-        // Who will say nothing more has acknowledged what it was told: virtual time passes, and with it the relay's
-        // patience.
+        // Idle clients acknowledge their last frames, because virtual time passes the relay's timeouts.
         writeAcknowledgement(peer)
-        tell(peer)
+        flush(peer)
         return peer
     }
 
@@ -132,17 +130,17 @@ final class RelayRig {
     }
 
     private func writeAcknowledgement(_ peer: Peer) {
-        let sessions = peer.news.map { index in
+        let sessions = peer.dirtySessions.map { index in
             SessionAck(
                 session: SessionID(rawValue: UInt16(2 * index + 1)), cumulative: peer.received[index],
                 creditLimit: peer.receivedBytes[index] + 256 << 10)
         }
-        peer.news.removeAll(keepingCapacity: true)
+        peer.dirtySessions.removeAll(keepingCapacity: true)
         Ack(linkCredit: peer.linkBytes + 1 << 20, sessions: sessions).encode(into: &writer)
         write(FrameHeader(type: .ack))
     }
 
-    /// Appends a frame with the body that the writer holds.
+    /// Appends a frame with the writer's body.
     private func write(_ header: FrameHeader) {
         var output = unsafe OutputRawSpan(buffer: written, initializedCount: writtenByteCount)
         header.encode(before: writer.rawBytes, checksum: CRC32.checksum(writer.rawBytes), into: &output)
@@ -150,8 +148,8 @@ final class RelayRig {
         writer.removeAll()
     }
 
-    /// Lets the relay have what was written.
-    private func tell(_ peer: Peer) {
+    /// Passes the written bytes to the relay.
+    private func flush(_ peer: Peer) {
         let bytes = unsafe RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: written[..<writtenByteCount]))
         writtenByteCount = 0
         engine.receive(bytes, on: peer.key, now: now)
@@ -205,7 +203,9 @@ final class RelayRig {
                     let index = Int(header.session.rawValue / 2)
                     peer.received[index] += 1
                     peer.frames += 1
-                    if peer.news.last != index, !peer.news.contains(index) { peer.news.append(index) }
+                    if peer.dirtySessions.last != index, !peer.dirtySessions.contains(index) {
+                        peer.dirtySessions.append(index)
+                    }
                     if header.type == .data {
                         peer.receivedBytes[index] += UInt64(content.byteCount)
                         peer.linkBytes += UInt64(content.byteCount)
@@ -221,12 +221,12 @@ final class RelayRig {
         peer.frames = 0
         peer.acknowledged = peer.linkBytes
         writeAcknowledgement(peer)
-        tell(peer)
+        flush(peer)
     }
 }
 
 extension Subject {
-    /// The rig is set up when it is used first.
+    /// Creates the rig on first use.
     static func rig(_ name: String, _ shape: RelayRig.Shape, publishing messages: Int) -> Subject {
         var rig: RelayRig?
         return Subject(name, operations: messages) {

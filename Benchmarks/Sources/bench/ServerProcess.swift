@@ -1,17 +1,17 @@
 import Foundation
 
-/// A server under load, on the first core; the load has the second.
+/// A server under load, on the first core. The load runs on the second.
 final class ServerProcess {
     enum Kind: String {
         case martlet, bare, mosquitto, nats, redis
-        /// A relay that looks for the next message for longer than the loads pause.
-        case sleepless
+        /// A relay that spins for longer than the pauses of the loads.
+        case spinning
 
-        /// A port that nothing else is likely to have, below those that the system gives to clients.
+        /// An unusual port below the ephemeral range.
         var port: Int {
             switch self {
             case .martlet: 27227
-            case .sleepless: 27228
+            case .spinning: 27228
             case .bare: 27327
             case .mosquitto: 21883
             case .nats: 24222
@@ -50,9 +50,9 @@ final class ServerProcess {
 
     private func command(_ options: Options) throws -> [String] {
         switch kind {
-        case .martlet, .sleepless:
+        case .martlet, .spinning:
             return [options.tool, "serve", "--allow-all", "--quiet", "--drain", "0", "--listen", "127.0.0.1:\(port)"]
-                + (kind == .sleepless ? ["--busy-poll", "20ms"] : [])
+                + (kind == .spinning ? ["--spin", "20ms"] : [])
         case .bare: return [options.baselines + "/relay", "\(port)"]
         case .mosquitto:
             let file = folder.appending(path: "mosquitto.conf")
@@ -87,7 +87,7 @@ final class ServerProcess {
 
     // MARK: What it takes
 
-    /// Processor time of all its threads, of those that have ended, too, in nanoseconds.
+    /// The processor time of all threads, including ended ones, in nanoseconds.
     var processorNanoseconds: UInt64 {
         var clock = clockid_t()
         var time = timespec()
@@ -95,7 +95,7 @@ final class ServerProcess {
         return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
     }
 
-    /// Memory that is really taken, in bytes.
+    /// The resident memory, in bytes.
     var residentByteCount: Int {
         let text = (try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)) ?? ""
         let line = text.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
@@ -104,7 +104,7 @@ final class ServerProcess {
     }
 }
 
-/// Tries a port.
+/// A connection test of a port.
 private enum Socket {
     static func accepts(_ port: Int) -> Bool {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)

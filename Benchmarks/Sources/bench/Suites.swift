@@ -1,6 +1,6 @@
 import BenchHarness
 
-/// All cases there are, by suite.
+/// All cases by suite.
 enum Suites {
     private static let own = ["frames", "message", "deflate", "timers", "engine", "growth", "client", "relay", "bytes"]
 

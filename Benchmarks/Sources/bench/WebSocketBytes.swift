@@ -1,22 +1,22 @@
 import CBaselines
 
-/// A chat message as JSON over a WebSocket with permessage-deflate and context takeover both ways (RFC 6455, RFC 7692),
-/// and the JSON that acknowledges it.
+/// A chat message as JSON over a WebSocket with permessage-deflate and context takeover in both directions (RFC 6455,
+/// RFC 7692), and the JSON of its acknowledgement.
 enum WebSocketBytes {
-    /// The mean of the bytes of a message, framing, masking and acknowledgement included.
+    /// The mean bytes of a message, including framing, masking and acknowledgement.
     static func mean(_ texts: [String], sender: String, room: String) -> Double {
         let up = MessageStream()
         let down = MessageStream()
         var total = 0
         for (index, text) in texts.enumerated() {
-            // Random 128-bit IDs, as such protocols have them; the generator makes the same ones each time.
+            // Random 128-bit IDs, as such protocols use; the generator is deterministic.
             let id = identifier(UInt64(index))
             let time = 1_789_000_000_000 + index * 1_731
             let message =
                 #"{"type":"message","id":"\#(id)","sender":"\#(sender)","room":"\#(room)","time":\#(time),"#
                 + #""text":"\#(escaped(text))"}"#
             let answer = #"{"type":"ack","id":"\#(id)","offset":\#(index + 1),"time":\#(time + 12)}"#
-            // A client masks what it sends: four bytes more.
+            // The mask of a client's frame has four bytes.
             total += framed(up.byteCount(of: message)) + 4 + framed(down.byteCount(of: answer))
         }
         return Double(total) / Double(texts.count)
@@ -54,7 +54,7 @@ enum WebSocketBytes {
     }
 }
 
-// The context is owned by one object and used by nobody else.
+// One object owns the context exclusively.
 @safe
 private final class MessageStream {
     private let stream: OpaquePointer

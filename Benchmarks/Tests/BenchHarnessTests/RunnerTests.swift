@@ -1,9 +1,9 @@
 import BenchHarness
 import Testing
 
-@Suite("Rounds")
+@Suite("Runner")
 struct RunnerTests {
-    @Test func `subjects take turns, and who goes first alternates`() {
+    @Test func `subjects alternate their order`() {
         var turns: [String] = []
         let subjects = ["a", "b"].map { name in
             Subject(name) {
@@ -18,7 +18,7 @@ struct RunnerTests {
         #expect(result.subjects == ["a", "b"])
     }
 
-    @Test func `what takes milliseconds has more rounds`() {
+    @Test func `short trials have more rounds`() {
         var calls = 0
         let item = Case("case", per: "call", [Subject("martlet", operations: 1) { calls += 1 }])
         let result = Runner(rounds: 2, isVerbose: false).run(item)
@@ -34,7 +34,7 @@ struct RunnerTests {
         }
     }
 
-    @Test func `what is allocated by an operation is counted`() throws {
+    @Test func `allocations of an operation are counted`() throws {
         var kept: [Box] = []
         let subject = Subject("martlet", operations: 10) {
             kept = (0..<10).map { Box($0) }

@@ -2,7 +2,7 @@ import BenchHarness
 import Foundation
 import Testing
 
-@Suite("Bars")
+@Suite("Thresholds")
 struct ThresholdsTests {
     private static let run = RunResult(
         [
@@ -15,24 +15,24 @@ struct ThresholdsTests {
         return try JSONDecoder().decode(Thresholds.self, from: json).verdicts(on: Self.run).first
     }
 
-    @Test func `a ratio at its bar is met, above it is missed`() throws {
+    @Test func `ratio at its threshold is met, above it missed`() throws {
         let met = try verdict(#"{"what": "frames", "metric": "ns", "to": "C loop", "atMost": 1.2}"#)
         #expect(met?.isMet == true && met?.value == 1.2)
         let missed = try verdict(#"{"what": "frames", "metric": "ns", "to": "C loop", "atMost": 1.1}"#)
         #expect(missed?.isMet == false)
     }
 
-    @Test func `a figure below the least is missed`() throws {
+    @Test func `value below its minimum is missed`() throws {
         #expect(try verdict(#"{"what": "frames", "metric": "ns", "atLeast": 13}"#)?.isMet == false)
         #expect(try verdict(#"{"what": "frames", "metric": "ns", "atLeast": 12}"#)?.isMet == true)
     }
 
-    @Test func `a subject that failed has missed its bar`() throws {
+    @Test func `failed subject misses its threshold`() throws {
         let failed = try verdict(#"{"what": "broken", "metric": "ns", "atMost": 100}"#)
         #expect(failed?.isMet == false && failed?.value == nil)
     }
 
-    @Test func `what did not run and what was not measured has no verdict`() throws {
+    @Test func `case that did not run has no verdict`() throws {
         #expect(try verdict(#"{"what": "message", "metric": "ns", "atMost": 1}"#) == nil)
         #expect(try verdict(#"{"what": "frames", "metric": "instructions", "atMost": 1}"#) == nil)
     }

@@ -1,9 +1,8 @@
 import MartletWire
 
-/// An input that is read as a program: each question takes a few bytes for its answer, and where none are left the
-/// answer is zero.
+/// An input that is read as a program: each decision consumes a few bytes, and is zero at the end of the input.
 ///
-/// Small bytes give small and usual answers, so that a shorter input is also a simpler one.
+/// Small bytes give small and common values, so a shorter input is also a simpler one.
 struct ByteProgram {
     private let bytes: [UInt8]
     private var offset = 0
@@ -23,21 +22,21 @@ struct ByteProgram {
 
     mutating func bool() -> Bool { byte() & 1 == 1 }
 
-    /// An integer of as many bytes as its type has.
+    /// An integer with as many bytes as its type has.
     mutating func integer<Value: FixedWidthInteger & UnsignedInteger>(_: Value.Type = Value.self) -> Value {
         var value: Value = 0
         for _ in 0..<Value.bitWidth / 8 { value = value << 8 | Value(byte()) }
         return value
     }
 
-    /// One of the first `bound` numbers; up to 256 take one byte.
+    /// A number below `bound`; bounds up to 256 consume one byte.
     mutating func below(_ bound: Int) -> Int {
         bound <= 256 ? Int(byte()) % bound : Int(integer(UInt32.self)) % bound
     }
 
     mutating func pick<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
 
-    /// A number that is small, or near a place where arithmetic goes wrong, or any.
+    /// A small number, a boundary value of arithmetic, or an arbitrary number.
     mutating func number() -> UInt64 {
         let kind = byte()
         switch kind {
@@ -50,7 +49,7 @@ struct ByteProgram {
         }
     }
 
-    /// The next bytes, fewer than asked for at the end.
+    /// The next bytes, fewer at the end.
     mutating func take(_ count: Int) -> [UInt8] {
         let end = min(offset + max(count, 0), bytes.count)
         defer { offset = end }
@@ -59,25 +58,25 @@ struct ByteProgram {
 
     mutating func rest() -> [UInt8] { take(remainingByteCount) }
 
-    /// As many bytes as the next one says, times `unit`.
+    /// As many bytes as the next byte says, times `unit`.
     mutating func string(unit: Int = 1) -> [UInt8] { take(Int(byte()) * unit) }
 
-    /// Text of at most `maxByteCount` bytes; ill-formed UTF-8 is replaced.
+    /// A text of at most `maxByteCount` bytes; ill-formed UTF-8 is replaced.
     mutating func text(maxByteCount: Int) -> String {
         var text = String(decoding: take(below(min(maxByteCount, 255) + 1)), as: UTF8.self)
         while text.utf8.count > maxByteCount { text.unicodeScalars.removeLast() }
         return text
     }
 
-    /// A valid name, mostly one of a few.
+    /// A valid name, usually one of a few.
     mutating func name<Name: WireName>(_: Name.Type = Name.self) -> Name {
-        let usual = ["lobby", "mallory", "alice", "hall", "eve", "echo"]
+        let usual = ["lobby", "mallory", "alice", "relayWorld", "eve", "echo"]
         let kind = Int(byte())
         if kind < 0xF0 { return Name(usual[kind % usual.count])! }
         return Name(text(maxByteCount: Name.maxByteCount)) ?? Name("a")!
     }
 
-    /// Any span of time that a caller could hand in, negative and enormous ones among them.
+    /// A duration that a caller may pass, including negative and huge ones.
     mutating func duration() -> Duration {
         switch byte() & 7 {
         case 0: .zero

@@ -1,4 +1,4 @@
-/// What can be fuzzed, each with the invariant that it checks on any bytes.
+/// The fuzz targets, each with the invariant that it checks on any input.
 public enum FuzzTarget: String, CaseIterable, Sendable {
     /// `Framer`.
     case framer
@@ -8,38 +8,38 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case tlv
     /// `Inflater` and `Deflater`.
     case inflate
-    /// Both engines between a connection's first byte and the welcome.
+    /// Both engines from the first byte of a connection to the welcome.
     case handshake
-    /// Both engines in a virtual world full of trouble.
+    /// Both engines in a virtual world with faults.
     case session
-    /// Every type of frame, there and back.
+    /// Every type of frame, encoded and parsed.
     case differential
-    /// A relay with an honest pair and peers that are not.
+    /// A relay with a correct pair and faulty peers.
     case relay
 
-    /// What must hold, in one sentence.
+    /// The invariant in one sentence.
     public var invariant: String {
         switch self {
         case .framer:
-            "however a stream is cut, the same frames or the same error come out, and no more is held than was sent"
+            "any split of a stream gives the same frames or the same error, and the state is bounded by the input"
         case .packets:
-            "packets come to the same frames however they are cut, and frames that are packed come back as they were"
+            "any split of packets gives the same frames, and packed frames are restored"
         case .tlv:
-            "a body that parses encodes to the same bytes, unknown tags are kept, and critical ones are refused"
+            "a parsed body encodes to the same bytes, unknown tags are kept, and critical ones are refused"
         case .inflate:
-            "nothing inflates beyond its limit, and what was deflated inflates to itself"
+            "inflation stops at its limit, and deflated bytes inflate to the original"
         case .handshake:
-            "whatever bytes come before welcome, few are answered, little is held, and the connection ends in time"
+            "before welcome the replies and the state are bounded for any input, and the connection ends in time"
         case .session:
-            "whatever happens to two clients and their relay, every line is accepted once and seen once, in order"
+            "under any faults every message is accepted once and delivered once, in order"
         case .differential:
-            "a frame that is encoded and parsed is equal to itself, and its encoding is its only one"
+            "an encoded and parsed frame equals the original, and its encoding is unique"
         case .relay:
-            "whatever several peers do to a relay, its queues stay bounded and an honest pair loses and repeats nothing"
+            "for any input of several peers a relay's queues stay bounded, and a correct pair loses and repeats nothing"
         }
     }
 
-    /// Checks the invariant on an input; the process stops when it does not hold.
+    /// Checks the invariant on an input; the process stops at a violation.
     public func run(_ input: RawSpan) {
         switch self {
         case .framer: FramerTarget.run(input)

@@ -1,6 +1,6 @@
-/// Stops the process when an invariant does not hold: what libFuzzer and a replay take for a finding.
+/// Stops the process when an invariant is violated, which libFuzzer and a replay report.
 ///
-/// Not `precondition`, whose message is lost in a build for release.
+/// The message of `precondition` is lost in a release build.
 func hold(_ condition: Bool, _ invariant: @autoclosure () -> String) {
     if !condition { fatalError(invariant()) }
 }

@@ -2,12 +2,12 @@ internal import CLibFuzzer
 internal import FuzzTargets
 internal import Glibc
 
-/// The target that this process runs: libFuzzer's callback is a C function and can hold nothing.
+/// The target of this process. libFuzzer's callback is a C function and cannot capture it.
 ///
-/// It is written once, before libFuzzer starts, and all of this happens on one thread.
+/// It is written once, before libFuzzer starts, on the only thread.
 nonisolated(unsafe) private var target = FuzzTarget.framer
 
-// Not an argument: libFuzzer starts further processes with its own arguments only.
+// The target is not an argument, because libFuzzer starts further processes with its own arguments only.
 guard let name = unsafe getenv("FUZZ_TARGET"), let chosen = unsafe FuzzTarget(rawValue: String(cString: name)) else {
     print("usage: FUZZ_TARGET=<target> fuzz [option of libFuzzer | folder] ...\n")
     for target in FuzzTarget.allCases { print("  \(target.rawValue): \(target.invariant)") }

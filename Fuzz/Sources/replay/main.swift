@@ -1,16 +1,14 @@
 internal import Foundation
 internal import FuzzTargets
 
-// Gives every committed input to its target once, and prints nothing unless one of them fails.
+// Runs every committed input with its target once, as a regression test. Prints nothing on success.
 //
 // usage: replay <folder of the Fuzz package> [target]
 
-/// The name of the file that is being run, for a signal's handler, which can hold nothing.
-///
-/// All of this happens on one thread.
+/// The name of the current file for a signal handler, which cannot capture it. Only one thread accesses it.
 nonisolated(unsafe) private var running = unsafe strdup("")
 
-/// Says which input ended the process.
+/// Reports the input that ended the process.
 private func report(_ number: Int32) {
     if let name = unsafe running {
         unsafe write(STDERR_FILENO, name, strlen(name))

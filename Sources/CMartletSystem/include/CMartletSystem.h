@@ -68,8 +68,7 @@ void martlet_socket_configure(int32_t descriptor, struct martlet_socket_options 
 int32_t martlet_socket_connect(int32_t descriptor, const struct martlet_address *address);
 /// Binds and listens, with SO_REUSEADDR. On family 6 IPv4 peers are taken too if `both_families` is not 0.
 int32_t martlet_socket_listen(
-    int32_t descriptor, const struct martlet_address *address, int32_t backlog, int32_t reuse_port,
-    int32_t both_families);
+    int32_t descriptor, const struct martlet_address *address, int32_t backlog, int32_t both_families);
 /// Accepts one connection, non-blocking and close-on-exec.
 int32_t martlet_socket_accept(int32_t descriptor, struct martlet_address *peer);
 /// Refuses new connections from now on, even while somebody still holds the descriptor.

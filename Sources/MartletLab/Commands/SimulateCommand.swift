@@ -8,42 +8,42 @@ enum SimulateCommand {
     private static let seeds = Option<SeedRange>(
         "seeds", "A..B", fallback: SeedRange(parsing: "1..1000"), shown: "1..1000",
         expectation: "two numbers, as 1..1000",
-        help: "the seeds to play"
+        help: "the seeds to run"
     ) { SeedRange(parsing: $0) }
-    private static let replay = Option.number("replay", "S", help: "play this seed alone")
-    private static let trace = Option.flag("trace", help: "with --replay: print what every device saw, and when")
-    private static let twice = Option.flag("twice", help: "play every seed twice and compare the traces' hashes")
+    private static let replay = Option.number("replay", "S", help: "run this seed only")
+    private static let trace = Option.flag("trace", help: "with --replay: print the devices' observations")
+    private static let twice = Option.flag("twice", help: "run every seed twice and compare the traces' hashes")
     private static let hours = Option.count(
-        "hours", in: 1...10_000, help: "the duration of each scenario, in virtual time, at a tenth of the pace")
+        "hours", in: 1...10_000, help: "the minimum virtual time of each scenario, with ten times longer intervals")
     private static let first = Option.flag("first", help: "stop at the first seed that fails, and do not shrink it")
     private static let loops = Option.count(
         "loops", in: 1...64, fallback: 1, help: "over how many loops the relay spreads accounts and rooms")
     private static let jobs = Option.count(
-        "jobs", in: 1...256, help: "how many seeds are played at a time [one for each processor]")
+        "jobs", in: 1...256, help: "the number of seeds run at a time [one for each processor]")
     private static let json = Option.flag("json", help: "print the result as a JSON object")
 
     static let spec = CommandSpec(
         name: "simulate",
-        summary: "Run clients and a relay in a simulated faulty network, and check every message.",
+        summary: "Runs client and relay in virtual time with random faults, and checks their invariants.",
         options: [
             seeds.spec, replay.spec, trace.spec, hours.spec, loops.spec, twice.spec, first.spec, jobs.spec, json.spec,
         ],
         notes: [
             """
-            A seed draws a scenario: two to five devices in a few rooms or many, at least 200 messages and 10 faults \
-            (cuts, black holes in one direction or both, lost and doubled frames, forgotten translations, changes of \
-            network, crashes of devices and of the relay with unsynced writes gone, failing stores, hosts and \
-            applications that stop reading, revoked accounts). Between them users read, type and ask each other. \
-            Every message's and request's life is watched, who can make progress has to, and at the end both ends' \
-            credit has to balance and nothing may be left over. The same seed gives the same run.
+            A seed determines a scenario: two to five devices in one or more rooms, at least 200 messages, 10 faults \
+            (cuts, black holes in one or both directions, lost and duplicated frames, dropped NAT mappings, changes of \
+            network, crashes of devices and the relay with loss of unsynced writes, failing stores, hosts and \
+            applications that stop reading, revoked accounts). Users also read, type and send requests. The simulator \
+            checks the life of every message and request and the progress of every device. At the end the credit of \
+            both ends must balance and no state may be left over. The same seed gives the same run.
             """,
             """
-            When a seed fails, the shortest scenario found with the same failure is printed.
+            For a failing seed the shortest scenario found with the same violation is printed.
             """,
         ],
         exitCodes: [
-            ExitMeaning(.success, "every promise was kept"),
-            ExitMeaning(.failure, "a promise was broken, or a seed gave two different runs"),
+            ExitMeaning(.success, "no invariant was violated"),
+            ExitMeaning(.failure, "an invariant was violated, or a seed gave two different runs"),
             ExitMeaning(.interrupted, "it was interrupted"),
         ]
     ) { arguments in
@@ -55,15 +55,15 @@ enum SimulateCommand {
         guard let range = arguments[seeds] else { return .success }
         let clock = ContinuousClock()
         let began = clock.now
-        let play = Play(
+        let seedRun = SeedRun(
             range, isTwice: arguments.has(twice), endsAtFailure: arguments.has(first)
-        ) { story($0, arguments) }
+        ) { scenario($0, arguments) }
         let jobCount = arguments[jobs] ?? ProcessInfo.processInfo.activeProcessorCount
         let tally = await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<jobCount { group.addTask { play.work() } }
-            group.addTask { await play.show(since: began) }
-            while await group.next() != nil { if play.isOver || Task.isCancelled { group.cancelAll() } }
-            return play.tally
+            for _ in 0..<jobCount { group.addTask { seedRun.runSeeds() } }
+            group.addTask { await seedRun.show(since: began) }
+            while await group.next() != nil { if seedRun.isOver || Task.isCancelled { group.cancelAll() } }
+            return seedRun.tally
         }
         let took = clock.now - began
         if arguments.has(json) {
@@ -71,17 +71,17 @@ enum SimulateCommand {
         } else {
             for line in tally.lines(realTime: took) { try Output.print(line) }
         }
-        for seed in play.unequalSeeds { Output.report("seed \(seed) gave two different runs") }
+        for seed in seedRun.unequalSeeds { Output.report("seed \(seed) gave two different runs") }
         for failure in tally.failures { report(failure, arguments) }
         if !arguments.has(first), let failure = tally.failures.first { shrink(failure, arguments) }
-        return tally.failureCount == 0 && play.unequalSeeds.isEmpty ? .success : .failure
+        return tally.failureCount == 0 && seedRun.unequalSeeds.isEmpty ? .success : .failure
     }
 
     private static func replay(_ seed: UInt64, _ arguments: ParsedArguments) throws -> ExitCode {
         let clock = ContinuousClock()
         let began = clock.now
-        let result = Simulation.play(
-            story(seed, arguments), keepsTrace: arguments.has(trace))
+        let result = Simulation.run(
+            scenario(seed, arguments), keepsTrace: arguments.has(trace))
         for line in result.trace { try Output.print(line) }
         var tally = SimulationTally()
         tally.add(result)
@@ -97,8 +97,8 @@ enum SimulateCommand {
         return .failure
     }
 
-    private static func story(_ seed: UInt64, _ arguments: ParsedArguments) -> Story {
-        Story(seed: seed, lasting: .seconds(3600 * (arguments[hours] ?? 0)), loopCount: arguments[loops] ?? 1)
+    private static func scenario(_ seed: UInt64, _ arguments: ParsedArguments) -> Scenario {
+        Scenario(seed: seed, lasting: .seconds(3600 * (arguments[hours] ?? 0)), loopCount: arguments[loops] ?? 1)
     }
 
     private static func report(_ result: Simulation.Result, _ arguments: ParsedArguments) {
@@ -110,35 +110,36 @@ enum SimulateCommand {
     }
 
     private static func shrink(_ result: Simulation.Result, _ arguments: ParsedArguments) {
-        let promise = result.violations[0].promise
-        var shrinker = Shrinker { Simulation.play($0).violations.first?.promise == promise }
-        let story = shrinker.shrink(story(result.seed, arguments))
-        Output.report("the shortest scenario found in \(shrinker.runCount) runs, \(story.steps.count) steps:")
-        for step in story.steps { Output.report("  \(Quantity.text(step.at)): \(step.deed)") }
-        for violation in Simulation.play(story).violations { Output.report("  \(violation)") }
+        let invariant = result.violations[0].invariant
+        var shrinker = Shrinker { Simulation.run($0).violations.first?.invariant == invariant }
+        let scenario = shrinker.shrink(scenario(result.seed, arguments))
+        Output.report(
+            "the shortest scenario that was found in \(shrinker.runCount) runs, \(scenario.steps.count) steps:")
+        for step in scenario.steps { Output.report("  \(Quantity.text(step.at)): \(step.action)") }
+        for violation in Simulation.run(scenario).violations { Output.report("  \(violation)") }
     }
 
-    /// Distributes the seeds over the jobs, and collects the results.
-    private final class Play: Sendable {
+    /// The seeds of a run, shared by its workers, and their results.
+    private final class SeedRun: Sendable {
         private struct State: Sendable {
             var next: UInt64?
-            /// Seeds that are being played.
-            var playing = 0
+            /// Seeds in progress.
+            var runningCount = 0
             var tally = SimulationTally()
             var unequalSeeds: [UInt64] = []
         }
 
         private let range: SeedRange
-        private let story: @Sendable (UInt64) -> Story
+        private let scenario: @Sendable (UInt64) -> Scenario
         private let isTwice: Bool
         private let endsAtFailure: Bool
         private let state: Guarded<State>
 
         init(
-            _ range: SeedRange, isTwice: Bool, endsAtFailure: Bool, _ story: @escaping @Sendable (UInt64) -> Story
+            _ range: SeedRange, isTwice: Bool, endsAtFailure: Bool, _ scenario: @escaping @Sendable (UInt64) -> Scenario
         ) {
             self.range = range
-            self.story = story
+            self.scenario = scenario
             self.isTwice = isTwice
             self.endsAtFailure = endsAtFailure
             state = Guarded(State(next: range.seeds.lowerBound))
@@ -146,33 +147,33 @@ enum SimulateCommand {
 
         var tally: SimulationTally { state.withLock { $0.tally } }
         var unequalSeeds: [UInt64] { state.withLock { $0.unequalSeeds.sorted() } }
-        var isOver: Bool { state.withLock { $0.next == nil && $0.playing == 0 } }
+        var isOver: Bool { state.withLock { $0.next == nil && $0.runningCount == 0 } }
 
-        func work() {
-            while !Task.isCancelled, let seed = take() {
-                let story = story(seed)
-                let result = Simulation.play(story)
-                let isEqual = !isTwice || Simulation.play(story).traceHash == result.traceHash
+        func runSeeds() {
+            while !Task.isCancelled, let seed = nextSeed() {
+                let scenario = scenario(seed)
+                let result = Simulation.run(scenario)
+                let isEqual = !isTwice || Simulation.run(scenario).traceHash == result.traceHash
                 state.withLock { state in
                     state.tally.add(result)
-                    // Lower seeds that are running run to their end: the lowest failing seed is reported.
+                    // Lower seeds in progress continue, so that the lowest failing seed is reported.
                     if endsAtFailure, !result.violations.isEmpty { state.next = nil }
-                    state.playing -= 1
+                    state.runningCount -= 1
                     if !isEqual { state.unequalSeeds.append(seed) }
                 }
             }
         }
 
-        private func take() -> UInt64? {
+        private func nextSeed() -> UInt64? {
             state.withLock { state in
                 guard let seed = state.next else { return nil }
-                state.playing += 1
+                state.runningCount += 1
                 state.next = seed < range.seeds.upperBound ? seed + 1 : nil
                 return seed
             }
         }
 
-        /// Shows on a terminal how far it is, until everything is done.
+        /// Shows the progress on a terminal until all seeds are done.
         func show(since began: ContinuousClock.Instant) async {
             guard isatty(STDOUT_FILENO) == 1 else { return }
             let block = LiveBlock()

@@ -147,8 +147,8 @@ public enum RelayOutput: Sendable {
     case request(RoomName, MemberHandle, Request)
     /// Another loop is to be told this, with `receive`, in the order in which it was said.
     case tell(loop: Int, [LoopMessage])
-    /// The connection belongs to another loop: take it out with `handOver`, for the other's engine to `takeOver`.
-    case handOver(ConnectionKey, loop: Int)
+    /// The connection belongs to another loop: take it out with `transfer`, for the other's engine to `adopt`.
+    case transfer(ConnectionKey, loop: Int)
     /// Something worth a line in a log, and the connection that it is about.
     case note(RelayNote, on: ConnectionKey?)
 }

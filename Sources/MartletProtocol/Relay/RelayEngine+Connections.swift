@@ -61,7 +61,7 @@ extension RelayEngine {
             let loop = place.loop(of: account)
             guard loop == place.index else {
                 entry.admission = admission
-                return outputs.append(.handOver(key, loop: loop))
+                return outputs.append(.transfer(key, loop: loop))
             }
             finishHandshake(slot, entry, admission, now: now)
         }

@@ -14,7 +14,7 @@ extension RelayEngine {
     }
 
     /// Takes out a connection that is to be handed over; nil when it is gone.
-    public mutating func handOver(_ key: ConnectionKey) -> DepartingConnection? {
+    public mutating func transfer(_ key: ConnectionKey) -> DepartingConnection? {
         guard let slot = slot(key), connections[slot].entry?.admission != nil else { return nil }
         let connection = connections[slot]
         forget(slot)
@@ -23,7 +23,7 @@ extension RelayEngine {
 
     /// Goes on with a connection that another loop has handed over; nil when there are too many and it is to be closed
     /// at once (C-11).
-    public mutating func takeOver(_ departing: DepartingConnection, now: Instant) -> ConnectionKey? {
+    public mutating func adopt(_ departing: DepartingConnection, now: Instant) -> ConnectionKey? {
         guard counted.connections < configuration.maxConnections, let entry = departing.connection.entry,
             let admission = entry.admission
         else { return nil }

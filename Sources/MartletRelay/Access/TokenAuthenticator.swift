@@ -1,18 +1,18 @@
 public import MartletProtocol
 public import MartletWire
 
-/// Lets accounts in by a token each, from a table.
+/// Authenticates accounts by one token each, from a table.
 public struct TokenAuthenticator: Authenticator {
     private let credentials: [AccountName: Credential]
     private let decoy: Credential?
 
-    /// Knows these accounts.
+    /// Creates an authenticator for these accounts.
     public init(_ credentials: [AccountName: Credential]) {
         self.credentials = credentials
         decoy = credentials.values.first
     }
 
-    /// Knows these accounts by their tokens; nil when a name or a token breaks the bounds of its type.
+    /// Creates an authenticator for accounts and their tokens; nil when a name or token exceeds the bounds of its type.
     public init?(_ tokens: [String: String]) {
         var credentials: [AccountName: Credential] = [:]
         for (name, token) in tokens {
@@ -22,10 +22,10 @@ public struct TokenAuthenticator: Authenticator {
         self.init(credentials)
     }
 
-    /// The account, when the credential is the one in the table; else throws `AuthenticationFailure.unauthenticated`.
+    /// The requested account if its credential matches. Throws `AuthenticationFailure.unauthenticated` otherwise.
     public func authenticate(_ request: AuthenticationRequest) async throws -> AccountName {
         let known = credentials[request.account]
-        // An unknown account costs a comparison as well: how long the answer takes does not say whether there is one.
+        // An unknown account costs a comparison too, so the response time does not reveal which accounts exist.
         guard let expected = known ?? decoy, let presented = request.credential, presented == expected, known != nil
         else { throw AuthenticationFailure.unauthenticated }
         return request.account

@@ -12,7 +12,7 @@ extension TokenGrant {
 }
 
 extension TokenDigest {
-    /// The SHA-256 of a token's bytes.
+    /// The SHA-256 of the token's bytes.
     init(of token: ResumeToken) {
         let bytes = token.bytes
         var digest = [UInt8](repeating: 0, count: martlet_sha256_byte_count)

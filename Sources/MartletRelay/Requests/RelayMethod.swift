@@ -1,14 +1,14 @@
 import MartletProtocol
 public import MartletWire
 
-/// The methods that a relay answers itself when a request names no recipient; both are about the request's room.
+/// The methods that a relay answers itself for requests without a recipient. Both describe the request's room.
 public enum RelayMethod: String, CaseIterable, Sendable {
-    /// Who is in the room: the answer's content has the fields of `Opened`, with at most 256 members.
+    /// The members of the room: the content has the fields of `Opened`, with at most 256 members.
     case members
-    /// How far the room is: the same without the members.
+    /// The offsets of the room: the same fields without the members.
     case head
 
-    /// The method's name as requests have it.
+    /// The method's name in requests.
     public var name: MethodName { MethodName(rawValue)! }
 
     init?(_ name: MethodName) {
@@ -17,11 +17,11 @@ public enum RelayMethod: String, CaseIterable, Sendable {
 
     func answer(_ correlation: UInt64, about room: Opened?) -> Response {
         guard let room else { return Response(correlation: correlation, status: .noRecipient) }
-        let told =
+        let content =
             switch self {
             case .members: room
             case .head: Opened(head: room.head, first: room.first, log: room.log)
             }
-        return Response(correlation: correlation, content: told.encode())
+        return Response(correlation: correlation, content: content.encode())
     }
 }

@@ -1,35 +1,35 @@
 public import MartletWire
 
-/// Answers requests that name no recipient, beside the methods that a relay answers itself (`RelayMethod`).
+/// Answers requests without a recipient, except the methods of `RelayMethod`.
 public protocol RequestHandler: Sendable {
-    /// The answer; it is dropped when it comes after `request.deadline`, counted from now.
+    /// The answer to a request. An answer after `request.timeout` is dropped.
     func respond(to request: RelayRequest) async -> RequestAnswer
 }
 
 /// A member's request to the relay.
 public struct RelayRequest: Equatable, Sendable {
-    /// The room it was asked in.
+    /// The room of the request.
     public var room: RoomName
-    /// Who asks.
+    /// The account of the sender.
     public var sender: AccountName
-    /// What is asked for.
+    /// The method.
     public var method: MethodName
-    /// The question's TLVs; they keep `ContentRules`.
+    /// The TLVs of the request, which satisfy `ContentRules`.
     public var content: [UInt8]?
-    /// How long the asker waits.
-    public var deadline: Duration
+    /// The time that the sender waits for the answer.
+    public var timeout: Duration
 }
 
-/// An answer to a request.
+/// The answer to a request.
 public struct RequestAnswer: Equatable, Sendable {
-    /// `none` when the request was done, else why not.
+    /// The status: `none` for success, or the reason of the failure.
     public let status: ErrorCode
-    /// The same for people; cut to 256 bytes.
+    /// The reason in words, truncated to 256 bytes.
     public let reason: String?
-    /// The result's TLVs.
+    /// The TLVs of the result.
     public let content: [UInt8]?
 
-    /// Done, with or without a result. Throws what `ContentRules.check` throws when `content` is not well-formed TLVs.
+    /// Creates a successful answer. Throws the error of `ContentRules.check` when `content` is malformed.
     public init(content: [UInt8]? = nil) throws(WireError) {
         if let content { try ContentRules.check(content.rawBytes) }
         status = .none
@@ -37,7 +37,7 @@ public struct RequestAnswer: Equatable, Sendable {
         self.content = content
     }
 
-    /// Not done.
+    /// Creates a failed answer.
     public init(status: ErrorCode, reason: String? = nil) {
         self.status = status
         self.reason = reason

@@ -2,54 +2,52 @@ public import MartletProtocol
 import MartletTransport
 public import MartletWire
 
-/// Rooms' logs in memory, within bounds: the oldest messages of a room give way to new ones, and beyond
-/// `Bounds.maxByteCount` those of the room that has not been read or written for longest. Readers are told of a gap
-///
+/// A store of bounded logs in memory. New messages evict the oldest of their room. Beyond `Bounds.maxByteCount` they
+/// evict the oldest of the least recently used room. Readers receive a gap.
 ///
-/// Everything is lost with the process. Watermarks outlive the messages they come from, so a message that was sent
-/// again is told from a new one even when the log no longer has it. Rooms and watermarks take half of the bytes
-/// at the most; beyond that, and beyond `Bounds.maxRooms`, the room that has not been used for longest is forgotten,
-/// and its next log has another identity (R-1, Specs/hostile.md row 48). Relays may share a store as long as each room
-/// is at one of them at a time.
+/// The logs end with the process. The highest counter of each device outlives its messages, so a repeated message is
+/// recognized after its eviction. Rooms and counters take at most half of the bytes. Beyond that, and beyond
+/// `Bounds.maxRooms`, the least recently used room is removed, and its next log has another identity (R-1,
+/// Specs/hostile.md row 48). Relays may share a store while each room is served by one of them at a time.
 public final class InMemoryStore: ImmediateRoomStore {
-    /// How much a store keeps.
+    /// The bounds of a store.
     public struct Bounds: Equatable, Sendable {
-        /// Messages of one room.
+        /// The maximum number of messages of a room.
         public var maxMessagesPerRoom = 10_000
-        /// Bytes of bodies of one room; the newest message is kept even if it is longer.
+        /// The maximum size of the bodies of a room, in bytes. The newest message is kept even if it is longer.
         public var maxByteCountPerRoom = 8 * 1024 * 1024
-        /// Bytes that all rooms take together, with objects: bodies, 128 for each message, 512 for each room and 96 for
-        /// each device that has written in a room. Half of what a relay takes at the most by default.
+        /// The maximum size of all rooms, in bytes with objects: bodies, 128 for each message, 512 for each room, and
+        /// 96 for each device that has published in a room. The default is half of a relay's default memory budget.
         public var maxByteCount = 512 * 1024 * 1024
-        /// Rooms, with messages or without; beyond them the one that has not been used for longest is forgotten.
+        /// The maximum number of rooms, with or without messages. The least recently used room is removed for another.
         public var maxRooms = 65_536
 
-        /// The defaults.
+        /// Creates the default bounds.
         public init() {}
     }
 
-    /// Why the store refuses.
+    /// The reason for a refusal.
     public enum Failure: Error, Equatable, Sendable {
         /// A room and its devices take `Bounds.maxByteCount` without any message.
         case full
         /// The offsets do not continue the room's log.
-        case outOfOrder(head: UInt64)
+        case outOfOrder(lastOffset: UInt64)
     }
 
-    /// How much is kept at the most.
+    /// The bounds of the store.
     public let bounds: Bounds
     private let logs = Guarded(MemoryLogs(firstLog: .random(in: .min ... .max)))
 
-    /// An empty store.
+    /// Creates an empty store.
     ///
-    /// - Precondition: the bounds are positive.
+    /// - Precondition: All bounds are positive.
     public init(bounds: Bounds = Bounds()) {
         precondition(bounds.maxMessagesPerRoom > 0 && bounds.maxByteCountPerRoom > 0)
         precondition(bounds.maxRooms > 0 && bounds.maxByteCount > 0)
         self.bounds = bounds
     }
 
-    /// An empty store that keeps so many messages of each room.
+    /// Creates an empty store that keeps `maxMessagesPerRoom` messages of each room.
     ///
     /// - Precondition: `maxMessagesPerRoom` is positive.
     public convenience init(maxMessagesPerRoom: Int) {
@@ -58,30 +56,30 @@ public final class InMemoryStore: ImmediateRoomStore {
         self.init(bounds: bounds)
     }
 
-    /// Rooms that were loaded and are not forgotten.
+    /// The number of rooms that were loaded and not removed.
     public var roomCount: Int { logs.withLock(\.count) }
 
-    /// Bytes that all rooms take together, with objects.
+    /// The size of all rooms, in bytes with objects.
     public var byteCount: Int { logs.withLock(\.byteCount) }
 
-    /// What there is of a room. A room that is new, or was forgotten, begins a log.
+    /// The snapshot of a room. A new or removed room starts a log.
     public func load(_ room: RoomName) -> RoomSnapshot {
         logs.withLock { $0.load(room, bounds) }
     }
 
-    /// Keeps messages of a room that was loaded. Throws `Failure`, and `LogLost` when the room was forgotten since.
+    /// Appends messages to a loaded room. Throws `Failure`, or `LogLost` if the room has been removed since.
     public func append(_ entries: [LogEntry], to room: RoomName) throws {
         try logs.withLock { logs in
             guard try logs.append(entries, to: room, bounds) else { throw LogLost() }
         }
     }
 
-    /// The messages in a range that are still kept.
+    /// The kept messages in a range.
     public func read(_ range: ReadRange, of room: RoomName) -> RoomHistory {
         logs.withLock { logs in
-            guard let log = logs[room] else { return RoomHistory(entries: [], first: 1) }
+            guard let log = logs[room] else { return RoomHistory(entries: [], firstOffset: 1) }
             logs.use(room)
-            return RoomHistory(entries: log.read(range), first: log.first)
+            return RoomHistory(entries: log.read(range), firstOffset: log.firstOffset)
         }
     }
 }

@@ -1,38 +1,30 @@
 import MartletProtocol
 import MartletWire
 
-/// One room's messages, oldest first, and what is remembered of those that gave way.
+/// The messages of one room, oldest first, and the highest counter of each device, which outlives them.
 struct MemoryLog {
-    /// What a room, a device's counter, and a message beside its body take, in bytes.
+    /// The sizes of a room, of a device's counter, and of a message without its body, in bytes.
     static let roomByteCount = 512
     static let deviceByteCount = 96
     static let entryByteCount = 128
 
     private var rows = LogRows(next: 1)
     private(set) var watermarks: [DeviceKey: UInt64] = [:]
-    /// What was told of it last that does not give way, in bytes.
-    private(set) var toldLasting = 0
 
-    var head: UInt64 { rows.end - 1 }
-    var first: UInt64 { rows.first }
+    var lastOffset: UInt64 { rows.end - 1 }
+    var firstOffset: UInt64 { rows.first }
     var isEmpty: Bool { rows.isEmpty }
 
-    var lastingByteCount: Int { Self.roomByteCount + watermarks.count * Self.deviceByteCount }
-    var byteCount: Int { lastingByteCount + rows.byteCount + rows.count * Self.entryByteCount }
-
-    /// How much more of it does not give way than when it was asked last, in bytes.
-    mutating func takeLastingChange() -> Int {
-        defer { toldLasting = lastingByteCount }
-        return lastingByteCount - toldLasting
-    }
+    var metadataByteCount: Int { Self.roomByteCount + watermarks.count * Self.deviceByteCount }
+    var byteCount: Int { metadataByteCount + rows.byteCount + rows.count * Self.entryByteCount }
 
     mutating func append(_ new: [LogEntry], _ bounds: InMemoryStore.Bounds) throws(InMemoryStore.Failure) {
         for index in new.indices where new[index].offset != rows.end + UInt64(index) {
-            throw .outOfOrder(head: head)
+            throw .outOfOrder(lastOffset: lastOffset)
         }
         var start = 0
         while start < new.count {
-            // A device's messages come in rows, and each row is one look into the table.
+            // Consecutive messages of a device share one table lookup.
             let device = DeviceKey(account: new[start].sender, device: new[start].device)
             var highest: UInt64 = 0
             repeat {
@@ -47,8 +39,8 @@ struct MemoryLog {
                 minCount: 1, maxCount: bounds.maxMessagesPerRoom, maxByteCount: bounds.maxByteCountPerRoom))
     }
 
-    /// Lets the oldest messages go that came together; false when there are none that may.
-    mutating func letGo(keepsNewest: Bool) -> Bool {
+    /// Removes the oldest batch; false if there is none that may be removed.
+    mutating func removeOldest(keepsNewest: Bool) -> Bool {
         rows.removeFirstRow(keepsLast: keepsNewest)
     }
 
@@ -59,7 +51,7 @@ struct MemoryLog {
     func read(_ range: ReadRange) -> [LogEntry] {
         var result: [LogEntry] = []
         var byteCount = 0
-        var row = rows.row(from: max(range.from, first))
+        var row = rows.row(from: max(range.from, firstOffset))
         while let entry = row.first, result.count < range.maxCount {
             byteCount += entry.body.byteCount
             guard result.isEmpty || byteCount <= range.maxByteCount else { break }

@@ -1,121 +1,122 @@
 import MartletProtocol
 import MartletWire
 
-/// Rooms' logs in memory, in the order in which they were used last, and what they take together.
+/// The logs of all rooms in memory, in the order of last use, and their total size.
 ///
-/// When that is more than may be, the room that has not been used for longest loses its oldest messages, until it has
-/// none; the room that is written to keeps its newest ones. What is no message, rooms and the devices' counters, may
-/// take half of all bytes: beyond that, and beyond so many rooms, the room that has not been used for longest is
-/// forgotten. When it comes again it has another log.
+/// Beyond the maximum size the least recently used room loses its oldest messages, and the room being written keeps its
+/// newest batch. The metadata, which is rooms and device counters, may take half of the size. Beyond that half, or
+/// beyond the maximum number of rooms, the least recently used room is removed. A removed room that is loaded again has
+/// another log.
 struct MemoryLogs {
-    private struct Place {
+    private struct Slot {
         let room: RoomName
         let id: LogID
         var log = MemoryLog()
-        /// What was counted for it, in bytes with objects.
+        /// The counted size of the log, in bytes with objects.
         var byteCount = 0
+        var metadataByteCount = 0
     }
 
-    private var places: [Place] = []
+    private var slots: [Slot] = []
     private var free: [Int] = []
-    private var placeOfRoom: [RoomName: Int] = [:]
-    /// All rooms, and those that have messages.
-    private var used = UseOrder()
-    private var withMessages = UseOrder()
+    private var slotOfRoom: [RoomName: Int] = [:]
+    /// All rooms, and the rooms with messages.
+    private var used = RecencyList()
+    private var withMessages = RecencyList()
     private var nextLog: UInt64
-    /// What all rooms take, in bytes with objects.
+    /// The size of all rooms, in bytes with objects.
     private(set) var byteCount = 0
-    /// Of these, what is no message: rooms, and their devices' counters.
-    private(set) var lastingByteCount = 0
+    /// The part of `byteCount` that is metadata.
+    private(set) var metadataByteCount = 0
 
-    /// - Parameter firstLog: the identity of the first log; those that follow are counted from it.
+    /// - Parameter firstLog: The identity of the first log. Later logs count up from it.
     init(firstLog: UInt64) {
         nextLog = firstLog
     }
 
-    var count: Int { placeOfRoom.count }
+    var count: Int { slotOfRoom.count }
 
-    /// A room's log; nil when it was never loaded, or is forgotten.
-    subscript(room: RoomName) -> MemoryLog? { placeOfRoom[room].map { places[$0].log } }
+    /// The log of a room; nil for a room that was not loaded or was removed.
+    subscript(room: RoomName) -> MemoryLog? { slotOfRoom[room].map { slots[$0].log } }
 
-    /// What there is of a room, which has a place from now on.
+    /// The snapshot of a room. A room without a slot gets one.
     mutating func load(_ room: RoomName, _ bounds: InMemoryStore.Bounds) -> RoomSnapshot {
-        let index = placeOfRoom[room] ?? insert(room)
-        touch(index)
-        giveWay(to: index, bounds)
-        let (id, log) = (places[index].id, places[index].log)
-        return RoomSnapshot(log: id, head: log.head, first: log.first, watermarks: log.watermarks)
+        let index = slotOfRoom[room] ?? insert(room)
+        markUsed(index)
+        evict(for: index, bounds)
+        let (id, log) = (slots[index].id, slots[index].log)
+        return RoomSnapshot(log: id, head: log.lastOffset, first: log.firstOffset, watermarks: log.watermarks)
     }
 
-    /// A room is read.
+    /// Marks a room as used.
     mutating func use(_ room: RoomName) {
-        if let index = placeOfRoom[room] { touch(index) }
+        if let index = slotOfRoom[room] { markUsed(index) }
     }
 
-    /// Keeps messages of a room, and lets others go for them; false when the room has no place.
+    /// Appends messages and evicts others for them; false for a room without a slot.
     mutating func append(
         _ entries: [LogEntry], to room: RoomName, _ bounds: InMemoryStore.Bounds
     ) throws(InMemoryStore.Failure) -> Bool {
-        guard let index = placeOfRoom[room] else { return false }
-        guard places[index].log.lastingByteCount < bounds.maxByteCount else { throw .full }
-        try places[index].log.append(entries, bounds)
-        settle(index)
-        touch(index)
-        giveWay(to: index, bounds)
+        guard let index = slotOfRoom[room] else { return false }
+        guard slots[index].log.metadataByteCount < bounds.maxByteCount else { throw .full }
+        try slots[index].log.append(entries, bounds)
+        recount(index)
+        markUsed(index)
+        evict(for: index, bounds)
         return true
     }
 
-    // MARK: What gives way
+    // MARK: - Eviction
 
-    /// Others give way to a room that was just used, and at last its own oldest messages.
-    private mutating func giveWay(to index: Int, _ bounds: InMemoryStore.Bounds) {
-        while lastingByteCount > bounds.maxByteCount / 2 || count > bounds.maxRooms, forgetFirst(but: index) {}
-        while byteCount > bounds.maxByteCount, let victim = withMessages.first,
-            places[victim].log.letGo(keepsNewest: victim == index)
-        {
-            settle(victim)
+    /// Evicts other rooms for a room that was just used, then the oldest messages of that room.
+    private mutating func evict(for index: Int, _ bounds: InMemoryStore.Bounds) {
+        while metadataByteCount > bounds.maxByteCount / 2 || count > bounds.maxRooms, removeLeastRecent(except: index) {
         }
-        while byteCount > bounds.maxByteCount, forgetFirst(but: index) {}
+        while byteCount > bounds.maxByteCount, let victim = withMessages.leastRecent,
+            slots[victim].log.removeOldest(keepsNewest: victim == index)
+        {
+            recount(victim)
+        }
+        while byteCount > bounds.maxByteCount, removeLeastRecent(except: index) {}
     }
 
-    /// Forgets the room that has not been used for longest; false when that is this one.
-    private mutating func forgetFirst(but index: Int) -> Bool {
-        guard let victim = used.first, victim != index else { return false }
-        forget(victim)
+    /// Removes the least recently used room; false if that is the room at `index`.
+    private mutating func removeLeastRecent(except index: Int) -> Bool {
+        guard let victim = used.leastRecent, victim != index else { return false }
+        remove(victim)
         return true
     }
 
-    private mutating func forget(_ index: Int) {
+    private mutating func remove(_ index: Int) {
         used.remove(index)
         withMessages.remove(index)
-        byteCount -= places[index].byteCount
-        lastingByteCount -= places[index].log.toldLasting
-        placeOfRoom[places[index].room] = nil
-        places[index].log = MemoryLog()
+        byteCount -= slots[index].byteCount
+        metadataByteCount -= slots[index].metadataByteCount
+        slotOfRoom[slots[index].room] = nil
+        slots[index].log = MemoryLog()
         free.append(index)
     }
 
     private mutating func insert(_ room: RoomName) -> Int {
-        let place = Place(room: room, id: LogID(rawValue: nextLog))
+        let slot = Slot(room: room, id: LogID(rawValue: nextLog))
         nextLog &+= 1
-        let index = free.popLast() ?? places.count
-        if index == places.count { places.append(place) } else { places[index] = place }
-        placeOfRoom[room] = index
-        settle(index)
+        let index = free.popLast() ?? slots.count
+        if index == slots.count { slots.append(slot) } else { slots[index] = slot }
+        slotOfRoom[room] = index
+        recount(index)
         return index
     }
 
-    private mutating func settle(_ index: Int) {
-        let before = places[index].byteCount
-        let after = places[index].log.byteCount
-        places[index].byteCount = after
-        byteCount += after - before
-        lastingByteCount += places[index].log.takeLastingChange()
-        if places[index].log.isEmpty { withMessages.remove(index) }
+    private mutating func recount(_ index: Int) {
+        let log = slots[index].log
+        byteCount += log.byteCount - slots[index].byteCount
+        metadataByteCount += log.metadataByteCount - slots[index].metadataByteCount
+        (slots[index].byteCount, slots[index].metadataByteCount) = (log.byteCount, log.metadataByteCount)
+        if slots[index].log.isEmpty { withMessages.remove(index) }
     }
 
-    private mutating func touch(_ index: Int) {
+    private mutating func markUsed(_ index: Int) {
         used.use(index)
-        if !places[index].log.isEmpty { withMessages.use(index) }
+        if !slots[index].log.isEmpty { withMessages.use(index) }
     }
 }

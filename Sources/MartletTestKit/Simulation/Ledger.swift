@@ -1,16 +1,16 @@
 import MartletProtocol
 import MartletWire
 
-/// The whole life of every message: said, handed over, accepted, stored, shown.
+/// The life of every message: published, sent, accepted, stored, delivered.
 struct Ledger {
-    /// A message's name: who said it, under which number.
+    /// The identity of a message: its device and counter.
     struct Key: Hashable {
         var device: UInt64
         var counter: UInt64
     }
 
-    /// What a device said.
-    struct Saying {
+    /// The expected room and text of a published message.
+    struct Expectation {
         var room: RoomName
         var byteCount: Int
 
@@ -19,41 +19,42 @@ struct Ledger {
         }
     }
 
-    /// Violations beyond these are only counted.
+    /// The maximum number of recorded violations.
     static let maxViolations = 8
 
-    /// Attempts of one device to connect within `dialWindow` at the most, those that the user asks for included.
+    /// The maximum number of connection attempts of a device within `dialWindow`, including those requested by the
+    /// user.
     static let maxDials = 40
     static let dialWindow = Duration.seconds(10)
 
-    private(set) var said: [Key: Saying] = [:]
-    /// When each device has dialled lately.
+    private(set) var published: [Key: Expectation] = [:]
+    /// The recent connection attempts of each device.
     private var dials: [UInt64: [Instant]] = [:]
     private(set) var violations: [Violation] = []
-    /// Of each room, how many entries of the log have been checked, and each device's last counter there.
+    /// For each room, the number of checked messages and each device's last counter.
     private var checked: [RoomName: (count: Int, counters: [UInt64: UInt64])] = [:]
 
-    mutating func said(_ key: Key, _ saying: Saying) {
-        said[key] = saying
+    mutating func published(_ key: Key, _ expectation: Expectation) {
+        published[key] = expectation
     }
 
-    /// A draft did not survive a crash and was never handed over: nobody ever said it.
-    mutating func unsaid(_ key: Key) {
-        said[key] = nil
+    /// Removes a draft that was lost in a crash before it was sent.
+    mutating func removed(_ key: Key) {
+        published[key] = nil
     }
 
-    mutating func fail(_ promise: Violation.Promise, at now: Instant, _ detail: String) {
+    mutating func fail(_ invariant: Violation.Invariant, at now: Instant, _ detail: String) {
         guard violations.count < Ledger.maxViolations else { return }
-        violations.append(Violation(promise: promise, at: now.nanoseconds / 1_000_000, detail: detail))
+        violations.append(Violation(invariant: invariant, at: now.nanoseconds / 1_000_000, detail: detail))
     }
 
     mutating func accepted(_ key: Key, offset: UInt64, in room: RoomName, log: [LogEntry], at now: Instant) {
-        guard let saying = said[key], saying.room == room else {
-            return fail(.acceptedIsDurable, at: now, "\(key) was not said in \(room)")
+        guard let expectation = published[key], expectation.room == room else {
+            return fail(.acceptedIsDurable, at: now, "\(key) was not published in \(room)")
         }
         let isThere: Bool
         if offset == 0 {
-            // Accepted earlier, at an offset that the relay no longer knows.
+            // Accepted earlier, at an offset that the relay has forgotten.
             isThere = log.contains { $0.device.rawValue == key.device && $0.counter == key.counter }
         } else if let entry = entry(offset, log) {
             isThere = entry.device.rawValue == key.device && entry.counter == key.counter
@@ -63,26 +64,26 @@ struct Ledger {
         if !isThere { fail(.acceptedIsDurable, at: now, "\(key) at offset \(offset) of \(room), with \(log.count)") }
     }
 
-    /// A device shows a message; `last` is the offset that it showed before.
-    mutating func shown(
+    /// Checks a delivery; `last` is the previously delivered offset.
+    mutating func delivered(
         _ message: Message, in room: RoomName, after last: UInt64, log: [LogEntry], to device: UInt64, at now: Instant
     ) {
-        guard let stamp = message.relay else { return fail(.shownIsStored, at: now, "a message without a stamp") }
+        guard let stamp = message.relay else { return fail(.deliveredIsStored, at: now, "a message has no stamp") }
         let key = Key(device: stamp.device.rawValue, counter: message.counter)
         if stamp.offset <= last {
-            fail(.shownOnceInOrder, at: now, "device \(device) shows \(stamp.offset) after \(last) in \(room)")
+            fail(.deliveredOnceInOrder, at: now, "device \(device) delivered \(stamp.offset) after \(last) in \(room)")
         }
         guard let entry = entry(stamp.offset, log), entry.device == stamp.device, entry.counter == message.counter
         else {
-            return fail(.shownIsStored, at: now, "\(key) at offset \(stamp.offset) of \(room), with \(log.count)")
+            return fail(.deliveredIsStored, at: now, "\(key) at offset \(stamp.offset) of \(room), with \(log.count)")
         }
-        guard let saying = said[key], saying.room == room, message.text == saying.text(key) else {
-            return fail(.shownIsStored, at: now, "\(key) in \(room) has another text")
+        guard let expectation = published[key], expectation.room == room, message.text == expectation.text(key) else {
+            return fail(.deliveredIsStored, at: now, "\(key) in \(room) has another text")
         }
     }
 
-    /// Looks at what the store has got since it was last looked at.
-    mutating func look(at logs: [RoomName: [LogEntry]], at now: Instant) {
+    /// Checks the messages that the store has gained since the last call.
+    mutating func check(_ logs: [RoomName: [LogEntry]], at now: Instant) {
         for (room, log) in logs {
             var (count, counters) = checked[room] ?? (0, [:])
             guard log.count >= count else {
@@ -102,35 +103,34 @@ struct Ledger {
         }
     }
 
-    /// The store has lost a room's log: the next one is another matter.
-    mutating func lost(_ room: RoomName) {
+    /// The store has lost a room's log. The next log is checked from its start.
+    mutating func removeRoom(_ room: RoomName) {
         checked[room] = nil
     }
 
-    /// A device begins to connect.
-    mutating func dialled(_ device: UInt64, at now: Instant) {
+    /// Checks the rate of a device's connection attempts.
+    mutating func connecting(_ device: UInt64, at now: Instant) {
         var recent = (dials[device] ?? []).filter { now - $0 < Ledger.dialWindow }
         recent.append(now)
         dials[device] = recent
         if recent.count == Ledger.maxDials + 1 {
-            fail(.attemptsAreSpaced, at: now, "device \(device) tries for the \(recent.count)th time in 10 s")
+            fail(.attemptsAreLimited, at: now, "device \(device) started \(recent.count) attempts in 10 s")
         }
     }
 
-    /// A device is told that it will not get some messages: the store has let go of them, or they are longer than the
-    /// device takes.
+    /// Checks a gap: the store has removed its messages, or they exceed the device's limit.
     ///
     /// - Parameters:
-    ///   - first: the first offset that the store keeps.
-    ///   - limit: the longest body that the device takes, in bytes.
-    mutating func missed(
+    ///   - first: The first offset that the store keeps.
+    ///   - limit: The maximum body size of the device, in bytes.
+    mutating func skipped(
         _ offsets: ClosedRange<UInt64>, in room: RoomName, first: UInt64, limit: Int, log: [LogEntry],
         by device: UInt64, at now: Instant
     ) {
         guard offsets.upperBound >= first else { return }
         let kept = max(offsets.lowerBound, first)...offsets.upperBound
         if kept.allSatisfy({ entry($0, log).map { $0.body.byteCount > limit } ?? false }) { return }
-        fail(.nothingIsGivenUp, at: now, "device \(device) is told to do without \(offsets) of \(room)")
+        fail(.noMessageFails, at: now, "device \(device) received a gap \(offsets) of \(room)")
     }
 
     private func entry(_ offset: UInt64, _ log: [LogEntry]) -> LogEntry? {

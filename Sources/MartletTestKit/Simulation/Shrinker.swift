@@ -1,39 +1,39 @@
-/// Takes away from a story what its failure does not need (Zeller and Hildebrandt, "Simplifying and Isolating
-/// Failure-Inducing Input", 2002), until nothing more can go.
+/// Reduces a failing scenario to a minimal one by delta debugging (Zeller and Hildebrandt, "Simplifying and Isolating
+/// Failure-Inducing Input", 2002).
 public struct Shrinker {
-    /// Runs that it may take.
+    /// The maximum number of runs.
     public static let maxRunCount = 2000
 
-    /// Runs that it took.
+    /// The number of runs so far.
     public private(set) var runCount = 0
-    private let fails: (Story) -> Bool
+    private let fails: (Scenario) -> Bool
 
-    /// A shrinker for stories that break the same promise.
+    /// Creates a shrinker.
     ///
-    /// - Parameter fails: whether a story still fails in the same way.
-    public init(while fails: @escaping (Story) -> Bool) {
+    /// - Parameter fails: Whether a scenario violates the same invariant.
+    public init(while fails: @escaping (Scenario) -> Bool) {
         self.fails = fails
     }
 
-    /// The shortest story that was found.
-    public mutating func shrink(_ story: Story) -> Story {
-        var story = story
-        var size = max(1, story.steps.count / 2)
+    /// The shortest failing scenario found.
+    public mutating func shrink(_ scenario: Scenario) -> Scenario {
+        var scenario = scenario
+        var size = max(1, scenario.steps.count / 2)
         while runCount < Shrinker.maxRunCount {
-            let before = story.steps.count
+            let before = scenario.steps.count
             var start = 0
-            while start < story.steps.count, runCount < Shrinker.maxRunCount {
-                var candidate = story
-                candidate.steps.removeSubrange(start..<min(start + size, story.steps.count))
+            while start < scenario.steps.count, runCount < Shrinker.maxRunCount {
+                var candidate = scenario
+                candidate.steps.removeSubrange(start..<min(start + size, scenario.steps.count))
                 runCount += 1
-                if fails(candidate) { story = candidate } else { start += size }
+                if fails(candidate) { scenario = candidate } else { start += size }
             }
             if size > 1 {
                 size /= 2
-            } else if story.steps.count == before {
+            } else if scenario.steps.count == before {
                 break
             }
         }
-        return story
+        return scenario
     }
 }

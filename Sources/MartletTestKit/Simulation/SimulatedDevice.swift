@@ -1,10 +1,10 @@
 import MartletProtocol
 import MartletWire
 
-/// The application of one device: what it wants to say and what it has shown are on a disk that can lose what was not
-/// synced, and it goes on from there when its process has died.
+/// The application of one device. Its drafts and delivered messages are on a disk that loses unsynced records in a
+/// crash, from which the application recovers.
 final class SimulatedDevice {
-    /// A message to be sent, in the order in which they were said.
+    /// A message to send.
     struct Draft {
         var counter: UInt64
         var room: RoomName
@@ -19,40 +19,40 @@ final class SimulatedDevice {
     private let allRooms: [RoomName]
     private(set) var drafts = VirtualDisk<Draft>()
     private(set) var settled = VirtualDisk<UInt64>()
-    private var shown: [RoomName: VirtualDisk<RoomCursor>] = [:]
-    /// The logs of the rooms, as the application was told.
+    private var delivered: [RoomName: VirtualDisk<RoomCursor>] = [:]
+    /// The logs of the rooms, as reported to the application.
     private(set) var logs: [RoomName: LogID] = [:]
-    /// Rooms whose log is lost, as the application was told since it was let in.
-    private var replaced: Set<RoomName> = []
-    /// Offsets of the rooms' logs that the application was told it will not get.
-    private(set) var missed: [RoomName: Set<UInt64>] = [:]
-    /// The rooms as the present engine calls them.
+    /// Rooms whose log was reported lost since they were opened.
+    private var lostLogRooms: Set<RoomName> = []
+    /// Offsets reported as gaps, by room.
+    private(set) var skipped: [RoomName: Set<UInt64>] = [:]
+    /// The room IDs of the present engine.
     private(set) var rooms: [RoomName: RoomID] = [:]
     private var names: [RoomID: RoomName] = [:]
-    /// Counters of the drafts that were accepted, also in earlier lives as far as the disk remembers.
-    private(set) var isSettled: Set<UInt64> = []
-    /// The first draft that the present engine was not given.
+    /// Counters of accepted drafts, including those of earlier lives on the disk.
+    private(set) var acceptedCounters: Set<UInt64> = []
+    /// The first draft not yet sent to the present engine.
     private var nextDraft = 0
     var isRunning = false
     /// Whether the application takes messages.
     var isTaking = true
-    /// The epoch that the present engine was last online with.
+    /// The epoch of the present engine's last online state.
     var epoch: UInt32?
-    /// The epoch of the device's link at the relay; nil when there is none.
+    /// The epoch of the device's link at the relay; nil without a link.
     var epochAtRelay: UInt32?
-    /// When a link of the device's ended at the relay, and whether device and relay were of one mind about it.
+    /// The last end of a link at the relay, and whether the device and the relay had the same epoch.
     var ended: (at: Instant, wasKnown: Bool)?
-    /// Whether a sync is under way.
+    /// Whether a sync is in progress.
     var isSyncing = false
-    /// Counts the processes of the device.
+    /// The number of process starts.
     private(set) var life = 0
-    /// Rises with everything that the device gets done.
+    /// A counter of the device's progress.
     private(set) var progressCount = 0
-    /// Faults that hinder the device, and that have not healed.
-    var hindranceCount = 0
-    var progress = ProgressWatch()
-    /// Behind what the device began with each room, from the first time that it was let in.
-    private var beginnings: [RoomName: RoomCursor] = [:]
+    /// Active faults that hinder the device.
+    var activeFaultCount = 0
+    var progress = ProgressMonitor()
+    /// The first cursor of each room, from its first opening.
+    private var firstCursors: [RoomName: RoomCursor] = [:]
 
     init(number: Int, client: VirtualClient, tail: UInt32?, rooms: [RoomName], kinds: [SessionKind]) {
         self.number = number
@@ -61,92 +61,92 @@ final class SimulatedDevice {
         account = client.configuration.account
         allRooms = rooms
         self.kinds = Dictionary(uniqueKeysWithValues: zip(rooms, kinds))
-        for room in rooms { shown[room] = VirtualDisk() }
+        for room in rooms { delivered[room] = VirtualDisk() }
     }
 
     var key: DeviceKey { DeviceKey(account: account, device: client.configuration.device) }
     var id: UInt64 { client.configuration.device.rawValue }
-    var hasUnsettled: Bool { isSettled.count < drafts.records.count }
+    var hasUnsettled: Bool { acceptedCounters.count < drafts.records.count }
     var hasUnsynced: Bool {
-        drafts.hasUnsynced || settled.hasUnsynced || shown.values.contains { $0.hasUnsynced }
+        drafts.hasUnsynced || settled.hasUnsynced || delivered.values.contains { $0.hasUnsynced }
     }
 
     func name(of room: RoomID) -> RoomName? { names[room] }
 
-    /// The highest offset shown of the room's present log.
-    func lastShown(_ room: RoomName) -> UInt64 {
-        guard let last = shown[room]?.records.last, last.log == logs[room] else { return 0 }
+    /// The highest delivered offset of the room's present log.
+    func lastDelivered(_ room: RoomName) -> UInt64 {
+        guard let last = delivered[room]?.records.last, last.log == logs[room] else { return 0 }
         return last.offset
     }
 
-    /// The highest offset that the application has heard of, as shown or as missing.
-    func lastKnown(_ room: RoomName) -> UInt64 { max(lastShown(room), missed[room]?.max() ?? 0) }
+    /// The highest offset delivered or reported as a gap.
+    func lastKnown(_ room: RoomName) -> UInt64 { max(lastDelivered(room), skipped[room]?.max() ?? 0) }
 
-    func shownOffsets(_ room: RoomName) -> [UInt64] {
-        (shown[room]?.records ?? []).filter { $0.log == logs[room] }.map(\.offset)
+    func deliveredOffsets(_ room: RoomName) -> [UInt64] {
+        (delivered[room]?.records ?? []).filter { $0.log == logs[room] }.map(\.offset)
     }
 
-    // MARK: What happens
+    // MARK: - Events
 
-    /// The process begins: rooms are opened from where the disk says, and the client starts.
+    /// Starts the process: opens the rooms from the disk and starts the client.
     func start(in world: VirtualWorld) {
         isRunning = true
         isTaking = true
         life += 1
         nextDraft = 0
-        isSettled = Set(settled.records)
+        acceptedCounters = Set(settled.records)
         rooms = [:]
         names = [:]
         for room in allRooms { open(room, in: world) }
-        handOver(in: world)
+        sendDrafts(in: world)
         world.act(client) { $0.start(now: $1) }
     }
 
-    /// Opens a room from where the disk says; a device that knows nothing of it begins near its head.
+    /// Opens a room at the cursor on the disk. A device without a cursor opens it near the last offset.
     func open(_ room: RoomName, in world: VirtualWorld) {
         guard isRunning, rooms[room] == nil else { return }
-        var cursor = shown[room]?.records.last ?? beginnings[room] ?? RoomCursor(offset: 0)
-        if let beginning = beginnings[room], beginning.log == cursor.log {
-            cursor.offset = max(cursor.offset, beginning.offset)
+        var cursor = delivered[room]?.records.last ?? firstCursors[room] ?? RoomCursor(offset: 0)
+        if let firstCursor = firstCursors[room], firstCursor.log == cursor.log {
+            cursor.offset = max(cursor.offset, firstCursor.offset)
         }
-        if cursor.log != logs[room] { beginLog(of: room, cursor.log) }
-        // A process that ended before its cursor was on the disk is sent the gaps behind the cursor again.
+        if cursor.log != logs[room] { setLog(of: room, cursor.log) }
+        // A process that ended before its cursor was on the disk receives the gaps after the cursor again.
         missed[room] = missed[room]?.filter { $0 <= cursor.offset }
-        let isNew = tail != nil && cursor.offset == 0 && beginnings[room] == nil
+        let isNew = tail != nil && cursor.offset == 0 && firstCursors[room] == nil
         let options = RoomOptions(kind: kinds[room] ?? .chat, cursor: cursor, tail: isNew ? tail : nil)
         guard let id = world.act(client, { try? $0.open(room, options, now: $1) }) else { return }
         rooms[room] = id
         names[id] = room
-        // What the room has not accepted is handed over to it.
+        // Messages of the room that were not accepted are sent again.
         nextDraft = 0
     }
 
-    /// The application is told that a room's log is lost.
-    func hear(thatLogIsReplacedOf room: RoomName) {
-        replaced.insert(room)
+    /// Records that a room's log was reported lost.
+    func recordLogLoss(of room: RoomName) {
+        lostLogRooms.insert(room)
     }
 
-    /// The application is let in; answers whether it had been told if the log is not the one that it knows.
-    func enter(_ room: RoomName, _ log: LogID?, head: UInt64) -> Bool {
-        let wasTold = replaced.remove(room) != nil
-        defer { begin(room, log, head: head) }
+    /// Records the log of an opened room. Returns false for a change of log that was not reported.
+    func recordOpening(of room: RoomName, _ log: LogID?, lastOffset: UInt64) -> Bool {
+        let wasReported = lostLogRooms.remove(room) != nil
+        defer { setFirstCursor(of: room, log, lastOffset: lastOffset) }
         guard log != logs[room] else { return true }
-        let knewSome = logs[room] != nil && lastKnown(room) > 0
-        beginLog(of: room, log)
-        return wasTold || !knewSome
+        let hadMessages = logs[room] != nil && lastKnown(room) > 0
+        setLog(of: room, log)
+        return wasReported || !hadMessages
     }
 
-    private func beginLog(of room: RoomName, _ log: LogID?) {
+    private func setLog(of room: RoomName, _ log: LogID?) {
         logs[room] = log
-        missed[room] = nil
+        skipped[room] = nil
     }
 
-    /// Where a device begins that knows nothing of a room is settled when it is let in for the first time.
-    private func begin(_ room: RoomName, _ log: LogID?, head: UInt64) {
-        guard beginnings[room] == nil else { return }
-        let beginning = tail.map { head - min(head, UInt64($0)) } ?? 0
-        beginnings[room] = RoomCursor(log: log, offset: beginning)
-        if beginning > 0 { miss(1...beginning, in: room) }
+    /// The first opening determines the first cursor of a room.
+    private func setFirstCursor(of room: RoomName, _ log: LogID?, lastOffset: UInt64) {
+        guard firstCursors[room] == nil else { return }
+        let firstCursor = tail.map { lastOffset - min(lastOffset, UInt64($0)) } ?? 0
+        firstCursors[room] = RoomCursor(log: log, offset: firstCursor)
+        if firstCursor > 0 { skip(1...firstCursor, in: room) }
     }
 
     func close(_ room: RoomName, in world: VirtualWorld) {
@@ -155,49 +155,49 @@ final class SimulatedDevice {
         names[id] = nil
     }
 
-    /// The process dies; answers the drafts that are gone with it.
+    /// Crashes the process and returns the lost drafts.
     func crash(_ random: inout SeededRandom, in world: VirtualWorld) -> [Draft] {
         isRunning = false
         isSyncing = false
         epoch = nil
         world.crash(client)
         _ = settled.crash(&random)
-        for room in allRooms { _ = shown[room]!.crash(&random) }
+        for room in allRooms { _ = delivered[room]!.crash(&random) }
         return drafts.crash(&random)
     }
 
-    /// The longest text that the device says, in bytes.
-    private var longest: Int { client.configuration.limits.maxMessageByteCount - 1024 }
+    /// The maximum length of a text, in bytes.
+    private var maxTextByteCount: Int { client.configuration.limits.maxMessageByteCount - 1024 }
 
-    func say(_ room: RoomName, byteCount: Int) -> UInt64 {
+    func publish(_ room: RoomName, byteCount: Int) -> UInt64 {
         let counter = (drafts.records.last?.counter ?? 0) + 1
-        drafts.append(Draft(counter: counter, room: room, byteCount: min(byteCount, longest)))
+        drafts.append(Draft(counter: counter, room: room, byteCount: min(byteCount, maxTextByteCount)))
         return counter
     }
 
     func accepted(_ counter: UInt64) {
-        guard isSettled.insert(counter).inserted else { return }
+        guard acceptedCounters.insert(counter).inserted else { return }
         settled.append(counter)
         progressCount += 1
     }
 
-    func show(_ offset: UInt64, in room: RoomName) {
-        shown[room]!.append(RoomCursor(log: logs[room], offset: offset))
+    func deliver(_ offset: UInt64, in room: RoomName) {
+        delivered[room]!.append(RoomCursor(log: logs[room], offset: offset))
         progressCount += 1
     }
 
-    func miss(_ offsets: ClosedRange<UInt64>, in room: RoomName) {
+    func skip(_ offsets: ClosedRange<UInt64>, in room: RoomName) {
         progressCount += 1
-        missed[room, default: []].formUnion(offsets)
+        skipped[room, default: []].formUnion(offsets)
     }
 
-    /// What was written is on the disk: drafts may go out, and what was shown is taken.
+    /// Completes a sync: drafts may be sent, and delivered messages are taken.
     func sync(in world: VirtualWorld) {
         drafts.sync()
         settled.sync()
-        for room in allRooms { shown[room]!.sync() }
+        for room in allRooms { delivered[room]!.sync() }
         if isTaking { take(in: world) }
-        handOver(in: world)
+        sendDrafts(in: world)
     }
 
     func take(in world: VirtualWorld) {
@@ -205,19 +205,19 @@ final class SimulatedDevice {
         world.settle(client)
     }
 
-    /// Gives the engine the drafts that are on the disk, as many as it takes, in order.
-    func handOver(in world: VirtualWorld) {
+    /// Sends the synced drafts in order, as many as the engine accepts.
+    func sendDrafts(in world: VirtualWorld) {
         guard isRunning else { return }
         while nextDraft < drafts.syncedCount {
             let draft = drafts.records[nextDraft]
-            if !isSettled.contains(draft.counter) {
+            if !acceptedCounters.contains(draft.counter) {
                 guard let room = rooms[draft.room] else {
-                    // It waits for the room to be opened again.
+                    // The draft waits until the room is open.
                     nextDraft += 1
                     continue
                 }
                 let key = Ledger.Key(device: id, counter: draft.counter)
-                let text = Ledger.Saying(room: draft.room, byteCount: draft.byteCount).text(key)
+                let text = Ledger.Expectation(room: draft.room, byteCount: draft.byteCount).text(key)
                 let refusal = world.act(client) { engine, now -> ClientError? in
                     do throws(ClientError) {
                         let content = MessageContent(text: text)
@@ -225,7 +225,7 @@ final class SimulatedDevice {
                         return nil
                     } catch { return error }
                 }
-                // After a room was closed, drafts of other rooms are handed over a second time, in vain.
+                // After a room was closed, drafts of other rooms are sent again and refused.
                 guard refusal == nil || refusal == .counterNotRising else { return }
             }
             nextDraft += 1

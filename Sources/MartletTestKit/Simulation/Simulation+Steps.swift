@@ -1,28 +1,28 @@
 import MartletProtocol
 import MartletWire
 
-/// What a story does to devices, paths, the relay and its store.
+/// The actions of a scenario on devices, paths, the relay and its store.
 extension Simulation {
-    /// What devices ask each other.
+    /// The method of all requests.
     static let method = MethodName("echo")!
 
-    func perform(_ deed: Story.Deed) {
-        switch deed {
-        case .say(let number, let room, let count, let byteCount):
+    func perform(_ action: Scenario.Action) {
+        switch action {
+        case .publish(let number, let room, let count, let byteCount):
             let device = devices[number]
             guard device.isRunning else { return }
             for _ in 0..<count {
-                let counter = device.say(rooms[room], byteCount: byteCount)
-                ledger.said(
+                let counter = device.publish(rooms[room], byteCount: byteCount)
+                ledger.published(
                     Ledger.Key(device: device.id, counter: counter),
-                    Ledger.Saying(room: rooms[room], byteCount: device.drafts.records.last?.byteCount ?? 0))
+                    Ledger.Expectation(room: rooms[room], byteCount: device.drafts.records.last?.byteCount ?? 0))
             }
             syncLater(device)
         case .cut(let number): world.cut(devices[number].client)
-        case .blackHole(let number, let way, let time):
-            world.blackHole(devices[number].client, way)
-            heal(number, after: time) { $0.world.restore($0.devices[number].client) }
-        case .forgetTranslations(let number): world.forgetTranslations(of: devices[number].client)
+        case .blackHole(let number, let direction, let time):
+            world.blackHole(devices[number].client, direction)
+            endFault(number, after: time) { $0.world.restore($0.devices[number].client) }
+        case .dropNATMappings(let number): world.dropNATMappings(of: devices[number].client)
         case .switchPath(let number, let delay): switchPath(devices[number], delay)
         case .crash(let number, let time): crash(devices[number], downFor: time)
         case .restartRelay(let time):
@@ -30,28 +30,28 @@ extension Simulation {
         case .loseLog(let number, let time):
             restartRelay(time)
             world.relay.loseLog(of: rooms[number])
-            ledger.lost(rooms[number])
-            attendance.lost(rooms[number])
+            ledger.removeRoom(rooms[number])
+            members.removeRoom(rooms[number])
         case .failStore(let part, let time):
             setStore(part, fails: true)
-            heal(after: time) { $0.setStore(part, fails: false) }
+            endFault(after: time) { $0.setStore(part, fails: false) }
         case .stopReading(let number, let time):
             world.stopReading(devices[number].client)
-            heal(number, after: time) { $0.world.startReading($0.devices[number].client) }
+            endFault(number, after: time) { $0.world.startReading($0.devices[number].client) }
         case .stopTaking(let number, let time):
             devices[number].isTaking = false
-            heal(number, after: time) { simulation in
+            endFault(number, after: time) { simulation in
                 simulation.devices[number].isTaking = true
-                simulation.noteTaken(on: simulation.devices[number])
+                simulation.recordTaken(on: simulation.devices[number])
                 simulation.devices[number].take(in: simulation.world)
             }
         case .suspend(let number, let room, let time): suspend(devices[number], rooms[room], time)
         case .background(let number, let time):
             act(devices[number]) { $0.enterBackground(now: $1) }
-            heal(number, after: time) { $0.act($0.devices[number]) { $0.enterForeground(now: $1) } }
+            endFault(number, after: time) { $0.act($0.devices[number]) { $0.enterForeground(now: $1) } }
         case .stop(let number, let time):
             act(devices[number]) { $0.stop(now: $1) }
-            heal(number, after: time) { $0.act($0.devices[number]) { $0.start(now: $1) } }
+            endFault(number, after: time) { $0.act($0.devices[number]) { $0.start(now: $1) } }
         case .retryNow(let number): act(devices[number]) { $0.retryNow(now: $1) }
         case .trim(let number, let keeps):
             let end = UInt64(world.relay.log[rooms[number]]?.count ?? 0) + 1
@@ -59,57 +59,57 @@ extension Simulation {
         case .replayHello(let number):
             let device = devices[number]
             guard world.replayHello(of: device.client) else { return }
-            ledger.fail(.tokensWorkOnce, at: world.now, "device \(device.id)'s link was resumed by another")
+            ledger.fail(.tokensResumeOnce, at: world.now, "device \(device.id)'s link was resumed by another")
         case .read(let number, let room): read(devices[number], rooms[room])
         case .type(let number, let room): type(devices[number], rooms[room])
-        case .ask(let number, let other, let room, let byteCount, let deadline):
-            ask(devices[number], other.map { devices[$0] }, rooms[room], byteCount, deadline)
+        case .request(let number, let other, let room, let byteCount, let timeout):
+            sendRequest(devices[number], other.map { devices[$0] }, rooms[room], byteCount, timeout)
         case .cancelRequest(let number): cancelRequest(of: devices[number])
         case .close(let number, let room, let time):
             let device = devices[number]
             requests.closed(rooms[room], by: device.id, life: device.life)
             device.close(rooms[room], in: world)
-            heal(number, after: time) { simulation in
+            endFault(number, after: time) { simulation in
                 device.open(simulation.rooms[room], in: simulation.world)
-                device.handOver(in: simulation.world)
+                device.sendDrafts(in: simulation.world)
             }
         case .revoke(let number, let time): revoke(devices[number].account, time)
         }
     }
 
-    // MARK: What users and operators do
+    // MARK: - Users and operators
 
     func read(_ device: SimulatedDevice, _ room: RoomName) {
-        let offset = device.lastShown(room)
+        let offset = device.lastDelivered(room)
         guard device.isRunning, offset > 0, let id = device.rooms[room] else { return }
-        attendance.read(device.account, room, upTo: offset)
+        members.read(device.account, room, upTo: offset)
         act(device) { $0.markRead(id, upTo: offset, now: $1) }
     }
 
     func type(_ device: SimulatedDevice, _ room: RoomName) {
         guard device.isRunning, let id = device.rooms[room] else { return }
-        attendance.typed(device.account, room)
+        members.typed(device.account, room)
         act(device) { engine, now in
             engine.setTyping(true, in: id, now: now)
             engine.setTyping(false, in: id, now: now)
         }
     }
 
-    func ask(
-        _ device: SimulatedDevice, _ other: SimulatedDevice?, _ room: RoomName, _ byteCount: Int, _ deadline: Duration
+    func sendRequest(
+        _ device: SimulatedDevice, _ other: SimulatedDevice?, _ room: RoomName, _ byteCount: Int, _ timeout: Duration
     ) {
         guard device.isRunning, let id = device.rooms[room] else { return }
         let text = requests.makeText(byteCount: byteCount)
-        let expires = world.now + deadline
-        // The outcome may come at once.
+        let deadline = world.now + timeout
+        // The outcome may occur in this call.
         world.act(device.client) { engine, now in
             guard
                 let number = try? engine.request(
                     Simulation.method, content: Message.textContent(text), to: other?.account, in: id,
-                    deadline: deadline, now: now)
+                    deadline: timeout, now: now)
             else { return }
             let key = RequestLedger.Key(device: device.id, life: device.life, number: number)
-            requests.asked(key, in: room, text: text, expires: expires)
+            requests.sent(key, in: room, text: text, deadline: deadline)
         }
     }
 
@@ -119,34 +119,34 @@ extension Simulation {
         act(device) { $0.cancelRequest(number, now: $1) }
     }
 
-    /// The account's devices are put out, and are told to try again when they would be let in.
+    /// Revokes the account and restarts its devices when it is readmitted.
     private func revoke(_ account: AccountName, _ time: Duration) {
         world.revoke(account)
         let own = devices.filter { $0.account == account }
         for device in own {
             device.epochAtRelay = nil
-            heal(device.number, after: time) { simulation in
+            endFault(device.number, after: time) { simulation in
                 simulation.world.readmit(account)
                 simulation.act(device) { $0.start(now: $1) }
             }
         }
     }
 
-    // MARK: What goes wrong
+    // MARK: - Faults
 
-    /// A fault heals after a while; until then it hinders a device, or with nil all of them.
-    private func heal(_ number: Int? = nil, after time: Duration, _ body: @escaping (Simulation) -> Void) {
-        unhealed += 1
+    /// Schedules the end of a fault. Until then it hinders the device, or all devices for nil.
+    private func endFault(_ number: Int? = nil, after time: Duration, _ body: @escaping (Simulation) -> Void) {
+        activeFaultCount += 1
         count(1, number)
         world.after(time) { [unowned self] in
-            unhealed -= 1
+            activeFaultCount -= 1
             count(-1, number)
             body(self)
         }
     }
 
     private func count(_ change: Int, _ number: Int?) {
-        if let number { devices[number].hindranceCount += change } else { hindranceCount += change }
+        if let number { devices[number].activeFaultCount += change } else { globalFaultCount += change }
     }
 
     func act(_ device: SimulatedDevice, _ event: (inout ClientEngine, Instant) -> Void) {
@@ -156,18 +156,18 @@ extension Simulation {
     private func crash(_ device: SimulatedDevice, downFor time: Duration) {
         guard device.isRunning else { return }
         trace.note(world.now, device: device.number, "crashes")
-        requests.forget(device.id)
-        attendance.forget(device.id)
+        requests.removeDevice(device.id)
+        members.removeDevice(device.id)
         for draft in device.crash(&random, in: world) {
-            ledger.unsaid(Ledger.Key(device: device.id, counter: draft.counter))
+            ledger.removed(Ledger.Key(device: device.id, counter: draft.counter))
         }
-        heal(device.number, after: time) { $0.devices[device.number].start(in: $0.world) }
+        endFault(device.number, after: time) { $0.devices[device.number].start(in: $0.world) }
     }
 
     private func suspend(_ device: SimulatedDevice, _ room: RoomName, _ time: Duration) {
         guard let id = device.rooms[room] else { return }
         act(device) { $0.suspend(id, now: $1) }
-        heal(device.number, after: time) { simulation in
+        endFault(device.number, after: time) { simulation in
             guard let id = device.rooms[room] else { return }
             simulation.act(device) { $0.resume(id, now: $1) }
         }
@@ -187,7 +187,7 @@ extension Simulation {
         for device in devices { device.epochAtRelay = nil }
     }
 
-    private func setStore(_ part: Story.StorePart, fails: Bool) {
+    private func setStore(_ part: Scenario.StorePart, fails: Bool) {
         switch part {
         case .append: world.relay.refusesAppends = fails
         case .appendHalf: world.relay.refusesHalves = fails

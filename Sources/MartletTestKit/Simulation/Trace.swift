@@ -1,8 +1,8 @@
 import MartletProtocol
 
-/// What was seen of a run, as a hash and, when wanted, as lines: the same seed gives the same.
+/// The observations of a run as a hash and, on request, as lines. The same seed gives the same trace.
 struct Trace {
-    /// FNV-1a over all that was noted, 64 bits.
+    /// FNV-1a over all observations, 64 bits.
     private(set) var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     private(set) var lines: [String] = []
     let keepsLines: Bool
@@ -14,7 +14,7 @@ struct Trace {
     mutating func note(_ at: Instant, device: Int, _ what: StaticString, _ numbers: UInt64...) {
         mix(at.nanoseconds)
         mix(UInt64(device))
-        // The length tells the kinds of notes apart well enough beside their numbers.
+        // The length of the text and the numbers distinguish the kinds of observations.
         mix(UInt64(what.utf8CodeUnitCount))
         for number in numbers { mix(number) }
         guard keepsLines else { return }

@@ -1,10 +1,10 @@
 import MartletWire
 
-/// A file that is appended to: what was written and not yet synced may vanish, from the end, when the machine dies.
+/// An append-only file. A crash may remove unsynced records from its end.
 struct VirtualDisk<Record> {
-    /// Everything written, in order.
+    /// All written records, in order.
     private(set) var records: [Record] = []
-    /// How many of them are sure to be there after a crash.
+    /// The number of records that survive a crash.
     private(set) var syncedCount = 0
 
     var hasUnsynced: Bool { syncedCount < records.count }
@@ -13,14 +13,14 @@ struct VirtualDisk<Record> {
         records.append(record)
     }
 
-    /// Makes sure of all that was written before.
+    /// Syncs all written records.
     mutating func sync() {
         syncedCount = records.count
     }
 
-    /// The machine dies: some of what was not synced reached the disk all the same.
+    /// Crashes the machine. A random number of unsynced records survives.
     ///
-    /// - Returns: what is gone.
+    /// - Returns: The lost records.
     mutating func crash(_ random: inout SeededRandom) -> [Record] {
         let unsynced = records.count - syncedCount
         let kept = syncedCount + Int(random.next() % UInt64(unsynced + 1))

@@ -23,9 +23,9 @@ enum ServeCommand {
     private static let multipath = Option.flag("multipath", help: "take multipath TCP where this machine has it")
     private static let loops = Option.count(
         "loops", in: 1...64, fallback: 1, help: "how many threads to spread accounts and rooms over")
-    private static let busyPoll = Option.duration(
-        "busy-poll", "MS", in: .milliseconds, fallback: .microseconds(50),
-        help: "while messages come so close on each other, look for the next instead of sleeping")
+    private static let spin = Option.duration(
+        "spin", "MS", in: .milliseconds, fallback: .microseconds(50),
+        help: "the longest time to poll without sleeping while messages follow closely")
     private static let quiet = Option.flag("quiet", short: "q", help: "no log")
     private static let json = Option.flag("json", help: "log JSON objects, one a line, on standard output")
 
@@ -34,7 +34,7 @@ enum ServeCommand {
         summary: "A relay: keeps rooms and passes messages on.",
         options: [
             listen.spec, tokens.spec, allowAll.spec, history.spec, historyBytes.spec, memory.spec, drain.spec,
-            multipath.spec, loops.spec, busyPoll.spec, quiet.spec, json.spec,
+            multipath.spec, loops.spec, spin.spec, quiet.spec, json.spec,
         ],
         notes: [
             """
@@ -111,7 +111,7 @@ enum ServeCommand {
         var configuration = Relay.Configuration(addresses: addresses(arguments))
         configuration.loopCount = arguments[loops] ?? configuration.loopCount
         configuration.engine.memoryBudget = budget / 8 * 3
-        configuration.busyPollLimit = arguments[busyPoll] ?? configuration.busyPollLimit
+        configuration.spinLimit = arguments[spin] ?? configuration.spinLimit
         configuration.connection.usesMultipath = arguments.has(multipath)
         return Relay(
             configuration: configuration, store: InMemoryStore(bounds: bounds), authenticator: authenticator,

@@ -1,5 +1,5 @@
-/// Alternates families, beginning with the family of the first address and keeping the order within each
-/// (RFC 8305 §4, with a First Address Family Count of 1). Repeated addresses are dropped.
+/// Interleaves the address families, beginning with the family of the first address (RFC 8305 §4, with a First Address
+/// Family Count of 1). The order within a family is kept, and duplicates are dropped.
 func interleaveFamilies(_ addresses: [SocketAddress]) -> [SocketAddress] {
     guard let first = addresses.first else { return [] }
     var seen = Set<SocketAddress>()

@@ -1,29 +1,29 @@
-/// Where a server is, as people write it: `martlets://chat.example.com:7227` (C-58).
+/// The address of a server as a URL: `martlets://chat.example.com:7227` (C-58).
 public struct Endpoint: Hashable, Sendable {
-    /// Whether the connection is encrypted, as the URL scheme says.
+    /// The encryption of the connection, given by the URL scheme.
     public enum Security: Sendable {
-        /// `martlet://`: bare TCP.
+        /// `martlet://`: TCP without encryption.
         case plain
         /// `martlets://`: TLS.
         case tls
 
-        /// The URL scheme that says so.
+        /// The URL scheme.
         public var scheme: String { self == .plain ? "martlet" : "martlets" }
     }
 
-    /// The port of a text that names none (W-1).
+    /// The default port (W-1).
     public static let defaultPort: UInt16 = 7227
-    /// RFC 1035 §2.3.4: a name in its textual form.
+    /// The maximum length of a host name in bytes (RFC 1035 §2.3.4, in textual form).
     public static let maxHostByteCount = 253
 
-    /// Whether to speak TLS.
+    /// The encryption of the connection.
     public let security: Security
-    /// A host name in lower case, or a numeric address (IPv6 without brackets).
+    /// A lowercase host name, or a numeric address (IPv6 without brackets).
     public let host: String
-    /// From 1 to 65535.
+    /// The port, from 1 to 65535.
     public let port: UInt16
 
-    /// Throws when `host` is empty, too long, or neither a host name in ASCII nor a numeric address.
+    /// Creates an endpoint. Throws when `host` is empty, too long, or neither an ASCII host name nor a numeric address.
     public init(host: String, port: UInt16 = defaultPort, security: Security = .tls) throws(EndpointError) {
         guard !host.isEmpty else { throw .empty }
         guard host.utf8.count <= Self.maxHostByteCount else { throw .hostTooLong(limit: Self.maxHostByteCount) }
@@ -34,8 +34,8 @@ public struct Endpoint: Hashable, Sendable {
         self.security = security
     }
 
-    /// Reads `martlet://host:port`, `martlets://host`, `host`, `host:port` or `[::1]:port`.
-    /// `defaultSecurity` is for texts without a scheme; it is TLS unless said otherwise.
+    /// Parses `martlet://host:port`, `martlets://host`, `host`, `host:port` or `[::1]:port`. `defaultSecurity` applies
+    /// to texts without a scheme.
     public init(parsing text: String, defaultSecurity: Security = .tls) throws(EndpointError) {
         var rest = Substring(text)
         var security = defaultSecurity
@@ -75,16 +75,16 @@ public struct Endpoint: Hashable, Sendable {
     }
 }
 
-/// What is wrong with the text of an endpoint.
+/// An error in the text of an endpoint.
 public enum EndpointError: Error, Sendable, Equatable {
     case empty
     case unknownScheme(String)
-    /// Not a host name in ASCII (write international names in their `xn--` form) and not a numeric address.
+    /// Neither an ASCII host name nor a numeric address. International names need their `xn--` form.
     case invalidHost(String)
     case hostTooLong(limit: Int)
     /// Not a number from 1 to 65535.
     case invalidPort(String)
-    /// Write `[::1]:7227`: without brackets nobody knows which colon begins the port.
+    /// An IPv6 address needs brackets, `[::1]:7227`, which separate it from the port.
     case unbracketedIPv6
     case trailingText(String)
 }

@@ -1,34 +1,34 @@
 import CMartletSystem
 internal import MartletWire
 
-/// An IPv4 or IPv6 address, the latter with its scope (the interface index of a link-local address).
+/// An IPv4 or IPv6 address. An IPv6 address includes its scope, the interface index of a link-local address.
 public struct IPAddress: Hashable, Sendable {
     /// The upper half of an IPv6 address; 0 for IPv4.
     let high: UInt64
-    /// The lower half of an IPv6 address, or the IPv4 address in its low 32 bits.
+    /// The lower half of an IPv6 address, or the IPv4 address in the low 32 bits.
     let low: UInt64
     let scope: UInt32
-    /// False for IPv4.
+    /// Whether this is an IPv6 address.
     public let isIPv6: Bool
 
-    /// An IPv4 address from its 32 bits, most significant first: 127.0.0.1 is `0x7F00_0001`.
+    /// Creates an IPv4 address from 32 bits, most significant first: 127.0.0.1 is `0x7F00_0001`.
     public init(v4 bits: UInt32) {
         (high, low, scope, isIPv6) = (0, UInt64(bits), 0, false)
     }
 
-    /// An IPv6 address from its two halves and its scope (0: none).
+    /// Creates an IPv6 address from its halves and its scope; scope 0 means none.
     public init(v6High high: UInt64, low: UInt64, scope: UInt32 = 0) {
         (self.high, self.low, self.scope, isIPv6) = (high, low, scope, true)
     }
 
-    /// A numeric address, IPv6 without brackets and with an optional `%scope`; nil when the text is no such address.
+    /// Parses a numeric address, IPv6 without brackets and with an optional `%scope`; nil for any other text.
     public init?(_ text: String) {
         var address = martlet_address()
         guard !text.utf8.contains(0), unsafe martlet_address_parse(text, &address) == 1 else { return nil }
         self.init(address)
     }
 
-    /// The 4 or 16 bytes, most significant first; the scope is not in them.
+    /// The 4 or 16 bytes, most significant first, without the scope.
     public var bytes: [UInt8] {
         var bytes: [UInt8] = []
         if isIPv6 {
@@ -40,24 +40,24 @@ public struct IPAddress: Hashable, Sendable {
         return bytes
     }
 
-    /// 127.0.0.1
+    /// The IPv4 loopback address, 127.0.0.1.
     public static let loopbackV4 = IPAddress(v4: 0x7F00_0001)
-    /// ::1
+    /// The IPv6 loopback address, ::1.
     public static let loopbackV6 = IPAddress(v6High: 0, low: 1)
-    /// All of this host's IPv4 addresses, to listen on.
+    /// The unspecified IPv4 address, for listening on all interfaces.
     public static let anyV4 = IPAddress(v4: 0)
-    /// All of this host's IPv6 addresses, to listen on.
+    /// The unspecified IPv6 address, for listening on all interfaces.
     public static let anyV6 = IPAddress(v6High: 0, low: 0)
 
-    /// 0.0.0.0 or ::, which name no host.
+    /// Whether the address is 0.0.0.0 or ::.
     public var isUnspecified: Bool { high == 0 && low == 0 }
 
-    /// 127.0.0.0/8 or ::1.
+    /// Whether the address is in 127.0.0.0/8 or is ::1.
     public var isLoopback: Bool {
         isIPv6 ? high == 0 && low == 1 : low >> 24 == 127
     }
 
-    /// fe80::/10 or 169.254.0.0/16.
+    /// Whether the address is in fe80::/10 or 169.254.0.0/16.
     public var isLinkLocal: Bool {
         isIPv6 ? high >> 54 == 0xFE80 >> 6 : low >> 16 == 0xA9FE
     }

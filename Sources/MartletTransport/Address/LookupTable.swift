@@ -1,21 +1,21 @@
-/// Which names are looked up, in which order and for which requests; the threads are its owner's.
+/// The names to look up, their order, and the requests for each. The owner provides the threads.
 ///
-/// | a name is | and then |
+/// | state of a name | transitions |
 /// |---|---|
-/// | queued | further requests for it join it; it goes when its last request is cancelled |
-/// | running | further requests for it join it, so that it takes one thread at the most; it ends with its answer |
+/// | queued | further requests join; the cancellation of its last request removes it |
+/// | running | further requests join, so a name occupies at most one thread; its result removes it |
 ///
-/// A name whose last lookup failed may not take the last thread: names that do not resolve, however many, leave one
-/// to those that do.
+/// A name whose last lookup failed may not occupy the last free thread, so names that do not resolve leave a thread to
+/// those that do.
 struct LookupTable<Request: Sendable>: Sendable {
-    /// What is to be done about a request.
+    /// The admission of a request.
     enum Admission: Equatable {
-        /// A lookup under way or a thread at work will answer it.
-        case waits
-        /// One thread more is to be started for it.
+        /// A running lookup or thread will complete it.
+        case queued
+        /// A new thread must be started.
         case needsThread
-        /// There is no space for it.
-        case isRefused
+        /// The table is full.
+        case refused
     }
 
     private struct Name {
@@ -27,9 +27,9 @@ struct LookupTable<Request: Sendable>: Sendable {
     private let maxQueuedNameCount: Int
     private let maxRequestCount: Int
     private var names: [String: Name] = [:]
-    /// The names that are not running, the oldest first.
+    /// The names that are not running, oldest first.
     private var queue: [String] = []
-    /// Names whose last lookup failed, the oldest first; as many as may be queued.
+    /// The names whose last lookup failed, oldest first; at most `maxQueuedNameCount`.
     private var failedNames: [String] = []
     private var runningFailedCount = 0
     private var threadCount = 0
@@ -41,25 +41,25 @@ struct LookupTable<Request: Sendable>: Sendable {
         self.maxRequestCount = maxRequestCount
     }
 
-    // MARK: Requests
+    // MARK: - Requests
 
-    /// A request for the addresses of `name`; `number` is its own.
+    /// Adds a request for the addresses of `name` under a unique number.
     mutating func add(_ request: Request, number: UInt64, for name: String) -> Admission {
-        guard requestCount < maxRequestCount else { return .isRefused }
+        guard requestCount < maxRequestCount else { return .refused }
         let isNew = names[name] == nil
         if isNew {
-            // A thread to be started takes its name out of the queue.
-            guard queue.count < maxQueuedNameCount + (threadCount < maxThreadCount ? 1 : 0) else { return .isRefused }
+            // The name of a thread to be started does not count.
+            guard queue.count < maxQueuedNameCount + (threadCount < maxThreadCount ? 1 : 0) else { return .refused }
             queue.append(name)
         }
         names[name, default: Name()].requests[number] = request
         requestCount += 1
-        guard isNew, threadCount < maxThreadCount, mayRun(name) else { return .waits }
+        guard isNew, threadCount < maxThreadCount, mayRun(name) else { return .queued }
         threadCount += 1
         return .needsThread
     }
 
-    /// The request is answered elsewhere; nil when it has its answer.
+    /// Removes a request and returns it; nil if it is already complete.
     mutating func cancel(number: UInt64, for name: String) -> Request? {
         guard let request = names[name]?.requests.removeValue(forKey: number) else { return nil }
         requestCount -= 1
@@ -70,9 +70,9 @@ struct LookupTable<Request: Sendable>: Sendable {
         return request
     }
 
-    // MARK: Threads
+    // MARK: - Threads
 
-    /// The name that a thread looks up next; nil when there is none, and then the thread ends.
+    /// The next name for a thread; nil if there is none, and then the thread ends.
     mutating func next() -> String? {
         guard let index = queue.firstIndex(where: mayRun) else {
             threadCount -= 1
@@ -84,27 +84,27 @@ struct LookupTable<Request: Sendable>: Sendable {
         return name
     }
 
-    /// A lookup has ended: the requests that it answers.
+    /// Ends a lookup and returns its requests.
     mutating func ended(_ name: String, isFailure: Bool) -> [Request] {
         if let index = failedNames.firstIndex(of: name) {
             failedNames.remove(at: index)
             runningFailedCount -= 1
         }
         if isFailure {
-            if failedNames.count == maxQueuedNameCount { forgetFailure() }
+            if failedNames.count == maxQueuedNameCount { removeOldestFailure() }
             failedNames.append(name)
         }
         return take(name)
     }
 
-    /// A thread that was asked for could not be started: the requests that no other thread will answer.
+    /// A requested thread could not be started. Returns the requests that no other thread will complete.
     mutating func threadFailed() -> [Request] {
         threadCount -= 1
         return threadCount == 0 ? queue.flatMap { take($0) } : []
     }
 
-    /// One that runs is counted as such until it ends.
-    private mutating func forgetFailure() {
+    /// A running name stays in the list until its lookup ends.
+    private mutating func removeOldestFailure() {
         if let index = failedNames.firstIndex(where: { names[$0]?.isRunning != true }) { failedNames.remove(at: index) }
     }
 

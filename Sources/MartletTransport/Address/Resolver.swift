@@ -1,25 +1,25 @@
 import CMartletSystem
 
-/// Looks names up with getaddrinfo, on threads of its own: a lookup may block for a minute, and a loop must not.
+/// Resolves names with getaddrinfo on threads of its own, because a lookup may block for a minute.
 ///
-/// Threads exist only while there are names to look up, and each name takes one at the most, however many ask for it.
-/// Numeric addresses and `localhost` never wait for a thread. The queue is bounded, and requests that are cancelled
-/// leave it; a lookup that has begun cannot be stopped, only its answer ignored.
+/// Threads exist only while there are names to look up, and a name occupies at most one. Numeric addresses and
+/// `localhost` need no thread. The queue is bounded, and a cancelled request leaves it. A running lookup cannot be
+/// stopped; its result is ignored.
 public final class Resolver: Sendable {
-    /// What all connectors use unless told otherwise.
+    /// The default resolver of all connectors.
     public static let shared = Resolver()
-    /// Addresses kept of one answer.
+    /// The maximum number of addresses kept of one result.
     public static let maxAddressCount = 32
-    /// Requests that may wait at a time, those for the same name included.
+    /// The maximum number of pending requests, including those for the same name.
     public static let maxRequestCount = 65_536
 
     typealias Lookup = @Sendable (_ host: String) -> Result<[IPAddress], TransportError>
 
-    /// A request for the addresses of a name, to give up with.
+    /// A pending request.
     public struct Request: Sendable {
         fileprivate let cancellation: (@Sendable () -> Void)?
 
-        /// Gives up: unless it has been answered the completion is called with `.cancelled`, before this returns.
+        /// Cancels the request. Unless it is complete, its completion is called with `.cancelled` before this returns.
         public func cancel() { cancellation?() }
     }
 
@@ -36,7 +36,7 @@ public final class Resolver: Sendable {
     private let state: Guarded<State>
     private let lookup: Lookup
 
-    /// At most `threadCount` lookups at once, with at most `maxQueuedCount` names waiting.
+    /// Creates a resolver with at most `threadCount` concurrent lookups and `maxQueuedCount` queued names.
     public convenience init(threadCount: Int = 8, maxQueuedCount: Int = 64) {
         self.init(threadCount: threadCount, maxQueuedCount: maxQueuedCount, lookup: systemLookup)
     }
@@ -51,16 +51,16 @@ public final class Resolver: Sendable {
 
     /// The addresses of `host`, interleaved by family (RFC 8305 §4), at most `maxAddressCount`.
     ///
-    /// Throws `.resolutionFailed`, `.noAddresses`, `.resolverBusy`, or `.cancelled` when the task is. A numeric host
-    /// and `localhost` (RFC 6761 §6.3) are answered at once.
+    /// Throws `.resolutionFailed`, `.noAddresses`, `.resolverBusy`, or `.cancelled` when the task is cancelled. A
+    /// numeric host and `localhost` (RFC 6761 §6.3) complete at once.
     public func resolve(host: String, port: UInt16) async throws(TransportError) -> [SocketAddress] {
         let request = Guarded<Request?>(nil)
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let made = resolve(host: host, port: port) { continuation.resume(returning: $0) }
-                request.withLock { $0 = made }
-                // Cancelled before there was a request to cancel.
-                if Task.isCancelled { made.cancel() }
+                let new = resolve(host: host, port: port) { continuation.resume(returning: $0) }
+                request.withLock { $0 = new }
+                // The task was cancelled before `request` was set.
+                if Task.isCancelled { new.cancel() }
             }
         } onCancel: {
             request.withLock { $0 }?.cancel()
@@ -68,13 +68,13 @@ public final class Resolver: Sendable {
         return try result.get()
     }
 
-    /// The same with a completion, called exactly once, on a thread of the resolver or before this returns.
+    /// Resolves `host` with a completion, called exactly once, on a thread of the resolver or before this returns.
     @discardableResult
     public func resolve(
         host: String, port: UInt16, completion: @escaping @Sendable (Result<[SocketAddress], TransportError>) -> Void
     ) -> Request {
-        if let known = Self.addressesKnown(of: host) {
-            completion(.success(known.map { SocketAddress($0, port: port) }))
+        if let addresses = Self.localAddresses(of: host) {
+            completion(.success(addresses.map { SocketAddress($0, port: port) }))
             return Request(cancellation: nil)
         }
         let host = host.lowercased()
@@ -84,15 +84,15 @@ public final class Resolver: Sendable {
             return (state.requestNumber, state.table.add(waiter, number: state.requestNumber, for: host))
         }
         switch admission {
-        case .waits: break
-        case .needsThread: begin()
-        case .isRefused: completion(.failure(.resolverBusy))
+        case .queued: break
+        case .needsThread: startLookupThread()
+        case .refused: completion(.failure(.resolverBusy))
         }
         return Request { self.cancel(number, host) }
     }
 
-    /// What needs no lookup: numeric addresses, and the names that are this host's (RFC 6761 §6.3).
-    private static func addressesKnown(of host: String) -> [IPAddress]? {
+    /// The addresses that need no lookup: numeric hosts and the names of this host (RFC 6761 §6.3).
+    private static func localAddresses(of host: String) -> [IPAddress]? {
         if let ip = IPAddress(host) { return [ip] }
         let name = host.lowercased()
         let labels = name.hasSuffix(".") ? name.dropLast() : name[...]
@@ -103,12 +103,12 @@ public final class Resolver: Sendable {
         state.withLock { $0.table.cancel(number: number, for: host) }?.completion(.failure(.cancelled))
     }
 
-    private func begin() {
-        guard let failure = startThread(named: "martlet-dns", { self.work() }) else { return }
+    private func startLookupThread() {
+        guard let failure = startThread(named: "martlet-dns", { self.runLookups() }) else { return }
         for waiter in state.withLock({ $0.table.threadFailed() }) { waiter.completion(.failure(failure)) }
     }
 
-    private func work() {
+    private func runLookups() {
         while let host = state.withLock({ $0.table.next() }) {
             let result = lookup(host)
             let isFailure = if case .failure = result { true } else { false }

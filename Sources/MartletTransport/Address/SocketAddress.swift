@@ -2,18 +2,18 @@ import CMartletSystem
 
 /// An IP address and a TCP port.
 public struct SocketAddress: Hashable, Sendable {
-    /// The host.
+    /// The IP address.
     public var ip: IPAddress
-    /// The port, in host byte order; 0 asks the system to choose one to listen on.
+    /// The port in host byte order. Port 0 lets the system choose a port to listen on.
     public var port: UInt16
 
-    /// The port `port` of the host `ip`.
+    /// Creates an address.
     public init(_ ip: IPAddress, port: UInt16) {
         self.ip = ip
         self.port = port
     }
 
-    /// "192.0.2.1:80" or "[2001:db8::1]:80"; nil when the text is neither.
+    /// Parses "192.0.2.1:80" or "[2001:db8::1]:80"; nil for any other text.
     public init?(_ text: String) {
         guard let colon = text.lastIndex(of: ":"), let port = decimalPort(text[text.index(after: colon)...]) else {
             return nil
@@ -42,7 +42,7 @@ extension SocketAddress {
     }
 }
 
-/// A port in decimal digits and nothing else (no sign, no blank).
+/// Parses a port in decimal digits, without a sign or blanks.
 func decimalPort(_ text: Substring) -> UInt16? {
     text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ? UInt16(text) : nil
 }

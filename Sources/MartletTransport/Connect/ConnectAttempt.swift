@@ -1,25 +1,25 @@
 import CMartletSystem
 
-/// One TCP connect in progress on a loop, answered once unless it is abandoned.
+/// One TCP connection attempt on a loop. It reports one result unless it is abandoned.
 final class ConnectAttempt: PollSource {
     private let loop: EventLoop
     private let address: SocketAddress
     private let options: TCPOptions
-    private let answer: (Result<TCPConnection, TransportError>) -> Void
+    private let completion: (Result<TCPConnection, TransportError>) -> Void
     private var descriptor: SharedDescriptor?
     private var key: PollKey?
 
     init(
         to address: SocketAddress, on loop: EventLoop, options: TCPOptions,
-        _ answer: @escaping (Result<TCPConnection, TransportError>) -> Void
+        _ completion: @escaping (Result<TCPConnection, TransportError>) -> Void
     ) {
         self.address = address
         self.loop = loop
         self.options = options
-        self.answer = answer
+        self.completion = completion
     }
 
-    /// Throws what fails at once, and then does not answer.
+    /// Starts the attempt. Throws an immediate failure, which is not reported again.
     func begin() throws(TransportError) {
         let socket = try FileDescriptor(
             martlet_socket(address.ip.isIPv6 ? 6 : 4, options.usesMultipath ? 1 : 0), from: "socket")
@@ -46,7 +46,7 @@ final class ConnectAttempt: PollSource {
         var peer = martlet_address()
         if number > 0 {
             abandon()
-            answer(.failure(TransportError(errno: number, call: "connect")))
+            completion(.failure(TransportError(errno: number, call: "connect")))
         } else if unsafe martlet_socket_remote_address(descriptor.number, &peer) == 0 {
             abandon()
             finish(descriptor)
@@ -55,13 +55,13 @@ final class ConnectAttempt: PollSource {
 
     private func finish(_ descriptor: SharedDescriptor) {
         let connection = TCPConnection(descriptor, remote: address, on: loop, options: SharedTCPOptions(options))
-        // TCP lets a socket connect to itself when the port it was given is the one it dials: nobody is there.
-        guard connection.localAddress != address else { return answer(.failure(.refused)) }
-        answer(.success(connection))
+        // TCP connects a socket to itself when its ephemeral port equals the port of the peer.
+        guard connection.localAddress != address else { return completion(.failure(.refused)) }
+        completion(.success(connection))
     }
 
     func loopWillStop() {
         abandon()
-        answer(.failure(.loopStopped))
+        completion(.failure(.loopStopped))
     }
 }

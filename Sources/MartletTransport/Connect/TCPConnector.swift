@@ -1,19 +1,19 @@
-/// Connects to the first of several endpoints that answers: resolves their names and runs a `ConnectionRace`.
-/// One connector runs one race.
-public final class TCPConnector: @unchecked Sendable {  // all state is touched on its loop only
-    /// What can be set on a race.
+/// Connects to one of several endpoints with Happy Eyeballs (RFC 8305): resolves their names and runs the attempts. A
+/// connector is used once.
+public final class TCPConnector: @unchecked Sendable {  // All state is accessed on its loop only.
+    /// The options of a connector.
     public struct Options: Sendable {
-        /// How long one attempt is given before the next starts beside it (RFC 8305 §5, Connection Attempt Delay;
-        /// C-59).
+        /// The Connection Attempt Delay of RFC 8305 §5: the time before the next attempt starts beside a running one
+        /// (C-59).
         public var attemptDelay: Duration = .milliseconds(250)
-        /// How long all addresses may stay without an answer before one of them is tried again beside it (C-59).
+        /// The time without an answer from any address before an address is tried again (C-59).
         public var repeatDelay: Duration = .seconds(1)
-        /// For all of it, resolution included.
+        /// The timeout of the connect, including name resolution.
         public var timeout: Duration = .seconds(15)
-        /// For the sockets, set before they connect.
+        /// The options of the sockets, set before they connect.
         public var connection = TCPOptions()
 
-        /// The defaults.
+        /// Creates the default options.
         public init() {}
     }
 
@@ -22,8 +22,8 @@ public final class TCPConnector: @unchecked Sendable {  // all state is touched 
     private let resolver: Resolver
     private let options: Options
 
-    // All below belongs to the loop.
-    private var race: ConnectionRace
+    // The loop accesses all properties below.
+    private var happyEyeballs: HappyEyeballs
     private var attempts: [Int: ConnectAttempt] = [:]
     private var connections: [Int: TCPConnection] = [:]
     private var resolutions: [Resolver.Request] = []
@@ -31,7 +31,7 @@ public final class TCPConnector: @unchecked Sendable {  // all state is touched 
     private var timer: LoopTimer?
     private var completion: ((Result<TCPConnection, TransportError>) -> Void)?
 
-    /// A race to any of `endpoints`. The timeout begins now.
+    /// Creates a connector for one of `endpoints`. The timeout starts now.
     public init(
         to endpoints: [Endpoint], on loop: EventLoop, resolver: Resolver = .shared, options: Options = Options()
     ) {
@@ -39,16 +39,17 @@ public final class TCPConnector: @unchecked Sendable {  // all state is touched 
         self.loop = loop
         self.resolver = resolver
         self.options = options
-        race = ConnectionRace(
+        happyEyeballs = HappyEyeballs(
             endpoints: endpoints, attemptDelay: options.attemptDelay.nanosecondCount,
             repeatDelay: options.repeatDelay.nanosecondCount,
             deadline: loop.deadline(after: options.timeout))
     }
 
-    /// Connects to the first endpoint that answers. The connection is not started; that is done on its loop.
+    /// Connects to the first endpoint that answers and returns a connection that is not started. May be called from any
+    /// task.
     ///
-    /// From anywhere. Throws `.cancelled` when the task is, `.timedOut`, or `.connectFailed` with what went wrong
-    /// where.
+    /// Throws `.cancelled` when the task is cancelled, `.timedOut`, or `.connectFailed` with the failures of all
+    /// attempts.
     public static func connect(
         to endpoints: [Endpoint], on loop: EventLoop, resolver: Resolver = .shared, options: Options = Options()
     ) async throws(TransportError) -> TCPConnection {
@@ -63,7 +64,8 @@ public final class TCPConnector: @unchecked Sendable {  // all state is touched 
         return try result.get()
     }
 
-    /// Begins, once, on the loop. `completion` is called exactly once, on the loop, and not from inside this call.
+    /// Starts the connect, once, on the loop. `completion` is called exactly once, on the loop, after this call
+    /// returns.
     public func start(_ completion: @escaping (Result<TCPConnection, TransportError>) -> Void) {
         loop.preconditionOnLoop()
         precondition(!isStarted, "a connector is started once")
@@ -78,28 +80,28 @@ public final class TCPConnector: @unchecked Sendable {  // all state is touched 
         loop.onTurnEnd { self.advance() }
     }
 
-    /// Gives up, on the loop: the answer is `.cancelled`, unless there was one. Before `start`, too.
+    /// Cancels the connect, on the loop. The result is `.cancelled` unless there was one. May be called before `start`.
     public func cancel() {
         loop.preconditionOnLoop()
-        race.cancel()
+        happyEyeballs.cancel()
         loop.onTurnEnd { self.advance() }
     }
 
     private func resolved(_ index: Int, _ result: Result<[SocketAddress], TransportError>) {
         switch result {
-        case .success(let addresses): race.resolved(endpoint: index, addresses)
-        case .failure(let error): race.resolutionFailed(endpoint: index, error)
+        case .success(let addresses): happyEyeballs.resolved(endpoint: index, addresses)
+        case .failure(let error): happyEyeballs.resolutionFailed(endpoint: index, error)
         }
         advance()
     }
 
-    private func answered(_ attempt: Int, _ result: Result<TCPConnection, TransportError>) {
+    private func ended(_ attempt: Int, _ result: Result<TCPConnection, TransportError>) {
         attempts[attempt] = nil
         switch result {
         case .success(let connection):
             connections[attempt] = connection
-            race.connected(attempt: attempt)
-        case .failure(let error): race.failed(attempt: attempt, error)
+            happyEyeballs.connected(attempt: attempt)
+        case .failure(let error): happyEyeballs.failed(attempt: attempt, error)
         }
         advance()
     }
@@ -107,7 +109,7 @@ public final class TCPConnector: @unchecked Sendable {  // all state is touched 
     private func advance() {
         guard completion != nil else { return }
         while true {
-            switch race.nextOutput(now: loop.now) {
+            switch happyEyeballs.nextOutput(now: loop.now) {
             case .start(let attempt, let address): begin(attempt, address)
             case .abandon(let attempt): attempts.removeValue(forKey: attempt)?.abandon()
             case .finish(let outcome): return finish(outcome)
@@ -118,29 +120,29 @@ public final class TCPConnector: @unchecked Sendable {  // all state is touched 
 
     private func begin(_ number: Int, _ address: SocketAddress) {
         let attempt = ConnectAttempt(to: address, on: loop, options: options.connection) { [weak self] result in
-            self?.answered(number, result)
+            self?.ended(number, result)
         }
         do throws(TransportError) {
             try attempt.begin()
             attempts[number] = attempt
         } catch {
-            race.failed(attempt: number, error)
+            happyEyeballs.failed(attempt: number, error)
         }
     }
 
-    private func finish(_ outcome: ConnectionRace.Outcome) {
+    private func finish(_ outcome: HappyEyeballs.Outcome) {
         timer?.set(deadline: nil)
         timer = nil
         let result: Result<TCPConnection, TransportError>
         switch outcome {
-        case .won(let attempt): result = connections[attempt].map { .success($0) } ?? .failure(.cancelled)
-        case .lost(let error): result = .failure(error)
+        case .connected(let attempt): result = connections[attempt].map { .success($0) } ?? .failure(.cancelled)
+        case .failed(let error): result = .failure(error)
         }
         connections = [:]
         for resolution in resolutions { resolution.cancel() }
         resolutions = []
-        let answer = completion
-        completion = nil
-        answer?(result)
+        let completion = completion
+        self.completion = nil
+        completion?(result)
     }
 }

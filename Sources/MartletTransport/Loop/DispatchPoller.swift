@@ -1,8 +1,8 @@
 import CMartletSystem
 import Dispatch
 
-/// Dispatch sources on one serial queue; every call of a handler is a turn of the loop.
-final class DispatchPoller: Poller, @unchecked Sendable {  // all state is touched on the queue only
+/// A poller with Dispatch sources on one serial queue. Each event handler is a turn of the loop.
+final class DispatchPoller: Poller, @unchecked Sendable {  // All state is accessed on the queue only.
     private let queue: DispatchQueue
     private weak var loop: EventLoop?
     private var slots = PollSlots<DispatchRegistration>()
@@ -62,13 +62,13 @@ final class DispatchPoller: Poller, @unchecked Sendable {  // all state is touch
 
     private func existingTimer() -> any DispatchSourceTimer {
         if let timer { return timer }
-        let made = DispatchSource.makeTimerSource(queue: queue)
-        made.setEventHandler { [weak self] in
+        let new = DispatchSource.makeTimerSource(queue: queue)
+        new.setEventHandler { [weak self] in
             self?.turn { self?.armedDeadline = .max }
         }
-        made.activate()
-        timer = made
-        return made
+        new.activate()
+        timer = new
+        return new
     }
 
     func add(
@@ -89,7 +89,7 @@ final class DispatchPoller: Poller, @unchecked Sendable {  // all state is touch
         slots.remove(key)?.cancel()
     }
 
-    fileprivate func sourceMade() {
+    fileprivate func sourceCreated() {
         uncancelledSourceCount += 1
     }
 
@@ -102,20 +102,20 @@ final class DispatchPoller: Poller, @unchecked Sendable {  // all state is touch
     var isIdle: Bool { slots.count == 0 && uncancelledSourceCount == 0 }
 }
 
-/// The sources on one descriptor, made when they are first needed. A source holds the descriptor until its cancellation
-/// is through, since a descriptor must not be closed before.
+/// The Dispatch sources of one descriptor, created on first use. A source retains the descriptor until its cancellation
+/// handler has run, because the descriptor must not be closed before.
 ///
-/// Two things about Dispatch on Linux: a reading source that is made while a writing one waits is never called, so the
-/// reading one is made first (swift-corelibs-libdispatch issue 833 is of that kind); and a source is called once at
-/// most after a hangup, and not at all when a call was due anyway (pull request 477). So after every call the
-/// descriptor is asked whether it hung up, and then the source is told again until it has removed itself.
-private final class DispatchRegistration: @unchecked Sendable {  // all state is touched on the poller's queue only
+/// Dispatch on Linux has two defects. A read source that is created while a write source waits is never called, so the
+/// read source is created first (compare swift-corelibs-libdispatch issue 833). A source is called at most once after a
+/// hang-up, and not at all when a call was pending (pull request 477). The registration therefore checks for a hang-up
+/// after every call, and repeats the notification until the source has been removed.
+private final class DispatchRegistration: @unchecked Sendable {  // All state is accessed on the poller's queue only.
     private(set) var source: (any PollSource)?
     private let descriptor: SharedDescriptor
     private let poller: DispatchPoller
     private let queue: DispatchQueue
     private var interest: Readiness = []
-    private var isTellingHangup = false
+    private var isReportingHangup = false
     private var reader: (any DispatchSourceProtocol)?
     private var writer: (any DispatchSourceProtocol)?
 
@@ -127,7 +127,7 @@ private final class DispatchRegistration: @unchecked Sendable {  // all state is
     }
 
     func setInterest(_ new: Readiness) {
-        defer { tellHangup() }
+        defer { reportHangup() }
         let changed = interest.symmetricDifference(new)
         interest = new
         if changed.contains(.readable) {
@@ -147,36 +147,36 @@ private final class DispatchRegistration: @unchecked Sendable {  // all state is
         make: () -> any DispatchSourceProtocol
     ) {
         if let existing = slot { return isWanted ? existing.resume() : existing.suspend() }
-        let made = make()
-        poller.sourceMade()
-        made.setEventHandler { [weak self, poller] in
+        let new = make()
+        poller.sourceCreated()
+        new.setEventHandler { [weak self, poller] in
             poller.turn { self?.fire(readiness) }
         }
-        made.setCancelHandler { [descriptor, poller] in
+        new.setCancelHandler { [descriptor, poller] in
             poller.turn { poller.sourceCancelled() }
             withExtendedLifetime(descriptor) {}
         }
-        made.resume()
-        slot = made
+        new.resume()
+        slot = new
     }
 
     private func fire(_ readiness: Readiness) {
-        // A call may be on its way when the interest ends.
+        // A call may be in flight when the interest ends.
         guard interest.contains(readiness) else { return }
         source?.pollReady(readiness)
-        tellHangup()
+        reportHangup()
     }
 
-    private func tellHangup() {
+    private func reportHangup() {
         #if os(Linux)
-            guard source != nil, !interest.isEmpty, !isTellingHangup, martlet_socket_hung_up(descriptor.number) != 0
+            guard source != nil, !interest.isEmpty, !isReportingHangup, martlet_socket_hung_up(descriptor.number) != 0
             else {
                 return
             }
-            isTellingHangup = true
+            isReportingHangup = true
             queue.async { [poller] in
                 poller.turn {
-                    self.isTellingHangup = false
+                    self.isReportingHangup = false
                     for readiness in [.readable, .writable] as [Readiness] { self.fire(readiness) }
                 }
             }
@@ -195,7 +195,7 @@ private final class DispatchRegistration: @unchecked Sendable {  // all state is
     private func cancel(_ source: (any DispatchSourceProtocol)?, isRunning: Bool) {
         guard let source else { return }
         source.cancel()
-        // A suspended source would never run its cancellation.
+        // The cancellation handler of a suspended source never runs.
         if !isRunning { source.resume() }
     }
 }

@@ -1,12 +1,12 @@
 #if os(Linux)
     import CMartletSystem
 
-    /// epoll, on a thread of its own that does nothing else than the loop's turns.
+    /// A poller with epoll on a thread of its own.
     ///
-    /// An eventfd wakes it and a timerfd on the boot clock ends its sleep, so a deadline that passed while the machine
-    /// slept is noticed on waking. Both are edge-triggered and never read.
+    /// An eventfd wakes the thread. A timerfd on the boot-time clock ends its sleep, so a deadline that passes while
+    /// the machine is suspended is noticed on resumption. Both are edge-triggered and never read.
     @safe
-    final class EpollPoller: Poller, @unchecked Sendable {  // touched on its thread only
+    final class EpollPoller: Poller, @unchecked Sendable {  // All state is accessed on its thread only.
         private static let wakeToken = UInt64.max
         private static let timerToken = UInt64.max - 1
 
@@ -21,13 +21,13 @@
         private let events: UnsafeMutableBufferPointer<martlet_event>
         private var slots = PollSlots<Registration>()
         private var armedDeadline = UInt64.max
-        private var busyPoll: BusyPoll
-        /// When the loop last had what it had waited for.
-        private var resumedAt: UInt64
+        private var spin: AdaptiveSpin
+        /// The end of the last wait, in nanoseconds.
+        private var wokenAt: UInt64
 
-        init(busyPollLimit: UInt64) throws(TransportError) {
-            busyPoll = BusyPoll(limit: busyPollLimit)
-            resumedAt = martlet_clock()
+        init(spinLimit: UInt64) throws(TransportError) {
+            spin = AdaptiveSpin(limit: spinLimit)
+            wokenAt = martlet_clock()
             epoll = try FileDescriptor(martlet_epoll_open(), from: "epoll_create")
             eventfd = try FileDescriptor(martlet_wake_open(), from: "eventfd")
             timerfd = try FileDescriptor(martlet_timer_open(), from: "timerfd_create")
@@ -68,20 +68,20 @@
         }
 
         private func wait(isSleeping: Bool) -> Int {
-            guard isSleeping, busyPoll.limit > 0 else { return ask(isSleeping: isSleeping) }
-            let asked = martlet_clock()
-            let look = busyPoll.look(after: asked - resumedAt)
+            guard isSleeping, spin.limit > 0 else { return poll(isSleeping: isSleeping) }
+            let start = martlet_clock()
+            let spinTime = spin.duration(afterWork: start - wokenAt)
             var count = 0
-            if look > 0 {
-                repeat { count = ask(isSleeping: false) } while count == 0 && martlet_clock() - asked < look
+            if spinTime > 0 {
+                repeat { count = poll(isSleeping: false) } while count == 0 && martlet_clock() - start < spinTime
             }
-            if count == 0 { count = ask(isSleeping: true) }
-            resumedAt = martlet_clock()
-            busyPoll.waited(resumedAt - asked)
+            if count == 0 { count = poll(isSleeping: true) }
+            wokenAt = martlet_clock()
+            spin.recordWait(wokenAt - start)
             return count
         }
 
-        private func ask(isSleeping: Bool) -> Int {
+        private func poll(isSleeping: Bool) -> Int {
             guard let start = unsafe events.baseAddress else { return 0 }
             let result = unsafe martlet_epoll_wait(epoll.number, start, isSleeping ? 1 : 0)
             precondition(result >= 0, "epoll_wait failed: \(-result)")
@@ -101,8 +101,8 @@
             }
         }
 
-        /// A timer that ends the sleep too early costs one empty turn, setting it for every change costs a call each:
-        /// so it is only ever set to an earlier time.
+        /// The timerfd is set to earlier times only. An early wake-up costs one empty turn, while setting it for every
+        /// change costs a system call each.
         private func arm(_ deadline: UInt64) {
             guard deadline < armedDeadline else { return }
             armedDeadline = deadline

@@ -1,15 +1,15 @@
 import CMartletSystem
 
-/// One thread, one poller, many sockets; and a serial executor, so that an actor can live on it.
+/// An event loop: one thread, one poller, many sockets. It is a serial executor, so an actor can run on it.
 ///
-/// A turn: wait until something is ready; deliver what is; run the jobs that other threads, or this one, handed over;
-/// fire timers; call who asked for the turn's end; flush every connection that was written to, once. A loop allocates
-/// nothing for an event, and its connections share one buffer to read into and one to write from.
+/// A turn waits for readiness, delivers it, runs the submitted jobs, fires the timers, calls the turn-end handlers, and
+/// flushes every connection with pending writes once. A loop allocates nothing for an event. Its connections share one
+/// read buffer and one write buffer.
 ///
-/// On epoll the loop owns a thread, which runs until `shutdown()`; on Dispatch a serial queue. Everything that belongs
-/// to a loop may be used on it only, and checks that.
-public final class EventLoop: SerialExecutor, @unchecked Sendable {  // all but the jobs is touched on it only
-    /// What waits for the sockets.
+/// With epoll the loop owns a thread until `shutdown()`; with Dispatch it owns a serial queue. The objects of a loop
+/// may be used on it only and check this.
+public final class EventLoop: SerialExecutor, @unchecked Sendable {  // Only `queue` is shared.
+    /// The mechanism that waits for sockets.
     public enum Backend: Sendable, CaseIterable {
         #if os(Linux)
             case epoll
@@ -17,27 +17,27 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // all but 
         case dispatch
 
         #if os(Linux)
-            /// The platform's own: epoll on Linux, Dispatch elsewhere.
+            /// The default of the platform: epoll on Linux, Dispatch elsewhere.
             public static let platformDefault = Backend.epoll
         #else
-            /// The platform's own: epoll on Linux, Dispatch elsewhere.
+            /// The default of the platform: epoll on Linux, Dispatch elsewhere.
             public static let platformDefault = Backend.dispatch
         #endif
     }
 
-    /// One read gets at most this much.
+    /// The maximum size of one read, in bytes.
     public static let readBufferByteCount = 128 << 10
-    /// A handler that is asked for bytes to send finds this much room.
+    /// The maximum size of one write, in bytes.
     public static let writeBufferByteCount = 64 << 10
-    /// Jobs that jobs hand over are run in the same turn this many times, then the sockets have theirs.
+    /// Rounds of jobs that are submitted by jobs of the same turn. Further rounds run in the next turn.
     static let maxJobRoundsPerTurn = 8
     static let maxEndRoundsPerTurn = 8
-    /// After a burst of more jobs their storage is given back.
+    /// The maximum number of jobs in a round whose storage is reused.
     static let maxKeptJobCount = 4096
 
-    /// The loop that a client process runs all its links on unless told otherwise. It is never shut down.
+    /// The default loop for all links of a client process. It is never shut down.
     ///
-    /// Its first use traps when the system has no thread or descriptor left for it, since it cannot throw.
+    /// Its first use traps when the system has no thread or descriptor left, because a property cannot throw.
     public static let shared: EventLoop = {
         do throws(TransportError) {
             return try EventLoop(backend: .platformDefault, name: "martlet", isShared: true)
@@ -46,23 +46,23 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // all but 
         }
     }()
 
-    /// For debuggers; the thread and the queue are called so.
+    /// The name of the thread or queue, for debuggers.
     public let name: String
-    /// What waits for the sockets.
+    /// The mechanism that waits for sockets.
     public let backend: Backend
 
     private let isShared: Bool
     private let queue = JobQueue()
     private let poller: any Poller
 
-    // All below belongs to the loop.
-    /// Bytes that the next reads get at the most, up to `readBufferByteCount`. On the loop only.
+    // The loop accesses all properties below.
+    /// The maximum size of the next reads in bytes, at most `readBufferByteCount`. Must be accessed on the loop.
     public var readByteCount = readBufferByteCount
     let readBuffer = LoopBuffer(byteCount: readBufferByteCount)
     let writeBuffer = LoopBuffer(byteCount: writeBufferByteCount)
     private var turnTime: UInt64
     private var timers = TimerHeap()
-    private var spareJobs: [JobQueue.Job] = []
+    private var jobStorage: [JobQueue.Job] = []
     private let turnEnds = TurnEndList<any TurnEndHandler>()
     private let flushes = TurnEndList<TCPConnection>()
     private var isStopping = false
@@ -70,23 +70,22 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // all but 
     private var stopWaiters: [CheckedContinuation<Void, Never>] = []
     private var stopHandlers: [ObjectIdentifier: any LoopStopHandler] = [:]
 
-    /// A running loop.
+    /// Creates and starts a loop.
     ///
-    /// Throws `.tooManyDescriptors` and the like when the system has no thread or descriptor left for it.
+    /// Throws `.tooManyDescriptors` or another error when the system has no thread or descriptor left.
     ///
-    /// - Parameter busyPollLimit: while events come so close on each other, the loop looks for the next one so long
-    ///   before it sleeps, and after more work than that for as long as it has worked, up to twenty times as long,
-    ///   unless it had waited for more than four times as long as it worked. On epoll only, at most a second; zero for
-    ///   never.
+    /// - Parameter spinLimit: The maximum time that the loop polls without sleeping while events follow closely, at
+    ///   most one second; zero disables it. After longer work the loop may spin for up to twenty times this limit. With
+    ///   epoll only.
     public convenience init(
-        backend: Backend = .platformDefault, name: String, busyPollLimit: Duration = .zero
+        backend: Backend = .platformDefault, name: String, spinLimit: Duration = .zero
     ) throws(TransportError) {
-        let limit = min(max(busyPollLimit, .zero), .seconds(1))
-        try self.init(backend: backend, name: name, isShared: false, busyPollLimit: UInt64(limit / .nanoseconds(1)))
+        let limit = min(max(spinLimit, .zero), .seconds(1))
+        try self.init(backend: backend, name: name, isShared: false, spinLimit: UInt64(limit / .nanoseconds(1)))
     }
 
     private init(
-        backend: Backend, name: String, isShared: Bool, busyPollLimit: UInt64 = 0
+        backend: Backend, name: String, isShared: Bool, spinLimit: UInt64 = 0
     ) throws(TransportError) {
         self.name = name
         self.isShared = isShared
@@ -94,60 +93,26 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // all but 
         turnTime = martlet_clock()
         switch backend {
         #if os(Linux)
-            case .epoll: poller = try EpollPoller(busyPollLimit: busyPollLimit)
+            case .epoll: poller = try EpollPoller(spinLimit: spinLimit)
         #endif
         case .dispatch: poller = DispatchPoller(name: name)
         }
         try poller.start(self)
     }
 
-    // MARK: time
+    // MARK: - Time
 
-    /// Nanoseconds of a clock that is never set and, on Linux and Apple systems, goes on while the machine sleeps.
-    public static var clock: UInt64 { martlet_clock() }
-
-    /// Milliseconds since 1970 of the clock that people set: to date things, never to measure or wait.
-    public static var wallClock: UInt64 { martlet_wall_clock() }
-
-    /// On the loop the time at which its turn began, elsewhere the exact time.
+    /// The start of the current turn on the loop, and the current time elsewhere, in nanoseconds of `clock`.
     public var now: UInt64 { isOnLoop ? turnTime : martlet_clock() }
 
-    // MARK: where am I
+    // MARK: - Jobs
 
-    /// Whether the caller runs in a turn of this loop.
-    public var isOnLoop: Bool {
-        unsafe martlet_current_loop() == UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
-    }
-
-    /// Traps unless called on this loop; costs the load of a thread-local.
-    public func preconditionOnLoop(_ function: StaticString = #function) {
-        precondition(isOnLoop, "\(function) must be called on the loop \(name)")
-    }
-
-    /// The same in debug builds only.
-    public func assertOnLoop(_ function: StaticString = #function) {
-        assert(isOnLoop, "\(function) must be called on the loop \(name)")
-    }
-
-    /// Lets `assumeIsolated` of actors on this loop work in its callbacks.
-    public func checkIsolated() {
-        preconditionOnLoop()
-    }
-
-    /// Lets the runtime ask without trapping.
-    @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
-    public func isIsolatingCurrentContext() -> Bool? {
-        isOnLoop
-    }
-
-    // MARK: handing over work, from any thread
-
-    /// Queues a job. The queue is not bounded: an executor may not refuse a job.
+    /// Submits a job. The queue has no bound, because an executor may not refuse a job.
     public func enqueue(_ job: consuming ExecutorJob) {
         push(.job(UnownedJob(job)))
     }
 
-    /// Runs `work` on the loop, after all that this thread handed over before. Not bounded either.
+    /// Runs `work` on the loop, after all work that this thread submitted before. The queue has no bound.
     public func execute(_ work: @escaping @Sendable () -> Void) {
         push(.work(work))
     }
@@ -156,12 +121,12 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // all but 
         switch queue.push(job) {
         case .nothing: break
         case .wake: poller.wake()
-        case .revive: revive()
+        case .restart: restart()
         }
     }
 
-    /// Jobs that come after the end are run, one after the other, where there is a thread for them.
-    private func revive() {
+    /// Runs the jobs that are submitted after the shutdown, serially, on a temporary thread.
+    private func restart() {
         guard backend != .dispatch else { return poller.wake() }
         let failure = startThread(named: name) {
             self.becomeCurrent()
@@ -174,15 +139,15 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // all but 
         precondition(failure == nil, "no thread for the last jobs of an event loop: \(failure as Any)")
     }
 
-    // MARK: the turn's end
+    // MARK: - End of the turn
 
-    /// Calls `handler` once, before this turn's writes are flushed. On the loop only.
+    /// Calls `handler` once at the end of this turn, before its writes are flushed. Must be called on the loop.
     public func onTurnEnd(_ handler: any TurnEndHandler) {
         preconditionOnLoop()
         turnEnds.append(handler)
     }
 
-    /// Calls `work` once, before this turn's writes are flushed. On the loop only.
+    /// Calls `work` once at the end of this turn, before its writes are flushed. Must be called on the loop.
     public func onTurnEnd(_ work: @escaping () -> Void) {
         onTurnEnd(TurnEndClosure(work))
     }
@@ -191,12 +156,13 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // all but 
         flushes.append(connection)
     }
 
-    // MARK: the end
+    // MARK: - Shutdown
 
-    /// Tells who asked to be told, closes all that is open on the loop (connections are aborted, their handlers told
-    /// `.local`), then stops it. Timers that are set never fire, and are let go.
+    /// Stops the loop: notifies the stop handlers, closes all sources, and clears all timers. Connections are aborted
+    /// and report `.local`.
     ///
-    /// Jobs that come later still run, one at a time. Must not be called from an actor on this loop, nor on `shared`.
+    /// Jobs that are submitted later still run, serially. Must not be called from an actor on this loop, nor on
+    /// `shared`.
     public func shutdown() async {
         precondition(!isShared, "the shared loop is never shut down")
         await withCheckedContinuation { continuation in
@@ -204,10 +170,9 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // all but 
         }
     }
 
-    /// Tells `handler` once when the loop is shut down, before anything on it is closed, unless it is removed first. On
-    /// the loop only.
+    /// Adds a handler that is notified once at the shutdown, before any source is closed. Must be called on the loop.
     ///
-    /// - Returns: false when the loop is being shut down already; then the handler is not told.
+    /// - Returns: False when the shutdown has begun; the handler is then not notified.
     public func add(_ handler: any LoopStopHandler) -> Bool {
         preconditionOnLoop()
         guard !isStopping else { return false }
@@ -215,7 +180,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // all but 
         return true
     }
 
-    /// The handler is not told any more. On the loop only.
+    /// Removes a handler, which is no longer notified. Must be called on the loop.
     public func remove(_ handler: any LoopStopHandler) {
         preconditionOnLoop()
         stopHandlers[ObjectIdentifier(handler)] = nil
@@ -232,41 +197,34 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // all but 
         for source in poller.sources { source.loopWillStop() }
     }
 
-    /// Who waits for the end, if this is it: the loop was shut down, nothing is open, and nothing is left to do.
-    /// From then on the loop's state belongs to whoever runs the jobs that still come.
+    /// The waiting calls of `shutdown()`, when the shutdown is complete; nil otherwise. It is complete when no source
+    /// is open and no job or handler is pending. After it, the thread that runs late jobs owns the state.
     func stopIfDone() -> [CheckedContinuation<Void, Never>]? {
         guard isStopping, poller.isIdle, turnEnds.isEmpty, flushes.isEmpty else { return nil }
         let waiters = stopWaiters
         stopWaiters = []
         hasStopped = true
-        // A timer holds its loop: one that stayed armed would keep both for ever.
+        // An armed timer and its loop retain each other.
         timers.removeAll()
         if queue.stop() { return waiters }
         stopWaiters = waiters
         return nil
     }
 
-    // MARK: turns, called by the poller
+    // MARK: - Turns
 
-    func becomeCurrent() {
-        unsafe martlet_set_current_loop(UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque()))
-    }
-
-    func resignCurrent() {
-        martlet_set_current_loop(nil)
-    }
-
-    /// True when there is nothing to do before `nextDeadline` or a wake.
+    /// Whether the loop has nothing to do before `nextDeadline` or a wake-up.
     func prepareToSleep() -> Bool {
-        // A deadline that had passed when the turn began is the next turn's: to arm for it is to be woken at once.
-        turnEnds.isEmpty && flushes.isEmpty && timers.earliestKey > turnTime && queue.fallAsleep()
+        // A deadline that had passed when the turn began belongs to the next turn. Arming a timer for it would wake the
+        // loop at once.
+        turnEnds.isEmpty && flushes.isEmpty && timers.earliestDeadline > turnTime && queue.prepareToSleep()
     }
 
-    var nextDeadline: UInt64 { timers.earliestKey }
+    var nextDeadline: UInt64 { timers.earliestDeadline }
 
     func beginTurn() {
         turnTime = martlet_clock()
-        queue.markAwake()
+        queue.markRunning()
     }
 
     func finishTurn() {
@@ -278,8 +236,8 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // all but 
     private func runJobs() {
         let executor = unsafe asUnownedSerialExecutor()
         for _ in 0..<Self.maxJobRoundsPerTurn {
-            var jobs = queue.take(leaving: spareJobs)
-            spareJobs = []
+            var jobs = queue.takeAll(reusing: jobStorage)
+            jobStorage = []
             for job in jobs {
                 switch job {
                 case .job(let job): unsafe job.runSynchronously(on: executor)
@@ -288,13 +246,13 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // all but 
             }
             let isLast = jobs.isEmpty
             jobs.removeAll(keepingCapacity: jobs.count <= Self.maxKeptJobCount)
-            spareJobs = jobs
+            jobStorage = jobs
             if isLast { return }
         }
     }
 
     private func fireTimers() {
-        // A handler may set its timer again for a time that has passed: then it is the next turn's.
+        // A handler may set its timer to a time in the past. Such a timer fires in the next turn.
         for _ in 0..<timers.count {
             guard let timer = timers.popDue(at: turnTime) else { return }
             timer.fire()
@@ -310,11 +268,11 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // all but 
         }
     }
 
-    // MARK: for what lives on the loop
+    // MARK: - Timers and sources
 
     func set(_ deadline: UInt64?, of timer: LoopTimer) {
         guard !hasStopped else { return }
-        timer.set(deadline: deadline, in: &timers)
+        timers.set(deadline, of: timer)
     }
 
     func add(
@@ -328,6 +286,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // all but 
         poller.setInterest(interest, of: key)
     }
 
+    /// Whether a source is registered with the poller.
     var hasSources: Bool { !poller.sources.isEmpty }
 
     func remove(_ key: PollKey) {

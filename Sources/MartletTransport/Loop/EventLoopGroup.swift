@@ -1,37 +1,28 @@
-import Synchronization
-
-/// Several loops that share nothing, for a server one per core.
+/// Several loops without shared state, for a server usually one per core.
 public final class EventLoopGroup: Sendable {
-    /// All of them; which one a thing lives on is the caller's choice.
+    /// The loops of the group.
     public let loops: [EventLoop]
-    private let nextIndex = Atomic<UInt>(0)
 
-    /// `count` running loops, named `name` and their index, which poll busily as `EventLoop` says.
+    /// Creates and starts `count` loops, whose names are `name` and their index.
     ///
-    /// Throws when the system has no thread or descriptor left for one of them; then none runs on.
+    /// Throws when the system has no thread or descriptor left for one of them. The others are then shut down.
     public init(
         count: Int, backend: EventLoop.Backend = .platformDefault, name: String = "martlet",
-        busyPollLimit: Duration = .zero
+        spinLimit: Duration = .zero
     ) throws(TransportError) {
         precondition(count > 0)
         var loops: [EventLoop] = []
         do throws(TransportError) {
             for index in 0..<count {
-                loops.append(try EventLoop(backend: backend, name: "\(name)-\(index)", busyPollLimit: busyPollLimit))
+                loops.append(try EventLoop(backend: backend, name: "\(name)-\(index)", spinLimit: spinLimit))
             }
         } catch {
-            // A loop runs until it is shut down. Nothing is on these yet, so the call need not wait for that.
+            // A loop runs until its shutdown. These have no sources, so the initializer does not wait for them.
             let started = loops
             Task { for loop in started { await loop.shutdown() } }
             throw error
         }
         self.loops = loops
-    }
-
-    /// The loops in turn.
-    public func next() -> EventLoop {
-        let index = nextIndex.wrappingAdd(1, ordering: .relaxed).oldValue
-        return loops[Int(index % UInt(loops.count))]
     }
 
     /// Shuts all loops down. Must not be called from an actor on one of them.

@@ -1,8 +1,8 @@
 import CMartletSystem
 import Synchronization
 
-/// State behind a `Mutex`, in words that the thread sanitizer understands: it does not see the one in the standard
-/// library, and would call everything that it guards a race.
+/// A `Mutex` with annotations for the thread sanitizer. The sanitizer does not recognize the mutex of the standard
+/// library and would report false races.
 package struct Guarded<State>: ~Copyable, Sendable {
     private let mutex: Mutex<State>
 

@@ -1,30 +1,30 @@
-/// What other threads have for a loop to do: the only state of a loop that is shared.
+/// The jobs that other threads submit to a loop: the only shared state of a loop.
 ///
-/// The consumer says when it may be asleep, so that a producer wakes it only then: one wake for any number of jobs. The
-/// queue has no bound of its own, since an executor may not refuse a job; who produces must bound what it hands over.
+/// The consumer announces that it may sleep, so one wake-up covers any number of jobs. The queue has no bound, because
+/// an executor may not refuse a job; the producers bound their submissions.
 final class JobQueue: Sendable {
     enum Job: Sendable {
         case job(UnownedJob)
         case work(@Sendable () -> Void)
     }
 
-    /// What a producer has to do after a push.
+    /// The duty of a producer after a push.
     enum AfterPush {
         case nothing
         case wake
-        /// The consumer is gone for good: somebody must run what is left.
-        case revive
+        /// The consumer has stopped; another thread must run the remaining jobs.
+        case restart
     }
 
     private enum Consumer: Sendable {
-        case awake
-        case asleep
+        case running
+        case sleeping
         case stopped
     }
 
     private struct State: Sendable {
         var jobs: [Job] = []
-        var consumer = Consumer.awake
+        var consumer = Consumer.running
     }
 
     private let state = Guarded(State())
@@ -32,39 +32,39 @@ final class JobQueue: Sendable {
     func push(_ job: Job) -> AfterPush {
         state.withLock { state in
             state.jobs.append(job)
-            defer { state.consumer = .awake }
+            defer { state.consumer = .running }
             return switch state.consumer {
-            case .awake: .nothing
-            case .asleep: .wake
-            case .stopped: .revive
+            case .running: .nothing
+            case .sleeping: .wake
+            case .stopped: .restart
             }
         }
     }
 
-    func markAwake() {
-        state.withLock { $0.consumer = .awake }
+    func markRunning() {
+        state.withLock { $0.consumer = .running }
     }
 
-    /// All there is, leaving the empty `spare` in its place so that its storage is used again.
-    func take(leaving spare: [Job]) -> [Job] {
+    /// Removes all jobs. The empty array `storage` replaces theirs, so that its allocation is reused.
+    func takeAll(reusing storage: [Job]) -> [Job] {
         state.withLock { state in
             let jobs = state.jobs
-            state.jobs = spare
+            state.jobs = storage
             return jobs
         }
     }
 
-    /// True when nothing is queued; from then on a push asks for a wake.
-    func fallAsleep() -> Bool {
-        leave(as: .asleep)
+    /// Marks the consumer as sleeping, so that the next push returns `.wake`; false when the queue is not empty.
+    func prepareToSleep() -> Bool {
+        mark(.sleeping)
     }
 
-    /// True when nothing is queued; from then on a push asks for a revival.
+    /// Marks the consumer as stopped, so that the next push returns `.restart`; false when the queue is not empty.
     func stop() -> Bool {
-        leave(as: .stopped)
+        mark(.stopped)
     }
 
-    private func leave(as consumer: Consumer) -> Bool {
+    private func mark(_ consumer: Consumer) -> Bool {
         state.withLock { state in
             guard state.jobs.isEmpty else { return false }
             state.consumer = consumer

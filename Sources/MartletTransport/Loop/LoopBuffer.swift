@@ -1,7 +1,6 @@
 import CMartletSystem
 
-/// One of a loop's two buffers, which its connections use in turn: nothing in it outlives the call that it was used
-/// for.
+/// A read or write buffer of a loop, shared by its connections. Its content is valid during one call only.
 @safe
 final class LoopBuffer {
     private let storage: UnsafeMutableRawBufferPointer
@@ -10,7 +9,7 @@ final class LoopBuffer {
     init(byteCount: Int) {
         unsafe start = .allocate(byteCount: byteCount, alignment: 64)
         unsafe storage = UnsafeMutableRawBufferPointer(start: start, count: byteCount)
-        // The kernel fills it, which the compiler does not see.
+        // The kernel initializes the storage later, which the compiler cannot see.
         unsafe storage.initializeMemory(as: UInt8.self, repeating: 0)
     }
 
@@ -20,19 +19,18 @@ final class LoopBuffer {
 
     var byteCount: Int { unsafe storage.count }
 
-    /// Reads at most `limit` bytes from a socket to the buffer's beginning: how much, or the negated error number.
+    /// Reads at most `limit` bytes from a socket. Returns the number of bytes, or the negated error number.
     func receive(_ limit: Int, from descriptor: Int32) -> Int {
         unsafe Int(martlet_socket_receive(descriptor, start, min(limit, storage.count)))
     }
 
-    /// Hands out the first `count` bytes.
+    /// Calls `body` with the first `count` bytes.
     func withBytes(_ count: Int, _ body: (RawSpan) -> Void) {
         let bytes = unsafe UnsafeRawBufferPointer(rebasing: storage[..<count])
         unsafe body(RawSpan(_unsafeBytes: bytes))
     }
 
-    /// Has at most `limit` bytes of the buffer filled from its beginning: how much there is now, and whether there may
-    /// be more.
+    /// Lets `body` fill at most `limit` bytes. Returns the number of bytes, and whether `body` may have more.
     func fill(_ limit: Int, _ body: (inout OutputRawSpan) -> Bool) -> (byteCount: Int, mayHaveMore: Bool) {
         let part = unsafe UnsafeMutableRawBufferPointer(rebasing: storage[..<limit])
         var output = unsafe OutputRawSpan(buffer: part, initializedCount: 0)
@@ -41,14 +39,14 @@ final class LoopBuffer {
         return (byteCount, mayHaveMore && byteCount > 0)
     }
 
-    /// Sends the first `count` bytes: how many the kernel took, or the negated error number.
+    /// Sends the first `count` bytes. Returns the number of bytes that the kernel took, or the negated error number.
     func send(_ count: Int, to descriptor: Int32) -> Int {
         precondition(count <= byteCount)
         return unsafe Int(martlet_socket_send(descriptor, start, count))
     }
 
     #if os(Linux)
-        /// Reads one datagram from a route socket: how much, or the negated error number.
+        /// Reads one datagram from a route socket. Returns its length, or the negated error number.
         func receiveNetlink(from descriptor: Int32) -> Int {
             unsafe Int(martlet_netlink_receive(descriptor, start, storage.count))
         }

@@ -1,5 +1,5 @@
-/// What has to end when its loop is shut down; see ``EventLoop/add(_:)``.
+/// An object that ends with its loop; see ``EventLoop/add(_:)``.
 public protocol LoopStopHandler: AnyObject {
-    /// The loop is being shut down: timers that are set will not fire, and nothing is opened any more.
+    /// The loop is shutting down. No armed timer fires any more, and no source can be registered.
     func loopWillStop()
 }

@@ -1,36 +1,32 @@
-/// One deadline on a loop, which calls its handler once, in the first turn at or after it.
+/// A one-shot timer on a loop. Its handler runs in the first turn at or after the deadline.
 ///
-/// While a deadline is set the loop keeps the timer, with all that its handler captures, alive.
-public final class LoopTimer: @unchecked Sendable {  // all state is touched on its loop only
+/// A loop keeps an armed timer, and everything that its handler captures, alive.
+public final class LoopTimer: @unchecked Sendable {  // All state is accessed on the loop only.
     private let loop: EventLoop
     private let handler: () -> Void
+
+    /// The deadline in nanoseconds of `EventLoop.clock`; nil while the timer is not armed.
+    public internal(set) var deadline: UInt64?
+    /// The timer's index in the loop's heap; nil while the timer is not armed.
     var heapIndex: Int?
 
-    /// In nanoseconds of `EventLoop.clock`; nil while nothing is set.
-    public private(set) var deadline: UInt64?
-
-    /// Must be called on the loop.
+    /// Creates a timer that is not armed. Must be called on the loop.
     public init(on loop: EventLoop, _ handler: @escaping () -> Void) {
         loop.preconditionOnLoop()
         self.loop = loop
         self.handler = handler
     }
 
-    /// Sets, moves or (nil) clears the deadline. Later than before costs nothing, otherwise O(log n).
-    /// Does nothing once the loop has been shut down, which clears all deadlines.
-    /// Must be called on the loop.
+    /// Sets, moves or, with nil, clears the deadline, in O(log n). Must be called on the loop.
+    ///
+    /// A shutdown of the loop clears all deadlines. After it, this method does nothing.
     public func set(deadline: UInt64?) {
         loop.preconditionOnLoop()
         loop.set(deadline, of: self)
     }
 
-    func set(deadline: UInt64?, in heap: inout TimerHeap) {
-        self.deadline = deadline
-        heap.update(self)
-    }
-
-    func disarm() {
-        deadline = nil
+    func precedes(_ other: LoopTimer) -> Bool {
+        deadline ?? .max < other.deadline ?? .max
     }
 
     func fire() {

@@ -1,53 +1,54 @@
 import CMartletSystem
 
-/// What a descriptor is ready for, and what of it somebody wants to know.
+/// The directions in which a descriptor is ready, or the interest in them.
 struct Readiness: OptionSet {
     let rawValue: UInt32
 
     static let readable = Readiness(rawValue: 1)
     static let writable = Readiness(rawValue: 2)
-    /// Both directions are over, or there is an error to be read. Told without being asked for, and only by epoll;
-    /// Dispatch tells it as readable and writable.
+    /// Both directions are closed, or an error is pending. Only epoll reports it, without registered interest. Dispatch
+    /// reports such a descriptor as readable and writable.
     static let hungUp = Readiness(rawValue: 4)
 }
 
-/// Something with a descriptor, told on the loop when that is ready.
+/// An object with a descriptor, notified on the loop when the descriptor is ready.
 protocol PollSource: AnyObject {
     func pollReady(_ readiness: Readiness)
-    /// The loop is being shut down: remove yourself from it.
+    /// The loop is shutting down. The source must remove itself.
     func loopWillStop()
 }
 
-/// Names one registration; never valid again after its removal.
+/// The identifier of a registration. A key is not reused after its removal.
 struct PollKey {
     var index: Int32
     var generation: UInt32
 }
 
-/// Waits for descriptors. Level-triggered: what was not read is told again.
+/// Waits for the readiness of descriptors, level-triggered.
 ///
-/// Level-triggered because a connection that has had its share of a turn is then simply told of again, no list of
-/// unfinished reads is kept, a pause is a change of interest, and Dispatch sources behave the same. Interest in writing
-/// is there only after the kernel refused bytes, so a connection that flows costs no call besides its reads and writes.
+/// With level-triggered readiness a connection that has used its share of a turn is reported again in the next, so
+/// there is no list of unfinished reads. A pause is a change of interest, and Dispatch sources behave the same.
+/// Interest in writing exists only after the kernel refused bytes, so a connection without backlog costs only its reads
+/// and writes.
 ///
-/// All methods but `wake` on the loop.
+/// All methods but `wake` must be called on the loop.
 protocol Poller: AnyObject, Sendable {
     func start(_ loop: EventLoop) throws(TransportError)
-    /// Makes the loop take a turn soon; from any thread.
+    /// Starts a turn of the loop soon. May be called on any thread.
     func wake()
     func add(_ source: any PollSource, _ descriptor: SharedDescriptor, interest: Readiness) throws(TransportError)
         -> PollKey
     func setInterest(_ interest: Readiness, of key: PollKey)
-    /// No call reaches the source after this. The descriptor is closed when its last owner has let it go,
-    /// which may be the poller, a little later.
+    /// Removes a source, which is not called afterwards. Its last owner closes the descriptor, which may be the poller
+    /// a little later.
     func remove(_ key: PollKey)
     var sources: [any PollSource] { get }
-    /// Nothing is registered and every descriptor has been let go.
+    /// Whether no source is registered and the poller retains no descriptor.
     var isIdle: Bool { get }
 }
 
-/// The registered sources, found by index and generation: an event that is late, for a source
-/// that was removed in the same turn, finds nobody.
+/// Registered elements by index and generation. A late event for an element that was removed in the same turn finds
+/// none.
 struct PollSlots<Element> {
     private struct Slot {
         var element: Element?

@@ -1,9 +1,9 @@
 import CMartletSystem
 
-/// What a process can ask of the C library's allocator; on systems without glibc nothing happens.
+/// The allocator of the C library.
 package enum SystemHeap {
-    /// Gives what was freed back to the system, where the allocator keeps it for what is allocated next
-    /// (malloc_trim(3)). It takes milliseconds in a large heap, so it is not for a loop's thread.
+    /// Returns freed memory to the system with malloc_trim(3); without effect outside glibc. The call takes
+    /// milliseconds on a large heap and must not run on a loop.
     package static func trim() {
         martlet_heap_trim()
     }

@@ -1,4 +1,4 @@
-/// Who wants to be called once when a turn of a loop ends, before its connections are flushed.
+/// An object that is called once at the end of a turn, before the connections are flushed.
 public protocol TurnEndHandler: AnyObject {
     func loopTurnWillEnd()
 }
@@ -15,8 +15,8 @@ final class TurnEndClosure: TurnEndHandler {
     }
 }
 
-/// Two arrays that change places, so that what is added while draining waits for the next drain,
-/// and no drain allocates.
+/// A list that is drained at the end of a turn. Two arrays alternate, so elements that are added during a drain wait
+/// for the next one, and a drain allocates nothing.
 final class TurnEndList<Element> {
     private var waiting: [Element] = []
     private var draining: [Element] = []

@@ -1,32 +1,33 @@
-/// What the kernel tells about links, addresses and routes (rtnetlink(7)); only what a path is made of.
+/// A message of the kernel about links, addresses or routes (rtnetlink(7)), reduced to the fields of a path.
 enum NetlinkMessage: Equatable {
     case link(index: Int32, name: String, type: UInt16, flags: UInt32)
-    case linkGone(index: Int32)
+    case linkRemoved(index: Int32)
     case address(interface: Int32, IPAddress)
-    case addressGone(interface: Int32, IPAddress)
+    case addressRemoved(interface: Int32, IPAddress)
     case defaultRoute(NetlinkRoute)
-    case defaultRouteGone(NetlinkRoute)
-    /// The answer to that dump is complete; `isConsistent` is false when something changed meanwhile.
+    case defaultRouteRemoved(NetlinkRoute)
+    /// The dump with this sequence is complete. `isConsistent` is false when something changed during the dump.
     case done(sequence: UInt32, isConsistent: Bool)
-    /// A request failed, or the kernel dropped messages: what is known may be wrong.
-    case trouble
+    /// A request failed, or the kernel dropped messages; the table may be wrong.
+    case outOfSync
 }
 
 struct NetlinkRoute: Hashable {
     var isIPv6: Bool
     var interface: Int32
-    /// Lower is better.
+    /// The priority of the route; lower is better.
     var metric: UInt32
 }
 
 extension NetlinkMessage {
-    /// All that matters in one datagram. What is cut short or malformed is trouble and ends it.
+    /// Parses the relevant messages of a datagram. A truncated or malformed message gives `.outOfSync` and ends the
+    /// datagram.
     static func parse(_ datagram: [UInt8]) -> [NetlinkMessage] {
         var messages: [NetlinkMessage] = []
         var rest = datagram[...]
         while !rest.isEmpty {
             guard let header = NetlinkHeader(rest), let next = Fields(rest).aligned(header.byteCount) else {
-                messages.append(.trouble)
+                messages.append(.outOfSync)
                 break
             }
             let body = Fields(rest.prefix(header.byteCount).dropFirst(NetlinkHeader.byteCount))
@@ -38,48 +39,49 @@ extension NetlinkMessage {
 
     private static func parse(_ header: NetlinkHeader, _ body: Fields) -> NetlinkMessage? {
         switch header.type {
-        case Number.error: body.uint32(at: 0) == 0 ? nil : .trouble
+        case Number.error: body.uint32(at: 0) == 0 ? nil : .outOfSync
         case Number.done: .done(sequence: header.sequence, isConsistent: header.flags & Number.interruptedFlag == 0)
-        case Number.overrun: .trouble
-        case Number.newLink, Number.deleteLink: link(body, isGone: header.type == Number.deleteLink)
-        case Number.newAddress, Number.deleteAddress: address(body, isGone: header.type == Number.deleteAddress)
-        case Number.newRoute, Number.deleteRoute: route(body, isGone: header.type == Number.deleteRoute)
+        case Number.overrun: .outOfSync
+        case Number.newLink, Number.deleteLink: link(body, isRemoved: header.type == Number.deleteLink)
+        case Number.newAddress, Number.deleteAddress: address(body, isRemoved: header.type == Number.deleteAddress)
+        case Number.newRoute, Number.deleteRoute: route(body, isRemoved: header.type == Number.deleteRoute)
         default: nil
         }
     }
 
     /// struct ifinfomsg: family, type at 2, index at 4, flags at 8.
-    private static func link(_ body: Fields, isGone: Bool) -> NetlinkMessage? {
+    private static func link(_ body: Fields, isRemoved: Bool) -> NetlinkMessage? {
         guard let type = body.uint16(at: 2), let index = body.uint32(at: 4), let flags = body.uint32(at: 8) else {
-            return .trouble
+            return .outOfSync
         }
-        // A bridge tells of its ports in messages of its own, which say nothing of the link.
+        // A bridge reports its ports in messages of their own, which do not describe the link.
         guard body.uint8(at: 0) != Number.bridgeFamily else { return nil }
-        if isGone { return .linkGone(index: Int32(bitPattern: index)) }
+        if isRemoved { return .linkRemoved(index: Int32(bitPattern: index)) }
         let name = (body.attributes(after: 16)[Number.linkName] ?? []).prefix { $0 != 0 }
         return .link(
             index: Int32(bitPattern: index), name: String(decoding: name, as: UTF8.self), type: type, flags: flags)
     }
 
     /// struct ifaddrmsg: family, prefix length, flags, scope, index at 4.
-    private static func address(_ body: Fields, isGone: Bool) -> NetlinkMessage? {
-        guard let family = body.uint8(at: 0), let index = body.uint32(at: 4) else { return .trouble }
+    private static func address(_ body: Fields, isRemoved: Bool) -> NetlinkMessage? {
+        guard let family = body.uint8(at: 0), let index = body.uint32(at: 4) else { return .outOfSync }
         let attributes = body.attributes(after: 8)
-        // On a point-to-point link IFA_ADDRESS is the peer's and IFA_LOCAL ours; IPv6 has only the former.
+        // On a point-to-point link IFA_ADDRESS is the peer's address and IFA_LOCAL the local one. IPv6 has only
+        // IFA_ADDRESS.
         guard let bytes = attributes[Number.localAddress] ?? attributes[Number.address],
             let ip = IPAddress(family: family, bytes)
         else { return nil }
         let interface = Int32(bitPattern: index)
         let flags = attributes[Number.addressFlags].flatMap { Fields($0).uint32(at: 0) }
-        // Nobody may use a tentative address yet, and the end of that is told.
-        let isUsable = !isGone && (flags ?? UInt32(body.uint8(at: 2) ?? 0)) & Number.tentativeFlag == 0
-        return isUsable ? .address(interface: interface, ip) : .addressGone(interface: interface, ip)
+        // A tentative address is not usable yet. The kernel reports the end of that state.
+        let isUsable = !isRemoved && (flags ?? UInt32(body.uint8(at: 2) ?? 0)) & Number.tentativeFlag == 0
+        return isUsable ? .address(interface: interface, ip) : .addressRemoved(interface: interface, ip)
     }
 
     /// struct rtmsg: family, destination length, source length, tos, table, protocol, scope, type, flags at 8.
-    private static func route(_ body: Fields, isGone: Bool) -> NetlinkMessage? {
+    private static func route(_ body: Fields, isRemoved: Bool) -> NetlinkMessage? {
         guard let family = body.uint8(at: 0), let table = body.uint8(at: 4), let type = body.uint8(at: 7) else {
-            return .trouble
+            return .outOfSync
         }
         let attributes = body.attributes(after: 12)
         func number(_ attribute: UInt16) -> UInt32? { attributes[attribute].flatMap { Fields($0).uint32(at: 0) } }
@@ -87,17 +89,17 @@ extension NetlinkMessage {
             (number(Number.routeTable) ?? UInt32(table)) == Number.mainTable,
             family == Number.ipv4Family || family == Number.ipv6Family
         else { return nil }
-        // Of several next hops (struct rtnexthop) the first counts.
+        // The first of several next hops (struct rtnexthop) is used.
         let hop = attributes[Number.routeHops].flatMap { Fields($0).uint32(at: 4) }
         guard let interface = number(Number.routeInterface) ?? hop else { return nil }
         let route = NetlinkRoute(
             isIPv6: family == Number.ipv6Family, interface: Int32(bitPattern: interface),
             metric: number(Number.routePriority) ?? 0)
-        return isGone ? .defaultRouteGone(route) : .defaultRoute(route)
+        return isRemoved ? .defaultRouteRemoved(route) : .defaultRoute(route)
     }
 }
 
-/// The kernel's numbers: linux/netlink.h, linux/rtnetlink.h, linux/if_link.h, linux/if_addr.h.
+/// The numbers of linux/netlink.h, linux/rtnetlink.h, linux/if_link.h and linux/if_addr.h.
 private enum Number {
     static let error: UInt16 = 2
     static let done: UInt16 = 3
@@ -148,8 +150,7 @@ private struct NetlinkHeader {
     }
 }
 
-/// Numbers at offsets that need not exist, in the host's byte order, which is little-endian wherever Swift runs on
-/// Linux.
+/// Numbers at optional offsets, in host byte order, which is little-endian wherever Swift runs on Linux.
 private struct Fields {
     private let bytes: ArraySlice<UInt8>
 
@@ -171,12 +172,12 @@ private struct Fields {
         return UInt32(high) << 16 | UInt32(low)
     }
 
-    /// What lies behind something of that length, which the kernel pads to four bytes except at the very end.
+    /// The bytes after a structure of `byteCount` bytes. The kernel pads structures to four bytes, except the last.
     func aligned(_ byteCount: Int) -> ArraySlice<UInt8>? {
         byteCount <= bytes.count ? bytes.dropFirst((byteCount + 3) & ~3) : nil
     }
 
-    /// struct rtattr: length, type, value. Ends where one is malformed; the last of a type counts.
+    /// struct rtattr: length, type, value. Parsing ends at a malformed attribute; the last attribute of a type is kept.
     func attributes(after headerByteCount: Int) -> [UInt16: ArraySlice<UInt8>] {
         var found: [UInt16: ArraySlice<UInt8>] = [:]
         var rest = aligned(headerByteCount) ?? []

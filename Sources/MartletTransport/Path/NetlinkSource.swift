@@ -1,18 +1,21 @@
 #if os(Linux)
     import CMartletSystem
 
-    /// The kernel's route socket. It asks for all links, addresses and routes, then listens to changes, and asks again
-    /// when something went or messages were lost.
+    /// The kernel's route socket. The source requests all links, addresses and routes, then listens for changes. It
+    /// starts over when an entry was removed or messages were lost.
     ///
-    /// States: dumping (asking for one kind after the other into a new table, and told nothing to anybody) and settled.
+    /// | state | meaning |
+    /// |---|---|
+    /// | dumping | the dumps are requested one after another into a new table; nothing is reported |
+    /// | settled | each change is applied and reported |
     final class NetlinkSource: PathSource, PollSource {
-        /// RTM_GETLINK, RTM_GETADDR, RTM_GETROUTE: the kernel answers one at a time.
+        /// RTM_GETLINK, RTM_GETADDR and RTM_GETROUTE. The kernel answers one request at a time.
         private static let dumpTypes: [UInt16] = [18, 22, 26]
-        /// Datagrams of one turn.
+        /// Datagrams in one turn.
         private static let maxReadsPerTurn = 64
-        /// A network that does not settle is looked at anew this often.
+        /// The interval between dumps while the network keeps changing.
         private static let retryInterval = Duration.milliseconds(250)
-        /// A dump whose end has not come by then has been lost.
+        /// The timeout of a dump, after which its messages count as lost.
         private static let dumpTimeout = Duration.seconds(5)
 
         private let loop: EventLoop
@@ -58,7 +61,7 @@
                 let result = loop.readBuffer.receiveNetlink(from: descriptor.number)
                 if result < 0 {
                     if isWouldBlock(Int32(-result)) { break }
-                    isStale = true  // ENOBUFS: messages were dropped.
+                    isStale = true  // ENOBUFS: the kernel dropped messages.
                     continue
                 }
                 for message in NetlinkMessage.parse(loop.readBuffer.copy(0..<result)) { handle(message) }
@@ -99,7 +102,7 @@
                 return retryTimer?.set(deadline: isStale ? loop.deadline(after: Self.retryInterval) : nil) ?? ()
             }
             sequence &+= 1
-            // A request that cannot be sent, or whose answer is lost, is made again by the timer.
+            // The timer repeats a request that cannot be sent or whose answer is lost.
             _ = martlet_netlink_dump(descriptor.number, type, sequence)
         }
     }

@@ -2,12 +2,12 @@
     import Dispatch
     import Network
 
-    /// Network.framework's path monitor. Kept to compile on Apple systems; it is not tested where this is built.
+    /// The path monitor of Network.framework. It is compiled on Apple systems only and not tested on Linux.
     final class NetworkFrameworkSource: PathSource {
         private let monitor = NWPathMonitor()
 
         init(on loop: EventLoop, _ report: @escaping (PathSnapshot) -> Void) {
-            // The closure runs on the loop only, which is what its caller promised it.
+            // The closure runs on the loop only, as its caller requires.
             nonisolated(unsafe) let report = report
             monitor.pathUpdateHandler = { path in
                 let snapshot = PathSnapshot(path)
@@ -37,7 +37,8 @@
                 } else {
                     .unknown
                 }
-            // The framework does not tell addresses; a change of gateways stands in for a change of them.
+            // The framework does not report addresses. The gateways stand in for them, so that a change of network is
+            // noticed.
             let gateways = path.gateways.compactMap { gateway -> IPAddress? in
                 guard case .hostPort(let host, _) = gateway else { return nil }
                 return IPAddress("\(host)")

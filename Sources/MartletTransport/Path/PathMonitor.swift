@@ -1,32 +1,32 @@
-/// Tells when the machine's way to the network changes: on Linux from the kernel's route socket, on Apple systems from
-/// Network.framework. Everything on its loop.
+/// Reports changes of the machine's network path, on Linux from the kernel's route socket and on Apple systems from
+/// Network.framework. All calls happen on its loop.
 ///
-/// Changes are gathered: one call a turn at most, and none when what changed does not show in the snapshot.
-public final class PathMonitor: @unchecked Sendable {  // all state is touched on its loop only
+/// Changes are coalesced to one report per turn. A change that does not alter the snapshot is not reported.
+public final class PathMonitor: @unchecked Sendable {  // All state is accessed on its loop only.
     private let loop: EventLoop
     private let onChange: (PathSnapshot) -> Void
     private var source: (any PathSource)?
 
-    /// What was told last; nil before the first snapshot and after `stop()`.
+    /// The last reported snapshot; nil before the first and after `stop()`.
     public private(set) var current: PathSnapshot?
 
-    /// `onChange` is called on the loop, first with the path as it is found, then for every change.
-    /// Must be called on the loop.
+    /// Creates a monitor. `onChange` is called on the loop, first with the present path, then for every change. Must be
+    /// called on the loop.
     public init(on loop: EventLoop, onChange: @escaping (PathSnapshot) -> Void) {
         loop.preconditionOnLoop()
         self.loop = loop
         self.onChange = onChange
     }
 
-    /// Begins to watch, on the loop. Throws when the system does not let it.
-    /// The monitor lives until `stop()` or the loop's end.
+    /// Starts to monitor the path, on the loop. Throws when the system denies it. The monitor lives until `stop()` or
+    /// the shutdown of the loop.
     public func start() throws(TransportError) {
         loop.preconditionOnLoop()
         guard source == nil else { return }
         source = try systemPathSource(on: loop) { self.report($0) }
     }
 
-    /// Ends watching, on the loop; nothing is reported after it.
+    /// Stops monitoring, on the loop. No report follows.
     public func stop() {
         loop.preconditionOnLoop()
         source?.cancel()
@@ -41,7 +41,7 @@ public final class PathMonitor: @unchecked Sendable {  // all state is touched o
     }
 }
 
-/// Reports snapshots on the loop until cancelled; the same one may come twice.
+/// Reports snapshots on the loop until it is cancelled. Consecutive snapshots may be equal.
 protocol PathSource: AnyObject {
     func cancel()
 }

@@ -1,25 +1,25 @@
-/// What this machine's way to the network looks like.
+/// The network path of this machine.
 public struct PathSnapshot: Sendable, Equatable {
-    /// What kind of link the path begins with.
+    /// The kind of the first link of the path.
     public enum Kind: Sendable {
         case wired
         case wifi
         case cellular
-        /// Only this machine itself can be reached.
+        /// Only this machine is reachable.
         case loopbackOnly
         case unknown
     }
 
-    /// There is a default route, or at least an address on a running interface.
+    /// Whether there is a default route, or an address on a running interface.
     public var isUp: Bool
-    /// Of the interface of the default route, else of the first that runs.
+    /// The kind of the default route's interface, or else of the first running interface.
     public var kind: Kind
-    /// Of running interfaces, without loopback and link-local ones, sorted.
+    /// The addresses of running interfaces, without loopback and link-local addresses, sorted.
     public var addresses: [IPAddress]
-    /// The name of the interface that the default route leads out of.
+    /// The name of the default route's interface.
     public var defaultInterface: String?
 
-    /// A path in these words, for tests and for monitors of other kinds.
+    /// Creates a snapshot, for tests and other monitors.
     public init(isUp: Bool, kind: Kind, addresses: [IPAddress] = [], defaultInterface: String? = nil) {
         self.isUp = isUp
         self.kind = kind
@@ -27,6 +27,6 @@ public struct PathSnapshot: Sendable, Equatable {
         self.defaultInterface = defaultInterface
     }
 
-    /// Nothing but this machine.
+    /// A path on which only this machine is reachable.
     public static let loopbackOnly = PathSnapshot(isUp: false, kind: .loopbackOnly)
 }

@@ -1,7 +1,7 @@
-/// Links, addresses and default routes as the kernel told them, and what path they make.
+/// The links, addresses and default routes that the kernel reported, and the path that they form.
 ///
-/// The kernel does not tell of everything that goes: routes over a link that goes down vanish silently, for one.
-/// So after each loss the table is stale, and should be filled anew.
+/// The kernel does not report every removal: for example, the routes over a link that goes down vanish silently. After
+/// each removal the table is therefore stale and must be filled again.
 struct PathTable: Equatable {
     static let maxLinkCount = 1024
     static let maxAddressCount = 4096
@@ -12,13 +12,13 @@ struct PathTable: Equatable {
         var type: UInt16
         var flags: UInt32
 
-        /// IFF_UP, and IFF_RUNNING: there is a carrier.
+        /// IFF_UP and IFF_RUNNING: the link has a carrier.
         var isRunning: Bool { flags & 0x1 != 0 && flags & 0x40 != 0 }
         var isLoopback: Bool { flags & 0x8 != 0 }
 
         var kind: PathSnapshot.Kind {
             if name.hasPrefix("wl") { return .wifi }
-            // ARPHRD_RAWIP and ARPHRD_PPP are what modems give.
+            // ARPHRD_RAWIP and ARPHRD_PPP are the types of modems.
             if name.hasPrefix("ww") || name.hasPrefix("rmnet") || type == 519 || type == 512 { return .cellular }
             return type == 1 ? .wired : .unknown
         }
@@ -33,7 +33,7 @@ struct PathTable: Equatable {
     private var addresses: Set<Address> = []
     private var routes: Set<NetlinkRoute> = []
 
-    /// True when something went, and with it perhaps more than was told.
+    /// Applies a message. Returns whether an entry was removed, and the table is stale.
     mutating func apply(_ message: NetlinkMessage) -> Bool {
         switch message {
         case .link(let index, let name, let type, let flags):
@@ -41,24 +41,24 @@ struct PathTable: Equatable {
             let wasRunning = links[index]?.isRunning ?? false
             if links[index] != nil || links.count < Self.maxLinkCount { links[index] = link }
             return wasRunning && !link.isRunning
-        case .linkGone(let index):
+        case .linkRemoved(let index):
             return links.removeValue(forKey: index) != nil
         case .address(let interface, let ip):
             if addresses.count < Self.maxAddressCount { addresses.insert(Address(interface: interface, ip: ip)) }
             return false
-        case .addressGone(let interface, let ip):
+        case .addressRemoved(let interface, let ip):
             return addresses.remove(Address(interface: interface, ip: ip)) != nil
         case .defaultRoute(let route):
             if routes.count < Self.maxRouteCount { routes.insert(route) }
             return false
-        case .defaultRouteGone(let route):
+        case .defaultRouteRemoved(let route):
             return routes.remove(route) != nil
         case .done: return false
-        case .trouble: return true
+        case .outOfSync: return true
         }
     }
 
-    /// Links, addresses, routes.
+    /// The numbers of links, addresses and routes.
     var counts: [Int] { [links.count, addresses.count, routes.count] }
 
     var snapshot: PathSnapshot {

@@ -1,15 +1,15 @@
-/// How fast a listener accepts: a token bucket, so that in no second it is more than a bound.
+/// The accept rate of a listener: a token bucket with a maximum number of accepts in any second.
 ///
-/// A sixteenth of the bound may come at once, the rest at an even pace. Kept as the time at which the bucket is full
-/// again (the generic cell rate algorithm of ITU-T I.371), so there is nothing to fill up.
+/// One sixteenth of the maximum may be accepted at once, the rest at an even rate. The state is the time at which the
+/// bucket is full again (the generic cell rate algorithm of ITU-T I.371).
 struct AcceptPace {
     private let burst: UInt64
-    /// Nanoseconds from one token to the next.
+    /// The time between two tokens, in nanoseconds.
     private let interval: UInt64
-    /// When there are as many tokens as there may be.
+    /// The time at which the bucket is full.
     private var fullAt: UInt64 = 0
 
-    /// At most `count` in any second, 2 or more.
+    /// Creates a bucket for at most `count` accepts in any second; `count` is 2 or more.
     init(maxPerSecond count: Int) {
         precondition(count >= 2, "a listener accepts two connections in a second at the least")
         let count = UInt64(count)
@@ -17,7 +17,7 @@ struct AcceptPace {
         interval = (1_000_000_000 + count - burst - 1) / (count - burst)
     }
 
-    /// Takes a token; false when there is none.
+    /// Takes a token; false if there is none.
     mutating func take(at now: UInt64) -> Bool {
         let full = max(fullAt, now)
         guard full - now <= (burst - 1) * interval else { return false }
@@ -25,7 +25,7 @@ struct AcceptPace {
         return true
     }
 
-    /// When half of the bucket is full, so that who waits comes in groups.
+    /// The time at which half of the bucket is full, so that waiting connections are accepted in groups.
     var readyAt: UInt64 {
         fullAt - min(fullAt, burst / 2 * interval)
     }

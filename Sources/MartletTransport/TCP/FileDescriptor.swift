@@ -1,10 +1,10 @@
 import CMartletSystem
 
-/// An open descriptor, closed exactly once: when its owner lets it go.
+/// An open descriptor. Its owner's end closes it, exactly once.
 struct FileDescriptor: ~Copyable, Sendable {
     let number: Int32
 
-    /// Takes ownership of what a system call returned, or throws the error that it returned instead.
+    /// Takes ownership of the result of a system call, or throws the error that it encodes.
     init(_ result: Int32, from call: StaticString) throws(TransportError) {
         guard result >= 0 else { throw TransportError(errno: -result, call: call) }
         number = result
@@ -15,8 +15,8 @@ struct FileDescriptor: ~Copyable, Sendable {
     }
 }
 
-/// A descriptor with more than one owner: who uses it, and with Dispatch also the sources on it,
-/// which must have let it go before it may be closed.
+/// A descriptor with several owners: its user, and with Dispatch also the sources on it, which must release it before
+/// it may be closed.
 final class SharedDescriptor: Sendable {
     private let descriptor: FileDescriptor
 

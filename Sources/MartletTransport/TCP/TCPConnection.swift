@@ -1,17 +1,17 @@
 import CMartletSystem
 
-/// A TCP connection on a loop, from a listener or a connector. It reads nothing before `start(_:)`; one that is dropped
-/// unstarted closes. Idle it holds no buffer.
+/// A TCP connection on a loop, from a listener or a connector. Reading begins after `start(_:)`. An unstarted
+/// connection closes when it is released. An idle connection holds no buffer.
 ///
-/// | phase | means | left by |
+/// | phase | meaning | left by |
 /// |---|---|---|
-/// | idle | connected, no handler yet | start, abort |
-/// | open | reading unless paused or ended, writing when asked | close, abort, an error |
-/// | finishing | flushing, input discarded | all sent: the end is sent |
-/// | draining | end sent, input discarded | the peer's end, an error, `closeTimeout` |
-/// | closed | descriptor let go; `didClose` at the turn's end | |
-public final class TCPConnection: Transport, @unchecked Sendable {  // all state is touched on its loop only
-    enum Phase {
+/// | idle | connected, no handler | start, abort |
+/// | open | reading unless paused or ended, writing on request | close, abort, an error |
+/// | finishing | flushing, input discarded | all bytes sent |
+/// | draining | end of stream sent, input discarded | the peer's end of stream, an error, `closeTimeout` |
+/// | closed | descriptor released; `didClose` at the end of the turn | |
+public final class TCPConnection: Transport, @unchecked Sendable {  // All state is accessed on its loop only.
+    private enum Phase {
         case idle
         case open
         case finishing
@@ -19,25 +19,25 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // all state
         case closed
     }
 
-    /// Reads of one turn, each up to `EventLoop.readBufferByteCount`; then other connections have theirs.
-    static let maxReadsPerTurn = 4
-    /// Full write buffers of one turn.
-    static let maxFillsPerTurn = 8
-    /// How much of the write buffer is filled at once, in bytes, until the kernel has taken `flowingByteCount` without
-    /// a refusal: what it refuses is kept, and a peer that does not read is to cost little.
+    /// Reads in one turn, each up to `EventLoop.readBufferByteCount`.
+    private static let maxReadsPerTurn = 4
+    /// Full write buffers in one turn.
+    private static let maxFillsPerTurn = 8
+    /// The size of one fill in bytes, until the kernel has taken `flowingByteCount` bytes without a refusal. Refused
+    /// bytes are kept, so this bounds the memory for a peer that does not read.
     static let smallFillByteCount = 20 << 10
-    static let flowingByteCount = 1 << 20
+    private static let flowingByteCount = 1 << 20
 
-    /// Where the connection lives.
+    /// The loop of the connection.
     public let loop: EventLoop
-    /// The peer; nil when it was gone before it could be asked for.
+    /// The peer's address; nil when the connection closed before the address was read.
     public let remoteAddress: SocketAddress?
     private let settings: SharedTCPOptions
 
-    // All below belongs to the loop, or before `start(_:)` to whoever holds the connection.
+    // The loop accesses all properties below; before `start(_:)`, the connection's owner.
     private var descriptor: SharedDescriptor?
     private var key: PollKey?
-    private(set) var phase = Phase.idle
+    private var phase = Phase.idle
     private var handler: (any TransportHandler)?
     private var interest: Readiness = []
     private var isReadingPaused = false
@@ -46,14 +46,15 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // all state
     private var isTurnEndPending = false
     private var isConnectPending = false
     private var needsWrite = false
-    /// What the kernel has taken since it last refused some, in bytes.
+    /// Whether a send failed with a reset. Reading continues up to the end of the stream or the error.
+    private var hasWriteFailed = false
+    /// Bytes that the kernel has taken since its last refusal, up to `flowingByteCount`.
     private var takenByteCount = 0
-    /// Nil while the kernel takes what it is given and nobody thinks of the end.
-    private var trouble: Trouble?
+    /// The state of the slow path; nil while the kernel takes all bytes and the connection is not closing.
+    private var slowPath: SlowPath?
 
-    private final class Trouble {
+    private final class SlowPath {
         var unsent = UnsentBytes()
-        var writeFailure: CloseReason?
         var closeReason = CloseReason.local
         var closeTimer: LoopTimer?
     }
@@ -65,10 +66,7 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // all state
         remoteAddress = remote
     }
 
-    /// What was set on the socket.
-    public var options: TCPOptions { settings.options }
-
-    /// This side of the connection; nil once it is closed.
+    /// The local address; nil after the connection is closed.
     public var localAddress: SocketAddress? {
         guard let descriptor else { return nil }
         var address = martlet_address()
@@ -76,18 +74,18 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // all state
         return SocketAddress(address)
     }
 
-    /// In bytes, at most `EventLoop.writeBufferByteCount`.
-    public var unsentByteCount: Int { trouble?.unsent.count ?? 0 }
+    /// The number of unsent bytes, at most `EventLoop.writeBufferByteCount`.
+    public var unsentByteCount: Int { slowPath?.unsent.count ?? 0 }
 
-    /// Whether TCP's retransmission timer has run out and nothing was acknowledged since (RFC 6298 §5.4).
+    /// Whether TCP's retransmission timer has expired without an acknowledgement since (RFC 6298 §5.4).
     public var isStalled: Bool {
         guard let descriptor else { return false }
         return martlet_socket_stalled(descriptor.number) > 0
     }
 
-    // MARK: what the owner says
+    // MARK: - Transport
 
-    /// Begins to read and write for `handler`; see `Transport`.
+    /// Starts reading and writing; see `Transport`.
     public func start(_ handler: any TransportHandler) {
         loop.preconditionOnLoop()
         precondition(phase == .idle && self.handler == nil, "a transport is started once")
@@ -104,37 +102,37 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // all state
         }
     }
 
-    /// Asks the handler for bytes at the end of this turn; see `Transport`.
+    /// Requests a fill at the end of this turn; see `Transport`.
     public func setNeedsWrite() {
         loop.preconditionOnLoop()
         guard !needsWrite else { return }
         needsWrite = true
-        // While the kernel takes no more, the flush comes with its next readiness.
+        // While the kernel takes no more bytes, the next readiness causes the fill.
         if !interest.contains(.writable) { scheduleTurnEnd() }
     }
 
-    /// Asks the handler for bytes at once; see `Transport`.
+    /// Fills and sends at once; see `Transport`.
     public func flush() {
         loop.preconditionOnLoop()
         guard phase == .open, !isConnectPending, !interest.contains(.writable) else { return setNeedsWrite() }
         writeOut()
     }
 
-    /// Leaves what comes in the kernel, whose window then closes; see `Transport`.
+    /// Stops reading, which closes the receive window; see `Transport`.
     public func pauseReading() {
         loop.preconditionOnLoop()
         isReadingPaused = true
         updateInterest()
     }
 
-    /// Reads again; see `Transport`.
+    /// Resumes reading; see `Transport`.
     public func resumeReading() {
         loop.preconditionOnLoop()
         isReadingPaused = false
         updateInterest()
     }
 
-    /// Ends the connection, flushed or not; see `Transport`.
+    /// Closes the connection; see `Transport`.
     public func close(afterFlush: Bool) {
         loop.preconditionOnLoop()
         guard afterFlush else {
@@ -148,8 +146,8 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // all state
         phase = .finishing
         hasClosedFirst = !hasReceivedEnd
         let timer = LoopTimer(on: loop) { [weak self] in self?.abort() }
-        timer.set(deadline: loop.deadline(after: options.closeTimeout))
-        inTrouble.closeTimer = timer
+        timer.set(deadline: loop.deadline(after: settings.options.closeTimeout))
+        existingSlowPath.closeTimer = timer
         updateInterest()
         needsWrite = true
         scheduleTurnEnd()
@@ -163,21 +161,21 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // all state
         complete(.local)
     }
 
-    /// The same connection on another loop; see `Transport`.
+    /// Moves the connection to another loop; see `Transport`.
     public func move(to other: EventLoop) -> (any Transport)? {
         loop.preconditionOnLoop()
         guard phase == .open, let descriptor else { return nil }
         let moved = TCPConnection(descriptor, remote: remoteAddress, on: other, options: settings)
-        moved.trouble = trouble
-        moved.needsWrite = needsWrite || trouble != nil
-        trouble = nil
+        moved.slowPath = slowPath
+        moved.needsWrite = needsWrite || slowPath != nil
+        slowPath = nil
         handler = nil
         needsWrite = false
         complete(.local)
         return moved
     }
 
-    // MARK: the turn's end
+    // MARK: - End of the turn
 
     private func scheduleTurnEnd() {
         guard !isTurnEndPending else { return }
@@ -194,11 +192,11 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // all state
         if needsWrite { writeOut() }
         if phase == .closed, let handler {
             self.handler = nil
-            handler.transport(self, didClose: trouble?.closeReason ?? .local)
+            handler.transport(self, didClose: slowPath?.closeReason ?? .local)
         }
     }
 
-    // MARK: reading
+    // MARK: - Reading
 
     private func readAvailable(_ descriptor: Int32) {
         let buffer = loop.readBuffer
@@ -217,9 +215,9 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // all state
         if result < 0 {
             let number = Int32(-result)
             if isWouldBlock(number) { return }
-            return complete(trouble?.writeFailure ?? CloseReason(TransportError(errno: number, call: "recv")))
+            return complete(hasWriteFailed ? .reset : CloseReason(TransportError(errno: number, call: "recv")))
         }
-        if let failure = trouble?.writeFailure { return complete(failure) }
+        if hasWriteFailed { return complete(.reset) }
         hasReceivedEnd = true
         updateInterest()
         switch phase {
@@ -229,27 +227,20 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // all state
         }
     }
 
-    // MARK: writing
+    // MARK: - Writing
 
     private func writeOut() {
-        guard phase == .open || phase == .finishing, let descriptor else { return }
-        if let trouble {
-            guard trouble.writeFailure == nil else { return }
-            needsWrite = false
-            if trouble.unsent.count > 0, !sendUnsent(trouble, descriptor.number) { return }
-            // An open connection that flows again keeps nothing.
-            if phase == .open { self.trouble = nil }
-        }
+        guard phase == .open || phase == .finishing, let descriptor, !hasWriteFailed else { return }
         needsWrite = false
+        guard sendUnsent(to: descriptor.number) else { return }
+        if phase == .open { slowPath = nil }
         for _ in 0..<Self.maxFillsPerTurn {
             let (filled, mayHaveMore) = fillBuffer()
             guard phase == .open || phase == .finishing else { return }
-            if filled > 0 {
-                guard send(filled, to: descriptor.number) else { return }
-            }
+            guard filled == 0 || send(filled, to: descriptor.number) else { return }
             if !mayHaveMore { return drained() }
         }
-        // There is more: the socket is told writable again as soon as the others had their turn.
+        // Level-triggered readiness continues the write after the other connections' turns.
         setInterest(interest.union(.writable))
     }
 
@@ -260,15 +251,17 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // all state
         }
     }
 
-    /// True when all of it is gone.
-    private func sendUnsent(_ trouble: Trouble, _ descriptor: Int32) -> Bool {
-        let result = trouble.unsent.send(to: descriptor)
-        guard result >= 0 else { return writeRefused(Int32(-result)) }
-        trouble.unsent.discard(result)
-        return trouble.unsent.count == 0 || writeRefused(0)
+    /// Sends the kept bytes. Returns whether all of them are sent.
+    private func sendUnsent(to descriptor: Int32) -> Bool {
+        guard let slowPath, slowPath.unsent.count > 0 else { return true }
+        let result = slowPath.unsent.send(to: descriptor)
+        slowPath.unsent.discard(max(result, 0))
+        if slowPath.unsent.count == 0 { return true }
+        stopWriting(result)
+        return false
     }
 
-    /// True when all of it is gone; keeps the rest otherwise.
+    /// Sends the first `filled` bytes of the write buffer and keeps the rest. Returns whether all of them are sent.
     private func send(_ filled: Int, to descriptor: Int32) -> Bool {
         let result = loop.writeBuffer.send(filled, to: descriptor)
         if result == filled {
@@ -276,33 +269,26 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // all state
             return true
         }
         takenByteCount = 0
-        if result < 0, !isWouldBlock(Int32(-result)) { return writeRefused(Int32(-result)) }
-        inTrouble.unsent.keep(loop.writeBuffer.copy(max(result, 0)..<filled))
-        return writeRefused(0)
+        existingSlowPath.unsent.keep(loop.writeBuffer.copy(max(result, 0)..<filled))
+        stopWriting(result)
+        return false
     }
 
-    /// The kernel took not all (`number` 0 or "would block"), or the stream is broken.
-    private func writeRefused(_ number: Int32) -> Bool {
-        if number == 0 || isWouldBlock(number) {
-            setInterest(interest.union(.writable))
-            return false
-        }
-        let reason = CloseReason(TransportError(errno: number, call: "send"))
+    /// Handles a send that did not take all bytes: waits for the kernel, or ends the connection for an error.
+    private func stopWriting(_ result: Int) {
+        if result >= 0 || isWouldBlock(Int32(-result)) { return setInterest(interest.union(.writable)) }
+        let reason = CloseReason(TransportError(errno: Int32(-result), call: "send"))
         needsWrite = false
-        trouble?.unsent.removeAll()
+        slowPath?.unsent.removeAll()
         setInterest(interest.subtracting(.writable))
-        // The peer may have said why before it hung up: that is still to be read, up to the end or the error behind it.
-        guard reason == .reset, interest.contains(.readable), phase == .open else {
-            complete(reason)
-            return false
-        }
-        inTrouble.writeFailure = reason
-        return false
+        // The peer may have sent a reason before it closed.
+        guard reason == .reset, interest.contains(.readable), phase == .open else { return complete(reason) }
+        hasWriteFailed = true
     }
 
     private func drained() {
         setInterest(interest.subtracting(.writable))
-        // Asked for while the handler was being asked: with no readiness to come, the turn's end must see to it.
+        // The handler requested another fill while it filled. No readiness follows, so the end of the turn causes it.
         if needsWrite { return scheduleTurnEnd() }
         guard phase == .finishing, let descriptor else { return }
         if martlet_socket_finish(descriptor.number) < 0 || hasReceivedEnd {
@@ -311,7 +297,7 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // all state
         phase = .draining
     }
 
-    // MARK: interest and the end
+    // MARK: - Interest and close
 
     private func updateInterest() {
         guard phase != .idle, phase != .closed else { return }
@@ -325,21 +311,21 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // all state
         loop.setInterest(new, of: key)
     }
 
-    private var inTrouble: Trouble {
-        if let trouble { return trouble }
-        let made = Trouble()
-        trouble = made
-        return made
+    private var existingSlowPath: SlowPath {
+        if let slowPath { return slowPath }
+        let new = SlowPath()
+        slowPath = new
+        return new
     }
 
     private func complete(_ reason: CloseReason) {
         guard phase != .closed else { return }
         phase = .closed
         interest = []
-        inTrouble.closeReason = reason
-        trouble?.unsent.removeAll()
-        trouble?.closeTimer?.set(deadline: nil)
-        trouble?.closeTimer = nil
+        existingSlowPath.closeReason = reason
+        slowPath?.unsent.removeAll()
+        slowPath?.closeTimer?.set(deadline: nil)
+        slowPath?.closeTimer = nil
         if let key { loop.remove(key) }
         key = nil
         descriptor = nil
@@ -354,7 +340,7 @@ extension TCPConnection: PollSource {
             readAvailable(descriptor.number)
         }
         if readiness.contains(.writable), interest.contains(.writable) { writeOut() }
-        // Nobody reads, so nobody would see it, and the poller would tell of it for ever.
+        // No read would notice the hang-up, and the poller would report it in every turn.
         if readiness.contains(.hungUp), phase != .closed, !interest.contains(.readable) {
             let pending = -martlet_socket_error(descriptor.number)
             let error = pending > 0 ? CloseReason(TransportError(errno: pending, call: "poll")) : nil

@@ -1,72 +1,66 @@
 import CMartletSystem
 
-/// Accepts TCP connections on a loop, and hands them to it or, in turn, to other loops.
+/// Accepts TCP connections on a loop.
 ///
-/// Out of descriptors or memory it pauses and tries again every `retryInterval`: who waits in the backlog waits a
-/// little longer, nobody else notices, and the processor is not kept busy (Specs/hostile.md row 28). The same goes for
-/// who comes faster than `Options.maxAcceptsPerSecond`.
-public final class TCPListener: @unchecked Sendable {  // all state is touched on its loop only
-    /// What can be set on a listener.
+/// Without free descriptors or memory the listener pauses for `retryInterval`; new connections wait in the backlog
+/// (Specs/hostile.md row 28). It also pauses when connections arrive faster than `Options.maxAcceptsPerSecond`.
+public final class TCPListener: @unchecked Sendable {  // All state is accessed on its loop only.
+    /// The options of a listener.
     public struct Options: Sendable {
-        /// How many connections may wait to be accepted; the system has a limit of its own.
+        /// The maximum number of connections that wait for acceptance. The system has a limit of its own.
         public var backlog: Int32 = 1024
-        /// SO_REUSEPORT: several listeners on one port, among which the system spreads connections.
-        public var reusePort = false
-        /// Whether the unspecified IPv6 address, `::`, takes IPv4 peers too; their addresses are IPv4 ones then.
+        /// Whether `::` accepts IPv4 peers too. Their addresses are then IPv4 addresses.
         public var acceptsBothFamilies = true
-        /// How many connections are accepted in any second at the most, 2 or more; the others wait in the backlog.
-        /// nil accepts as fast as they come.
+        /// The maximum number of accepts in any second, 2 or more; nil for no maximum. Other connections wait in the
+        /// backlog.
         public var maxAcceptsPerSecond: Int?
-        /// What accepted connections get.
+        /// The options of accepted connections.
         public var connection = TCPOptions()
-        /// Told on the loop when accepting has to pause, once until it works again.
-        public var onAcceptTrouble: (@Sendable (TransportError) -> Void)?
+        /// Called on the loop when accepting pauses for lack of resources, once until an accept succeeds.
+        public var onAcceptingPaused: (@Sendable (TransportError) -> Void)?
 
-        /// The defaults.
+        /// Creates the default options.
         public init() {}
     }
 
-    /// Then the turn's other business goes on.
+    /// Accepts in one turn.
     static let maxAcceptsPerTurn = 64
-    /// How long accepting pauses when the system has nothing left to accept with.
+    /// The pause of accepting for lack of resources.
     public static let retryInterval = Duration.milliseconds(100)
 
     /// The loop that accepts.
     public let loop: EventLoop
-    /// With the port that the system chose when 0 was asked for.
+    /// The address, with the port that the system chose for port 0.
     public let localAddress: SocketAddress
-    /// The port listened on.
+    /// The port of `localAddress`.
     public var port: UInt16 { localAddress.port }
 
-    private let targets: [EventLoop]
     private let options: Options
     private let connectionOptions: SharedTCPOptions
     private let onAccept: @Sendable (TCPConnection) -> Void
 
-    // All below belongs to the loop.
+    // The loop accesses all properties below.
     private var descriptor: SharedDescriptor?
     private var key: PollKey?
-    private var nextTarget = 0
-    private var isPausedByOwner = false
     private var pace: AcceptPace?
-    /// Starved, or ahead of its pace.
-    private var isResting = false
-    private var hasReportedTrouble = false
-    private var retryTimer: LoopTimer?
+    /// Whether accepting pauses, for lack of resources or of tokens.
+    private var isPaused = false
+    private var hasReportedPause = false
+    private var pauseTimer: LoopTimer?
 
-    /// A socket that listens and has no loop yet: who comes waits in its backlog. One that is dropped closes.
+    /// A listening socket without a loop. Connections wait in its backlog; its release closes it.
     package struct Socket: Sendable {
         let descriptor: SharedDescriptor
-        /// With the port that the system chose when 0 was asked for.
+        /// The address, with the port that the system chose for port 0.
         package let localAddress: SocketAddress
 
-        /// Listens on `address` from now on; throws as `bind` does.
+        /// Starts to listen on `address`; throws as `bind` does.
         package init(listeningOn address: SocketAddress, options: Options = Options()) throws(TransportError) {
             let number = try FileDescriptor(
                 martlet_socket(address.ip.isIPv6 ? 6 : 4, options.connection.usesMultipath ? 1 : 0), from: "socket")
             var system = address.system
             let result = unsafe martlet_socket_listen(
-                number.number, &system, options.backlog, options.reusePort ? 1 : 0,
+                number.number, &system, options.backlog,
                 options.acceptsBothFamilies && address.ip.isUnspecified ? 1 : 0)
             guard result == 0 else { throw TransportError(errno: -result, call: "listen") }
             _ = unsafe martlet_socket_local_address(number.number, &system)
@@ -75,28 +69,27 @@ public final class TCPListener: @unchecked Sendable {  // all state is touched o
         }
     }
 
-    /// Listens on `address` from now on; accepting begins with the loop's next turn. From any thread.
+    /// Starts to listen on `address`. Accepting begins with the loop's next turn. May be called on any thread.
     ///
-    /// `onAccept` is called on the connection's loop, which is `loop` or, when there are some, one of `loops` in turn.
-    /// It starts the connection, or drops it and so closes it.
-    /// Throws `.addressInUse`, `.addressNotAvailable`, `.permissionDenied`, `.tooManyDescriptors` and the like.
+    /// `onAccept` is called on the loop. It starts the connection, or releases and thereby closes it.
+    ///
+    /// Throws `.addressInUse`, `.addressNotAvailable`, `.permissionDenied`, `.tooManyDescriptors` or another error.
     public static func bind(
-        to address: SocketAddress, on loop: EventLoop, spreadingOver loops: [EventLoop] = [],
-        options: Options = Options(), onAccept: @escaping @Sendable (TCPConnection) -> Void
+        to address: SocketAddress, on loop: EventLoop, options: Options = Options(),
+        onAccept: @escaping @Sendable (TCPConnection) -> Void
     ) throws(TransportError) -> TCPListener {
         let socket = try Socket(listeningOn: address, options: options)
-        return TCPListener(socket, on: loop, spreadingOver: loops, options: options, onAccept: onAccept)
+        return TCPListener(socket, on: loop, options: options, onAccept: onAccept)
     }
 
-    /// Accepts from a socket that listens already; otherwise as `bind`.
+    /// Accepts from a listening socket; otherwise as `bind`.
     package init(
-        _ socket: Socket, on loop: EventLoop, spreadingOver loops: [EventLoop] = [], options: Options = Options(),
+        _ socket: Socket, on loop: EventLoop, options: Options = Options(),
         onAccept: @escaping @Sendable (TCPConnection) -> Void
     ) {
         descriptor = socket.descriptor
         localAddress = socket.localAddress
         self.loop = loop
-        targets = loops.isEmpty ? [loop] : loops
         self.options = options
         connectionOptions = SharedTCPOptions(options.connection)
         pace = options.maxAcceptsPerSecond.map { AcceptPace(maxPerSecond: $0) }
@@ -104,28 +97,12 @@ public final class TCPListener: @unchecked Sendable {  // all state is touched o
         loop.execute { self.register() }
     }
 
-    /// Leaves new connections in the backlog until `resumeAccepting()`. Both from any thread.
-    public func pauseAccepting() {
-        onLoop {
-            self.isPausedByOwner = true
-            self.updateInterest()
-        }
-    }
-
-    /// Accepts again, the backlog first. From any thread.
-    public func resumeAccepting() {
-        onLoop {
-            self.isPausedByOwner = false
-            self.updateInterest()
-        }
-    }
-
-    /// Accepts nothing more; connections that were accepted live on. From any thread.
+    /// Stops accepting; accepted connections remain open. May be called on any thread.
     public func close() {
         onLoop { self.closeNow() }
     }
 
-    /// The same, returning when the port is free.
+    /// Closes the listener and returns when the port is free.
     public func closeAndWait() async {
         await withCheckedContinuation { continuation in
             onLoop {
@@ -135,7 +112,7 @@ public final class TCPListener: @unchecked Sendable {  // all state is touched o
         }
     }
 
-    // MARK: on the loop
+    // MARK: - On the loop
 
     private func onLoop(_ work: @escaping @Sendable () -> Void) {
         if loop.isOnLoop { work() } else { loop.execute(work) }
@@ -144,77 +121,70 @@ public final class TCPListener: @unchecked Sendable {  // all state is touched o
     private func register() {
         guard let descriptor else { return }
         do throws(TransportError) {
-            key = try loop.add(self, descriptor, interest: isAccepting ? .readable : [])
+            key = try loop.add(self, descriptor, interest: isPaused ? [] : .readable)
         } catch {
-            options.onAcceptTrouble?(error)
+            options.onAcceptingPaused?(error)
             closeNow()
         }
     }
 
-    private var isAccepting: Bool { !isPausedByOwner && !isResting }
-
     private func updateInterest() {
-        if let key { loop.setInterest(isAccepting ? .readable : [], of: key) }
+        if let key { loop.setInterest(isPaused ? [] : .readable, of: key) }
     }
 
     private func closeNow() {
         if let descriptor { martlet_socket_stop_listening(descriptor.number) }
         if let key { loop.remove(key) }
-        retryTimer?.set(deadline: nil)
-        retryTimer = nil
+        pauseTimer?.set(deadline: nil)
+        pauseTimer = nil
         key = nil
         descriptor = nil
     }
 
     private func acceptAvailable() {
-        for _ in 0..<Self.maxAcceptsPerTurn where isAccepting {
+        for _ in 0..<Self.maxAcceptsPerTurn where !isPaused {
             guard let descriptor else { return }
-            if pace?.take(at: EventLoop.clock) == false { return rest(until: pace?.readyAt ?? 0) }
+            if pace?.take(at: EventLoop.clock) == false { return pause(until: pace?.readyAt ?? 0) }
             var peer = martlet_address()
             let result = unsafe martlet_socket_accept(descriptor.number, &peer)
             do throws(TransportError) {
-                hand(over: try FileDescriptor(result, from: "accept"), from: SocketAddress(peer))
+                start(try FileDescriptor(result, from: "accept"), from: SocketAddress(peer))
             } catch {
-                guard shouldGoOn(after: -result, error) else { return }
+                guard shouldContinue(after: -result, error) else { return }
             }
         }
     }
 
-    private func hand(over accepted: consuming FileDescriptor, from peer: SocketAddress?) {
-        hasReportedTrouble = false
+    private func start(_ accepted: consuming FileDescriptor, from peer: SocketAddress?) {
+        hasReportedPause = false
         options.connection.apply(to: accepted)
-        let target = targets[nextTarget]
-        nextTarget = (nextTarget + 1) % targets.count
-        let connection = TCPConnection(
-            SharedDescriptor(accepted), remote: peer, on: target, options: connectionOptions)
-        if target === loop { return onAccept(connection) }
-        target.execute { [onAccept] in onAccept(connection) }
+        onAccept(TCPConnection(SharedDescriptor(accepted), remote: peer, on: loop, options: connectionOptions))
     }
 
-    private func shouldGoOn(after number: Int32, _ error: TransportError) -> Bool {
+    private func shouldContinue(after number: Int32, _ error: TransportError) -> Bool {
         switch error {
-        case .reset, .unreachable, .permissionDenied: return true  // Of a connection that died in the backlog.
+        case .reset, .unreachable, .permissionDenied: return true  // The connection ended in the backlog.
         default: break
         }
         if isWouldBlock(number) { return false }
-        rest(until: loop.deadline(after: Self.retryInterval))
-        if !hasReportedTrouble {
-            hasReportedTrouble = true
-            options.onAcceptTrouble?(error)
+        pause(until: loop.deadline(after: Self.retryInterval))
+        if !hasReportedPause {
+            hasReportedPause = true
+            options.onAcceptingPaused?(error)
         }
         return false
     }
 
-    private func rest(until deadline: UInt64) {
-        isResting = true
+    private func pause(until deadline: UInt64) {
+        isPaused = true
         updateInterest()
-        let timer = retryTimer ?? LoopTimer(on: loop) { [weak self] in self?.retry() }
-        retryTimer = timer
+        let timer = pauseTimer ?? LoopTimer(on: loop) { [weak self] in self?.resume() }
+        pauseTimer = timer
         timer.set(deadline: deadline)
     }
 
-    private func retry() {
-        isResting = false
+    private func resume() {
+        isPaused = false
         updateInterest()
     }
 }

@@ -1,38 +1,37 @@
 import CMartletSystem
 
-/// What can be set on a TCP connection. TCP_NODELAY is always on, SO_KEEPALIVE always off (the protocol has
-/// heartbeats).
+/// The options of a TCP connection. TCP_NODELAY is always on, and SO_KEEPALIVE always off, because the protocol has
+/// heartbeats.
 public struct TCPOptions: Sendable, Equatable {
-    /// TCP_NOTSENT_LOWAT: how many unsent bytes the kernel may hold, in bytes, so that what is urgent never waits
-    /// behind megabytes. nil leaves it to the system.
+    /// TCP_NOTSENT_LOWAT: the maximum number of unsent bytes in the kernel, so that urgent bytes do not wait behind
+    /// megabytes. nil keeps the system's default.
     public var notSentLowWaterByteCount: Int? = 64 << 10
-    /// TCP_USER_TIMEOUT: how long sent bytes may stay unacknowledged before the kernel gives the connection up.
-    /// nil leaves it to the system. By default as long as the protocol waits for its own acknowledgements (C-60).
+    /// TCP_USER_TIMEOUT: the maximum time that sent bytes stay unacknowledged before the kernel closes the connection.
+    /// nil keeps the system's default. The default equals the timeout of the protocol's own acknowledgements (C-60).
     public var userTimeout: Duration? = .seconds(60)
-    /// TCP_THIN_LINEAR_TIMEOUTS: while few packets are under way, what is lost is repeated at an even pace, six times,
-    /// instead of at twice the interval each time. Without effect where the system has no such thing.
+    /// TCP_THIN_LINEAR_TIMEOUTS: while few packets are in flight, the first six retransmission timeouts do not double.
+    /// Without effect where the system lacks the option.
     public var hasLinearTimeouts = true
-    /// TCP_RTO_MAX_MS: what TCP's timeout may grow to while it repeats what is lost, from 1 s up; RFC 6298 §2.5 has a
-    /// minute at the least, in which a phone has been through its tunnel and back. nil leaves it to the system. Without
-    /// effect before Linux 6.15.
+    /// TCP_RTO_MAX_MS: the maximum retransmission timeout, 1 s or more. The maximum of RFC 6298 §2.5 is at least 60 s,
+    /// longer than a phone spends in a tunnel. nil keeps the system's default. Without effect before Linux 6.15.
     public var maxRetransmissionTimeout: Duration? = .seconds(1)
-    /// TCP_RTO_MIN_US: what TCP's timeout leaves at least for the round trip to vary, up to 1 s. RFC 6298 §2.4 has a
-    /// second for the whole, Linux 200 ms: on a path of 200 ms that is twice what a packet that is not lost takes. nil
-    /// leaves it to the system. Without effect before Linux 6.15.
+    /// TCP_RTO_MIN_US: the minimum allowance for the variation of the round-trip time in the retransmission timeout, at
+    /// most 1 s. The allowance of Linux is 200 ms, which doubles the timeout on a path with a round trip of 200 ms. nil
+    /// keeps the system's default. Without effect before Linux 6.15.
     public var minRetransmissionTimeout: Duration? = .milliseconds(40)
-    /// Multipath TCP (RFC 8684), where both systems have it: the connection survives the loss of one of its paths.
+    /// Multipath TCP (RFC 8684), if both systems support it: the connection survives the loss of one path.
     public var usesMultipath = false
-    /// How long `close(afterFlush: true)` may take in all; then the connection is reset (C-40, C-60).
+    /// The maximum duration of `close(afterFlush: true)`; then the connection is reset (C-40, C-60).
     public var closeTimeout: Duration = .seconds(1)
-    /// SO_SNDBUF in bytes; nil leaves it to the system, which adapts it.
+    /// SO_SNDBUF in bytes; nil keeps the system's automatic size.
     public var sendBufferByteCount: Int?
-    /// SO_RCVBUF in bytes; nil leaves it to the system, which adapts it.
+    /// SO_RCVBUF in bytes; nil keeps the system's automatic size.
     public var receiveBufferByteCount: Int?
 
-    /// The defaults.
+    /// Creates the default options.
     public init() {}
 
-    // MARK: On a socket
+    // MARK: - Socket
 
     func apply(to descriptor: borrowing FileDescriptor) {
         martlet_socket_configure(
@@ -50,7 +49,7 @@ public struct TCPOptions: Sendable, Equatable {
     private func milliseconds(_ duration: Duration) -> Int32 { Int32(clamping: duration.nanosecondCount / 1_000_000) }
 }
 
-/// The options of all connections of one listener or connector.
+/// The options shared by all connections of a listener or connector.
 final class SharedTCPOptions: Sendable {
     let options: TCPOptions
 

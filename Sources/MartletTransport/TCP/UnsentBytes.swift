@@ -1,22 +1,23 @@
 import CMartletSystem
 
-/// What the kernel did not take of one full buffer: sent before anything else, and no memory once it is gone.
+/// The bytes of one write buffer that the kernel did not take. They are sent before all other bytes, and their memory
+/// is freed afterwards.
 ///
-/// Not a ring: nothing is added before all of it is sent, since the handler is not asked until then.
+/// The storage is no ring buffer, because the handler is not asked for more before all of them are sent.
 struct UnsentBytes: ~Copyable {
     private var bytes: [UInt8] = []
     private var sentCount = 0
 
     var count: Int { bytes.count - sentCount }
 
-    /// Keeps `rest`. There must be nothing left of what was kept before.
+    /// Keeps `rest`. No earlier bytes may be left.
     mutating func keep(_ rest: [UInt8]) {
         precondition(count == 0)
         bytes = rest
         sentCount = 0
     }
 
-    /// Sends what the kernel takes: how much, or the negated error number.
+    /// Sends the bytes. Returns the number of bytes that the kernel took, or the negated error number.
     func send(to descriptor: Int32) -> Int {
         unsafe bytes.withUnsafeBytes { buffer in
             guard let start = buffer.baseAddress else { return 0 }

@@ -25,7 +25,7 @@ import Testing
 
     @Test func `failed seeds are counted, and the lowest are kept`() {
         var tally = SimulationTally()
-        let violation = Violation(promise: .shownOnceInOrder, at: 5, detail: "5 after 5")
+        let violation = Violation(invariant: .deliveredOnceInOrder, at: 5, detail: "5 after 5")
         for seed in UInt64(1)...20 { tally.add(result(21 - seed, [violation])) }
         #expect(tally.failureCount == 20)
         #expect(tally.failures.map(\.seed) == [1, 2, 3, 4, 5])

@@ -135,7 +135,7 @@ import Testing
         pair.settle()
         try pair.say(1...3, every: .milliseconds(10))
         pair.world.run(for: .seconds(5))
-        pair.world.forgetTranslations(of: pair.alice)
+        pair.world.dropNATMappings(of: pair.alice)
         try pair.say(4...4)
         // Then the dial, hello and the line, and what is said of it.
         let timeout = max(.milliseconds(500), .milliseconds(delay) * 6)

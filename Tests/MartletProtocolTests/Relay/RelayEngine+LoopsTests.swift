@@ -24,9 +24,9 @@ import Testing
         func accept() -> ConnectionKey? { first.accepted(.reliable, now: RelayEngineLoopsTests.now) }
         func outputsOfFirst() -> [String] { Self.drain(&first) }
         func outputsOfSecond() -> [String] { Self.drain(&second) }
-        func handOver(_ key: ConnectionKey) -> DepartingConnection? { first.handOver(key) }
-        func takeOver(_ departing: DepartingConnection) -> ConnectionKey? {
-            second.takeOver(departing, now: RelayEngineLoopsTests.now)
+        func transfer(_ key: ConnectionKey) -> DepartingConnection? { first.transfer(key) }
+        func adopt(_ departing: DepartingConnection) -> ConnectionKey? {
+            second.adopt(departing, now: RelayEngineLoopsTests.now)
         }
         func closeAtFirst(_ key: ConnectionKey) { first.closed(key, now: RelayEngineLoopsTests.now) }
         func revokeAtSecond(_ account: AccountName) { second.revoke(account, now: RelayEngineLoopsTests.now) }
@@ -60,7 +60,7 @@ import Testing
                 case .close(_, let afterFlush): all.append(afterFlush ? "close after flush" : "close")
                 case .pauseReading: all.append("pause")
                 case .resumeReading: all.append("resume")
-                case .handOver(_, let loop): all.append("hand over to \(loop)")
+                case .transfer(_, let loop): all.append("transfer to \(loop)")
                 case .tell(let loop, let messages): all.append("tell \(loop) \(messages.count)")
                 case .load(let room): all.append("load \(room.text)")
                 case .append, .read, .request, .note: break
@@ -76,7 +76,7 @@ import Testing
         pair.greet(key, as: Self.account(on: 0))
         #expect(pair.outputsOfFirst() == ["transmit", "pause", "authenticate", "resume"])
         #expect(pair.statistics.0.links == 1)
-        #expect(pair.handOver(key) == nil)
+        #expect(pair.transfer(key) == nil)
     }
 
     @Test func `a connection goes to the loop of its account, with what came behind its hello`() throws {
@@ -87,11 +87,11 @@ import Testing
             type: .open, sequence: 1, flags: FrameFlags(.reliable, priority: .high), session: .first
         ).frame(body: open.encode().rawBytes)
         pair.greet(key, as: Self.account(on: 1), frame)
-        #expect(pair.outputsOfFirst() == ["pause", "authenticate", "hand over to 1"])
-        let departing = try #require(pair.handOver(key))
-        #expect(pair.handOver(key) == nil)
+        #expect(pair.outputsOfFirst() == ["pause", "authenticate", "transfer to 1"])
+        let departing = try #require(pair.transfer(key))
+        #expect(pair.transfer(key) == nil)
         #expect(pair.statistics.0.connections == 0)
-        let arrived = try #require(pair.takeOver(departing))
+        let arrived = try #require(pair.adopt(departing))
         let isLobbyHere = LoopPlace(index: 1, count: 2).loop(of: RoomName.lobby) == 1
         #expect(pair.outputsOfSecond() == ["transmit", "resume", isLobbyHere ? "load lobby" : "tell 0 1"])
         #expect(try pair.transmitted(arrived).first == .welcome)
@@ -108,16 +108,16 @@ import Testing
             let key = try #require(pair.accept())
             pair.greet(key, as: Self.account(on: 1))
             _ = pair.outputsOfFirst()
-            let departing = try #require(pair.handOver(key))
-            #expect((pair.takeOver(departing) != nil) == isFirst)
+            let departing = try #require(pair.transfer(key))
+            #expect((pair.adopt(departing) != nil) == isFirst)
         }
         let draining = Pair()
         draining.drainSecond()
         let key = try #require(draining.accept())
         draining.greet(key, as: Self.account(on: 1))
         _ = draining.outputsOfFirst()
-        let departing = try #require(draining.handOver(key))
-        let arrived = try #require(draining.takeOver(departing))
+        let departing = try #require(draining.transfer(key))
+        let arrived = try #require(draining.adopt(departing))
         #expect(draining.outputsOfSecond() == ["transmit", "close after flush"])
         #expect(try draining.transmitted(arrived) == [.reject])
         #expect(draining.statistics.1.links == 0)
@@ -128,7 +128,7 @@ import Testing
         let key = try #require(pair.accept())
         pair.greet(key, as: Self.account(on: 1))
         pair.closeAtFirst(key)
-        #expect(pair.handOver(key) == nil)
+        #expect(pair.transfer(key) == nil)
     }
 
     // MARK: Together
@@ -198,9 +198,9 @@ import Testing
         let key = try #require(pair.accept())
         pair.greet(key, as: Self.account(on: 1))
         _ = pair.outputsOfFirst()
-        let departing = try #require(pair.handOver(key))
+        let departing = try #require(pair.transfer(key))
         pair.revokeAtSecond(Self.account(on: 1))
-        let arrived = try #require(pair.takeOver(departing))
+        let arrived = try #require(pair.adopt(departing))
         #expect(pair.outputsOfSecond() == ["transmit", "close after flush"])
         #expect(try pair.transmitted(arrived) == [.reject])
         #expect(pair.statistics.1.links == 0)

@@ -4,51 +4,51 @@ import Testing
 
 @testable import MartletTestKit
 
-/// What the simulator checks beside messages: each check notices what it is there for.
+/// Tests of the simulator's checks beside messages.
 @Suite struct SimulationCheckTests {
     private let lobby = RoomName("lobby")!
     private let ada = AccountName("ada")!
 
     private func at(_ seconds: Int64) -> Instant { .zero + .seconds(seconds) }
 
-    // MARK: Progress
+    // MARK: - Progress
 
-    @Test func `a busy device without progress fails after the limit, and not before`() {
-        var watch = ProgressWatch()
+    @Test func `busy device without progress fails after the limit`() {
+        var watch = ProgressMonitor()
         let answers = [5, 125, 126, 130].map { watch.observe(.busy, count: 1, now: at($0)) }
         #expect(answers == [true, true, false, true])
     }
 
-    @Test func `a device that gets something done, or is hindered, is given the whole limit again`() {
-        var watch = ProgressWatch()
-        let looks: [(Int64, ProgressWatch.Standing, Int)] = [
-            (100, .disconnected, 0), (200, .disconnected, 1), (300, .busy, 1), (310, .excused, 1), (430, .busy, 1),
+    @Test func `progress and hindrance restart the limit`() {
+        var watch = ProgressMonitor()
+        let observations: [(Int64, ProgressMonitor.Condition, Int)] = [
+            (100, .disconnected, 0), (200, .disconnected, 1), (300, .busy, 1), (310, .exempt, 1), (430, .busy, 1),
             (431, .busy, 1),
         ]
-        let answers = looks.map { watch.observe($0.1, count: $0.2, now: at($0.0)) }
+        let answers = observations.map { watch.observe($0.1, count: $0.2, now: at($0.0)) }
         #expect(answers == [true, true, true, true, true, false])
     }
 
-    // MARK: Requests
+    // MARK: - Requests
 
     private let key = RequestLedger.Key(device: 1, life: 1, number: 1)
     private let ownAnswer = RequestOutcome.answered(
-        status: .none, reason: nil, content: Message.textContent("question 1"))
+        status: .none, reason: nil, content: Message.textContent("request 1"))
 
-    /// What is found of each of these outcomes of one request, that comes to its end at 10 s.
+    /// Whether each outcome of a request with a deadline of 10 s is a fault.
     private func faults(_ outcomes: [RequestOutcome], at seconds: Int64, isClosed: Bool = false) -> [Bool] {
         var ledger = RequestLedger()
         let text = ledger.makeText(byteCount: 0)
-        ledger.asked(key, in: lobby, text: text, expires: at(10))
+        ledger.sent(key, in: lobby, text: text, deadline: at(10))
         if isClosed { ledger.closed(lobby, by: 1, life: 1) }
         return outcomes.map { ledger.ended(key, $0, at: at(seconds)) != nil }
     }
 
-    @Test func `a request with its own answer is fine, and a second outcome is noticed`() {
+    @Test func `request with its answer passes, with a second outcome fails`() {
         #expect(faults([ownAnswer, ownAnswer], at: 1) == [false, true])
     }
 
-    @Test func `an answer to another request, and an outcome too early, are noticed`() {
+    @Test func `answer to another request and early outcome fail`() {
         let other = RequestOutcome.answered(status: .none, reason: nil, content: Message.textContent("else"))
         #expect(faults([other], at: 9) == [true])
         #expect(faults([.failed(.deadlineExceeded)], at: 9) == [true])
@@ -57,44 +57,44 @@ import Testing
         #expect(faults([.failed(.cancelled)], at: 1, isClosed: true) == [false])
     }
 
-    @Test func `a request without an outcome is overdue when its deadline has passed`() {
+    @Test func `request without an outcome is overdue after its deadline`() {
         var ledger = RequestLedger()
-        ledger.asked(key, in: lobby, text: "it", expires: at(10))
+        ledger.sent(key, in: lobby, text: "it", deadline: at(10))
         #expect(ledger.overdue(now: at(10)) == nil)
         #expect(ledger.overdue(now: at(11)) == key)
     }
 
-    @Test func `a request that is shown to two applications is noticed`() {
+    @Test func `request received by two applications fails`() {
         var ledger = RequestLedger()
-        let faults = (0..<2).map { _ in ledger.shown("it") != nil }
+        let faults = (0..<2).map { _ in ledger.received("it") != nil }
         #expect(faults == [false, true])
     }
 
-    // MARK: Receipts and presence
+    // MARK: - Receipts and presence
 
-    @Test func `a receipt beyond what an account has taken or read is noticed`() {
-        var attendance = Attendance()
-        attendance.taken(ada, lobby, upTo: 5)
-        attendance.read(ada, lobby, upTo: 3)
+    @Test func `receipt beyond the taken or read offset fails`() {
+        var members = MemberLedger()
+        members.taken(ada, lobby, upTo: 5)
+        members.read(ada, lobby, upTo: 3)
         let marks: [(Receipt.Mark, UInt64)] = [(.delivered, 5), (.read, 3), (.delivered, 6), (.read, 4)]
         let faults = marks.map { mark, upTo in
-            attendance.told(2, Receipt.Progress(mark, upTo: upTo, sender: ada, device: nil), in: lobby) != nil
+            members.receive(Receipt.Progress(mark, upTo: upTo, sender: ada, device: nil), by: 2, in: lobby) != nil
         }
         #expect(faults == [false, false, true, true])
-        #expect(attendance.told(2, of: ada, in: lobby).delivered == 6)
+        #expect(members.received(by: 2, about: ada, in: lobby).delivered == 6)
     }
 
-    @Test func `typing of an account that has not typed is noticed`() {
-        var attendance = Attendance()
-        let before = attendance.told(2, typing: ada, in: lobby)
-        attendance.typed(ada, lobby)
-        let after = attendance.told(2, typing: ada, in: lobby)
+    @Test func `typing of an account that did not type fails`() {
+        var members = MemberLedger()
+        let before = members.receiveTyping(of: ada, by: 2, in: lobby)
+        members.typed(ada, lobby)
+        let after = members.receiveTyping(of: ada, by: 2, in: lobby)
         #expect(before != nil && after == nil)
     }
 
-    // MARK: Gaps
+    // MARK: - Gaps
 
-    @Test func `a gap is fine for what the store has let go of and for what is too long, and for nothing else`() {
+    @Test func `gap passes for removed and oversized messages only`() {
         func entry(_ offset: UInt64, byteCount: Int) -> LogEntry {
             LogEntry(
                 offset: offset, sender: ada, device: DeviceID(rawValue: 1), counter: offset, acceptedAt: 0,
@@ -103,7 +103,7 @@ import Testing
         let log = [entry(1, byteCount: 10), entry(2, byteCount: 101), entry(3, byteCount: 100)]
         func violations(_ offsets: ClosedRange<UInt64>, first: UInt64) -> Int {
             var ledger = Ledger()
-            ledger.missed(offsets, in: lobby, first: first, limit: 100, log: log, by: 2, at: .zero)
+            ledger.skipped(offsets, in: lobby, first: first, limit: 100, log: log, by: 2, at: .zero)
             return ledger.violations.count
         }
         #expect(violations(1...1, first: 2) == 0)
@@ -112,9 +112,9 @@ import Testing
         #expect(violations(1...1, first: 1) == 1)
     }
 
-    // MARK: Quiescence
+    // MARK: - Quiescence
 
-    @Test func `a count that is not back, a timer and an object are named with their place`() {
+    @Test func `unreleased count, timer and object are faults with their path`() {
         var inner = QuiescenceCheck("session 3")
         inner.equal("credit", 1, 2)
         inner.equal("credit", 2, 2)
@@ -131,7 +131,7 @@ import Testing
             ])
     }
 
-    @Test func `two ends that count credit alike do not differ, and others do`() {
+    @Test func `ends with equal credit do not differ, others do`() {
         let table = { (used: UInt64, received: UInt64) in
             CreditTable(link: CreditTable.Totals(used: used, received: received, released: received), sessions: [:])
         }

@@ -4,39 +4,39 @@ import Testing
 
 @testable import MartletTestKit
 
-/// The simulator keeps its own promises: stories are as rich as they say, runs repeat, broken promises are noticed.
+/// Tests of the simulator: the size of scenarios, the reproducibility of runs, and the detection of violations.
 @Suite struct SimulationTests {
     // W-62, R-44
-    @Test(arguments: UInt64(1)...40) func `every promise is kept, and the same seed gives the same run`(seed: UInt64) {
-        let result = Simulation.play(Story(seed: seed))
+    @Test(arguments: UInt64(1)...40) func `seed runs without violations, and twice with the same trace`(seed: UInt64) {
+        let result = Simulation.run(Scenario(seed: seed))
         #expect(result.violations.isEmpty)
-        if seed <= 10 { #expect(Simulation.play(Story(seed: seed), keepsTrace: true).traceHash == result.traceHash) }
+        if seed <= 10 { #expect(Simulation.run(Scenario(seed: seed), keepsTrace: true).traceHash == result.traceHash) }
     }
 
     // W-62, R-44
     @Test(arguments: UInt64(1)...20)
-    func `every promise is kept by a relay of several loops, too`(seed: UInt64) {
-        let story = Story(seed: seed, loopCount: 2 + Int(seed % 3))
-        let result = Simulation.play(story)
+    func `seed runs without violations on a relay of several loops`(seed: UInt64) {
+        let scenario = Scenario(seed: seed, loopCount: 2 + Int(seed % 3))
+        let result = Simulation.run(scenario)
         #expect(result.violations.isEmpty)
-        if seed <= 5 { #expect(Simulation.play(story).traceHash == result.traceHash) }
+        if seed <= 5 { #expect(Simulation.run(scenario).traceHash == result.traceHash) }
     }
 
-    @Test(arguments: UInt64(1)...100) func `a story has 200 messages and 10 faults at the least`(seed: UInt64) {
-        let story = Story(seed: seed)
-        #expect(story.messageCount >= 200)
-        #expect(story.faultCount >= 10)
-        #expect((2...5).contains(story.devices.count))
+    @Test(arguments: UInt64(1)...100) func `scenario has at least 200 messages and 10 faults`(seed: UInt64) {
+        let scenario = Scenario(seed: seed)
+        #expect(scenario.messageCount >= 200)
+        #expect(scenario.faultCount >= 10)
+        #expect((2...5).contains(scenario.devices.count))
     }
 
-    @Test func `other seeds give other runs`() {
-        let hashes = (UInt64(1)...5).map { Simulation.play(Story(seed: $0)).traceHash }
+    @Test func `different seeds give different traces`() {
+        let hashes = (UInt64(1)...5).map { Simulation.run(Scenario(seed: $0)).traceHash }
         #expect(Set(hashes).count == 5)
     }
 
-    // MARK: The disk
+    // MARK: - Disk
 
-    @Test func `a crash keeps what was synced and takes only from the end`() {
+    @Test func `crash keeps synced records and removes others from the end only`() {
         var random = SeededRandom(seed: 1)
         for _ in 0..<100 {
             var disk = VirtualDisk<Int>()
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    // MARK: The ledger
+    // MARK: - Ledger
 
     private let lobby = RoomName("lobby")!
     private let key = Ledger.Key(device: 1, counter: 1)
@@ -68,58 +68,58 @@ import Testing
         return Message(counter: 1, kind: .text, content: Message.textContent(text), relay: stamp)
     }
 
-    private func said() -> Ledger {
+    private func ledgerWithMessage() -> Ledger {
         var ledger = Ledger()
-        ledger.said(key, Ledger.Saying(room: lobby, byteCount: 2))
+        ledger.published(key, Ledger.Expectation(room: lobby, byteCount: 2))
         return ledger
     }
 
-    @Test func `what is accepted must be in the store at that moment`() {
-        var ledger = said()
+    @Test func `accepted message missing in the store is a violation`() {
+        var ledger = ledgerWithMessage()
         ledger.accepted(key, offset: 1, in: lobby, log: [], at: .zero)
-        #expect(ledger.violations.map(\.promise) == [.acceptedIsDurable])
-        var fine = said()
-        fine.accepted(key, offset: 1, in: lobby, log: [entry(1, device: 1, counter: 1)], at: .zero)
-        fine.accepted(key, offset: 0, in: lobby, log: [entry(1, device: 1, counter: 1)], at: .zero)
-        #expect(fine.violations.isEmpty)
+        #expect(ledger.violations.map(\.invariant) == [.acceptedIsDurable])
+        var valid = ledgerWithMessage()
+        valid.accepted(key, offset: 1, in: lobby, log: [entry(1, device: 1, counter: 1)], at: .zero)
+        valid.accepted(key, offset: 0, in: lobby, log: [entry(1, device: 1, counter: 1)], at: .zero)
+        #expect(valid.violations.isEmpty)
     }
 
-    @Test func `a message that is shown twice, changed, or not stored is noticed`() {
+    @Test func `message delivered twice, changed or not stored is a violation`() {
         let log = [entry(1, device: 1, counter: 1)]
-        var twice = said()
-        twice.shown(message(1, "1.1.."), in: lobby, after: 1, log: log, to: 2, at: .zero)
-        #expect(twice.violations.map(\.promise) == [.shownOnceInOrder])
-        var changed = said()
-        changed.shown(message(1, "1.1.!"), in: lobby, after: 0, log: log, to: 2, at: .zero)
-        #expect(changed.violations.map(\.promise) == [.shownIsStored])
-        var early = said()
-        early.shown(message(1, "1.1.."), in: lobby, after: 0, log: [], to: 2, at: .zero)
-        #expect(early.violations.map(\.promise) == [.shownIsStored])
-        var fine = said()
-        fine.shown(message(1, "1.1.."), in: lobby, after: 0, log: log, to: 2, at: .zero)
-        #expect(fine.violations.isEmpty)
+        var twice = ledgerWithMessage()
+        twice.delivered(message(1, "1.1.."), in: lobby, after: 1, log: log, to: 2, at: .zero)
+        #expect(twice.violations.map(\.invariant) == [.deliveredOnceInOrder])
+        var changed = ledgerWithMessage()
+        changed.delivered(message(1, "1.1.!"), in: lobby, after: 0, log: log, to: 2, at: .zero)
+        #expect(changed.violations.map(\.invariant) == [.deliveredIsStored])
+        var early = ledgerWithMessage()
+        early.delivered(message(1, "1.1.."), in: lobby, after: 0, log: [], to: 2, at: .zero)
+        #expect(early.violations.map(\.invariant) == [.deliveredIsStored])
+        var valid = ledgerWithMessage()
+        valid.delivered(message(1, "1.1.."), in: lobby, after: 0, log: log, to: 2, at: .zero)
+        #expect(valid.violations.isEmpty)
     }
 
-    @Test func `a store with a message twice, out of order, or with less than before is noticed`() {
+    @Test func `message stored twice, out of order or removed is a violation`() {
         var twice = Ledger()
-        twice.look(at: [lobby: [entry(1, device: 1, counter: 1), entry(2, device: 1, counter: 1)]], at: .zero)
-        #expect(twice.violations.map(\.promise) == [.storedOnceInOrder])
-        var back = Ledger()
-        back.look(at: [lobby: [entry(1, device: 1, counter: 2), entry(2, device: 1, counter: 1)]], at: .zero)
-        #expect(back.violations.map(\.promise) == [.storedOnceInOrder])
-        var less = Ledger()
-        less.look(at: [lobby: [entry(1, device: 1, counter: 1)]], at: .zero)
-        less.look(at: [lobby: []], at: .zero)
-        #expect(less.violations.map(\.promise) == [.acceptedIsDurable])
+        twice.check([lobby: [entry(1, device: 1, counter: 1), entry(2, device: 1, counter: 1)]], at: .zero)
+        #expect(twice.violations.map(\.invariant) == [.storedOnceInOrder])
+        var reordered = Ledger()
+        reordered.check([lobby: [entry(1, device: 1, counter: 2), entry(2, device: 1, counter: 1)]], at: .zero)
+        #expect(reordered.violations.map(\.invariant) == [.storedOnceInOrder])
+        var shrunk = Ledger()
+        shrunk.check([lobby: [entry(1, device: 1, counter: 1)]], at: .zero)
+        shrunk.check([lobby: []], at: .zero)
+        #expect(shrunk.violations.map(\.invariant) == [.acceptedIsDurable])
     }
 
-    // MARK: The shrinker
+    // MARK: - Shrinker
 
-    @Test func `a story shrinks to the steps that its failure needs`() {
-        let story = Story(seed: 3)
-        let needed = [story.steps[4].at, story.steps[40].at]
+    @Test func `scenario shrinks to the steps that its failure needs`() {
+        let scenario = Scenario(seed: 3)
+        let needed = [scenario.steps[4].at, scenario.steps[40].at]
         var shrinker = Shrinker { candidate in needed.allSatisfy { at in candidate.steps.contains { $0.at == at } } }
-        let short = shrinker.shrink(story)
+        let short = shrinker.shrink(scenario)
         #expect(short.steps.map(\.at) == needed)
         #expect(shrinker.runCount < Shrinker.maxRunCount)
     }

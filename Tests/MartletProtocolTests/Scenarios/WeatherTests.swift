@@ -65,7 +65,7 @@ import Testing
     ) throws {
         let pair = try Pair(carrier)
         pair.settle()
-        pair.world.forgetTranslations(of: pair.alice)
+        pair.world.dropNATMappings(of: pair.alice)
         try pair.say(1...1)
         let took = try #require(notice(pair, pair.alice, within: .seconds(60)))
         #expect(took <= .seconds(10))
@@ -78,7 +78,7 @@ import Testing
     ) throws {
         let pair = try Pair(carrier)
         pair.settle()
-        pair.world.forgetTranslations(of: pair.bob)
+        pair.world.dropNATMappings(of: pair.bob)
         let lines = try pair.say(1...3)
         #expect(pair.isAccepted(3))
         let interval = try #require(pair.bob.engine.heartbeat.currentInterval)

@@ -4,9 +4,9 @@ import MartletTransport
 import MartletWire
 import Testing
 
-@Suite("What an authenticator may do to a connection")
+@Suite("Authenticator results")
 struct AuthenticatorTests {
-    private struct Oracle: Authenticator {
+    private struct AuthenticatorStub: Authenticator {
         var answer: @Sendable (AuthenticationRequest) async throws -> AccountName
 
         func authenticate(_ request: AuthenticationRequest) async throws -> AccountName {
@@ -15,36 +15,38 @@ struct AuthenticatorTests {
     }
 
     // C-26
-    @Test("let it in under another name")
+    @Test("other account name becomes the link's account")
     func renamed() async throws {
-        try await withRelay(authenticator: Oracle { _ in AccountName("guest-1")! }) { _, port in
+        try await withRelay(authenticator: AuthenticatorStub { _ in AccountName("peer-1")! }) { _, port in
             let peer = try await WirePeer.connect(to: port)
-            #expect(try await peer.hello().account.text == "guest-1")
-            #expect(try await peer.open().members.map(\.text) == ["guest-1"])
+            #expect(try await peer.hello().account.text == "peer-1")
+            #expect(try await peer.open().members.map(\.text) == ["peer-1"])
         }
     }
 
     // C-27
-    @Test("turn it away with words")
+    @Test("AuthenticationFailure rejects the hello with its notice")
     func refused() async throws {
-        let notice = Notice(code: .forbidden, reason: "not on a Sunday", retryAfter: .seconds(60))
-        try await withRelay(authenticator: Oracle { _ in throw AuthenticationFailure(notice) }) { relay, port in
+        let notice = Notice(code: .forbidden, reason: "closed", retryAfter: .seconds(60))
+        try await withRelay(authenticator: AuthenticatorStub { _ in throw AuthenticationFailure(notice) }) {
+            relay, port in
             let peer = try await WirePeer.connect(to: port)
-            await peer.send(Speaker.hello())
+            await peer.send(FrameWriter.hello())
             #expect(try await peer.expect(Reject.self).notice == notice)
-            #expect(try await peer.farewell() == nil)
+            #expect(try await peer.finalNotice() == nil)
             #expect(await relay.statistics.links == 0)
         }
     }
 
     // C-27
-    @Test("fail: the client is told to come back, the operator why")
+    @Test("other error rejects the hello with serverBusy and reports an event")
     func failing() async throws {
         struct DatabaseIsDown: Error {}
         let log = EventLog()
-        try await withRelay(authenticator: Oracle { _ in throw DatabaseIsDown() }, onEvent: log.note) { _, port in
+        try await withRelay(authenticator: AuthenticatorStub { _ in throw DatabaseIsDown() }, onEvent: log.note) {
+            _, port in
             let peer = try await WirePeer.connect(to: port)
-            await peer.send(Speaker.hello())
+            await peer.send(FrameWriter.hello())
             let notice = try await peer.expect(Reject.self).notice
             #expect(notice.code == .serverBusy)
             #expect(notice.retryAfter == .seconds(5))
@@ -59,20 +61,20 @@ struct AuthenticatorTests {
         #expect(failures.count == 1)
     }
 
-    @Test("take for ever: its task is cancelled when the peer hangs up")
+    @Test("closed connection cancels the authenticator's task")
     func hanging() async throws {
         let asked = AsyncStream<Void>.makeStream()
         let cancelled = AsyncStream<Void>.makeStream()
-        let oracle = Oracle { _ in
+        let stub = AuthenticatorStub { _ in
             asked.continuation.yield()
             let never = AsyncStream<Never> { _ in }
             for await _ in never {}
             cancelled.continuation.yield()
             throw CancellationError()
         }
-        try await withRelay(authenticator: oracle) { _, port in
+        try await withRelay(authenticator: stub) { _, port in
             let peer = try await WirePeer.connect(to: port)
-            await peer.send(Speaker.hello())
+            await peer.send(FrameWriter.hello())
             #expect(await asked.stream.first { true } != nil)
             await peer.cut()
             #expect(await cancelled.stream.first { true } != nil)
@@ -80,38 +82,38 @@ struct AuthenticatorTests {
     }
 
     // C-28
-    @Test("say yes too late: the account was revoked meanwhile")
+    @Test("account revoked during authentication is rejected")
     func revokedMeanwhile() async throws {
         let asked = AsyncStream<Void>.makeStream()
         let answer = AsyncStream<Void>.makeStream()
-        let oracle = Oracle { request in
+        let stub = AuthenticatorStub { request in
             asked.continuation.yield()
             _ = await answer.stream.first { true }
             return request.account
         }
-        try await withRelay(authenticator: oracle) { relay, port in
+        try await withRelay(authenticator: stub) { relay, port in
             let peer = try await WirePeer.connect(to: port)
-            await peer.send(Speaker.hello())
+            await peer.send(FrameWriter.hello())
             _ = await asked.stream.first { true }
             await relay.revoke(AccountName("alice")!)
             answer.continuation.yield()
             #expect(try await peer.expect(Reject.self).notice.code == .revoked)
             #expect(await relay.statistics.links == 0)
-            // Who shows a new credential afterwards is somebody new.
+            // A new authentication after the revocation is accepted.
             answer.continuation.yield()
             let again = try await WirePeer.connect(to: port)
             try await again.hello()
         }
     }
 
-    @Test("what it sees is what the client said")
+    @Test("request contains the fields of the hello")
     func request() async throws {
         let seen = Guarded<AuthenticationRequest?>(nil)
-        let oracle = Oracle { request in
+        let stub = AuthenticatorStub { request in
             seen.withLock { $0 = request }
             return request.account
         }
-        try await withRelay(authenticator: oracle) { _, port in
+        try await withRelay(authenticator: stub) { _, port in
             let peer = try await WirePeer.connect(to: port)
             try await peer.hello(
                 Hello(

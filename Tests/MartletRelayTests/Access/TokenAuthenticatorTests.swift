@@ -3,14 +3,14 @@ import MartletRelay
 import MartletWire
 import Testing
 
-@Suite("Accounts with a token each")
+@Suite("Token authenticator")
 struct TokenAuthenticatorTests {
     private func request(_ account: String, _ token: String?) -> AuthenticationRequest {
         AuthenticationRequest(
             account: AccountName(account)!, device: DeviceID(rawValue: 1), credential: token.flatMap { Credential($0) })
     }
 
-    @Test("the right token lets the account in")
+    @Test("matching token returns the account")
     func right() async throws {
         let authenticator = try #require(TokenAuthenticator(["alice": "a", "bob": "b"]))
         #expect(try await authenticator.authenticate(request("alice", "a")).text == "alice")
@@ -18,7 +18,7 @@ struct TokenAuthenticatorTests {
     }
 
     @Test(
-        "a wrong token, another's, none, and an account that is not known",
+        "wrong, foreign or missing token and unknown account throw unauthenticated",
         arguments: [("alice", "x"), ("alice", "b"), ("alice", nil), ("carol", "a"), ("carol", nil)]
             as [(String, String?)])
     func wrong(account: String, token: String?) async throws {
@@ -28,14 +28,14 @@ struct TokenAuthenticatorTests {
         }
     }
 
-    @Test("an empty table lets nobody in")
+    @Test("empty table throws unauthenticated")
     func empty() async throws {
         await #expect(throws: AuthenticationFailure.unauthenticated) {
             try await TokenAuthenticator([AccountName: Credential]()).authenticate(request("alice", ""))
         }
     }
 
-    @Test("names and tokens beyond their bounds make no table")
+    @Test("name or token beyond its bounds makes the table nil")
     func bounds() {
         #expect(TokenAuthenticator(["": "a"]) == nil)
         #expect(TokenAuthenticator(["alice": String(repeating: "x", count: 4097)]) == nil)

@@ -7,9 +7,9 @@ import Testing
 @Suite("Fresh resume tokens")
 struct TokenGrantFreshTests {
     // W-44
-    @Test("the digest is SHA-256, as FIPS 180-4 has it")
+    @Test("digest equals SHA-256 of FIPS 180-4")
     func vector() {
-        // 32 bytes of zero, and the numbers 0 to 31.
+        // 32 zero bytes, and the bytes 0 to 31.
         let zeros = TokenDigest(of: ResumeToken(0, 0, 0, 0))
         #expect(
             zeros.words == (0x6668_7AAD_F862_BD77, 0x6C8F_C18B_8E9F_8E20, 0x0897_1485_6EE2_33B3, 0x902A_591D_0D5F_2925))
@@ -20,7 +20,7 @@ struct TokenGrantFreshTests {
     }
 
     // C-37
-    @Test("no two are the same, and each comes with its own digest")
+    @Test("fresh tokens differ and carry their own digests")
     func fresh() {
         let grants = (0..<100).map { _ in TokenGrant.fresh() }
         #expect(Set(grants.map { $0.token.bytes }).count == 100)

@@ -13,23 +13,25 @@ struct AckUnsentTests {
         SessionAck(session: .first, cumulative: 0, creditLimit: 0, ranges: [2...UInt64.max]),
     ]
 
-    @Test("is told, and changes nothing", arguments: Venue.allCases, wrong)
-    func unsent(venue: Venue, part: SessionAck) async throws {
-        try await venue.play { stage in
-            let peer = try await stage.connect()
-            // Said as soon as `opened` comes: a peer that says nothing for 7 s would be taken for dead (S-29).
-            await peer.setManners { speaker, frame in
+    @Test(
+        "acknowledgement of unsent frames closes as ackUnsent and acknowledges nothing",
+        arguments: RelayBackend.allCases, wrong)
+    func unsent(backend: RelayBackend, part: SessionAck) async throws {
+        try await backend.run { fixture in
+            let peer = try await fixture.connect()
+            // Sent at `opened`, because a peer that is silent for 7 s is closed (S-29).
+            await peer.setAutoReply { writer, frame in
                 guard frame.header.type == .opened else { return [] }
-                return speaker.frame(Ack(linkCredit: 1 << 20, sessions: [part]))
+                return writer.frame(Ack(linkCredit: 1 << 20, sessions: [part]))
             }
             let welcome = try await peer.hello()
             try await peer.open()
-            #expect(try await peer.farewell()?.code == .ackUnsent)
+            #expect(try await peer.finalNotice()?.code == .ackUnsent)
 
-            // `opened` was not acknowledged, so it comes again.
-            let again = try await stage.connect()
+            // `opened` was not acknowledged, so it is retransmitted.
+            let again = try await fixture.connect()
             let resume = welcome.resumePoint([:])
-            #expect(try await again.hello(Speaker.hello(resume: resume)).resumed != nil)
+            #expect(try await again.hello(FrameWriter.hello(resume: resume)).resumed != nil)
             let opened: Opened = try await again.expect()
             #expect(opened.head == 0)
         }

@@ -5,44 +5,44 @@ import Testing
 /// Specs/hostile.md row 6.
 @Suite("A connection that is not authenticated ends after 10 s")
 struct AuthenticationTimeoutTests {
-    @Test("has 10 s, whatever the authenticator does")
+    @Test("peer without an authenticator's answer closes after 10 s as authTimeout")
     func hanging() async throws {
-        let hall = VirtualHall()
-        hall.authenticates = false
-        let peer = hall.connect()
-        await peer.send(Speaker.hello())
-        #expect(try await peer.farewell()?.code == .authTimeout)
+        let fixture = EngineFixture()
+        fixture.authenticates = false
+        let peer = fixture.connect()
+        await peer.send(FrameWriter.hello())
+        #expect(try await peer.finalNotice()?.code == .authTimeout)
         #expect(peer.age == .seconds(10))
     }
 
     // C-9
-    @Test("may send 16 KiB ahead and not a byte more, and is answered nothing")
+    @Test("early frames beyond 16 KiB close as protocolViolation, and none is answered")
     func ahead() async throws {
-        let hall = VirtualHall()
-        hall.authenticates = false
-        let peer = hall.connect()
-        await peer.send(Speaker.hello())
-        let ping = Speaker.bytes(.ping, Ping(nonce: 1).encode())
+        let fixture = EngineFixture()
+        fixture.authenticates = false
+        let peer = fixture.connect()
+        await peer.send(FrameWriter.hello())
+        let ping = FrameWriter.bytes(.ping, Ping(nonce: 1).encode())
         for _ in 0..<(16 * 1024 / ping.count) { await peer.send(ping) }
-        #expect(hall.heldByteCount(of: peer) <= 16 * 1024)
-        #expect(!peer.isOver)
+        #expect(fixture.heldByteCount(of: peer) <= 16 * 1024)
+        #expect(!peer.isClosed)
         await peer.send(ping)
-        #expect(try await peer.farewell()?.code == .protocolViolation)
+        #expect(try await peer.finalNotice()?.code == .protocolViolation)
     }
 
     // C-10
-    @Test("does not live longer for resumes in vain", arguments: [1, 4])
-    func resumes(tries: Int) async throws {
-        let hall = VirtualHall()
-        let peer = hall.connect()
+    @Test("rejected resumes do not extend the deadline of 10 s", arguments: [1, 4])
+    func resumes(attempts: Int) async throws {
+        let fixture = EngineFixture()
+        let peer = fixture.connect()
         let forged = ResumePoint(link: LinkID(rawValue: 1), token: ResumeToken(1, 2, 3, 4), positions: [])
-        for _ in 0..<tries {
-            await peer.send(Speaker.hello(resume: forged))
+        for _ in 0..<attempts {
+            await peer.send(FrameWriter.hello(resume: forged))
             let reject: Reject = try await peer.expect()
             #expect(reject.notice.code == .resumeRejected)
-            hall.run(for: .seconds(1))
+            fixture.run(for: .seconds(1))
         }
-        #expect(try await peer.farewell()?.code == .authTimeout)
+        #expect(try await peer.finalNotice()?.code == .authTimeout)
         #expect(peer.age == .seconds(10))
     }
 }

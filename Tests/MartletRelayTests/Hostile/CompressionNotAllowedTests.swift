@@ -5,24 +5,24 @@ import Testing
 /// Specs/hostile.md row 16.
 @Suite("Compression before authentication ends the connection")
 struct CompressionNotAllowedTests {
-    @Test("a compressed hello is refused without being inflated", arguments: Venue.allCases)
-    func hello(venue: Venue) async throws {
+    @Test("compressed hello closes as compressionNotAllowed without inflation", arguments: RelayBackend.allCases)
+    func hello(backend: RelayBackend) async throws {
         let deflater = Deflater()
-        let hello = Speaker.hello("alice", credential: String(repeating: "secret", count: 100))
+        let hello = FrameWriter.hello("alice", credential: String(repeating: "secret", count: 100))
         let body = deflater.compress(hello.encode().rawBytes)!
-        try await venue.play { stage in
-            let peer = try await stage.connect()
-            await peer.say { $0.frame(.hello, body, compression: .zlib) }
-            #expect(try await peer.farewell()?.code == .compressionNotAllowed)
+        try await backend.run { fixture in
+            let peer = try await fixture.connect()
+            await peer.write { $0.frame(.hello, body, compression: .zlib) }
+            #expect(try await peer.finalNotice()?.code == .compressionNotAllowed)
         }
     }
 
-    @Test("compression that was not agreed on is refused after the handshake too", arguments: Venue.allCases)
-    func notAgreed(venue: Venue) async throws {
-        try await venue.play({ $0.features = [] }) { stage in
-            let peer = try await stage.member()
-            await peer.say { $0.frame(.data, [1, 2, 3], on: .first, compression: .zlib) }
-            #expect(try await peer.farewell()?.code == .compressionNotAllowed)
+    @Test("compression that was not negotiated closes as compressionNotAllowed", arguments: RelayBackend.allCases)
+    func notAgreed(backend: RelayBackend) async throws {
+        try await backend.run({ $0.features = [] }) { fixture in
+            let peer = try await fixture.member()
+            await peer.write { $0.frame(.data, [1, 2, 3], on: .first, compression: .zlib) }
+            #expect(try await peer.finalNotice()?.code == .compressionNotAllowed)
         }
     }
 }

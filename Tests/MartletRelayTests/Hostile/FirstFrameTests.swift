@@ -5,58 +5,60 @@ import Testing
 @Suite("A first frame other than hello ends the connection")
 struct FirstFrameTests {
     // W-32
-    @Test("any other type is refused", arguments: Venue.allCases, FrameType.registered.filter { $0 != .hello })
-    func anotherType(venue: Venue, type: FrameType) async throws {
-        try await venue.play { stage in
-            let peer = try await stage.connect()
-            await peer.send(Speaker.bytes(type, [UInt8](repeating: 0, count: 64)))
-            #expect(try await peer.farewell()?.code == .expectedHello)
+    @Test(
+        "first frame of any other type closes as expectedHello", arguments: RelayBackend.allCases,
+        FrameType.registered.filter { $0 != .hello })
+    func anotherType(backend: RelayBackend, type: FrameType) async throws {
+        try await backend.run { fixture in
+            let peer = try await fixture.connect()
+            await peer.send(FrameWriter.bytes(type, [UInt8](repeating: 0, count: 64)))
+            #expect(try await peer.finalNotice()?.code == .expectedHello)
         }
     }
 
-    @Test("it is refused from its header, before any of its body came", arguments: Venue.allCases)
-    func fromHeader(venue: Venue) async throws {
-        try await venue.play { stage in
-            let peer = try await stage.connect()
-            await peer.send(Speaker.header(.data, bodyByteCount: 12 * 1024, session: .first))
-            #expect(try await peer.farewell()?.code == .expectedHello)
-            #expect(peer.heldByteCount(at: stage) ?? 0 <= 4096)
+    @Test("header of another type closes as expectedHello before its body", arguments: RelayBackend.allCases)
+    func fromHeader(backend: RelayBackend) async throws {
+        try await backend.run { fixture in
+            let peer = try await fixture.connect()
+            await peer.send(FrameWriter.header(.data, bodyByteCount: 12 * 1024, session: .first))
+            #expect(try await peer.finalNotice()?.code == .expectedHello)
+            #expect(peer.heldByteCount(at: fixture) ?? 0 <= 4096)
         }
     }
 
-    @Test("a hello on a session, or with a sequence, is none", arguments: Venue.allCases)
-    func misplaced(venue: Venue) async throws {
-        try await venue.play { stage in
-            let body = Speaker.hello().encode()
+    @Test("hello with a session, sequence or flags closes as protocolViolation", arguments: RelayBackend.allCases)
+    func misplaced(backend: RelayBackend) async throws {
+        try await backend.run { fixture in
+            let body = FrameWriter.hello().encode()
             for header in [
                 FrameHeader(type: .hello, session: .first), FrameHeader(type: .hello, sequence: 1),
                 FrameHeader(type: .hello, flags: .moreFragments), FrameHeader(type: .hello, flags: .reliable),
             ] {
-                let peer = try await stage.connect()
+                let peer = try await fixture.connect()
                 await peer.send(header.frame(body: body.rawBytes))
-                #expect(try await peer.farewell()?.code == .protocolViolation)
+                #expect(try await peer.finalNotice()?.code == .protocolViolation)
             }
         }
     }
 
     // W-32, C-13
-    @Test("a hello that lacks a field is invalidHello", arguments: Venue.allCases)
-    func lacking(venue: Venue) async throws {
-        try await venue.play { stage in
-            let peer = try await stage.connect()
-            await peer.send(Speaker.bytes(.hello, TLVBytes.leaf(.device, [0, 0, 0, 0, 0, 0, 0, 1])))
+    @Test("hello without a required field closes as invalidHello", arguments: RelayBackend.allCases)
+    func lacking(backend: RelayBackend) async throws {
+        try await backend.run { fixture in
+            let peer = try await fixture.connect()
+            await peer.send(FrameWriter.bytes(.hello, TLVBytes.leaf(.device, [0, 0, 0, 0, 0, 0, 0, 1])))
             #expect(try await peer.expect(Reject.self).notice.code == .invalidHello)
-            #expect(try await peer.farewell() == nil)
+            #expect(try await peer.finalNotice() == nil)
         }
     }
 
     // W-32
-    @Test("a second hello is a violation", arguments: Venue.allCases)
-    func second(venue: Venue) async throws {
-        try await venue.play { stage in
-            let peer = try await stage.member()
-            await peer.send(Speaker.hello())
-            #expect(try await peer.farewell()?.code == .protocolViolation)
+    @Test("second hello closes as protocolViolation", arguments: RelayBackend.allCases)
+    func second(backend: RelayBackend) async throws {
+        try await backend.run { fixture in
+            let peer = try await fixture.member()
+            await peer.send(FrameWriter.hello())
+            #expect(try await peer.finalNotice()?.code == .protocolViolation)
         }
     }
 }

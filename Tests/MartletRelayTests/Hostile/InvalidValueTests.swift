@@ -5,7 +5,7 @@ import Testing
 /// Specs/hostile.md row 14.
 @Suite("A message with an invalid value is refused with a receipt")
 struct InvalidValueTests {
-    /// A message whose structure is right and whose value is not, and what its refusal says.
+    /// A well-formed message with an invalid value, and the code of its refusal.
     private struct Case: CustomTestStringConvertible {
         var testDescription: String
         var body: [UInt8]
@@ -40,11 +40,13 @@ struct InvalidValueTests {
             code: .invalidValue),
     ]
 
-    @Test("the message is refused by its number, and the session goes on", arguments: Venue.allCases, cases)
-    private func refused(venue: Venue, wrong: Case) async throws {
-        try await venue.play { stage in
-            let peer = try await stage.member()
-            await peer.say { $0.frame(.data, wrong.body, on: .first) }
+    @Test(
+        "message with an invalid value is rejected by its counter, and the session continues",
+        arguments: RelayBackend.allCases, cases)
+    private func refused(backend: RelayBackend, wrong: Case) async throws {
+        try await backend.run { fixture in
+            let peer = try await fixture.member()
+            await peer.write { $0.frame(.data, wrong.body, on: .first) }
             let receipt: Receipt = try await peer.expect()
             guard case .refused(let refusal) = receipt else {
                 Issue.record("\(receipt)")
@@ -52,39 +54,39 @@ struct InvalidValueTests {
             }
             #expect(refusal.counter == 1)
             #expect(refusal.code == wrong.code)
-            #expect(try await peer.post("right", counter: 2) == 1)
-            #expect(await stage.storedCount == 1)
+            #expect(try await peer.publish("right", counter: 2) == 1)
+            #expect(await fixture.storedCount == 1)
         }
     }
 
     //
-    @Test("a message without a number that could be named resets its session only", arguments: Venue.allCases)
-    func numberless(venue: Venue) async throws {
-        try await venue.play { stage in
-            let peer = try await stage.member()
+    @Test("message without a counter resets its session only", arguments: RelayBackend.allCases)
+    func numberless(backend: RelayBackend) async throws {
+        try await backend.run { fixture in
+            let peer = try await fixture.member()
             try await peer.open("another", on: .second)
-            await peer.say {
+            await peer.write {
                 $0.frame(.data, TLVBytes.counter(0) + TLVBytes.kind(.text) + TLVBytes.container([]), on: .first)
             }
             let reset: Reset = try await peer.expect()
             #expect(reset.session == .first)
             #expect(reset.code == .invalidValue)
-            #expect(try await peer.post("right", counter: 1, on: .second) == 1)
+            #expect(try await peer.publish("right", counter: 1, on: .second) == 1)
         }
     }
 
-    @Test("a request with a wrong value is answered", arguments: Venue.allCases)
-    func request(venue: Venue) async throws {
-        try await venue.play { stage in
-            let peer = try await stage.member()
+    @Test("request with an invalid value is answered", arguments: RelayBackend.allCases)
+    func request(backend: RelayBackend) async throws {
+        try await backend.run { fixture in
+            let peer = try await fixture.member()
             let body =
                 TLVBytes.leaf(.correlation, [0, 0, 0, 0, 0, 0, 0, 5]) + TLVBytes.leaf(.method, [])
                 + TLVBytes.leaf(.deadline, [0, 0, 10, 0])
-            await peer.say { $0.frame(.request, body, on: .first) }
+            await peer.write { $0.frame(.request, body, on: .first) }
             let response: Response = try await peer.expect()
             #expect(response.correlation == 5)
             #expect(response.status == .invalidValue)
-            #expect(try await peer.post("right", counter: 1) == 1)
+            #expect(try await peer.publish("right", counter: 1) == 1)
         }
     }
 }

@@ -13,29 +13,29 @@ struct MalformedTLVTests {
         Message.encodeClient(counter: 1, kind: .text, content: Message.textContent("hi")) + [0],
     ]
 
-    @Test("in a message", arguments: Venue.allCases, bodies)
-    func message(venue: Venue, body: [UInt8]) async throws {
-        try await venue.play { stage in
-            let peer = try await stage.member()
-            await peer.say { $0.frame(.data, body, on: .first) }
-            #expect(try await peer.farewell()?.code == .malformedTLV)
-            #expect(await stage.storedCount == 0)
+    @Test("malformed TLV in a message closes as malformedTLV", arguments: RelayBackend.allCases, bodies)
+    func message(backend: RelayBackend, body: [UInt8]) async throws {
+        try await backend.run { fixture in
+            let peer = try await fixture.member()
+            await peer.write { $0.frame(.data, body, on: .first) }
+            #expect(try await peer.finalNotice()?.code == .malformedTLV)
+            #expect(await fixture.storedCount == 0)
         }
     }
 
-    @Test("in a hello, an open, an acknowledgement, a receipt, a request", arguments: Venue.allCases)
-    func others(venue: Venue) async throws {
-        try await venue.play { stage in
-            let early = try await stage.connect()
-            await early.send(Speaker.bytes(.hello, [0, 0x11, 0, 0, 0, 9, 1]))
-            #expect(try await early.farewell()?.code == .malformedTLV)
+    @Test("malformed TLV in other frames closes as malformedTLV", arguments: RelayBackend.allCases)
+    func others(backend: RelayBackend) async throws {
+        try await backend.run { fixture in
+            let early = try await fixture.connect()
+            await early.send(FrameWriter.bytes(.hello, [0, 0x11, 0, 0, 0, 9, 1]))
+            #expect(try await early.finalNotice()?.code == .malformedTLV)
             for (type, session) in [
                 (FrameType.open, SessionID.second), (.ack, .control), (.receipt, .first), (.request, .first),
                 (.transient, .first),
             ] {
-                let peer = try await stage.member()
-                await peer.say { $0.frame(type, [0, 0x11, 0, 0, 0, 9, 1], on: session) }
-                #expect(try await peer.farewell()?.code == .malformedTLV, "\(type)")
+                let peer = try await fixture.member()
+                await peer.write { $0.frame(type, [0, 0x11, 0, 0, 0, 9, 1], on: session) }
+                #expect(try await peer.finalNotice()?.code == .malformedTLV, "\(type)")
             }
         }
     }

@@ -5,70 +5,70 @@ import Testing
 /// Specs/hostile.md row 5.
 @Suite("A slow handshake or frame ends the connection at its deadline")
 struct SlowHandshakeTests {
-    @Test("a connection that says nothing has 5 s for its hello", arguments: Venue.allCases)
-    func silence(venue: Venue) async throws {
-        try await venue.play(shorten: { $0.handshakeTimeout = .milliseconds(50) }) { stage in
-            let peer = try await stage.connect()
-            // Nothing was received, so nothing is said.
-            #expect(try await peer.farewell() == nil)
+    @Test("connection without a hello closes after 5 s", arguments: RelayBackend.allCases)
+    func silence(backend: RelayBackend) async throws {
+        try await backend.run(shorten: { $0.handshakeTimeout = .milliseconds(50) }) { fixture in
+            let peer = try await fixture.connect()
+            // Nothing was received, so no reply is allowed.
+            #expect(try await peer.finalNotice() == nil)
             if let age = peer.age { #expect(age == .seconds(5)) }
         }
     }
 
-    @Test("a hello in pieces has 5 s for all of them", arguments: Venue.allCases)
-    func pieces(venue: Venue) async throws {
-        try await venue.play(shorten: { $0.handshakeTimeout = .milliseconds(50) }) { stage in
-            let peer = try await stage.connect()
-            await peer.send(Array(Speaker.bytes(.hello, Speaker.hello().encode()).dropLast()))
-            #expect(peer.heldByteCount(at: stage) ?? 0 <= 16 * 1024)
-            // On a busy machine the deadline may come before the bytes, which would pay for the words.
-            let code = try await peer.farewell()?.code
+    @Test("partial hello closes after 5 s", arguments: RelayBackend.allCases)
+    func pieces(backend: RelayBackend) async throws {
+        try await backend.run(shorten: { $0.handshakeTimeout = .milliseconds(50) }) { fixture in
+            let peer = try await fixture.connect()
+            await peer.send(Array(FrameWriter.bytes(.hello, FrameWriter.hello().encode()).dropLast()))
+            #expect(peer.heldByteCount(at: fixture) ?? 0 <= 16 * 1024)
+            // On a busy machine the deadline may precede the bytes that allow a reply.
+            let code = try await peer.finalNotice()?.code
             #expect(code == .handshakeTimeout || peer.age == nil && code == nil)
             if let age = peer.age { #expect(age == .seconds(5)) }
-            #expect(stage.faults == [.handshakeTimeout])
+            #expect(fixture.faults == [.handshakeTimeout])
         }
     }
 
     // C-10
-    @Test("a byte a second of a hello does not move the deadline")
+    @Test("one byte a second does not extend the deadline of the hello")
     func drip() async throws {
-        let hall = VirtualHall()
-        let peer = hall.connect()
-        for byte in Speaker.bytes(.hello, Speaker.hello().encode()) {
-            hall.run(for: .seconds(1))
+        let fixture = EngineFixture()
+        let peer = fixture.connect()
+        for byte in FrameWriter.bytes(.hello, FrameWriter.hello().encode()) {
+            fixture.run(for: .seconds(1))
             await peer.send([byte])
         }
-        #expect(peer.isOver)
-        #expect(hall.notes == [.faulted(.handshakeTimeout)])
+        #expect(peer.isClosed)
+        #expect(fixture.notes == [.faulted(.handshakeTimeout)])
     }
 
-    @Test("a frame has 30 s from its first byte to its last", arguments: Venue.allCases)
-    func frame(venue: Venue) async throws {
-        try await venue.play(shorten: { $0.frameTimeout = .milliseconds(50) }) { stage in
-            let peer = try await stage.member()
-            await peer.say { Array($0.text("never whole", counter: 1, on: .first).dropLast()) }
-            #expect(try await peer.farewell()?.code == .frameTimeout)
+    @Test("partial frame closes after 30 s", arguments: RelayBackend.allCases)
+    func frame(backend: RelayBackend) async throws {
+        try await backend.run(shorten: { $0.frameTimeout = .milliseconds(50) }) { fixture in
+            let peer = try await fixture.member()
+            await peer.write { Array($0.text("never whole", counter: 1, on: .first).dropLast()) }
+            #expect(try await peer.finalNotice()?.code == .frameTimeout)
             if let age = peer.age { #expect(age == .seconds(30)) }
-            #expect(await stage.storedCount == 0)
+            #expect(await fixture.storedCount == 0)
         }
     }
 
-    @Test("a byte a second of a frame does not move the deadline, whole frames between do")
+    @Test("one byte a second does not extend the deadline of a frame, complete frames do")
     func dripAfterHandshake() async throws {
-        let hall = VirtualHall()
-        let peer = hall.connect()
+        let fixture = EngineFixture()
+        let peer = fixture.connect()
         try await peer.hello()
         for _ in 0..<10 {
-            await peer.send(Array(Speaker.bytes(.ping, Ping(nonce: 1).encode()).prefix(20)))
-            hall.run(for: .seconds(29))
-            await peer.send(Array(Speaker.bytes(.ping, Ping(nonce: 1).encode()).dropFirst(20)))
+            await peer.send(Array(FrameWriter.bytes(.ping, Ping(nonce: 1).encode()).prefix(20)))
+            fixture.run(for: .seconds(29))
+            await peer.send(Array(FrameWriter.bytes(.ping, Ping(nonce: 1).encode()).dropFirst(20)))
         }
-        #expect(!peer.isOver)
-        for byte in Speaker.bytes(.ping, Ping(nonce: 1).encode()).prefix(40) where !peer.isOver {
+        #expect(!peer.isClosed)
+        for byte in FrameWriter.bytes(.ping, Ping(nonce: 1).encode()).prefix(40) where !peer.isClosed {
             await peer.send([byte])
-            hall.run(for: .seconds(1))
+            fixture.run(for: .seconds(1))
         }
-        #expect(try await peer.farewell()?.code == .frameTimeout)
+        #expect(try await peer.finalNotice()?.code == .frameTimeout)
         #expect(peer.age == .seconds(320))
     }
 }

@@ -7,7 +7,7 @@ import Testing
 @Suite("A store failure resets the session and confirms nothing")
 struct StoreFailureTests {
     //
-    @Test("a full disk: nothing is confirmed, shown or counted that is not stored, and the connection stays")
+    @Test("failed append resets the session, delivers nothing, and keeps the connection")
     func full() async throws {
         let store = SlowStore()
         try await withRelay(store: store) { relay, port in
@@ -15,19 +15,19 @@ struct StoreFailureTests {
             try await alice.hello()
             try await alice.open(noLocal: true)
             let bob = try await WirePeer.connect(to: port)
-            try await bob.hello(Speaker.hello("bob", device: 2))
+            try await bob.hello(FrameWriter.hello("bob", device: 2))
             try await bob.open()
             store.setFails(true)
-            await alice.say { speaker in (1...3).flatMap { speaker.text("lost", counter: $0, on: .first) } }
+            await alice.write { writer in (1...3).flatMap { writer.text("lost", counter: $0, on: .first) } }
             let reset: Reset = try await alice.expect()
             #expect(reset.session == .first && reset.code == .storeUnavailable)
             #expect(await relay.statistics.messagesStored == 0)
 
-            // Space again: the same messages, under the offsets that the failure did not use up.
+            // The store recovers and assigns the same offsets to the same messages.
             store.setFails(false)
             try await alice.open(on: .second, noLocal: true)
             for counter in 1...3 as ClosedRange<UInt64> {
-                #expect(try await alice.post("lost", counter: counter, on: .second) == counter)
+                #expect(try await alice.publish("lost", counter: counter, on: .second) == counter)
             }
             for offset in 1...3 as ClosedRange<UInt64> {
                 #expect(try await bob.expect(Message.self).relay?.offset == offset)
@@ -36,7 +36,7 @@ struct StoreFailureTests {
     }
 
     //
-    @Test("a log that the store has lost: the room is reset, and opened again with another log that takes messages")
+    @Test("lost log resets the room, which opens again with another log")
     func logLost() async throws {
         var bounds = InMemoryStore.Bounds()
         bounds.maxRooms = 1
@@ -45,19 +45,19 @@ struct StoreFailureTests {
             let alice = try await WirePeer.connect(to: port)
             try await alice.hello()
             let former = try await alice.open(noLocal: true)
-            #expect(try await alice.post("kept", counter: 1, on: .first) == 1)
+            #expect(try await alice.publish("kept", counter: 1, on: .first) == 1)
             _ = store.load(RoomName("another")!)
-            await alice.say { $0.text("lost", counter: 2, on: .first) }
+            await alice.write { $0.text("lost", counter: 2, on: .first) }
             let reset: Reset = try await alice.expect()
             #expect(reset.session == .first && reset.code == .storeUnavailable)
             let opened = try await alice.open(on: .second, noLocal: true)
             #expect(opened.head == 0 && opened.log != nil && opened.log != former.log)
-            #expect(try await alice.post("lost", counter: 2, on: .second) == 1)
+            #expect(try await alice.publish("lost", counter: 2, on: .second) == 1)
         }
     }
 
     //
-    @Test("a store that is locked: a room that cannot be loaded is refused, and the next attempt finds it")
+    @Test("failed load resets the session, and the next open succeeds")
     func locked() async throws {
         let store = BrokenStore()
         try await withRelay(store: store) { _, port in
@@ -72,7 +72,7 @@ struct StoreFailureTests {
         }
     }
 
-    @Test("a store that is corrupt: who needs what cannot be read is told, and who does not goes on")
+    @Test("failed read resets the reader's session only")
     func corrupt() async throws {
         let store = BrokenStore()
         // More than a room keeps in memory.
@@ -81,14 +81,14 @@ struct StoreFailureTests {
             let alice = try await WirePeer.connect(to: port)
             try await alice.hello()
             try await alice.open(noLocal: true)
-            for counter in 1...200 as ClosedRange<UInt64> { try await alice.post(text, counter: counter) }
+            for counter in 1...200 as ClosedRange<UInt64> { try await alice.publish(text, counter: counter) }
             store.breaks(.read)
             let bob = try await WirePeer.connect(to: port)
-            try await bob.hello(Speaker.hello("bob", device: 2))
+            try await bob.hello(FrameWriter.hello("bob", device: 2))
             try await bob.open()
             let reset: Reset = try await bob.next()
             #expect(reset.session == .first && reset.code == .storeUnavailable)
-            #expect(try await alice.post("and on", counter: 201) == 201)
+            #expect(try await alice.publish("and on", counter: 201) == 201)
             store.breaks(nil)
             try await bob.open(on: .second)
             #expect(try await bob.next(Message.self).relay?.offset == 1)

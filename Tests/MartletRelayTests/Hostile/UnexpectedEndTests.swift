@@ -6,39 +6,41 @@ import Testing
 @Suite("A stream that ends inside a frame is an error")
 struct UnexpectedEndTests {
     // W-2
-    @Test("nothing of the frame is delivered, and the peer is told", arguments: Venue.allCases)
-    func insideData(venue: Venue) async throws {
-        try await venue.play { stage in
-            let peer = try await stage.member()
-            try await peer.post("whole", counter: 1)
-            await peer.say { Array($0.text("half", counter: 2, on: .first).dropLast(3)) }
+    @Test(
+        "end of stream inside a data frame closes as unexpectedEOF and delivers nothing of it",
+        arguments: RelayBackend.allCases)
+    func insideData(backend: RelayBackend) async throws {
+        try await backend.run { fixture in
+            let peer = try await fixture.member()
+            try await peer.publish("whole", counter: 1)
+            await peer.write { Array($0.text("half", counter: 2, on: .first).dropLast(3)) }
             await peer.finish()
-            // On a socket this peer has closed its ears as well as its mouth.
-            #expect(try await peer.farewell()?.code ?? .unexpectedEOF == .unexpectedEOF)
-            #expect(stage.faults == [.unexpectedEOF])
-            #expect(await stage.storedCount == 1)
+            // On a socket this peer no longer receives.
+            #expect(try await peer.finalNotice()?.code ?? .unexpectedEOF == .unexpectedEOF)
+            #expect(fixture.faults == [.unexpectedEOF])
+            #expect(await fixture.storedCount == 1)
         }
     }
 
-    @Test("inside a hello", arguments: Venue.allCases)
-    func insideHello(venue: Venue) async throws {
-        try await venue.play { stage in
-            let peer = try await stage.connect()
-            await peer.send(Array(Speaker.bytes(.hello, Speaker.hello().encode()).prefix(40)))
+    @Test("end of stream inside a hello closes as unexpectedEOF", arguments: RelayBackend.allCases)
+    func insideHello(backend: RelayBackend) async throws {
+        try await backend.run { fixture in
+            let peer = try await fixture.connect()
+            await peer.send(Array(FrameWriter.bytes(.hello, FrameWriter.hello().encode()).prefix(40)))
             await peer.finish()
-            #expect(try await peer.farewell()?.code ?? .unexpectedEOF == .unexpectedEOF)
-            #expect(stage.faults == [.unexpectedEOF])
+            #expect(try await peer.finalNotice()?.code ?? .unexpectedEOF == .unexpectedEOF)
+            #expect(fixture.faults == [.unexpectedEOF])
         }
     }
 
-    @Test("between two frames it is an end like any other, and the link waits", arguments: Venue.allCases)
-    func betweenFrames(venue: Venue) async throws {
-        try await venue.play { stage in
-            let peer = try await stage.member()
+    @Test("end of stream between frames suspends the link", arguments: RelayBackend.allCases)
+    func betweenFrames(backend: RelayBackend) async throws {
+        try await backend.run { fixture in
+            let peer = try await fixture.member()
             await peer.finish()
-            #expect(try await peer.farewell() == nil)
-            #expect(await stage.statistics.faults == 0)
-            #expect(await stage.statistics.suspendedLinks == 1)
+            #expect(try await peer.finalNotice() == nil)
+            #expect(await fixture.statistics.faults == 0)
+            #expect(await fixture.statistics.suspendedLinks == 1)
         }
     }
 }

@@ -6,37 +6,37 @@ import Testing
 @Suite("A connection with the wrong magic is refused")
 struct WrongMagicTests {
     // W-5
-    @Test("a stream of another protocol is refused at its first bytes", arguments: Venue.allCases)
-    func anotherProtocol(venue: Venue) async throws {
-        try await venue.play { stage in
-            let peer = try await stage.connect()
+    @Test("bytes of another protocol close the connection as badMagic", arguments: RelayBackend.allCases)
+    func anotherProtocol(backend: RelayBackend) async throws {
+        try await backend.run { fixture in
+            let peer = try await fixture.connect()
             await peer.send([UInt8]("GET /index.html HTTP/1.1\r\n".utf8))
-            #expect(try await peer.farewell()?.code == .badMagic)
-            #expect(peer.heldByteCount(at: stage) ?? 0 <= 64)
-            #expect(await stage.statistics.faults == 1)
+            #expect(try await peer.finalNotice()?.code == .badMagic)
+            #expect(peer.heldByteCount(at: fixture) ?? 0 <= 64)
+            #expect(await fixture.statistics.faults == 1)
         }
     }
 
-    @Test("the second frame's magic counts as the first's", arguments: Venue.allCases)
-    func behindAFrame(venue: Venue) async throws {
-        try await venue.play { stage in
-            let peer = try await stage.member()
-            await peer.say { $0.text("good", counter: 1, on: .first) + [0x8D, 0x4D, 0x52, 0x55] }
-            #expect(try await peer.farewell()?.code == .badMagic)
-            #expect(await stage.storedCount == 1)
+    @Test("wrong magic behind a valid frame closes the connection as badMagic", arguments: RelayBackend.allCases)
+    func behindAFrame(backend: RelayBackend) async throws {
+        try await backend.run { fixture in
+            let peer = try await fixture.member()
+            await peer.write { $0.text("good", counter: 1, on: .first) + [0x8D, 0x4D, 0x52, 0x55] }
+            #expect(try await peer.finalNotice()?.code == .badMagic)
+            #expect(await fixture.storedCount == 1)
         }
     }
 
-    @Test("a prefix that may become a magic is waited for and costs 64 bytes at the most")
+    @Test("prefix of the magic is held in at most 64 bytes")
     func prefix() async throws {
-        let hall = VirtualHall()
-        let peer = hall.connect()
+        let fixture = EngineFixture()
+        let peer = fixture.connect()
         await peer.send([0x8D, 0x4D, 0x52])
-        #expect(hall.heldByteCount(of: peer) <= 64)
-        #expect(!peer.isOver)
+        #expect(fixture.heldByteCount(of: peer) <= 64)
+        #expect(!peer.isClosed)
         await peer.send([0x00])
-        // Four bytes pay for twelve, and no goaway is that short.
-        #expect(try await peer.farewell() == nil)
+        // Four bytes allow a reply of twelve, and no goaway is that short.
+        #expect(try await peer.finalNotice() == nil)
         #expect(peer.age == .zero)
     }
 }

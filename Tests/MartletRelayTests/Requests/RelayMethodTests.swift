@@ -3,7 +3,7 @@ import MartletRelay
 import MartletWire
 import Testing
 
-@Suite("Requests that a relay answers itself")
+@Suite("Requests to the relay")
 struct RelayMethodTests {
     private func ask(_ peer: any Peer, _ method: String, _ correlation: UInt64 = 1) async throws -> Response {
         await peer.send(
@@ -12,14 +12,14 @@ struct RelayMethodTests {
     }
 
     //
-    @Test("members names who is in the room")
+    @Test("members returns the accounts in the room")
     func members() async throws {
         try await withRelay { _, port in
             let alice = try await WirePeer.connect(to: port)
             try await alice.hello()
             try await alice.open()
             let bob = try await WirePeer.connect(to: port)
-            try await bob.hello(Speaker.hello("bob", device: 2))
+            try await bob.hello(FrameWriter.hello("bob", device: 2))
             try await bob.open()
             let response = try await ask(alice, RelayMethod.members.name.text, 77)
             #expect(response.correlation == 77)
@@ -30,13 +30,13 @@ struct RelayMethodTests {
     }
 
     //
-    @Test("head says how far the room is and where its log begins")
+    @Test("head returns the offsets of the log")
     func head() async throws {
         try await withRelay(store: InMemoryStore(maxMessagesPerRoom: 2)) { _, port in
             let alice = try await WirePeer.connect(to: port)
             try await alice.hello()
             try await alice.open(noLocal: true)
-            for counter in 1...5 as ClosedRange<UInt64> { try await alice.post("x", counter: counter) }
+            for counter in 1...5 as ClosedRange<UInt64> { try await alice.publish("x", counter: counter) }
             let content = try #require(try await ask(alice, "head").content)
             #expect(try Opened(parsing: content.rawBytes).head == 5)
             #expect(try Opened(parsing: content.rawBytes).members == [])
@@ -44,7 +44,7 @@ struct RelayMethodTests {
     }
 
     //
-    @Test("any other is unknown when nobody handles it")
+    @Test("other method without a handler returns unknownMethod")
     func unknown() async throws {
         try await withRelay { _, port in
             let alice = try await WirePeer.connect(to: port)

@@ -3,12 +3,12 @@ import MartletRelay
 import MartletWire
 import Testing
 
-@Suite("A handler of an embedding program")
+@Suite("Request handler")
 struct RequestHandlerTests {
-    private struct Parrot: RequestHandler {
+    private struct EchoHandler: RequestHandler {
         func respond(to request: RelayRequest) async -> RequestAnswer {
             guard request.method.text == "echo" else {
-                return RequestAnswer(status: .unknownMethod, reason: "I only say echo")
+                return RequestAnswer(status: .unknownMethod, reason: "only echo is known")
             }
             let text = "\(request.sender) in \(request.room)"
             let echoed = (try? RequestAnswer(content: (request.content ?? []) + Message.textContent(text)))
@@ -16,13 +16,13 @@ struct RequestHandlerTests {
         }
     }
 
-    @Test("answers what names no recipient and is no method of the relay's")
+    @Test("request without recipient is answered by the handler")
     func answers() async throws {
-        try await withRelay(requestHandler: Parrot()) { _, port in
+        try await withRelay(requestHandler: EchoHandler()) { _, port in
             let alice = try await WirePeer.connect(to: port)
             try await alice.hello()
             try await alice.open()
-            let content = Message.textContent("polly")
+            let content = Message.textContent("text")
             await alice.send(
                 Request(correlation: 5, method: MethodName("echo")!, deadline: .seconds(60), content: content),
                 on: .first)
@@ -30,14 +30,14 @@ struct RequestHandlerTests {
             #expect(response.correlation == 5)
             #expect(response.content == content + Message.textContent("alice in lobby"))
 
-            await alice.send(Request(correlation: 6, method: MethodName("fly")!, deadline: .seconds(60)), on: .first)
+            await alice.send(Request(correlation: 6, method: MethodName("other")!, deadline: .seconds(60)), on: .first)
             let refusal: Response = try await alice.expect()
             #expect(refusal.status == .unknownMethod)
-            #expect(refusal.reason == "I only say echo")
+            #expect(refusal.reason == "only echo is known")
         }
     }
 
-    @Test("a content that is no TLVs makes no answer")
+    @Test("malformed content throws")
     func malformed() {
         #expect(throws: WireError.self) { try RequestAnswer(content: [1, 2, 3]) }
     }

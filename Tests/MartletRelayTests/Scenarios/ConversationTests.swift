@@ -3,13 +3,13 @@ import MartletRelay
 import MartletWire
 import Testing
 
-@Suite("Two devices talk through a relay on real sockets")
+@Suite("Conversation of two devices on sockets")
 struct ConversationTests {
-    @Test("hello, welcome, open, opened, data, accepted, and the other has it")
+    @Test("data frame is accepted and delivered to the other member")
     func aMessageGoesThrough() async throws {
         try await withRelay { relay, port in
             let alice = try await WirePeer.connect(to: port)
-            let welcome = try await alice.hello(Speaker.hello("alice", device: 1))
+            let welcome = try await alice.hello(FrameWriter.hello("alice", device: 1))
             #expect(welcome.account == AccountName("alice"))
             #expect(welcome.epoch == Epoch(rawValue: 1))
             #expect(welcome.resumed == nil)
@@ -18,11 +18,11 @@ struct ConversationTests {
             #expect(opened == Opened(head: 0, first: 1, log: opened.log, members: [AccountName("alice")!]))
 
             let bob = try await WirePeer.connect(to: port)
-            _ = try await bob.hello(Speaker.hello("bob", device: 2))
+            _ = try await bob.hello(FrameWriter.hello("bob", device: 2))
             let members = try await bob.open("lobby").members
             #expect(members.map(\.text) == ["alice", "bob"])
 
-            await alice.say { $0.text("hi", counter: 1, on: .first) }
+            await alice.write { $0.text("hi", counter: 1, on: .first) }
             let accepted: Accepted = try await alice.next()
             #expect(accepted.runs == [AcceptedRun(firstCounter: 1, count: 1, firstOffset: 1)])
             let message: Message = try await bob.expect()

@@ -3,14 +3,14 @@ import MartletRelay
 import MartletWire
 import Testing
 
-/// Many devices in many rooms, each of which loses its connection in the middle of a sentence.
-@Suite("A crowd")
+/// Many devices in many rooms, each of which loses its connection while it publishes.
+@Suite("Many devices in many rooms")
 struct CrowdTests {
     private static let roomCount = 12
     private static let membersPerRoom = 10
     private static let messagesPerMember = 10
 
-    @Test("everybody sees every message of the room once, in one order", arguments: [true, false])
+    @Test("every member receives every message of its room once, in one order", arguments: [true, false])
     func everybody(storeIsImmediate: Bool) async throws {
         let store: any RoomStore = storeIsImmediate ? InMemoryStore() : SlowStore()
         try await withRelay(store: store) { relay, port in
@@ -33,7 +33,7 @@ struct CrowdTests {
         }
     }
 
-    /// A device that says half of what it has to say, loses its connection, resumes, and says the rest.
+    /// A device that publishes half of its messages, loses its connection, resumes, and publishes the rest.
     private struct Member {
         let index: Int
         let port: UInt16
@@ -45,28 +45,28 @@ struct CrowdTests {
             self.port = port
         }
 
-        /// The IDs of all messages of the room, as they came.
+        /// The IDs of all messages of the room in order of receipt.
         func log() async throws -> [MessageID] {
             let account = "member \(index)"
             let device = UInt64(index + 1)
             let peer = try await WirePeer.connect(to: port)
-            let welcome = try await peer.hello(Speaker.hello(account, device: device))
+            let welcome = try await peer.hello(FrameWriter.hello(account, device: device))
             try await peer.open("room \(index % CrowdTests.roomCount)")
-            await say(1...half, on: peer)
+            await publish(1...half, on: peer)
             await peer.cut()
             var log: [MessageID] = []
             while case .frame(let frame) = try await peer.arrival() { note(frame, in: &log) }
 
             let again = try await WirePeer.connect(to: port)
             let point = welcome.resumePoint(await peer.received.filter { $0.key != .control })
-            let resumed = try await again.hello(Speaker.hello(account, device: device, resume: point))
+            let resumed = try await again.hello(FrameWriter.hello(account, device: device, resume: point))
             let received = try #require(resumed.resumed?.first { $0.session == .first }).received
-            // `open` was the first, so the message with counter n has sequence n + 1.
-            await again.say { speaker in
-                speaker.rewind(.first, to: received)
+            // `open` has sequence 1, so the message with counter n has sequence n + 1.
+            await again.write { writer in
+                writer.rewind(.first, to: received)
                 return []
             }
-            await say(received...all, on: again)
+            await publish(received...all, on: again)
             while log.count < CrowdTests.membersPerRoom * CrowdTests.messagesPerMember {
                 note(try await again.frame(), in: &log)
             }
@@ -74,9 +74,9 @@ struct CrowdTests {
             return log
         }
 
-        private func say(_ counters: ClosedRange<UInt64>, on peer: WirePeer) async {
-            await peer.say { speaker in
-                counters.flatMap { speaker.text("\(index) says \($0)", counter: $0, on: .first) }
+        private func publish(_ counters: ClosedRange<UInt64>, on peer: WirePeer) async {
+            await peer.write { writer in
+                counters.flatMap { writer.text("\(index) publishes \($0)", counter: $0, on: .first) }
             }
         }
 

@@ -3,7 +3,7 @@ import MartletRelay
 import MartletWire
 import Testing
 
-@Suite("A store in memory")
+@Suite("In-memory store")
 struct InMemoryStoreTests {
     private let room = RoomName("lobby")!
 
@@ -26,7 +26,7 @@ struct InMemoryStoreTests {
     }
 
     //
-    @Test("a room that nobody wrote to is empty, and its log is the same each time")
+    @Test("new room loads empty and keeps its log identity")
     func empty() throws {
         let store = InMemoryStore()
         let snapshot = store.load(room)
@@ -36,7 +36,7 @@ struct InMemoryStoreTests {
     }
 
     //
-    @Test("what was appended is read from any offset, within both bounds, but at least one")
+    @Test("read returns a range within both bounds, at least one message")
     func reading() throws {
         let store = InMemoryStore()
         try write(entries(1...100), in: store)
@@ -52,7 +52,7 @@ struct InMemoryStoreTests {
     }
 
     //
-    @Test("the oldest give way by count, and their watermarks stay")
+    @Test("message bound evicts the oldest messages and keeps their watermarks")
     func maxMessages() throws {
         let store = InMemoryStore(maxMessagesPerRoom: 10)
         try write(entries(1...5, device: 1), in: store)
@@ -67,11 +67,11 @@ struct InMemoryStoreTests {
                 DeviceKey(account: alice, device: DeviceID(rawValue: 2)): 250,
             ])
         let history = wholeLog(of: store)
-        #expect(history.first == 16)
+        #expect(history.firstOffset == 16)
         #expect(history.entries.map(\.offset) == Array(16...25))
     }
 
-    @Test("the oldest give way by bytes, but the newest stays however long it is")
+    @Test("byte bound evicts the oldest messages but never the newest")
     func maxBytes() throws {
         var bounds = InMemoryStore.Bounds()
         bounds.maxByteCountPerRoom = 100
@@ -84,7 +84,7 @@ struct InMemoryStoreTests {
     }
 
     //
-    @Test("beyond so many rooms the one unused for longest is forgotten, with messages or without")
+    @Test("room bound removes the least recently used room, with or without messages")
     func maxRooms() throws {
         var bounds = InMemoryStore.Bounds()
         bounds.maxRooms = 2
@@ -98,7 +98,7 @@ struct InMemoryStoreTests {
     }
 
     //
-    @Test("beyond the bytes of all rooms, the room unused for longest loses its oldest messages first")
+    @Test("total byte bound evicts the oldest messages of the least recently used room first")
     func maxBytesOfAll() throws {
         var bounds = InMemoryStore.Bounds()
         bounds.maxByteCount = 40_000
@@ -117,7 +117,7 @@ struct InMemoryStoreTests {
         let first = store.load(old).first
         #expect(first > 1 && first <= 11)
         #expect(store.load(read).first == 1 && store.load(room).first == 1)
-        // The counters of what gave way are known as ever.
+        // The watermarks outlive the evicted messages.
         #expect(store.load(old).watermarks.count == 1 && store.load(old).head == 10)
         for offset in 21...60 as ClosedRange<UInt64> {
             try write(entries(offset...offset, byteCount: 1000), in: store)
@@ -127,7 +127,7 @@ struct InMemoryStoreTests {
     }
 
     // R-48, Specs/hostile.md row 48
-    @Test("row 48, 20,000 rooms that were written to once: the last is written to as the first was, within the bytes")
+    @Test("row 48: 20,000 rooms written once stay within the byte bound, and the last is writable")
     func manyRooms() throws {
         var bounds = InMemoryStore.Bounds()
         bounds.maxByteCount = 1 << 20
@@ -138,7 +138,7 @@ struct InMemoryStoreTests {
     }
 
     //
-    @Test("rooms that are opened together, when rooms take all that they may, are all written to")
+    @Test("rooms loaded together at the byte bound all accept messages")
     func openedTogether() throws {
         var bounds = InMemoryStore.Bounds()
         bounds.maxByteCount = 1 << 20
@@ -151,7 +151,7 @@ struct InMemoryStoreTests {
     }
 
     //
-    @Test("a room in use outlives rooms that come later, and keeps its log")
+    @Test("room in use outlives later rooms and keeps its log")
     func inUse() throws {
         var bounds = InMemoryStore.Bounds()
         bounds.maxByteCount = 1 << 20
@@ -165,7 +165,7 @@ struct InMemoryStoreTests {
     }
 
     //
-    @Test("a room that was forgotten begins another log, and what a relay still wants to append to the former is lost")
+    @Test("removed room starts another log, and appends to the former throw LogLost")
     func forgotten() throws {
         var bounds = InMemoryStore.Bounds()
         bounds.maxRooms = 1
@@ -181,7 +181,7 @@ struct InMemoryStoreTests {
     }
 
     //
-    @Test("a room whose devices alone take all there is takes no more messages, and others do")
+    @Test("room whose devices fill the store throws full, other rooms accept messages")
     func full() throws {
         var bounds = InMemoryStore.Bounds()
         bounds.maxByteCount = 2000
@@ -195,12 +195,14 @@ struct InMemoryStoreTests {
     }
 
     //
-    @Test("a gap or a repetition in the offsets is refused whole")
+    @Test("gap or repetition in the offsets throws outOfOrder and stores nothing")
     func outOfOrder() throws {
         let store = InMemoryStore()
         try write(entries(1...3), in: store)
         for wrong in [3...4, 5...6] as [ClosedRange<UInt64>] {
-            #expect(throws: InMemoryStore.Failure.outOfOrder(head: 3)) { try store.append(entries(wrong), to: room) }
+            #expect(throws: InMemoryStore.Failure.outOfOrder(lastOffset: 3)) {
+                try store.append(entries(wrong), to: room)
+            }
         }
         #expect(store.load(room).head == 3)
     }

@@ -2,7 +2,7 @@ import MartletProtocol
 import MartletRelay
 import MartletTransport
 
-/// Remembers what a relay tells of itself.
+/// Records the events of a relay.
 final class EventLog: Sendable {
     private let events = Guarded<[RelayEvent]>([])
 
@@ -12,7 +12,7 @@ final class EventLog: Sendable {
 
     var all: [RelayEvent] { events.withLock { $0 } }
 
-    /// The peers that notes are about.
+    /// The peers named by notes.
     var peers: [SocketAddress] {
         all.compactMap { if case .note(_, let peer) = $0 { peer } else { nil } }
     }

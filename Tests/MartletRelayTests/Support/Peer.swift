@@ -2,61 +2,61 @@ import MartletProtocol
 import MartletTransport
 import MartletWire
 
-/// A client in a test's hands: says frames or mere bytes, and waits for the relay's frames.
+/// A scripted client, which sends frames or arbitrary bytes and waits for the relay's frames.
 ///
-/// On a socket (`WirePeer`) or against an engine in virtual time (`VirtualPeer`).
+/// A `WirePeer` uses a socket, a `VirtualPeer` an engine in virtual time.
 protocol Peer: AnyObject, Sendable {
-    /// Sends bytes as they are.
+    /// Sends bytes without a change.
     func send(_ bytes: [UInt8]) async
-    /// Sends what the speaker is told to say.
-    func say(_ words: @escaping @Sendable (inout Speaker) -> [UInt8]) async
-    /// The relay's next frame, or the end; throws `Surprise.nothing` when neither comes.
+    /// Sends the frames that the closure encodes.
+    func write(_ frames: @escaping @Sendable (inout FrameWriter) -> [UInt8]) async
+    /// The relay's next frame or the end of the connection; throws `PeerError.nothing` when neither arrives.
     func arrival() async throws -> PeerArrival
-    /// Sends no more, and says so.
+    /// Ends the sending direction.
     func finish() async
-    /// Cuts the connection, as a network would.
+    /// Breaks the connection as a network failure does.
     func cut() async
-    /// What it answers to each frame, as soon as that comes; it is polite unless it is told otherwise.
-    func setManners(_ manners: @escaping Manners) async
-    /// How long ago the peer connected; nil where time is real and nobody measures it.
+    /// Sets the automatic reply to each frame; by default `standardReply`.
+    func setAutoReply(_ autoReply: @escaping AutoReply) async
+    /// The time since the connection; nil in real time.
     var age: Duration? { get }
-    /// Reads no more, as far as the relay's side can see.
+    /// Stops reading.
     func pauseReading() async
 }
 
-/// What a peer says to a frame of the relay, without being told by the test.
-typealias Manners = @Sendable (inout Speaker, ReceivedFrame) -> [UInt8]
+/// The automatic reply of a peer to a frame.
+typealias AutoReply = @Sendable (inout FrameWriter, ReceivedFrame) -> [UInt8]
 
 enum PeerArrival: Sendable {
     case frame(ReceivedFrame)
     case closed
 }
 
-/// Something came that the test did not expect.
-enum Surprise: Error {
+/// An unexpected event in a test.
+enum PeerError: Error {
     case frame(FrameType, Notice?)
     case closed
     case nothing
 }
 
 extension Peer {
-    /// Acknowledges nothing from now on, and answers no ping: soon it is taken for dead (S-29).
-    func fallSilent() async {
-        await setManners { _, _ in [] }
+    /// Stops acknowledgements and pongs, after which the relay closes the connection (S-29).
+    func stopReplying() async {
+        await setAutoReply { _, _ in [] }
     }
 
     func send<Body: FrameBody>(_ body: Body, on session: SessionID = .control) async {
-        await say { $0.frame(body, on: session) }
+        await write { $0.frame(body, on: session) }
     }
 
-    /// Says hello and waits for the answer.
+    /// Sends hello and waits for the welcome.
     @discardableResult
-    func hello(_ hello: Hello = Speaker.hello()) async throws -> Welcome {
+    func hello(_ hello: Hello = FrameWriter.hello()) async throws -> Welcome {
         await send(hello)
         return try await expect()
     }
 
-    /// Opens a room and waits until it is.
+    /// Opens a room and waits for `opened`.
     @discardableResult
     func open(
         _ room: String = "lobby", on session: SessionID = .first, cursor: UInt64 = 0, tail: UInt32? = nil,
@@ -66,28 +66,28 @@ extension Peer {
         return try await expect()
     }
 
-    /// Sends a text and waits until it is accepted; returns its offset. What comes before that is lost.
+    /// Publishes a text and returns its offset when it is accepted. Frames before that are discarded.
     @discardableResult
-    func post(_ text: String, counter: UInt64, on session: SessionID = .first) async throws -> UInt64 {
-        await say { $0.text(text, counter: counter, on: session) }
+    func publish(_ text: String, counter: UInt64, on session: SessionID = .first) async throws -> UInt64 {
+        await write { $0.text(text, counter: counter, on: session) }
         while true {
             let accepted: Accepted = try await next()
             if let offset = accepted.runs.lazy.compactMap({ $0.offset(of: counter) }).first { return offset }
         }
     }
 
-    /// Acknowledges what has come on a session, with all the credit there is.
+    /// Acknowledges all frames of a session up to `cumulative`, with unlimited credit.
     func acknowledge(_ cumulative: UInt64, on session: SessionID = .first) async {
         let part = SessionAck(session: session, cumulative: cumulative, creditLimit: 1 << 40)
         await send(Ack(linkCredit: 1 << 40, sessions: [part]))
     }
 
-    /// The next frame that is not an acknowledgement, a ping or transient, as the type it has to be.
+    /// The next frame other than an acknowledgement, ping or transient, as its expected type.
     func expect<Body: FrameBody>(_: Body.Type = Body.self) async throws -> Body {
         try await frame(skipping: [.ack, .ping, .transient]).parsed()
     }
 
-    /// The next frame of a type, whatever comes before it.
+    /// The next frame of a type. Other frames are discarded.
     func next<Body: FrameBody>(_: Body.Type = Body.self) async throws -> Body {
         while true {
             let frame = try await frame()
@@ -95,16 +95,16 @@ extension Peer {
         }
     }
 
-    /// The next frame; throws when the connection ends instead.
+    /// The next frame; throws at the end of the connection.
     func frame(skipping skipped: Set<FrameType> = []) async throws -> ReceivedFrame {
         while true {
-            guard case .frame(let frame) = try await arrival() else { throw Surprise.closed }
+            guard case .frame(let frame) = try await arrival() else { throw PeerError.closed }
             if !skipped.contains(frame.header.type) { return frame }
         }
     }
 
-    /// What the relay says last; nil when it closes without a word. Returns when the connection is over.
-    func farewell() async throws -> Notice? {
+    /// The last notice of the relay, when the connection has closed; nil without a notice.
+    func finalNotice() async throws -> Notice? {
         var last: Notice?
         while case .frame(let frame) = try await arrival() { last = frame.notice ?? last }
         return last

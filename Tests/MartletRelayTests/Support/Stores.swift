@@ -3,7 +3,7 @@ import MartletRelay
 import MartletTransport
 import MartletWire
 
-/// A store that takes its time, fails when it is told to, and remembers what it was asked.
+/// An asynchronous store that can fail and block, and records its appends.
 final class SlowStore: RoomStore {
     struct Failure: Error {}
 
@@ -28,7 +28,7 @@ final class SlowStore: RoomStore {
         state.withLock { $0.fails = fails }
     }
 
-    /// Appends wait until the gate opens.
+    /// Blocks appends until the gate opens.
     func closeGate() {
         state.withLock { $0.isGated = true }
     }
@@ -69,12 +69,12 @@ final class SlowStore: RoomStore {
     }
 }
 
-/// Counts what reaches a store that answers at once.
+/// A synchronous store that records its appends.
 final class CountingStore: ImmediateRoomStore {
     private let inner = InMemoryStore()
     private let counts = Guarded<[Int]>([])
 
-    /// Messages in each append.
+    /// The number of messages in each append.
     var appends: [Int] { counts.withLock { $0 } }
 
     func load(_ room: RoomName) throws -> RoomSnapshot { inner.load(room) }
@@ -87,7 +87,7 @@ final class CountingStore: ImmediateRoomStore {
     func read(_ range: ReadRange, of room: RoomName) throws -> RoomHistory { inner.read(range, of: room) }
 }
 
-/// A store of which one part does not work.
+/// A store with one failing operation.
 final class BrokenStore: RoomStore {
     enum Part {
         case load

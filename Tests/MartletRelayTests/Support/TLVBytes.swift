@@ -1,6 +1,6 @@
 import MartletWire
 
-/// Bodies put together by hand, right or wrong.
+/// Handmade bodies, valid or invalid.
 enum TLVBytes {
     static func leaf(_ tag: Tag, _ value: [UInt8]) -> [UInt8] {
         var bytes: [UInt8] = []
@@ -17,7 +17,7 @@ enum TLVBytes {
 
     static func container(_ value: [UInt8]) -> [UInt8] { leaf(.content, value) }
 
-    /// Containers in containers.
+    /// Nested containers.
     static func nested(_ depth: Int) -> [UInt8] {
         var bytes: [UInt8] = []
         for level in 0..<depth {
@@ -27,7 +27,7 @@ enum TLVBytes {
         return bytes
     }
 
-    /// Fields without values, of a tag that nobody knows.
+    /// Empty fields with an unknown tag.
     static func empty(_ count: Int) -> [UInt8] {
         var bytes: [UInt8] = [0x40, 0, 0, 0, 0, 0]
         while bytes.count < count * TLVLimits.headByteCount { bytes += bytes }
@@ -36,7 +36,7 @@ enum TLVBytes {
 }
 
 extension Welcome {
-    /// What a device presents to take the link up again, having received so much on each session.
+    /// The resume point of a device that has received `received` on each session.
     func resumePoint(_ received: [SessionID: UInt64]) -> ResumePoint {
         var positions = received.map { SessionPosition(session: $0.key, received: $0.value) }
         positions.append(SessionPosition(session: .control, received: 0))

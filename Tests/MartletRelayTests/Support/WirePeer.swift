@@ -2,23 +2,22 @@ import MartletProtocol
 import MartletTransport
 import MartletWire
 
-/// A client on a real socket that says what the test tells it, frame by frame, and waits for the relay's frames.
+/// A scripted client on a socket.
 ///
-/// Lives on the shared loop. Waiting ends with `Surprise.nothing` when `patience` is over: a bound for a test that
-/// fails, not a measure.
+/// It runs on the shared loop. A wait ends with `PeerError.nothing` after `timeout`, which bounds a failing test.
 final class WirePeer: Peer, TransportHandler, @unchecked Sendable {
-    static let patience = Duration.seconds(300)
+    static let timeout = Duration.seconds(300)
 
     private let loop: EventLoop
     private let connection: TCPConnection
     private var outgoing: [UInt8] = []
     private var written = 0
-    private var cutter = FrameCutter()
+    private var splitter = FrameSplitter()
     private var arrivals = Deque<PeerArrival>()
     private var waiter: CheckedContinuation<PeerArrival, any Error>?
     private var timer: LoopTimer?
-    private var words = Speaker()
-    private var manners: Manners = Speaker.polite
+    private var frameWriter = FrameWriter()
+    private var autoReply: AutoReply = FrameWriter.standardReply
     private var positions: [SessionID: UInt64] = [:]
 
     private init(_ connection: TCPConnection) {
@@ -28,16 +27,16 @@ final class WirePeer: Peer, TransportHandler, @unchecked Sendable {
 
     /// Connects to a relay on this machine.
     static func connect(to port: UInt16, options: TCPOptions = TCPOptions()) async throws -> WirePeer {
-        var race = TCPConnector.Options()
-        race.connection = options
+        var connector = TCPConnector.Options()
+        connector.connection = options
         let endpoint = try Endpoint(host: "127.0.0.1", port: port, security: .plain)
-        let connection = try await TCPConnector.connect(to: [endpoint], on: .shared, options: race)
+        let connection = try await TCPConnector.connect(to: [endpoint], on: .shared, options: connector)
         let peer = WirePeer(connection)
         await peer.onLoop { connection.start(peer) }
         return peer
     }
 
-    // MARK: Speaking
+    // MARK: - Sending
 
     func send(_ bytes: [UInt8]) async {
         await onLoop { [self] in
@@ -46,9 +45,9 @@ final class WirePeer: Peer, TransportHandler, @unchecked Sendable {
         }
     }
 
-    func say(_ said: @escaping @Sendable (inout Speaker) -> [UInt8]) async {
+    func write(_ frames: @escaping @Sendable (inout FrameWriter) -> [UInt8]) async {
         await onLoop { [self] in
-            outgoing += said(&words)
+            outgoing += frames(&frameWriter)
             connection.setNeedsWrite()
         }
     }
@@ -61,11 +60,11 @@ final class WirePeer: Peer, TransportHandler, @unchecked Sendable {
         await onLoop { [self] in connection.abort() }
     }
 
-    /// The speaker, with its sequences as they are.
-    var speaker: Speaker {
+    /// The frame writer with its present sequences.
+    var writer: FrameWriter {
         get async {
             await withCheckedContinuation { continuation in
-                loop.execute { [self] in continuation.resume(returning: words) }
+                loop.execute { [self] in continuation.resume(returning: frameWriter) }
             }
         }
     }
@@ -79,13 +78,13 @@ final class WirePeer: Peer, TransportHandler, @unchecked Sendable {
         }
     }
 
-    /// Goes on where another connection stopped.
-    func setSpeaker(_ speaker: Speaker) async {
-        await onLoop { [self] in words = speaker }
+    /// Continues with the sequences of another connection.
+    func setWriter(_ writer: FrameWriter) async {
+        await onLoop { [self] in frameWriter = writer }
     }
 
-    func setManners(_ manners: @escaping Manners) async {
-        await onLoop { [self] in self.manners = manners }
+    func setAutoReply(_ autoReply: @escaping AutoReply) async {
+        await onLoop { [self] in self.autoReply = autoReply }
     }
 
     var age: Duration? { nil }
@@ -98,7 +97,7 @@ final class WirePeer: Peer, TransportHandler, @unchecked Sendable {
         await onLoop { [self] in connection.resumeReading() }
     }
 
-    // MARK: Listening
+    // MARK: - Receiving
 
     func arrival() async throws -> PeerArrival {
         try await withCheckedThrowingContinuation { continuation in
@@ -109,18 +108,18 @@ final class WirePeer: Peer, TransportHandler, @unchecked Sendable {
     private func wait(_ continuation: CheckedContinuation<PeerArrival, any Error>) {
         precondition(waiter == nil, "one at a time")
         if let arrival = arrivals.popFirst() {
-            // The end is for whoever asks again, too.
+            // Later waits also see the end.
             if case .closed = arrival { arrivals.append(arrival) }
             return continuation.resume(returning: arrival)
         }
         waiter = continuation
         let timer = LoopTimer(on: loop) { [self] in
-            waiter?.resume(throwing: Surprise.nothing)
+            waiter?.resume(throwing: PeerError.nothing)
             waiter = nil
             self.timer = nil
         }
         self.timer = timer
-        timer.set(deadline: loop.deadline(after: Self.patience))
+        timer.set(deadline: loop.deadline(after: Self.timeout))
     }
 
     private func arrived(_ arrival: PeerArrival) {
@@ -141,14 +140,14 @@ final class WirePeer: Peer, TransportHandler, @unchecked Sendable {
         }
     }
 
-    // MARK: The transport's calls
+    // MARK: - TransportHandler
 
     func transportDidConnect(_ transport: any Transport) {}
 
     func transport(_ transport: any Transport, didReceive bytes: RawSpan) {
-        guard let frames = try? cutter.frames(in: bytes) else { return connection.abort() }
+        guard let frames = try? splitter.frames(in: bytes) else { return connection.abort() }
         for frame in frames {
-            outgoing += manners(&words, frame)
+            outgoing += autoReply(&frameWriter, frame)
             if frame.header.flags.contains(.reliable) {
                 positions[frame.header.session] = UInt64(frame.header.sequence)
             }

@@ -4,8 +4,8 @@ import MartletTransport
 import MartletWire
 
 extension RelayConfiguration {
-    /// Without deadlines that a test may miss because the machine is busy.
-    static var patient: RelayConfiguration {
+    /// A configuration whose timeouts do not expire on a busy machine.
+    static var withoutTimeouts: RelayConfiguration {
         var configuration = RelayConfiguration()
         configuration.handshakeTimeout = .seconds(3600)
         configuration.authTimeout = .seconds(3600)
@@ -15,9 +15,9 @@ extension RelayConfiguration {
     }
 }
 
-/// Runs a relay on a port of its own for as long as `body` takes.
+/// Runs a relay on a free port during `body`.
 func withRelay(
-    _ engine: RelayConfiguration = .patient, loopCount: Int = 1, connection: TCPOptions = TCPOptions(),
+    _ engine: RelayConfiguration = .withoutTimeouts, loopCount: Int = 1, connection: TCPOptions = TCPOptions(),
     store: any RoomStore = InMemoryStore(),
     authenticator: any Authenticator = .allowAll, requestHandler: (any RequestHandler)? = nil,
     onEvent: @escaping @Sendable (RelayEvent) -> Void = { _ in },

@@ -16,8 +16,9 @@ import Testing
         ("martlet://[fe80::1%1]:5", "fe80::1%1", 5, .plain),
         ("xn--bcher-kva.example", "xn--bcher-kva.example", 7227, .tls),
     ])
-    func `what people write is read`(_ text: String, _ host: String, _ port: Int, _ security: Endpoint.Security) throws
-    {
+    func `valid text parses to host, port and security`(
+        _ text: String, _ host: String, _ port: Int, _ security: Endpoint.Security
+    ) throws {
         let endpoint = try Endpoint(parsing: text)
         #expect(endpoint.host == host)
         #expect(endpoint.port == port)
@@ -47,12 +48,12 @@ import Testing
         ("a\0b", .invalidHost("a\0b")),
         (String(repeating: "a", count: 254), .hostTooLong(limit: 253)),
     ])
-    func `what is wrong is said`(_ text: String, _ error: EndpointError) {
+    func `invalid text throws the matching error`(_ text: String, _ error: EndpointError) {
         #expect(throws: error) { try Endpoint(parsing: text) }
     }
 
     // C-58
-    @Test func `a text without a scheme is taken as the caller says`() throws {
+    @Test func `text without a scheme gets the default security`() throws {
         #expect(try Endpoint(parsing: "localhost", defaultSecurity: .plain).security == .plain)
     }
 }

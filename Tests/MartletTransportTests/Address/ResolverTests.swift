@@ -4,26 +4,26 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10)))
 struct ResolverTests {
-    @Test func `a numeric host is answered at once, without a look-up`() async throws {
+    @Test func `numeric host resolves at once without a lookup`() async throws {
         let resolver = Resolver { _ in .failure(.noAddresses) }
         let addresses = try await resolver.resolve(host: "::1", port: 5)
         #expect(addresses == [SocketAddress(.loopbackV6, port: 5)])
     }
 
-    @Test func `the system knows localhost`() async throws {
+    @Test func `localhost resolves to loopback addresses`() async throws {
         let addresses = try await Resolver.shared.resolve(host: "localhost", port: 80)
         #expect(!addresses.isEmpty)
         #expect(addresses.allSatisfy { $0.ip.isLoopback && $0.port == 80 })
     }
 
     @Test(arguments: ["localhost", "LOCALHOST.", "relay.localhost"])
-    func `localhost is answered at once, without a lookup`(host: String) async throws {
+    func `names below localhost resolve at once without a lookup`(host: String) async throws {
         let resolver = Resolver { _ in .failure(.noAddresses) }
         let addresses = try await resolver.resolve(host: host, port: 5)
         #expect(addresses == [SocketAddress(.loopbackV6, port: 5), SocketAddress(.loopbackV4, port: 5)])
     }
 
-    @Test func `a name that hangs takes one thread however many ask for it`() async throws {
+    @Test func `blocked name occupies one thread for all its requests`() async throws {
         let gate = Gate()
         let isBusy = Events<String>()
         let resolver = Resolver(threadCount: 2) { host in
@@ -45,7 +45,7 @@ struct ResolverTests {
         #expect(isBusy.isEmpty)
     }
 
-    @Test func `a request that is cancelled leaves the queue and is answered once`() async throws {
+    @Test func `cancelled requests leave the queue and complete once`() async throws {
         let gate = Gate()
         let isBusy = Events<String>()
         let resolver = Resolver(threadCount: 1) { host in
@@ -68,7 +68,7 @@ struct ResolverTests {
         #expect(answers.isEmpty && isBusy.isEmpty)
     }
 
-    @Test func `a task that is cancelled does not wait for its lookup`() async throws {
+    @Test func `cancelled task does not wait for its lookup`() async throws {
         let gate = Gate()
         let isBusy = Events<Void>()
         let resolver = Resolver { _ in
@@ -83,8 +83,8 @@ struct ResolverTests {
         gate.open()
     }
 
-    @Test func `the system's failure comes with its code and text`() async {
-        // An empty label is refused before any server is asked.
+    @Test func `system failure throws its code and text`() async {
+        // getaddrinfo rejects an empty label without a query.
         let error = await #expect(throws: TransportError.self) {
             try await Resolver.shared.resolve(host: "a..invalid", port: 80)
         }
@@ -95,18 +95,18 @@ struct ResolverTests {
         #expect(code != 0 && !text.isEmpty)
     }
 
-    @Test func `a name without addresses is an error`() async {
+    @Test func `name without addresses throws noAddresses`() async {
         await #expect(throws: TransportError.noAddresses) {
             try await Resolver { _ in .success([]) }.resolve(host: "empty", port: 1)
         }
     }
 
-    @Test func `an answer is cut at its bound`() async throws {
+    @Test func `addresses beyond the bound are dropped`() async throws {
         let resolver = Resolver { _ in .success((0..<1000).map { IPAddress(v4: $0) }) }
         #expect(try await resolver.resolve(host: "many", port: 1).count == Resolver.maxAddressCount)
     }
 
-    @Test func `look-ups beyond threads and queue are refused, the others answered in order`() async {
+    @Test func `lookups beyond threads and queue are refused, others complete in order`() async {
         let gate = Gate()
         let isBusy = Events<Void>()
         let resolver = Resolver(threadCount: 1, maxQueuedCount: 2) { host in

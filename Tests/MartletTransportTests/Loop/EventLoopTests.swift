@@ -2,7 +2,7 @@ import MartletTransport
 import Synchronization
 import Testing
 
-/// An actor that lives on a loop.
+/// An actor on a loop.
 private actor Resident {
     nonisolated let loop: EventLoop
     private(set) var count = 0
@@ -13,50 +13,50 @@ private actor Resident {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
 
-    func isAtHome() -> Bool { loop.isOnLoop }
+    func isOnLoop() -> Bool { loop.isOnLoop }
 
     func step() { count += 1 }
 
-    nonisolated func assumeHere() { assumeIsolated { $0.step() } }
+    nonisolated func assumeOnLoop() { assumeIsolated { $0.step() } }
 }
 
 @Suite(.timeLimit(.minutes(10)))
 struct EventLoopTests {
     @Test(arguments: EventLoop.Backend.allCases)
-    func `an actor whose executor is the loop runs on the loop`(_ backend: EventLoop.Backend) async throws {
+    func `actor with the loop as executor runs on the loop`(_ backend: EventLoop.Backend) async throws {
         try await withLoop(backend) { loop in
             let resident = Resident(on: loop)
-            #expect(await resident.isAtHome())
+            #expect(await resident.isOnLoop())
             #expect(!loop.isOnLoop)
         }
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
-    func `on the loop an actor's isolation may be assumed`(_ backend: EventLoop.Backend) async throws {
+    func `assumeIsolated succeeds on the loop`(_ backend: EventLoop.Backend) async throws {
         try await withLoop(backend) { loop in
             let resident = Resident(on: loop)
             let count = await loop.run {
-                resident.assumeHere()
+                resident.assumeOnLoop()
                 return resident.assumeIsolated { $0.count }
             }
             #expect(count == 1)
         }
     }
 
-    @Test func `off the loop an actor's isolation may not be assumed`() async {
+    @Test func `assumeIsolated traps off the loop`() async {
         await #expect(processExitsWith: .failure) {
-            try Resident(on: EventLoop(name: "test")).assumeHere()
+            try Resident(on: EventLoop(name: "test")).assumeOnLoop()
         }
     }
 
-    @Test func `what belongs to a loop cannot be used off it`() async {
+    @Test func `timer created off its loop traps`() async {
         await #expect(processExitsWith: .failure) {
             _ = try LoopTimer(on: EventLoop(name: "test")) {}
         }
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
-    func `work of one thread runs in its order, with the jobs of actors`(_ backend: EventLoop.Backend) async throws {
+    func `work of one thread runs in order`(_ backend: EventLoop.Backend) async throws {
         try await withLoop(backend) { loop in
             let seen = Guarded<[Int]>([])
             for number in 0..<1000 {
@@ -68,7 +68,7 @@ struct EventLoopTests {
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
-    func `no work of many threads is lost or run beside other work`(_ backend: EventLoop.Backend) async throws {
+    func `actor jobs of many threads all run, one at a time`(_ backend: EventLoop.Backend) async throws {
         try await withLoop(backend) { loop in
             let resident = Resident(on: loop)
             await withTaskGroup { group in
@@ -81,7 +81,7 @@ struct EventLoopTests {
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
-    func `jobs that never end do not keep sockets waiting`(_ backend: EventLoop.Backend) async throws {
+    func `endless jobs do not starve sockets`(_ backend: EventLoop.Backend) async throws {
         try await withLoop(backend) { loop in
             let isDone = Atomic(false)
             @Sendable func again() {
@@ -96,7 +96,7 @@ struct EventLoopTests {
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
-    func `at the turn's end handlers come before the flush, once`(_ backend: EventLoop.Backend) async throws {
+    func `turn-end handlers run once, before the flush`(_ backend: EventLoop.Backend) async throws {
         try await withLoop(backend) { loop in
             let pair = try await Pair.connect(on: loop)
             let order = Events<String>()
@@ -119,7 +119,7 @@ struct EventLoopTests {
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
-    func `shutting down closes what is open and tells`(_ backend: EventLoop.Backend) async throws {
+    func `shutdown closes connections as local and the listener`(_ backend: EventLoop.Backend) async throws {
         let loop = try EventLoop(backend: backend, name: "test")
         let pair = try await Pair.connect(on: loop)
         let listener = try TCPListener.bind(to: SocketAddress(.loopbackV4, port: 0), on: loop) { _ in }
@@ -132,40 +132,40 @@ struct EventLoopTests {
         #expect(await raw.receiveAll() == nil)
     }
 
-    private final class StopWitness: LoopStopHandler {
-        private let tell: () -> Void
+    private final class StopRecorder: LoopStopHandler {
+        private let onStop: () -> Void
 
-        init(_ tell: @escaping () -> Void) {
-            self.tell = tell
+        init(_ onStop: @escaping () -> Void) {
+            self.onStop = onStop
         }
 
-        func loopWillStop() { tell() }
+        func loopWillStop() { onStop() }
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
-    func `shutting down tells who asked for it once, and nobody who asks later`(
+    func `shutdown notifies added handlers once, and later ones are refused`(
         _ backend: EventLoop.Backend
     ) async throws {
         let loop = try EventLoop(backend: backend, name: "test")
-        let (told, continuation) = AsyncStream.makeStream(of: Int.self)
+        let (events, continuation) = AsyncStream.makeStream(of: Int.self)
         loop.execute {
-            let removed = StopWitness { continuation.yield(2) }
-            continuation.yield(loop.add(StopWitness { continuation.yield(1) }) && loop.add(removed) ? 10 : 20)
+            let removed = StopRecorder { continuation.yield(2) }
+            continuation.yield(loop.add(StopRecorder { continuation.yield(1) }) && loop.add(removed) ? 10 : 20)
             loop.remove(removed)
         }
         await loop.shutdown()
         await loop.shutdown()
         loop.execute {
-            continuation.yield(loop.add(StopWitness { continuation.yield(3) }) ? 30 : 40)
+            continuation.yield(loop.add(StopRecorder { continuation.yield(3) }) ? 30 : 40)
             continuation.finish()
         }
         var all: [Int] = []
-        for await next in told { all.append(next) }
+        for await next in events { all.append(next) }
         #expect(all == [10, 1, 40])
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
-    func `jobs that come after the end still run, one at a time`(_ backend: EventLoop.Backend) async throws {
+    func `jobs submitted after the shutdown run, one at a time`(_ backend: EventLoop.Backend) async throws {
         let loop = try EventLoop(backend: backend, name: "test")
         await loop.shutdown()
         await loop.shutdown()
@@ -179,7 +179,7 @@ struct EventLoopTests {
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
-    func `a connection that starts after the end is closed at once`(_ backend: EventLoop.Backend) async throws {
+    func `connection started after the shutdown closes as loopStopped`(_ backend: EventLoop.Backend) async throws {
         let loop = try EventLoop(backend: backend, name: "test")
         let listener = try TCPListener.bind(to: SocketAddress(.loopbackV4, port: 0), on: .shared) { _ in }
         let endpoint = try Endpoint(host: "127.0.0.1", port: listener.port, security: .plain)
@@ -191,8 +191,8 @@ struct EventLoopTests {
         await listener.closeAndWait()
     }
 
-    @Test func `a loop that polls busily takes work, timers and bytes as any other`() async throws {
-        let loop = try EventLoop(name: "busy", busyPollLimit: .milliseconds(1))
+    @Test func `spinning loop delivers work, timers and bytes`() async throws {
+        let loop = try EventLoop(name: "spinning", spinLimit: .milliseconds(1))
         let pair = try await Pair.connect(on: loop)
         for byteCount in 1...200 {
             await loop.run { pair.client.send([7]) }
@@ -203,12 +203,5 @@ struct EventLoopTests {
         await loop.run { timer.set(deadline: loop.deadline(after: .microseconds(500))) }
         await fired.next()
         await loop.shutdown()
-    }
-
-    @Test func `a group hands out its loops in turn`() async throws {
-        let group = try EventLoopGroup(count: 3)
-        let names = (0..<6).map { _ in group.next().name }
-        #expect(names == ["martlet-0", "martlet-1", "martlet-2", "martlet-0", "martlet-1", "martlet-2"])
-        await group.shutdown()
     }
 }

@@ -3,35 +3,35 @@ import Testing
 @testable import MartletTransport
 
 @Suite struct JobQueueTests {
-    @Test func `only the first push to a sleeping consumer wakes it`() {
+    @Test func `first push to a sleeping consumer returns wake, later pushes nothing`() {
         let queue = JobQueue()
         #expect(queue.push(.work {}) == .nothing)
-        #expect(!queue.fallAsleep())
-        #expect(queue.take(leaving: []).count == 1)
-        #expect(queue.fallAsleep())
+        #expect(!queue.prepareToSleep())
+        #expect(queue.takeAll(reusing: []).count == 1)
+        #expect(queue.prepareToSleep())
         #expect(queue.push(.work {}) == .wake)
         #expect(queue.push(.work {}) == .nothing)
-        #expect(queue.take(leaving: []).count == 2)
+        #expect(queue.takeAll(reusing: []).count == 2)
     }
 
-    @Test func `a consumer that marks itself awake is not woken`() {
+    @Test func `push to a consumer marked running returns nothing`() {
         let queue = JobQueue()
-        #expect(queue.fallAsleep())
-        queue.markAwake()
+        #expect(queue.prepareToSleep())
+        queue.markRunning()
         #expect(queue.push(.work {}) == .nothing)
     }
 
-    @Test func `the first push after the end asks for a revival, and no end comes before work`() {
+    @Test func `first push to a stopped consumer returns restart, and a filled queue does not stop`() {
         let queue = JobQueue()
         #expect(queue.stop())
-        #expect(queue.push(.work {}) == .revive)
+        #expect(queue.push(.work {}) == .restart)
         #expect(queue.push(.work {}) == .nothing)
         #expect(!queue.stop())
     }
 }
 
 @Suite struct PollSlotsTests {
-    @Test func `a key of what was removed finds nobody, even when its place is taken again`() {
+    @Test func `key of a removed element finds none after its slot is reused`() {
         var slots = PollSlots<String>()
         let first = slots.insert { _ in "first" }
         #expect(slots[first] == "first")

@@ -4,7 +4,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10)))
 struct LoopTimerTests {
     @Test(arguments: EventLoop.Backend.allCases)
-    func `timers fire in the order of their deadlines, none before its own`(_ backend: EventLoop.Backend) async throws {
+    func `timers fire by deadline and not before it`(_ backend: EventLoop.Backend) async throws {
         try await withLoop(backend) { loop in
             let fired = Events<(name: Int, isDue: Bool)>()
             loop.execute {
@@ -22,7 +22,7 @@ struct LoopTimerTests {
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
-    func `a cleared timer does not fire, a moved one fires once at its new time`(
+    func `cleared timer does not fire, and moved timer fires once at its new deadline`(
         _ backend: EventLoop.Backend
     ) async throws {
         try await withLoop(backend) { loop in
@@ -47,7 +47,7 @@ struct LoopTimerTests {
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
-    func `a deadline in the past fires in the next turn, and a timer may set itself again`(
+    func `deadline in the past fires in the next turn, also when set by the handler`(
         _ backend: EventLoop.Backend
     ) async throws {
         try await withLoop(backend) { loop in
@@ -67,7 +67,7 @@ struct LoopTimerTests {
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
-    func `what a timer captures is let go when it has fired`(_ backend: EventLoop.Backend) async throws {
+    func `captures of a timer are released after it fires`(_ backend: EventLoop.Backend) async throws {
         final class Witness: Sendable {}
         try await withLoop(backend) { loop in
             let fired = Events<Bool>()
@@ -85,7 +85,7 @@ struct LoopTimerTests {
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
-    func `what a timer captures is let go when the loop is shut down`(_ backend: EventLoop.Backend) async throws {
+    func `captures of an armed timer are released at the loop's shutdown`(_ backend: EventLoop.Backend) async throws {
         final class Witness: Sendable {}
         let loop = try EventLoop(backend: backend, name: "test")
         let isGone = await loop.run {
@@ -100,7 +100,7 @@ struct LoopTimerTests {
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
-    func `a timer is not set on a loop that was shut down`(_ backend: EventLoop.Backend) async throws {
+    func `timer set after the loop's shutdown stays unarmed`(_ backend: EventLoop.Backend) async throws {
         let loop = try EventLoop(backend: backend, name: "test")
         await loop.shutdown()
         let deadline = await loop.run {

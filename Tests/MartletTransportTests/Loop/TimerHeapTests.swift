@@ -5,15 +5,15 @@ import Testing
 @testable import MartletTransport
 
 @Suite struct TimerHeapTests {
-    @Test func `timers that are due together come out by deadline, though one moved later`() async throws {
+    @Test func `due timers pop by deadline after one was moved later`() async throws {
         try await withLoop(.platformDefault) { loop in
             let order = await loop.run {
                 var heap = TimerHeap()
                 let moved = LoopTimer(on: loop) {}
                 let other = LoopTimer(on: loop) {}
-                moved.set(deadline: 1, in: &heap)
-                other.set(deadline: 2, in: &heap)
-                moved.set(deadline: 3, in: &heap)
+                heap.set(1, of: moved)
+                heap.set(2, of: other)
+                heap.set(3, of: moved)
                 return [heap.popDue(at: 9) === other, heap.popDue(at: 9) === moved, heap.popDue(at: 9) == nil]
             }
             #expect(order == [true, true, true])
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 4, 5] as [UInt64])
-    func `after any changes timers come out by deadline, each once`(_ seed: UInt64) async throws {
+    func `timers pop once by deadline after random changes`(_ seed: UInt64) async throws {
         let loop = try EventLoop(name: "test")
         let (expected, actual, left) = await loop.run {
             var random = SeededRandom(seed: seed)
@@ -29,7 +29,7 @@ import Testing
             let timers = (0..<200).map { _ in LoopTimer(on: loop) {} }
             for _ in 0..<2000 {
                 let timer = timers[Int(random.next() % 200)]
-                timer.set(deadline: random.next() % 4 == 0 ? nil : random.next() % 1000, in: &heap)
+                heap.set(random.next() % 4 == 0 ? nil : random.next() % 1000, of: timer)
             }
             let expected = timers.compactMap(\.deadline).sorted()
             var actual: [UInt64] = []

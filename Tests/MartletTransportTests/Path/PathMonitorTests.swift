@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10)))
 struct PathMonitorTests {
     @Test(arguments: EventLoop.Backend.allCases)
-    func `the path as it is comes first, and nothing after stopping`(_ backend: EventLoop.Backend) async throws {
+    func `monitor reports the present path first and nothing after stop`(_ backend: EventLoop.Backend) async throws {
         try await withLoop(backend) { loop in
             let snapshots = Events<PathSnapshot>()
             let monitor = await loop.run { PathMonitor(on: loop) { snapshots.send($0) } }
@@ -19,8 +19,8 @@ struct PathMonitorTests {
         }
     }
 
-    /// The loop's own thread moves to a network of its own, where links can be made and nobody else is disturbed.
-    @Test func `links, addresses and routes that come and go are told`() async throws {
+    /// The loop's thread moves to a network namespace of its own, in which the test creates links.
+    @Test func `monitor reports added and removed links, addresses and routes`() async throws {
         let loop = try EventLoop(name: "network")
         guard await loop.run({ enterNewNetwork() && ip("link set lo up") }) else {
             await loop.shutdown()
@@ -44,7 +44,7 @@ struct PathMonitorTests {
         #expect(await snapshots.next() == routed)
         _ = await loop.run { ip("link set eth7 down") }
         #expect(await snapshots.next() == .loopbackOnly)
-        // Its route did not come back with the link, and no message had told that it went.
+        // The kernel removed the route with the link without a message.
         _ = await loop.run { ip("link set eth7 up") }
         #expect(await snapshots.next() == local)
         _ = await loop.run { ip("link del eth7") }
@@ -53,7 +53,7 @@ struct PathMonitorTests {
     }
 }
 
-/// Moves the calling thread, which Glibc's module for Swift has no function for.
+/// Moves the calling thread to a new network namespace. Swift's Glibc module does not import `unshare`.
 private func enterNewNetwork() -> Bool {
     guard let symbol = unsafe dlsym(nil, "unshare") else { return false }
     let unshare = unsafe unsafeBitCast(symbol, to: (@convention(c) (Int32) -> Int32).self)
@@ -61,7 +61,7 @@ private func enterNewNetwork() -> Bool {
     return unshare(0x4000_0000) == 0
 }
 
-/// Runs iproute2 in the network of the calling thread.
+/// Runs iproute2 in the network namespace of the calling thread.
 private func ip(_ arguments: String) -> Bool {
     let words = ["ip"] + arguments.split(separator: " ").map(String.init)
     var pid: pid_t = 0

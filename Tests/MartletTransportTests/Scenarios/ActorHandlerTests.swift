@@ -1,7 +1,7 @@
 import MartletTransport
 import Testing
 
-/// A handler that is an actor on its loop: callbacks enter its isolation without a hop.
+/// A handler that is an actor on its loop. Callbacks enter its isolation without a context switch.
 private actor Doubler: TransportHandler {
     nonisolated let loop: EventLoop
     private var pending = 0
@@ -36,7 +36,7 @@ private actor Doubler: TransportHandler {
 @Suite(.timeLimit(.minutes(10)))
 struct ActorHandlerTests {
     @Test(arguments: EventLoop.Backend.allCases)
-    func `an actor on the loop can be the handler`(_ backend: EventLoop.Backend) async throws {
+    func `actor on the loop works as handler`(_ backend: EventLoop.Backend) async throws {
         try await withLoop(backend) { loop in
             let listener = try TCPListener.bind(to: SocketAddress(.loopbackV4, port: 0), on: loop) { connection in
                 connection.start(Doubler(on: connection.loop))

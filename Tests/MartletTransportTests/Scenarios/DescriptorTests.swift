@@ -5,28 +5,28 @@ import Testing
 
 @testable import MartletTransport
 
-/// Each in a process of its own, since descriptors and signals are the process's.
+/// Each test runs in a process of its own, because descriptors and signals belong to the process.
 @Suite(.timeLimit(.minutes(10)))
 struct DescriptorTests {
     // Specs/hostile.md row 28
-    @Test func `row 28 out of descriptors accepting pauses, tells once, and then goes on (epoll)`() async {
+    @Test func `row 28 listener without descriptors pauses, reports once and resumes (epoll)`() async {
         await #expect(processExitsWith: .success) { try await surviveDescriptorExhaustion(.platformDefault) }
     }
 
     // Specs/hostile.md row 28
-    @Test func `row 28 out of descriptors accepting pauses, tells once, and then goes on (Dispatch)`() async {
+    @Test func `row 28 listener without descriptors pauses, reports once and resumes (Dispatch)`() async {
         await #expect(processExitsWith: .success) { try await surviveDescriptorExhaustion(.dispatch) }
     }
 
-    @Test func `no descriptor is left open (epoll)`() async {
+    @Test func `shutdown leaves no descriptor open (epoll)`() async {
         await #expect(processExitsWith: .success) { try await leaveNoDescriptor(.platformDefault) }
     }
 
-    @Test func `no descriptor is left open (Dispatch)`() async {
+    @Test func `shutdown leaves no descriptor open (Dispatch)`() async {
         await #expect(processExitsWith: .success) { try await leaveNoDescriptor(.dispatch) }
     }
 
-    @Test func `no write raises SIGPIPE`() async {
+    @Test func `write to a closed peer raises no SIGPIPE`() async {
         await #expect(processExitsWith: .success) {
             signal(SIGPIPE) { _ in signalCount.add(1, ordering: .relaxed) }
             try await withLoop(.platformDefault) { loop in
@@ -49,7 +49,7 @@ struct DescriptorTests {
         }
     }
 
-    @Test func `a process out of descriptors is told so when it makes a loop`() async {
+    @Test func `loop without descriptors throws tooManyDescriptors`() async {
         await #expect(processExitsWith: .success) {
             limitDescriptors(to: openDescriptorCount())
             while unsafe open("/dev/null", O_RDONLY) >= 0 {}
@@ -60,11 +60,11 @@ struct DescriptorTests {
         }
     }
 
-    @Test func `a process out of descriptors is told so when it connects`() async {
+    @Test func `connect without descriptors fails as tooManyDescriptors`() async {
         await #expect(processExitsWith: .success) {
             try await withLoop(.platformDefault) { loop in
                 limitDescriptors(to: openDescriptorCount())
-                // One that was closed meanwhile would be one to connect with.
+                // A descriptor that is closed meanwhile would be available.
                 while unsafe open("/dev/null", O_RDONLY) >= 0 {}
                 let address = SocketAddress(.loopbackV4, port: 9)
                 let endpoint = try Endpoint(host: "127.0.0.1", port: 9)
@@ -82,13 +82,13 @@ struct DescriptorTests {
 
 private let signalCount = Atomic(0)
 
-/// The descriptors below the limit are those that are open now: the lowest free number is beyond it.
+/// The number of open descriptors. The lowest free number is above it.
 private func openDescriptorCount() -> Int {
     (0..<4096).count { fcntl(Int32($0), F_GETFD) >= 0 }
 }
 
 private func limitDescriptors(to count: Int) {
-    // Numbers are given out from the lowest: fill the gaps first.
+    // The system assigns the lowest free number, so the gaps are filled first.
     var highest = 0
     while let next = Optional(dup(0)), next >= 0, Int(next) < count { highest = Int(next) }
     var limit = rlimit()
@@ -101,9 +101,9 @@ private func limitDescriptors(to count: Int) {
 private func surviveDescriptorExhaustion(_ backend: EventLoop.Backend) async throws {
     try await withLoop(backend) { loop in
         let accepted = Events<Peer>()
-        let trouble = Events<TransportError>()
+        let pauses = Events<TransportError>()
         var options = TCPListener.Options()
-        options.onAcceptTrouble = { trouble.send($0) }
+        options.onAcceptingPaused = { pauses.send($0) }
         let listener = try TCPListener.bind(
             to: SocketAddress(.loopbackV4, port: 0), on: loop, options: options
         ) { connection in
@@ -111,19 +111,19 @@ private func surviveDescriptorExhaustion(_ backend: EventLoop.Backend) async thr
             connection.start(peer)
             accepted.send(peer)
         }
-        // One before, so that everything that is made once has been made.
-        let bystander = await RawSocket.connect(to: listener.localAddress)
+        // The first connection creates the process-wide objects.
+        let first = await RawSocket.connect(to: listener.localAddress)
         _ = await accepted.next()
 
         let early = RawSocket.open()
         let late = RawSocket.open()
         limitDescriptors(to: openDescriptorCount())
         await early.connect(to: listener.localAddress)
-        #expect(await trouble.next() == .tooManyDescriptors)
+        #expect(await pauses.next() == .tooManyDescriptors)
         await late.connect(to: listener.localAddress)
-        await bystander.send([1])
-        #expect(await bystander.receive(byteCount: 1) == [1])
-        #expect(trouble.isEmpty && accepted.isEmpty)
+        await first.send([1])
+        #expect(await first.receive(byteCount: 1) == [1])
+        #expect(pauses.isEmpty && accepted.isEmpty)
 
         var limit = rlimit()
         unsafe getrlimit(Int32(RLIMIT_NOFILE.rawValue), &limit)
@@ -134,19 +134,19 @@ private func surviveDescriptorExhaustion(_ backend: EventLoop.Backend) async thr
             await raw.send([2])
             #expect(await raw.receive(byteCount: 1) == [2])
         }
-        #expect(trouble.isEmpty)
+        #expect(pauses.isEmpty)
     }
 }
 
 private func leaveNoDescriptor(_ backend: EventLoop.Backend) async throws {
-    // The first round makes what is made once for the process.
+    // The first round creates the process-wide objects.
     try await useEverything(backend)
     let before = openDescriptorCount()
     for _ in 0..<5 { try await useEverything(backend) }
-    // The last reference to a descriptor may go some turns after its end was told; one that stays is a leak.
-    var patience = 10_000
-    while openDescriptorCount() > before, patience > 0 {
-        patience -= 1
+    // A descriptor may be released some turns after its close was reported. One that stays open is a leak.
+    var attemptsLeft = 10_000
+    while openDescriptorCount() > before, attemptsLeft > 0 {
+        attemptsLeft -= 1
         await Task.yield()
     }
     #expect(openDescriptorCount() <= before)
@@ -167,13 +167,13 @@ private func useEverything(_ backend: EventLoop.Backend) async throws {
         _ = try await TCPConnector.connect(to: [endpoint, endpoint], on: loop)
         await listener.closeAndWait()
         _ = try? await TCPConnector.connect(to: [endpoint], on: loop)
-        let hole = await RawSocket.blackHole()
-        let dark = try Endpoint(host: "127.0.0.1", port: hole.address.port)
-        let task = Task { try await TCPConnector.connect(to: [dark], on: loop) }
+        let silent = await RawSocket.silentListener()
+        let silentEndpoint = try Endpoint(host: "127.0.0.1", port: silent.address.port)
+        let task = Task { try await TCPConnector.connect(to: [silentEndpoint], on: loop) }
         task.cancel()
         _ = try? await task.value
         await loop.run { try? PathMonitor(on: loop) { _ in }.start() }
-        // Left to the loop's end.
+        // The shutdown of the loop closes this connection.
         _ = try await Pair.connect(on: loop)
     }
 }

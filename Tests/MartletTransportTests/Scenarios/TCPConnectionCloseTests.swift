@@ -4,7 +4,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10)))
 struct TCPConnectionCloseTests {
     @Test(arguments: EventLoop.Backend.allCases)
-    func `closing after a flush sends everything to a slow reader, then the end`(
+    func `close after flush sends all bytes to a slow reader, then the end`(
         _ backend: EventLoop.Backend
     ) async throws {
         try await withLoop(backend) { loop in
@@ -26,7 +26,7 @@ struct TCPConnectionCloseTests {
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
-    func `a peer that ends its stream can still be answered`(_ backend: EventLoop.Backend) async throws {
+    func `peer that ended its stream still receives bytes`(_ backend: EventLoop.Backend) async throws {
         try await withLoop(backend) { loop in
             let server = Peer(staysOpenAtEnd: true)
             let listener = try TCPListener.bind(to: SocketAddress(.loopbackV4, port: 0), on: loop) { $0.start(server) }
@@ -45,20 +45,20 @@ struct TCPConnectionCloseTests {
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
-    func `a reset by the peer is told as one, and to nobody else`(_ backend: EventLoop.Backend) async throws {
+    func `peer's reset closes that connection only`(_ backend: EventLoop.Backend) async throws {
         try await withLoop(backend) { loop in
-            let bystander = try await Pair.connect(on: loop, server: Peer(.echo))
+            let other = try await Pair.connect(on: loop, server: Peer(.echo))
             let pair = try await Pair.connect(on: loop)
             loop.execute { pair.client.transport?.abort() }
             #expect(await pair.server.events.next() == .closed(.reset))
             #expect(await pair.client.events.next() == .closed(.local))
-            loop.execute { bystander.client.send([1]) }
-            await bystander.client.receive(byteCount: 1)
+            loop.execute { other.client.send([1]) }
+            await other.client.receive(byteCount: 1)
         }
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
-    func `a peer's last words are received though it hung up on our writing`(
+    func `bytes before a peer's reset are received although writing failed`(
         _ backend: EventLoop.Backend
     ) async throws {
         try await withLoop(backend) { loop in
@@ -66,7 +66,7 @@ struct TCPConnectionCloseTests {
             let listener = try TCPListener.bind(to: SocketAddress(.loopbackV4, port: 0), on: loop) { $0.start(server) }
             let raw = await RawSocket.connect(to: listener.localAddress)
             #expect(await server.events.next() == .connected)
-            // One turn holds the loop while the peer speaks and hangs up, and the reset is the first that a write sees.
+            // One turn blocks the loop while the peer sends and resets, so that a write notices the reset first.
             let isReady = Events<Void>()
             let proceed = Gate()
             loop.execute {
@@ -85,7 +85,7 @@ struct TCPConnectionCloseTests {
 
     // C-40, C-60
     @Test(arguments: EventLoop.Backend.allCases)
-    func `a peer that never ends is reset when the close timeout is over`(_ backend: EventLoop.Backend) async throws {
+    func `peer that does not close is reset at the close timeout`(_ backend: EventLoop.Backend) async throws {
         try await withLoop(backend) { loop in
             var options = TCPListener.Options()
             options.connection.closeTimeout = .milliseconds(10)
@@ -105,7 +105,7 @@ struct TCPConnectionCloseTests {
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
-    func `what comes after closing is not delivered`(_ backend: EventLoop.Backend) async throws {
+    func `bytes received after close are not delivered`(_ backend: EventLoop.Backend) async throws {
         try await withLoop(backend) { loop in
             let pair = try await Pair.connect(on: loop)
             await loop.run {
@@ -120,7 +120,7 @@ struct TCPConnectionCloseTests {
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
-    func `closing from inside a callback is told after it, once`(_ backend: EventLoop.Backend) async throws {
+    func `close inside a callback reports once after it`(_ backend: EventLoop.Backend) async throws {
         try await withLoop(backend) { loop in
             let pair = try await Pair.connect(on: loop)
             let order = Events<String>()
@@ -141,8 +141,8 @@ struct TCPConnectionCloseTests {
         }
     }
 
-    @Test func `a reset is noticed while reading is paused`() async throws {
-        // Dispatch has no source that would tell.
+    @Test func `reset closes a connection while reading is paused`() async throws {
+        // Dispatch has no source that reports it.
         try await withLoop(.platformDefault) { loop in
             let pair = try await Pair.connect(on: loop)
             await loop.run { pair.server.transport?.pauseReading() }
@@ -152,7 +152,7 @@ struct TCPConnectionCloseTests {
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
-    func `writing to a peer that is gone ends the connection, without a signal`(
+    func `write to a closed peer closes as reset without a signal`(
         _ backend: EventLoop.Backend
     ) async throws {
         try await withLoop(backend) { loop in
@@ -162,7 +162,7 @@ struct TCPConnectionCloseTests {
             #expect(await server.events.next() == .connected)
             await loop.run { server.transport?.pauseReading() }
             raw.close()
-            // Until the peer's answer to the first byte is here, writes succeed.
+            // Writes succeed until the peer's reset arrives.
             await loop.turn {
                 server.send([1])
                 return server.transport == nil

@@ -1,6 +1,6 @@
 @testable import MartletTransport
 
-/// Events from a loop to one test that awaits them in order.
+/// Events that one test awaits in order.
 final class Events<Event: Sendable>: Sendable {
     private struct State: Sendable {
         var events: [Event] = []

@@ -1,6 +1,6 @@
 import MartletTransport
 
-/// A loop for one test, shut down after it.
+/// Runs `body` with a loop, which is shut down afterwards.
 func withLoop<Value: Sendable>(
     _ backend: EventLoop.Backend, _ body: (EventLoop) async throws -> Value
 ) async throws -> Value {
@@ -16,7 +16,7 @@ func withLoop<Value: Sendable>(
 }
 
 extension EventLoop {
-    /// What `body` gives when run on the loop.
+    /// Runs `body` on the loop and returns its result.
     func run<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in
             execute { continuation.resume(returning: body()) }

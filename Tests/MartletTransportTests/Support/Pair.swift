@@ -1,6 +1,6 @@
 import MartletTransport
 
-/// Two ends of one connection over the loopback interface, on one loop, both connected.
+/// Both ends of a connection over the loopback interface, on one loop.
 struct Pair {
     var client: Peer
     var server: Peer
@@ -31,7 +31,7 @@ enum PairError: Error {
 }
 
 extension TCPOptions {
-    /// The kernel takes and holds little, so that a sender stalls soon.
+    /// Small kernel buffers, which stall a sender soon.
     static var smallBuffers: TCPOptions {
         var options = TCPOptions()
         options.sendBufferByteCount = 128 << 10
@@ -40,7 +40,7 @@ extension TCPOptions {
     }
 }
 
-/// Bytes that are the low byte of their position.
+/// Bytes that are each the low byte of their position.
 func pattern(byteCount: Int) -> [UInt8] {
     (0..<byteCount).map { UInt8(truncatingIfNeeded: $0) }
 }

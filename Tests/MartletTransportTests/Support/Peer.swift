@@ -1,6 +1,6 @@
 import MartletTransport
 
-/// One end of a connection: says as events what it is told, sends what it is given.
+/// One end of a connection: records callbacks as events and sends the given bytes.
 final class Peer: TransportHandler, @unchecked Sendable {
     enum Event: Equatable {
         case connected
@@ -8,20 +8,20 @@ final class Peer: TransportHandler, @unchecked Sendable {
         case closed(CloseReason)
     }
 
-    /// What to do with what is received.
+    /// The handling of received bytes.
     enum Reception {
         case keep
         case count
         case echo
     }
 
-    /// Events in their order; what is received is not among them.
+    /// The recorded events in order, without received bytes.
     let events: Events<Event>
     private let reception: Reception
     private let staysOpenAtEnd: Bool
     private let inbox = Events<Int>()
 
-    // All below belongs to the loop.
+    // The loop accesses all properties below.
     private(set) var transport: (any Transport)?
     private(set) var received: [UInt8] = []
     private(set) var receivedByteCount = 0
@@ -32,8 +32,8 @@ final class Peer: TransportHandler, @unchecked Sendable {
     private var patternByteCount = 0
     var onReceive: ((any Transport) -> Void)?
     var onFill: (() -> Void)?
-    /// Whether the last fill says that it was the last.
-    var saysWhenDone = false
+    /// Whether the last fill returns false.
+    var reportsLastFill = false
 
     init(_ reception: Reception = .keep, staysOpenAtEnd: Bool = false) {
         events = Events()
@@ -41,28 +41,28 @@ final class Peer: TransportHandler, @unchecked Sendable {
         self.staysOpenAtEnd = staysOpenAtEnd
     }
 
-    // MARK: for tests, on the loop
+    // MARK: - For tests, on the loop
 
     func send(_ bytes: [UInt8]) {
         outgoing += bytes
         transport?.setNeedsWrite()
     }
 
-    /// Sends that many bytes, each the low byte of its position.
+    /// Sends `byteCount` bytes, each the low byte of its position.
     func sendPattern(byteCount: Int) {
         patternByteCount += byteCount
         transport?.setNeedsWrite()
     }
 
-    // MARK: for tests, from anywhere
+    // MARK: - For tests, on any thread
 
-    /// Returns once that much has been received in all.
+    /// Returns when `byteCount` bytes have been received in total.
     func receive(byteCount: Int) async {
         var total = 0
         while total < byteCount, let next = await inbox.next() { total = next }
     }
 
-    // MARK: TransportHandler
+    // MARK: - TransportHandler
 
     func transportDidConnect(_ transport: any Transport) {
         self.transport = transport
@@ -89,7 +89,7 @@ final class Peer: TransportHandler, @unchecked Sendable {
         let patterned = buffer.append(patternBlock[position...].prefix(patternByteCount))
         patternByteCount -= patterned
         filledByteCount += sent + patterned
-        return !saysWhenDone || !outgoing.isEmpty || patternByteCount > 0
+        return !reportsLastFill || !outgoing.isEmpty || patternByteCount > 0
     }
 
     func transportDidReceiveEndOfStream(_ transport: any Transport) {
@@ -99,7 +99,7 @@ final class Peer: TransportHandler, @unchecked Sendable {
 
     func transport(_ transport: any Transport, didClose reason: CloseReason) {
         self.transport = nil
-        // They may hold this peer.
+        // The closures may retain this peer.
         onReceive = nil
         onFill = nil
         events.send(.closed(reason))
@@ -108,7 +108,7 @@ final class Peer: TransportHandler, @unchecked Sendable {
 }
 
 extension OutputRawSpan {
-    /// As much of `bytes` as there is room for.
+    /// Appends as many of `bytes` as fit and returns their number.
     fileprivate mutating func append(_ bytes: ArraySlice<UInt8>) -> Int {
         unsafe withUnsafeMutableBytes { storage, initializedCount in
             let room = unsafe UnsafeMutableRawBufferPointer(rebasing: storage[initializedCount...])

@@ -4,7 +4,7 @@ import MartletTransport
 
 @testable import MartletTransport
 
-/// A blocking socket for what no transport of ours would do to its peer. Its calls run on a thread of their own.
+/// A blocking socket, for peers that violate what a transport does. Its calls run on a thread of their own.
 final class RawSocket: Sendable {
     private let descriptor: Guarded<Int32>
 
@@ -16,19 +16,19 @@ final class RawSocket: Sendable {
         close()
     }
 
-    /// A socket that is not connected yet.
+    /// A socket that is not connected.
     static func open() -> RawSocket {
         RawSocket(socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0))
     }
 
-    /// A socket connected to that address.
+    /// A socket connected to `address`.
     static func connect(to address: SocketAddress) async -> RawSocket {
         let raw = open()
         await raw.connect(to: address)
         return raw
     }
 
-    /// A socket that has a port and does not listen on it.
+    /// A socket with a port that does not listen.
     static func bound() -> (socket: RawSocket, address: SocketAddress) {
         let raw = open()
         var system = sockaddr_in()
@@ -52,14 +52,14 @@ final class RawSocket: Sendable {
         }
     }
 
-    /// A listener that accepts nothing and whose backlog is full: connecting to it never ends.
-    static func blackHole() async -> (socket: RawSocket, waiting: RawSocket, address: SocketAddress) {
+    /// A listener that accepts nothing and has a full backlog, so a connect to it does not complete.
+    static func silentListener() async -> (socket: RawSocket, waiting: RawSocket, address: SocketAddress) {
         let descriptor = martlet_socket(4, 0)
         var system = SocketAddress(.loopbackV4, port: 0).system
-        _ = unsafe martlet_socket_listen(descriptor, &system, 0, 0, 0)
+        _ = unsafe martlet_socket_listen(descriptor, &system, 0, 0)
         _ = unsafe martlet_socket_local_address(descriptor, &system)
         let address = SocketAddress(.loopbackV4, port: system.port)
-        // A backlog of 0 takes one.
+        // A backlog of 0 holds one connection.
         return (RawSocket(descriptor), await connect(to: address), address)
     }
 
@@ -80,7 +80,7 @@ final class RawSocket: Sendable {
         }
     }
 
-    /// That much, unless the stream ends before.
+    /// Receives `byteCount` bytes, or fewer at the end of the stream.
     func receive(byteCount: Int) async -> [UInt8] {
         let descriptor = number
         return await blocking {
@@ -97,7 +97,7 @@ final class RawSocket: Sendable {
         }
     }
 
-    /// Everything up to the end of the stream; nil when it was reset.
+    /// Receives all bytes up to the end of the stream; nil after a reset.
     func receiveAll() async -> [UInt8]? {
         let descriptor = number
         return await blocking {
@@ -114,7 +114,7 @@ final class RawSocket: Sendable {
         }
     }
 
-    /// Ends the stream to the peer; receiving goes on.
+    /// Ends this direction of the stream.
     func finish() {
         _ = martlet_socket_finish(number)
     }
@@ -132,7 +132,7 @@ final class RawSocket: Sendable {
     }
 }
 
-/// Runs what may block on a thread where it may.
+/// Runs a blocking call on a thread of its own.
 func blocking<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
     await withCheckedContinuation { continuation in
         let failure = startThread(named: "blocking") { continuation.resume(returning: body()) }

@@ -1,6 +1,6 @@
-/// What the kernel sent when a link eth7 (index 3) was made, configured, set down and removed.
+/// The kernel's messages when a link eth7 (index 3) was created, configured, set down and removed.
 enum RecordedNetlink {
-    /// RTM_NEWLINK: eth7 has its carrier.
+    /// RTM_NEWLINK: eth7 has a carrier.
     static let linkUp = bytes(
         """
         d80500001000000000000000000000000000010003000000431001000000000009000300657468370000000008000d00e8030000
@@ -69,7 +69,7 @@ enum RecordedNetlink {
         fe8000000000000040dbd0fffe2e5e4614000600fffffffffffffffff1430700f1430700080008008000000005000b0003000000
         """)
 
-    /// The answer to RTM_GETROUTE: many routes of which one is a default one.
+    /// The answer to RTM_GETROUTE: many routes, one of them a default route.
     static let routeDump = bytes(
         """
         3c00000018000200010000007d18000002000000fe0300010000000008000f00fe000000080006006400000008000500c0000201
@@ -106,7 +106,7 @@ enum RecordedNetlink {
     /// The end of a dump, NLMSG_DONE, with sequence number 1.
     static let done = bytes("1400000003000200010000007d18000000000000")
 
-    /// RTM_NEWLINK: eth7 was set down. No message tells that its IPv4 routes went with it.
+    /// RTM_NEWLINK: eth7 was set down. The kernel sends no message for its removed IPv4 routes.
     static let linkDown = bytes(
         """
         d80500001000000000000000000000000000010003000000021000000100000009000300657468370000000008000d00e8030000
@@ -141,14 +141,14 @@ enum RecordedNetlink {
         """)
 
     /// RTM_DELADDR: 192.0.2.7/24 of eth7.
-    static let addressGone = bytes(
+    static let addressRemoved = bytes(
         """
         50000000150000000000000000000000021880000300000008000100c000020708000200c0000207090003006574683700000000
         080008008000000014000600fffffffffffffffff1430700f1430700
         """)
 
     /// RTM_DELLINK: eth7.
-    static let linkGone = bytes(
+    static let linkRemoved = bytes(
         """
         ac020000110000000000000000000000000001000300000002100000ffffffff09000300657468370000000008000d00e8030000
         05001000020000000500110000000000050043000000000008000400dc050000080032004400000008003300ffff000008001b00

@@ -5,7 +5,7 @@ import Testing
 @Suite struct AcceptPaceTests {
     private static let second: UInt64 = 1_000_000_000
 
-    /// When tokens are taken that somebody asks for every `step` nanoseconds, waiting as told.
+    /// The times of the tokens for a listener that requests one every `step` nanoseconds and waits until `readyAt`.
     private func times(of pace: AcceptPace, from start: UInt64, until end: UInt64, step: UInt64) -> [UInt64] {
         var pace = pace
         var times: [UInt64] = []
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: [2, 3, 16, 100, 1500, 100_000])
-    func `in no second there are more than the bound, and nearly as many in the long run`(count: Int) {
+    func `any second has at most the bound, and the long run nearly the bound`(count: Int) {
         let start: UInt64 = 5 * Self.second
         let times = times(of: AcceptPace(maxPerSecond: count), from: start, until: start + 4 * Self.second, step: 1000)
         var first = 0
@@ -29,7 +29,7 @@ import Testing
         #expect(times.count >= 3 * (count - count / 16 - 1))
     }
 
-    @Test func `a sixteenth may come at once, again after a rest`() {
+    @Test func `one sixteenth is accepted at once, again after a pause`() {
         var pace = AcceptPace(maxPerSecond: 1600)
         func atOnce(_ now: UInt64) -> Int {
             var count = 0
@@ -42,7 +42,7 @@ import Testing
         #expect(atOnce(3 * Self.second) == 100)
     }
 
-    @Test func `fewer than two in a second are no pace`() async {
+    @Test func `rate below two traps`() async {
         await #expect(processExitsWith: .failure) { _ = AcceptPace(maxPerSecond: 1) }
     }
 }

@@ -4,9 +4,9 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10)))
 struct TCPConnectionTests {
-    // Where the system has no multipath TCP it is plain TCP, and nobody notices.
+    // Without multipath TCP in the system the connection is plain TCP.
     @Test(arguments: EventLoop.Backend.allCases, [false, true])
-    func `what one end sends the other receives, and back`(
+    func `sent bytes are received in both directions`(
         _ backend: EventLoop.Backend, usesMultipath: Bool
     ) async throws {
         try await withLoop(backend) { loop in
@@ -22,7 +22,7 @@ struct TCPConnectionTests {
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
-    func `both ends know each other's address`(_ backend: EventLoop.Backend) async throws {
+    func `each end reports the other's address`(_ backend: EventLoop.Backend) async throws {
         try await withLoop(backend) { loop in
             let pair = try await Pair.connect(on: loop)
             let (client, server) = await loop.run {
@@ -34,7 +34,7 @@ struct TCPConnectionTests {
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
-    func `what the kernel takes in pieces arrives whole`(_ backend: EventLoop.Backend) async throws {
+    func `bytes beyond the send buffer arrive complete`(_ backend: EventLoop.Backend) async throws {
         try await withLoop(backend) { loop in
             let pair = try await Pair.connect(on: loop, server: Peer(.echo), options: .smallBuffers)
             let byteCount = 3 << 20
@@ -45,7 +45,7 @@ struct TCPConnectionTests {
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
-    func `a writer to a paused reader is stopped, holds one buffer, and goes on after`(
+    func `paused reader stops the writer at one buffer until it resumes`(
         _ backend: EventLoop.Backend
     ) async throws {
         try await withLoop(backend) { loop in
@@ -69,7 +69,7 @@ struct TCPConnectionTests {
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
-    func `pausing inside a reception holds the next one back`(_ backend: EventLoop.Backend) async throws {
+    func `pause inside a receive call delays the next one`(_ backend: EventLoop.Backend) async throws {
         try await withLoop(backend) { loop in
             let pair = try await Pair.connect(on: loop, server: Peer(.count))
             await loop.run {
@@ -89,7 +89,9 @@ struct TCPConnectionTests {
 
     //
     @Test(arguments: EventLoop.Backend.allCases)
-    func `with a bound of 1,000 bytes a read, no reception is longer`(_ backend: EventLoop.Backend) async throws {
+    func `read limit of 1,000 bytes gives receive calls of at most 1,000 bytes`(_ backend: EventLoop.Backend)
+        async throws
+    {
         try await withLoop(backend) { loop in
             let pair = try await Pair.connect(on: loop, server: Peer(.count))
             await loop.run {
@@ -102,7 +104,7 @@ struct TCPConnectionTests {
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
-    func `a connection that floods does not keep another from its turn`(_ backend: EventLoop.Backend) async throws {
+    func `flooding connection does not starve another`(_ backend: EventLoop.Backend) async throws {
         try await withLoop(backend) { loop in
             let flood = try await Pair.connect(on: loop, client: Peer(), server: Peer(.count))
             let quiet = try await Pair.connect(on: loop, server: Peer(.echo))
@@ -114,7 +116,7 @@ struct TCPConnectionTests {
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
-    func `a fill that gives nothing may ask for another, also behind a full kernel`(
+    func `empty fill may request another, also with a full send buffer`(
         _ backend: EventLoop.Backend
     ) async throws {
         try await withLoop(backend) { loop in
@@ -135,7 +137,7 @@ struct TCPConnectionTests {
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
-    func `flushing asks at once, and the turn's end asks nothing again`(_ backend: EventLoop.Backend) async throws {
+    func `flush fills at once, and the end of the turn does not fill again`(_ backend: EventLoop.Backend) async throws {
         try await withLoop(backend) { loop in
             let pair = try await Pair.connect(on: loop)
             let asked = Events<Void>()
@@ -151,13 +153,15 @@ struct TCPConnectionTests {
             asked.finish()
             var count = 0
             while await asked.next() != nil { count += 1 }
-            // One that gave something, one that gave nothing.
+            // One fill with bytes and one without.
             #expect(count == 2)
         }
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
-    func `fill is asked for until it gives nothing, and not again unasked`(_ backend: EventLoop.Backend) async throws {
+    func `fill is called until it appends nothing, then not without a request`(_ backend: EventLoop.Backend)
+        async throws
+    {
         try await withLoop(backend) { loop in
             let pair = try await Pair.connect(on: loop)
             let asked = Events<Void>()
@@ -177,7 +181,7 @@ struct TCPConnectionTests {
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
-    func `a connection goes on on another loop, with what it had not sent yet`(
+    func `moved connection continues on the other loop with its unsent bytes`(
         _ backend: EventLoop.Backend
     ) async throws {
         let other = try EventLoop(backend: backend, name: "other")
@@ -202,7 +206,7 @@ struct TCPConnectionTests {
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
-    func `what is about to end stays where it is`(_ backend: EventLoop.Backend) async throws {
+    func `closing connection does not move`(_ backend: EventLoop.Backend) async throws {
         let other = try EventLoop(backend: backend, name: "other")
         try await withLoop(backend) { loop in
             let pair = try await Pair.connect(on: loop)
@@ -216,12 +220,12 @@ struct TCPConnectionTests {
     }
 
     @Test(arguments: EventLoop.Backend.allCases)
-    func `who says that there is no more is not asked again`(_ backend: EventLoop.Backend) async throws {
+    func `fill that returns false is not called again`(_ backend: EventLoop.Backend) async throws {
         try await withLoop(backend) { loop in
             let pair = try await Pair.connect(on: loop)
             let asked = Events<Void>()
             await loop.run {
-                pair.client.saysWhenDone = true
+                pair.client.reportsLastFill = true
                 pair.client.onFill = { asked.send(()) }
                 pair.client.sendPattern(byteCount: TCPConnection.smallFillByteCount + 1)
             }

@@ -1,8 +1,8 @@
-/// Every fault that `make bugs` plants still has its place in the code, exactly one, and breaks a promise that the
+/// Every fault that `make bugs` plants still has its place in the code, exactly one, and breaks a invariant that the
 /// simulator watches; a test that finds it in the simulator's place is there.
 enum PlantedBugRule {
     static let folder = "Tests/PlantedBugs/"
-    static let promises = "Sources/MartletTestKit/Simulation/Violation.swift"
+    static let invariants = "Sources/MartletTestKit/Simulation/Violation.swift"
     /// Faults that the lists have at the least.
     static let minCount = 90
 
@@ -40,11 +40,11 @@ enum PlantedBugRule {
         return findings + edits.compactMap { finding(of: $0, in: tree) }
     }
 
-    /// What is wrong with a line that names a promise or a test.
+    /// What is wrong with a line that names a invariant or a test.
     private static func fault(of line: Substring, in tree: SourceTree) -> String? {
         if line.hasPrefix("breaks: ") {
-            let isPromised = tree[promises]?.text.contains("\"\(line.dropFirst(8))\"") == true
-            return isPromised ? nil : "there is no promise \(line.dropFirst(8))"
+            let isDeclared = tree[invariants]?.text.contains("\"\(line.dropFirst(8))\"") == true
+            return isDeclared ? nil : "there is no invariant \(line.dropFirst(8))"
         }
         guard line.hasPrefix("test: "), !isTest(line.dropFirst(6), in: tree) else { return nil }
         return "there is no test \(line.dropFirst(6))"

@@ -2,26 +2,26 @@ import MartletWire
 
 @testable import MartletProtocol
 
-/// A client engine and a carrier that gives everything it sends to whoever plays the server.
+/// A client engine and a carrier to a scripted server.
 ///
-/// Whatever the client sends it must send in whole frames, and before it was told welcome not many of them.
+/// The client must send whole frames, and few of them before welcome.
 final class ClientHost {
-    /// What a client says on a connection before welcome at the most: two hellos, what it sends early behind each, and
-    /// a goaway.
+    /// The maximum bytes of a client on a connection before welcome: two hellos, early frames behind each, and a
+    /// goaway.
     private static let maxEarlyByteCount =
         2 * (Limits.maxHandshakeBodyByteCount + 2 * Link.earlyByteCount) + Notice.maxRedirectByteCount
 
     private(set) var engine: ClientEngine
     private(set) var now = Instant(nanoseconds: 1_000_000_000)
-    /// The connection that is up, as the carrier sees it.
+    /// The open connection.
     private(set) var connection: ConnectionID?
     private(set) var isWelcome = false
     private(set) var rooms: [RoomID] = []
     private(set) var requests: [UInt64] = []
     private(set) var asked: [UInt64] = []
-    /// What the client has sent on each session, by its highest sequence.
+    /// The highest sequence that the client has sent on each session.
     private(set) var sent: [SessionID: UInt64] = [:]
-    /// The last message's.
+    /// The counter of the last message.
     var nextCounter: UInt64 = 0
     private var dial: ConnectionID?
     private var framer = Framer(maxBodyByteCount: FrameHeader.largestBodyByteCount)
@@ -73,7 +73,7 @@ final class ClientHost {
         act { $0.receive(bytes.rawBytes, on: connection, now: $1) }
     }
 
-    /// A frame as a server would send it next.
+    /// A frame with the server's next sequence.
     func frame(_ type: FrameType, _ body: [UInt8], on session: SessionID) -> [UInt8] {
         var header = FrameHeader(type: type, session: session)
         if let rule = type.rule {
@@ -107,7 +107,7 @@ final class ClientHost {
         }
     }
 
-    /// Takes the messages that came.
+    /// Takes the received messages.
     func take() {
         let all = untaken
         untaken = []
@@ -128,7 +128,7 @@ final class ClientHost {
         var steps = 0
         while let deadline = engine.deadline, deadline <= end {
             steps = deadline > now ? 0 : steps + 1
-            hold(steps < 1000, "time stands still: a deadline does not move on")
+            hold(steps < 1000, "an engine's deadline does not advance")
             now = max(now, deadline)
             act { $0.deadlinePassed(now: $1) }
         }
@@ -172,7 +172,7 @@ final class ClientHost {
                     return .proceed
                 }
             } catch {
-                hold(false, "the client sends what is no frame: \(error)")
+                hold(false, "the client sent an invalid frame: \(error)")
             }
             isWelcome = isWelcome || engine.isEstablished
             hold(isWelcome || byteCount <= Self.maxEarlyByteCount, "\(byteCount) bytes before welcome")

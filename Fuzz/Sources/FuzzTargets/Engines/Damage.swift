@@ -1,8 +1,8 @@
 import MartletWire
 
-/// What can be done to a good frame.
+/// Mutations of valid frames.
 enum Damage {
-    /// Some bytes changed; mostly the checksum is made to fit, so that it is not what gives the damage away.
+    /// Changes some bytes. Usually the checksum is corrected, so that it does not reveal the change.
     static func mutate(_ frame: [UInt8], _ program: inout ByteProgram) -> [UInt8] {
         var bytes = frame
         for _ in 0...program.below(4) {
@@ -16,7 +16,7 @@ enum Damage {
         }
     }
 
-    /// A frame in small pieces.
+    /// Splits a frame into small pieces.
     static func pieces(of frame: [UInt8], _ program: inout ByteProgram) -> [[UInt8]] {
         let size = 1 + program.below(24)
         return stride(from: 0, to: frame.count, by: size).map { Array(frame[$0..<min($0 + size, frame.count)]) }

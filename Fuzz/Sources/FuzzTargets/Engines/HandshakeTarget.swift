@@ -3,10 +3,10 @@ import MartletWire
 @testable import MartletProtocol
 @testable import MartletTestKit
 
-/// Handshake and resume: whatever bytes come before welcome, few are answered, little is held, and the connection ends
+/// Handshake and resume: for any bytes before welcome, the replies and the state are bounded, and the connection ends
 /// in time.
 ///
-/// Input: a byte that says which side is told them, and deeds.
+/// Input: a byte that selects the side under test, then steps.
 enum HandshakeTarget {
     private static let maxSteps = 120
     private static let pauses: [Duration] = [
@@ -19,7 +19,7 @@ enum HandshakeTarget {
         if program.bool() { runClient(&program) } else { runRelay(&program) }
     }
 
-    /// A relay and strangers; some of them get in, lose their connection, and come back.
+    /// A relay and unauthenticated peers. Some authenticate, lose their connection, and resume.
     private static func runRelay(_ program: inout ByteProgram) {
         var configuration = RelayConfiguration()
         configuration.resumeLifetime = .seconds(60)
@@ -27,31 +27,31 @@ enum HandshakeTarget {
         if options & 1 != 0 { configuration.maxConnections = 2 }
         if options & 2 != 0 { configuration.maxLinks = 1 }
         let world = VirtualWorld(relay: configuration, seed: 1)
-        let strangers = (0..<3).map { _ in Intruder(in: world) }
-        strangers[0].connect(options & 4 == 0 ? .reliable : .unreliable)
+        let peers = (0..<3).map { _ in Intruder(in: world) }
+        peers[0].connect(options & 4 == 0 ? .reliable : .unreliable)
         for _ in 0..<maxSteps where !program.isAtEnd {
             switch program.byte() % 12 {
-            case 0: wait(pauses[program.below(pauses.count)], in: world, strangers)
+            case 0: wait(pauses[program.below(pauses.count)], in: world, peers)
             case 1: answer(&program, in: world)
-            case let deed: IntruderScript.greet(strangers[Int(deed) % strangers.count], &program)
+            case let step: IntruderScript.greet(peers[Int(step) % peers.count], &program)
             }
-            for stranger in strangers { stranger.look() }
+            for peer in peers { peer.poll() }
         }
         world.relay.authenticationDelay = .zero
-        wait(configuration.authTimeout + .seconds(1), in: world, strangers)
-        let isOver = strangers.allSatisfy { $0.key == nil || $0.isWelcome }
-        hold(isOver, "a stranger is still there")
+        wait(configuration.authTimeout + .seconds(1), in: world, peers)
+        let isOver = peers.allSatisfy { $0.key == nil || $0.isWelcome }
+        hold(isOver, "an unauthenticated peer is still connected")
     }
 
-    private static func wait(_ duration: Duration, in world: VirtualWorld, _ strangers: [Intruder]) {
+    private static func wait(_ duration: Duration, in world: VirtualWorld, _ peers: [Intruder]) {
         let end = world.now + duration
         while world.now < end {
             world.run(until: min(end, world.now + .seconds(1)))
-            for stranger in strangers { stranger.look() }
+            for peer in peers { peer.poll() }
         }
     }
 
-    /// How those who know accounts answer.
+    /// The authenticator's answers.
     private static func answer(_ program: inout ByteProgram, in world: VirtualWorld) {
         switch program.byte() % 6 {
         case 0: world.relay.authenticationDelay = .milliseconds(200)
@@ -65,7 +65,7 @@ enum HandshakeTarget {
         }
     }
 
-    /// A client and whoever answers its dial.
+    /// A client and the peer that accepts its connection.
     private static func runClient(_ program: inout ByteProgram) {
         let host = ClientHost(&program)
         for _ in 0..<maxSteps where !program.isAtEnd {
@@ -77,6 +77,6 @@ enum HandshakeTarget {
         }
         let connection = host.connection
         host.wait(.seconds(11))
-        hold(host.isWelcome || host.connection == nil || host.connection != connection, "a handshake without an end")
+        hold(host.isWelcome || host.connection == nil || host.connection != connection, "a handshake does not end")
     }
 }

@@ -3,14 +3,14 @@ import MartletWire
 @testable import MartletProtocol
 @testable import MartletTestKit
 
-/// Two clients that talk in one room of a virtual world, and what must come of that.
+/// Two correct clients that exchange messages in one room of a virtual world, and the checks of their result.
 final class HonestPair {
     private let world: VirtualWorld
     private let clients: [VirtualClient]
     private let rooms: [RoomID]
     private var lines: [[String]] = [[], []]
-    /// What each has heard of the other so far, among how many messages.
-    private var heard = [(lines: 0, messages: 0), (lines: 0, messages: 0)]
+    /// The messages that each has received from the other, among the examined ones.
+    private var received = [(lines: 0, messages: 0), (lines: 0, messages: 0)]
 
     init(in world: VirtualWorld, carrier: Carrier) {
         self.world = world
@@ -33,23 +33,23 @@ final class HonestPair {
         lines[index].append(text)
     }
 
-    /// Within an hour everything is accepted and seen; nothing is seen twice, and what one wrote is seen in its order.
-    func settle(_ look: () -> Void) {
+    /// Within an hour all messages are accepted and delivered once, in the order of their sender.
+    func settle(_ poll: () -> Void) {
         let limit = world.now + .seconds(3600)
         while world.now < limit, !isSettled {
             world.run(until: min(limit, world.now + .seconds(5))) { isSettled }
-            look()
+            poll()
         }
         for index in clients.indices {
             let accepted = clients[index].accepted[rooms[index]]?.count ?? 0
-            hold(accepted == lines[index].count, "\(accepted) of \(lines[index].count) lines are accepted")
+            hold(accepted == lines[index].count, "\(accepted) of \(lines[index].count) messages are accepted")
             let seen = (clients[index].received[rooms[index]] ?? []).map(\.message)
             let offsets = seen.compactMap { $0.relay?.offset }
-            hold(zip(offsets, offsets.dropFirst()).allSatisfy { $0 < $1 }, "offsets that do not rise: \(offsets)")
+            hold(zip(offsets, offsets.dropFirst()).allSatisfy { $0 < $1 }, "offsets that do not increase: \(offsets)")
             let other = AccountName(index == 0 ? "bob" : "alice")
-            let heard = seen.filter { $0.relay?.sender == other }.compactMap(\.text)
+            let texts = seen.filter { $0.relay?.sender == other }.compactMap(\.text)
             hold(
-                heard == lines[1 - index], "heard are \(heard.count) of \(lines[1 - index].count), or in another order")
+                texts == lines[1 - index], "received \(texts.count) of \(lines[1 - index].count), or in another order")
         }
     }
 
@@ -60,12 +60,12 @@ final class HonestPair {
         }
     }
 
-    /// Counts on from where it stopped: it is asked at every event.
+    /// The number of received messages, counted from the last call.
     private func heardCount(_ index: Int) -> Int {
         let other = AccountName(index == 0 ? "bob" : "alice")
         let messages = clients[index].received[rooms[index]] ?? []
-        heard[index].lines += messages[heard[index].messages...].count { $0.message.relay?.sender == other }
-        heard[index].messages = messages.count
-        return heard[index].lines
+        received[index].lines += messages[received[index].messages...].count { $0.message.relay?.sender == other }
+        received[index].messages = messages.count
+        return received[index].lines
     }
 }

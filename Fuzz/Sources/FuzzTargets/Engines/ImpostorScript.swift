@@ -2,7 +2,7 @@ import MartletWire
 
 @testable import MartletProtocol
 
-/// What whoever answers a client's dial does next, and the client's application with it; read from a program.
+/// The steps of a faulty server and of the client's application, read from a program.
 enum ImpostorScript {
     static func step(_ host: ClientHost, _ program: inout ByteProgram) {
         switch program.byte() % 24 {
@@ -28,7 +28,7 @@ enum ImpostorScript {
 
     // MARK: The server
 
-    /// A welcome that the client has reason to believe, but for what is drawn otherwise.
+    /// A valid welcome, except for the fields that the program changes.
     private static func welcome(_ host: ClientHost, _ program: inout ByteProgram) -> [UInt8] {
         let choice = program.byte()
         var resumed: [SessionPosition]?
@@ -66,7 +66,7 @@ enum ImpostorScript {
         return host.frame(.ack, Ack(linkCredit: credit, sessions: sessions).encode(), on: .control)
     }
 
-    /// What a relay has for a room: opened, a message with its stamp, an acceptance, a request.
+    /// A relay's frames for a room: opened, a stamped message, accepted, a request.
     private static func delivery(_ host: ClientHost, _ program: inout ByteProgram) -> [UInt8] {
         let session = SessionID(rawValue: UInt16(1 + 2 * program.below(4)))
         switch program.byte() % 6 {
@@ -101,7 +101,7 @@ enum ImpostorScript {
             sender: program.bool() ? nil : AccountName("eve"))
     }
 
-    /// A frame of any type, well-formed, on any session.
+    /// A well-formed frame of any type on any session.
     private static func frame(_ host: ClientHost, _ program: inout ByteProgram) -> [UInt8] {
         let session = FrameMaker.session(&program)
         let frame = FrameMaker.frame(&program)

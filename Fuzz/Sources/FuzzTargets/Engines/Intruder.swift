@@ -3,20 +3,20 @@ import MartletWire
 @testable import MartletProtocol
 @testable import MartletTestKit
 
-/// A peer of a virtual world's relay that says whatever bytes it likes, on a carrier without delay.
+/// A peer of a virtual relay that sends arbitrary bytes on a carrier without delay.
 ///
-/// Whatever the relay answers it must answer in whole frames, and before it has said welcome in few of them.
+/// The relay must reply in whole frames, and in few of them before welcome.
 final class Intruder {
     private let world: VirtualWorld
     private(set) var key: ConnectionKey?
     private(set) var isWelcome = false
-    /// What the last welcome handed out, to resume with.
-    private(set) var ticket: (link: LinkID, token: ResumeToken)?
+    /// The link and token of the last welcome.
+    private(set) var resumption: (link: LinkID, token: ResumeToken)?
     /// The highest sequence that the relay has sent on each session of the link.
     private(set) var received: [SessionID: UInt64] = [:]
-    /// What the last welcome agreed to, until it has been heeded.
+    /// The features of the last welcome, until they are applied.
     private var agreed: Features = []
-    /// Whether it reads what the relay has for it.
+    /// Whether the peer reads.
     var isReading = true
     private var framer = Framer(maxBodyByteCount: FrameHeader.largestBodyByteCount)
     private var sequences: [SessionID: UInt32] = [:]
@@ -47,13 +47,13 @@ final class Intruder {
         guard let key, !bytes.isEmpty else { return }
         sentByteCount += bytes.count
         world.act { engine, now in engine.receive(bytes.rawBytes, on: key, now: now) }
-        look()
+        poll()
     }
 
     func finish() {
         guard let key else { return }
         world.act { engine, now in engine.endOfStream(key, now: now) }
-        look()
+        poll()
     }
 
     func cut() {
@@ -62,13 +62,13 @@ final class Intruder {
         world.act { engine, now in engine.closed(key, now: now) }
     }
 
-    /// The relay that it was connected to is no more.
+    /// The peer's relay was replaced.
     func forget() {
         key = nil
     }
 
-    /// Sees what has become of the connection, takes what there is to read, and checks what is held for it.
-    func look() {
+    /// Processes the end of the connection, reads pending bytes, and checks the relay's state for the peer.
+    func poll() {
         guard let key else { return }
         guard let phase else { return self.key = nil }
         if isReading || phase == .closing { read(key) }
@@ -95,18 +95,18 @@ final class Intruder {
                         note(header, body)
                         return header.type == .welcome ? .stop : .proceed
                     }
-                    // Whoever says that it takes packets gets some (W-84).
+                    // A peer with the feature receives packets (W-84).
                     if agreed.contains(.compact) {
                         framer.allowPackets(deflated: agreed.contains(.sharedDeflate))
                         agreed = []
                     }
                 }
             } catch {
-                hold(false, "the relay sends what is no frame: \(error)")
+                hold(false, "the relay sent an invalid frame: \(error)")
             }
             hold(
                 isWelcome || answeredByteCount <= 3 * sentByteCount,
-                "\(answeredByteCount) bytes answer \(sentByteCount) before anybody was let in")
+                "\(answeredByteCount) bytes answer \(sentByteCount) before authentication")
         }
     }
 
@@ -118,10 +118,10 @@ final class Intruder {
                 sequences = [:]
                 received = [:]
             }
-            ticket = (welcome.link, welcome.resumeToken)
+            resumption = (welcome.link, welcome.resumeToken)
             agreed = welcome.features
         }
-        hold(isWelcome || [.reject, .goaway].contains(header.type), "\(header.type) before anybody was let in")
+        hold(isWelcome || [.reject, .goaway].contains(header.type), "\(header.type) before authentication")
         if header.flags.contains(.reliable) {
             received[header.session] = max(received[header.session] ?? 0, UInt64(header.sequence))
         }
@@ -129,7 +129,7 @@ final class Intruder {
 
     // MARK: Frames
 
-    /// A frame with the flags and the sequence that a real client would give it.
+    /// A frame with the flags and the sequence of a correct client.
     func frame(_ type: FrameType, _ body: [UInt8], on session: SessionID) -> [UInt8] {
         var header = FrameHeader(type: type, session: session)
         if let rule = type.rule {
@@ -146,7 +146,7 @@ final class Intruder {
 
     // MARK: Bounds
 
-    /// What the relay holds on this peer's account.
+    /// Checks the relay's state for this peer.
     private func checkBounds() {
         guard let key, let slot = world.relay.engine.slot(key),
             let connection = world.relay.engine.connections.find(slot)
@@ -154,10 +154,12 @@ final class Intruder {
         let storage = connection.framer?.framer.storageByteCount ?? 0
         let held = connection.entry?.held.count ?? 0
         guard let link = connection.linkSlot else {
-            hold(storage <= 16 * 1024, "\(storage) bytes for a frame of a stranger")
+            hold(storage <= 16 * 1024, "\(storage) bytes for a frame of an unauthenticated peer")
             hold(held <= RelayConnection.maxHeldByteCount, "\(held) bytes held")
             let patience = world.relay.engine.configuration.authTimeout + .milliseconds(1)
-            hold(connection.phase == .closing || world.now <= connectedAt + patience, "a stranger stays for ever")
+            hold(
+                connection.phase == .closing || world.now <= connectedAt + patience,
+                "an unauthenticated peer exceeds its deadline")
             return
         }
         let limits = world.relay.engine.links[link].link.limits

@@ -3,12 +3,12 @@ import MartletWire
 @testable import MartletProtocol
 @testable import MartletTestKit
 
-/// What an intruder does next, read from a program.
+/// The steps of a faulty peer, read from a program.
 enum IntruderScript {
-    /// Accounts that intruders may be; an authenticator would not let them be anybody else.
+    /// The accounts of the correct pair, which the authenticator denies to faulty peers.
     static let honest = [AccountName("alice")!, AccountName("bob")!]
 
-    /// One deed.
+    /// One step.
     static func step(_ intruder: Intruder, _ program: inout ByteProgram) {
         switch program.byte() % 20 {
         case 0: intruder.connect(program.bool() ? .unreliable : .reliable)
@@ -25,7 +25,7 @@ enum IntruderScript {
         case 13: intruder.send(acknowledgement(intruder, &program))
         case 14: intruder.send(Damage.mutate(frame(intruder, &program), &program))
         case 15:
-            // A burst: several frames in one piece.
+            // A burst of several frames.
             intruder.send((0...program.below(4)).flatMap { _ in frame(intruder, &program) })
         case 16:
             let again = frame(intruder, &program)
@@ -34,7 +34,7 @@ enum IntruderScript {
         }
     }
 
-    /// One deed of somebody who mostly wants to be let in.
+    /// One step of a peer that usually tries to authenticate.
     static func greet(_ intruder: Intruder, _ program: inout ByteProgram) {
         switch program.byte() % 16 {
         case 0, 1: intruder.connect(program.bool() ? .unreliable : .reliable)
@@ -48,7 +48,7 @@ enum IntruderScript {
         }
     }
 
-    /// What a client sends behind its hello without waiting.
+    /// Early frames behind the hello.
     private static func early(_ intruder: Intruder, _ program: inout ByteProgram) -> [UInt8] {
         open(intruder, &program) + (0...program.below(4)).flatMap { _ in message(intruder, &program) }
     }
@@ -60,9 +60,9 @@ enum IntruderScript {
             return intruder.frame(.hello, FrameMaker.hello(&program).encode(), on: .control)
         }
         var resume: ResumePoint?
-        if let ticket = intruder.ticket, program.bool() {
-            var link = ticket.link
-            var token = ticket.token
+        if let resumption = intruder.resumption, program.bool() {
+            var link = resumption.link
+            var token = resumption.token
             var positions = intruder.received.sorted { $0.key < $1.key }.map {
                 SessionPosition(session: $0.key, received: $0.value)
             }
@@ -87,7 +87,8 @@ enum IntruderScript {
     private static func open(_ intruder: Intruder, _ program: inout ByteProgram) -> [UInt8] {
         let session = SessionID(rawValue: UInt16(1 + 2 * program.below(8)))
         let open = Open(
-            room: RoomName(["lobby", "hall", "cellar"][program.below(3)])!, kind: program.pick(SessionKind.allCases),
+            room: RoomName(["lobby", "relayWorld", "cellar"][program.below(3)])!,
+            kind: program.pick(SessionKind.allCases),
             cursor: program.number(), tail: program.bool() ? 3 : nil, noLocal: program.bool())
         return intruder.frame(.open, open.encode(), on: session)
     }
@@ -107,14 +108,14 @@ enum IntruderScript {
         return intruder.frame(.ack, Ack(linkCredit: credit, sessions: Array(sessions)).encode(), on: .control)
     }
 
-    /// A frame of any type, well-formed, on any session.
+    /// A well-formed frame of any type on any session.
     private static func frame(_ intruder: Intruder, _ program: inout ByteProgram) -> [UInt8] {
         let session = FrameMaker.session(&program)
         let frame = FrameMaker.frame(&program)
         return intruder.frame(frame.type, frame.encode(), on: session)
     }
 
-    /// A header that the program chose, with a body that it chose.
+    /// An arbitrary header with an arbitrary body.
     private static func raw(_ program: inout ByteProgram) -> [UInt8] {
         var header = FrameMaker.header(&program)
         header.type = program.pick(FrameType.known)

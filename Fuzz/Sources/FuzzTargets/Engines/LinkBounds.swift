@@ -2,9 +2,9 @@ import MartletWire
 
 @testable import MartletProtocol
 
-/// What one link may hold at the most, whoever is at its other end.
+/// The maximum state of one link for any peer.
 enum LinkBounds {
-    /// Frames of the link's own that may wait: pongs, and the pings of a timer.
+    /// The maximum number of queued control frames of the link: pongs and timed pings.
     private static let maxControlFrames = Link.maxQueuedPongs + 8
 
     static func check(_ device: RelayLink) {
@@ -12,9 +12,8 @@ enum LinkBounds {
         let queued = device.link.sessions.reduce(0) { sum, session in
             session.isLive ? sum + session.send.byteCount + session.send.count * RelayLink.entryByteCount : sum
         }
-        // What is more than may wait: the message that was the last to find room, of bulk and of talk, the request that
-        // was the first, and what is no message; and what the link itself has to say on its sessions, which is bounded
-        // by count.
+        // The excess beyond the bounds: the last message that fitted, of bulk and of interactive sessions, the first
+        // request, and frames other than messages. The link's own frames on its sessions are bounded by count.
         let last =
             RelayLink.maxRequestByteCount + 3 * (device.link.limits.maxMessageByteCount + RelayStamp.maxByteCount)
         let own = 2 * Link.maxSessions * (RelayLink.entryByteCount + 64) + SendStream.maxEntries * 64
@@ -34,7 +33,7 @@ enum LinkBounds {
         hold(link.sessionCount <= Link.maxSessions, "\(link.sessionCount) sessions")
         hold(link.retired.count <= RetiredSessions.maxCount, "\(link.retired.count) sessions are remembered")
         hold(link.heldByteCount <= limits.linkWindow, "\(link.heldByteCount) bytes are held out of order")
-        hold(link.heldByteCount >= 0 && link.assemblingByteCount >= 0, "less than nothing is held")
+        hold(link.heldByteCount >= 0 && link.assemblingByteCount >= 0, "a held byte count is negative")
         var held = 0
         var assembling = 0
         for session in link.sessions where session.isLive {

@@ -3,10 +3,9 @@ import MartletWire
 @testable import MartletProtocol
 @testable import MartletTestKit
 
-/// The relay: whatever several peers do to it, its queues stay bounded and an honest pair loses and repeats nothing.
+/// The relay: for any input of several peers its queues stay bounded, and a correct pair loses and repeats nothing.
 ///
-/// Input: a byte for the relay's limits and the honest pair's carrier, then deeds: a byte that says whose, and what it
-/// takes.
+/// Input: a byte for the relay's limits and the pair's carrier, then steps: a byte for the peer, and its step.
 enum RelayTarget {
     private static let maxSteps = 200
     private static let pauses: [Duration] = [
@@ -16,20 +15,20 @@ enum RelayTarget {
 
     static func run(_ input: RawSpan) {
         var program = ByteProgram(input)
-        let hall = Hall(&program)
+        let relayWorld = RelayWorld(&program)
         for _ in 0..<maxSteps where !program.isAtEnd {
             switch program.byte() % 16 {
-            case 0...1: hall.say(from: program.below(2), program.below(3000))
-            case 2...3: hall.wait(pauses[program.below(pauses.count)])
-            case 4: hall.disturb(&program)
-            case let deed: hall.intrude(Int(deed) % hall.intruders.count, &program)
+            case 0...1: relayWorld.say(from: program.below(2), program.below(3000))
+            case 2...3: relayWorld.wait(pauses[program.below(pauses.count)])
+            case 4: relayWorld.disturb(&program)
+            case let step: relayWorld.intrude(Int(step) % relayWorld.intruders.count, &program)
             }
         }
-        hall.end()
+        relayWorld.end()
     }
 
-    /// A relay, two who talk, and three who do not.
-    private final class Hall {
+    /// A relay, a correct pair, and three faulty peers.
+    private final class RelayWorld {
         let world: VirtualWorld
         let pair: HonestPair
         let intruders: [Intruder]
@@ -54,15 +53,15 @@ enum RelayTarget {
 
         func say(from index: Int, _ byteCount: Int) {
             pair.say(from: index, byteCount)
-            look()
+            poll()
         }
 
-        /// Time passes in steps: who reads wants to look now and then.
+        /// Advances time in steps, so that reading peers read in between.
         func wait(_ duration: Duration) {
             let end = world.now + duration
             while world.now < end {
                 world.run(until: min(end, world.now + .seconds(2)))
-                look()
+                poll()
             }
         }
 
@@ -70,10 +69,10 @@ enum RelayTarget {
             for name in IntruderScript.honest { world.relay.refusals[name] = Notice(code: .unauthenticated) }
             IntruderScript.step(intruders[index], &program)
             for name in IntruderScript.honest { world.relay.refusals[name] = nil }
-            look()
+            poll()
         }
 
-        /// What may happen to a relay besides.
+        /// A fault of the relay's environment.
         func disturb(_ program: inout ByteProgram) {
             switch program.byte() % 8 {
             case 0: world.cut(world.clients[program.below(2)])
@@ -84,23 +83,23 @@ enum RelayTarget {
             case 5: world.relay.refusesLoads.toggle()
             default: wait(.seconds(program.below(20)))
             }
-            look()
+            poll()
         }
 
-        private func look() {
-            for intruder in intruders { intruder.look() }
+        private func poll() {
+            for intruder in intruders { intruder.poll() }
             for index in world.relay.engine.links.slots {
                 guard let link = world.relay.engine.links.find(index) else { continue }
                 LinkBounds.check(link)
             }
         }
 
-        /// The store works again, the intruders do no more, and the pair has all the time it needs.
+        /// Repairs the store, stops the faulty peers, and lets the pair finish.
         func end() {
             world.relay.refusesAppends = false
             world.relay.refusesReads = false
             world.relay.refusesLoads = false
-            pair.settle { [self] in look() }
+            pair.settle { [self] in poll() }
         }
     }
 }

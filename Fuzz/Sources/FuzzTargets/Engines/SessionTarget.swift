@@ -3,25 +3,25 @@ import MartletWire
 @testable import MartletProtocol
 @testable import MartletTestKit
 
-/// Sessions: whatever happens to some clients and their relay, every line is accepted once and seen once, in order.
+/// Sessions: under any faults of clients and relay, every message is accepted once and delivered once, in order.
 ///
-/// Input: three bytes for the world's weather, then deeds: a byte for what, a byte for who and where, and what it
-/// takes.
+/// Input: three bytes for the path conditions, then steps: a byte for the action, a byte for the client and room, and
+/// parameters.
 enum SessionTarget {
     private static let maxSteps = 250
 
     static func run(_ input: RawSpan) {
         var program = ByteProgram(input)
-        let world = TroubledWorld(&program)
+        let world = FaultyWorld(&program)
         for _ in 0..<maxSteps where !program.isAtEnd { world.step(&program) }
-        world.heal()
+        world.endFaults()
         world.settle()
         world.check()
     }
 }
 
-/// Clients that talk in two rooms while what the program says happens to them.
-private final class TroubledWorld {
+/// Clients that publish in two rooms while the program causes faults.
+private final class FaultyWorld {
     private struct Line: Hashable {
         var client: Int
         var room: Int
@@ -29,7 +29,7 @@ private final class TroubledWorld {
         var text: String
     }
 
-    /// Lines said in all: bursts of them would make an input a matter of minutes, and find no more.
+    /// The maximum number of messages, which bounds the duration of an input.
     private static let maxLines = 400
 
     private static let roomNames = ["lobby", "hall"].map { RoomName($0)! }
@@ -41,7 +41,7 @@ private final class TroubledWorld {
     private let world: VirtualWorld
     private var rooms: [[RoomID]] = []
     private var lines: [Line] = []
-    /// Lines that were taken back, or whose time to live ran out, before they were handed to a connection.
+    /// Messages that were cancelled or expired before they were sent on a connection.
     private var isWithdrawn: Set<Line> = []
     private var requests: [(client: Int, number: UInt64)] = []
 
@@ -82,13 +82,13 @@ private final class TroubledWorld {
     // MARK: Deeds
 
     func step(_ program: inout ByteProgram) {
-        let deed = program.byte() % 40
+        let step = program.byte() % 40
         let place = program.byte()
         let index = Int(place) % world.clients.count
         let client = world.clients[index]
         let room = Int(place >> 4) % Self.roomNames.count
         let id = rooms[index][room]
-        switch deed {
+        switch step {
         case 0...5: world.run(for: Self.pauses[program.below(Self.pauses.count)])
         case 6...12: say(index, room, program.below(200))
         case 13: say(index, room, program.below(40_000))
@@ -98,7 +98,7 @@ private final class TroubledWorld {
         case 17: world.cut(client)
         case 18: world.blackHole(client)
         case 19: world.restore(client)
-        case 20: world.forgetTranslations(of: client)
+        case 20: world.dropNATMappings(of: client)
         case 21: world.restartRelay(downFor: .milliseconds(Int64(program.byte()) * 20))
         case 22: world.relay.refusesAppends.toggle()
         case 23: world.relay.refusesLoads.toggle()
@@ -174,7 +174,7 @@ private final class TroubledWorld {
         if let number { requests.append((index, number)) }
     }
 
-    /// Answers the last request that a client was asked, in time or not.
+    /// Answers the client's last received request, in time or late.
     private func answer(_ index: Int, _ id: RoomID, _ offset: UInt8) {
         let client = world.clients[index]
         let asked = client.events(in: id).compactMap { event in
@@ -186,8 +186,8 @@ private final class TroubledWorld {
 
     // MARK: The end
 
-    /// All trouble is over.
-    func heal() {
+    /// Ends all faults.
+    func endFaults() {
         world.relay.refusesAppends = false
         world.relay.refusesLoads = false
         world.relay.refusesReads = false
@@ -208,11 +208,11 @@ private final class TroubledWorld {
         let isSettled = world.run(until: world.now + .seconds(3600)) {
             world.clients.allSatisfy { $0.engine.isSettled }
         }
-        hold(isSettled, "an hour is not enough: \(world.clients.map { $0.engine.status })")
+        hold(isSettled, "messages are pending after an hour: \(world.clients.map { $0.engine.status })")
         for client in world.clients.indices {
             for event in rooms[client].flatMap({ world.clients[client].events(in: $0) }) { note(event, client) }
         }
-        // What was accepted has still to reach the others.
+        // Accepted messages must still be delivered.
         let expected = world.clients.indices.map { index in
             lines.count { $0.client != index && !isWithdrawn.contains($0) }
         }
@@ -225,9 +225,9 @@ private final class TroubledWorld {
 
     private func note(_ event: RoomEvent, _ client: Int) {
         guard case .failed(let counter, let failure) = event else { return }
-        hold(failure == .expired || failure == .cancelled, "a line failed: \(failure)")
+        hold(failure == .expired || failure == .cancelled, "a message failed: \(failure)")
         guard let line = lines.first(where: { $0.client == client && $0.counter == counter }) else {
-            return hold(false, "a line failed that nobody wrote")
+            return hold(false, "an unknown message failed")
         }
         isWithdrawn.insert(line)
     }
@@ -235,22 +235,22 @@ private final class TroubledWorld {
     func check() {
         for room in Self.roomNames.indices {
             let log = self.log(room)
-            hold(Set(log).count == log.count, "a line is twice in the log")
+            hold(Set(log).count == log.count, "a message is twice in the log")
             let all = lines.filter { $0.room == room && !isWithdrawn.contains($0) }
-            hold(Set(log) == Set(all), "\(log.count) lines are in the log, \(all.count) were written")
+            hold(Set(log) == Set(all), "\(log.count) messages are in the log, \(all.count) were published")
             let offsets = (world.relay.log[Self.roomNames[room]] ?? []).map(\.offset)
-            hold(offsets.elementsEqual((0..<offsets.count).map { UInt64($0) + 1 }), "offsets with holes: \(offsets)")
+            hold(offsets.elementsEqual((0..<offsets.count).map { UInt64($0) + 1 }), "offsets with gaps: \(offsets)")
             for client in world.clients.indices {
-                hold(log.filter { $0.client == client } == all.filter { $0.client == client }, "lines out of order")
+                hold(log.filter { $0.client == client } == all.filter { $0.client == client }, "messages out of order")
                 let seen = self.seen(client, room)
                 let expected = log.filter { $0.client != client }
-                hold(seen == expected, "\(seen.count) lines seen of \(expected.count), or in another order")
+                hold(seen == expected, "\(seen.count) messages delivered of \(expected.count), or in another order")
             }
         }
         for index in world.clients.indices {
-            let told = acceptances(index)
+            let accepted = acceptances(index)
             let sent = lines.count { $0.client == index && !isWithdrawn.contains($0) }
-            hold(told == sent, "\(told) acceptances of \(sent) lines")
+            hold(accepted == sent, "\(accepted) acceptances of \(sent) messages")
         }
     }
 

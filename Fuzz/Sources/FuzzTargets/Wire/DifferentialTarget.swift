@@ -1,8 +1,8 @@
 import MartletWire
 
-/// Frames there and back: a frame that is encoded and parsed is equal to itself, and its encoding is its only one.
+/// Round trips: an encoded and parsed frame equals the original, and its encoding is unique.
 ///
-/// Input: a byte that says whether a program for a frame follows, or a type and a body, or a header.
+/// Input: a byte that selects a program for a frame, a type and a body, or a header.
 enum DifferentialTarget {
     static func run(_ input: RawSpan) {
         var program = ByteProgram(input)
@@ -15,43 +15,43 @@ enum DifferentialTarget {
         }
     }
 
-    /// A value that the program made.
+    /// Checks a generated value.
     private static func check(_ frame: Frame) {
         let bytes = frame.encode()
-        hold(TLVRules.areKept(by: bytes), "what was encoded is not well-formed")
+        hold(TLVRules.areKept(by: bytes), "an encoded body is malformed")
         do throws(WireError) {
             let parsed = try Frame.parse(type: frame.type, body: bytes.rawBytes)
-            hold(parsed == frame, "\(frame) comes back as \(parsed)")
-            hold(parsed.encode() == bytes, "\(frame) is encoded otherwise the second time")
+            hold(parsed == frame, "\(frame) is parsed as \(parsed)")
+            hold(parsed.encode() == bytes, "\(frame) has another encoding the second time")
         } catch {
-            hold(false, "\(frame) does not come back: \(error)")
+            hold(false, "\(frame) is not parsed: \(error)")
         }
         checkShortcuts(frame, bytes)
     }
 
-    /// A body that anybody may have made.
+    /// Checks an arbitrary body.
     private static func checkBody(of type: FrameType, _ body: [UInt8]) {
         guard let frame = try? Frame.parse(type: type, body: body.rawBytes) else { return }
         check(frame)
         checkShortcuts(frame, body)
     }
 
-    /// What looks at one field says what the whole frame says.
+    /// Checks that parsers of single fields agree with the parser of the frame.
     private static func checkShortcuts(_ frame: Frame, _ body: [UInt8]) {
         switch frame {
         case .message(let message):
-            hold(MessageView.counter(in: body.rawBytes) == message.counter, "the counter alone is another")
-            hold(MessageView.offset(in: body.rawBytes) == message.relay?.offset, "the offset alone is another")
+            hold(MessageView.counter(in: body.rawBytes) == message.counter, "the counter alone differs")
+            hold(MessageView.offset(in: body.rawBytes) == message.relay?.offset, "the offset alone differs")
             checkStamping(message)
         case .request(let request):
-            hold(Request.correlation(in: body.rawBytes) == request.correlation, "the correlation alone is another")
+            hold(Request.correlation(in: body.rawBytes) == request.correlation, "the correlation alone differs")
         case .ack(let ack):
-            hold(ack.byteCount == ack.encode().count, "an ack is not as long as it says")
+            hold(ack.byteCount == ack.encode().count, "an ack differs from its length")
         default: break
         }
     }
 
-    /// What a relay puts in front of a client's message leaves the rest as it was.
+    /// Checks that a relay's stamp preserves the rest of a client's message.
     private static func checkStamping(_ message: Message) {
         let client = Message(
             counter: message.counter, content: message.content, timeToLive: message.timeToLive
@@ -64,11 +64,11 @@ enum DifferentialTarget {
             clientBody: client.rawBytes)
         let whole = Message(
             counter: message.counter, content: message.content, timeToLive: message.timeToLive, relay: stamp)
-        hold((try? Message(parsing: stamped.rawBytes)) == whole, "a stamped message is another")
-        hold(stamped.count - client.count <= RelayStamp.maxByteCount, "a stamp is longer than any")
+        hold((try? Message(parsing: stamped.rawBytes)) == whole, "a stamped message differs")
+        hold(stamped.count - client.count <= RelayStamp.maxByteCount, "a stamp exceeds its maximum length")
     }
 
-    /// A header and its body as one frame, through the framer.
+    /// Checks a header and its body as one frame, through the framer.
     private static func checkHeader(_ header: FrameHeader, body: [UInt8]) {
         let bytes = header.frame(body: body.rawBytes)
         var framer = Framer(maxBodyByteCount: body.count)
@@ -79,18 +79,18 @@ enum DifferentialTarget {
                 var sealed = header
                 sealed.bodyByteCount = UInt32(body.count)
                 sealed.seal(bodyChecksum: CRC32.checksum(body.rawBytes))
-                hold(parsed == sealed, "\(sealed) comes back as \(parsed)")
-                hold(view.hasSameBytes(as: body.rawBytes), "the body comes back as another")
+                hold(parsed == sealed, "\(sealed) is parsed as \(parsed)")
+                hold(view.hasSameBytes(as: body.rawBytes), "the body is parsed as another")
                 return .proceed
             }
-            hold(consumed == bytes.count && count == 1, "one frame comes back as \(count)")
+            hold(consumed == bytes.count && count == 1, "one frame is parsed as \(count) frames")
         } catch {
-            hold(false, "\(header) does not come back: \(error)")
+            hold(false, "\(header) is not parsed: \(error)")
         }
     }
 }
 
-/// Whether a body is well-formed, said in one place.
+/// The reference rules for well-formed bodies.
 enum TLVRules {
     static func areKept(by body: [UInt8]) -> Bool {
         SimpleTLV.fault(of: body.rawBytes) == nil

@@ -1,13 +1,13 @@
 import MartletWire
 
-/// Makes frames out of a program: of every type, with every field that its initializer takes.
+/// Makes frames of all types from a program, with all fields of their initializers.
 enum FrameMaker {
     /// A frame of any type.
     static func frame(_ program: inout ByteProgram) -> Frame {
         frame(of: program.pick(FrameType.known), &program)
     }
 
-    /// A frame of that type.
+    /// A frame of a type.
     static func frame(of type: FrameType, _ program: inout ByteProgram) -> Frame {
         switch type {
         case .data: .message(message(&program))
@@ -40,7 +40,7 @@ enum FrameMaker {
         }
     }
 
-    /// A header with every field a sender may choose.
+    /// A header with all fields that a sender may choose.
     static func header(_ program: inout ByteProgram) -> FrameHeader {
         FrameHeader(
             version: WireVersion(major: WireVersion.current.major, minor: program.byte()),
@@ -80,7 +80,7 @@ enum FrameMaker {
         program.pick([.text, .image, ContentKind(rawValue: 0xF000), ContentKind(rawValue: program.integer())])
     }
 
-    /// A content that keeps the rules of its kind.
+    /// A content that satisfies the rules of its kind.
     static func content(of kind: ContentKind, _ program: inout ByteProgram) -> [UInt8] {
         var writer = TLVWriter()
         writer.append(nodes(&program, depth: 1).filter { kind != .text || $0.tag != .text })
@@ -91,7 +91,7 @@ enum FrameMaker {
         return writer.bytes
     }
 
-    /// Fields that nobody knows, nested as deep as they may be.
+    /// Unknown fields, nested up to the maximum depth.
     private static func nodes(_ program: inout ByteProgram, depth: Int) -> [TLVNode] {
         list(0...6, &program) { program in
             let tag = Tag(rawValue: program.integer())
@@ -208,7 +208,7 @@ enum FrameMaker {
             })
     }
 
-    /// Ranges as an acknowledgement may name them, the first not next to what it has in order.
+    /// Ranges of an acknowledgement, of which the first is not adjacent to the cumulative sequence.
     private static func ranges(beyond cumulative: UInt64, _ program: inout ByteProgram) -> [ClosedRange<UInt64>] {
         var highest = cumulative.addingReportingOverflow(1)
         return list(0...32, &program) { program in
@@ -240,7 +240,7 @@ enum FrameMaker {
 
     // MARK: Parts
 
-    /// Mostly a session that a client opened first.
+    /// Usually one of the first sessions of a client.
     static func session(_ program: inout ByteProgram) -> SessionID {
         let number = program.byte()
         return SessionID(rawValue: number < 0xF0 ? UInt16(number % 12) : program.integer())
@@ -258,7 +258,7 @@ enum FrameMaker {
         program.bool() ? make(&program) : nil
     }
 
-    /// Mostly a few; a program that has ended gives no more than it must, but for one that asks for all that may be.
+    /// Usually a few elements. A program at its end gives the minimum, unless it has requested the maximum.
     static func list<Element>(
         _ counts: ClosedRange<Int>, _ program: inout ByteProgram, _ make: (inout ByteProgram) -> Element
     ) -> [Element] {

@@ -1,8 +1,8 @@
 import MartletWire
 
-/// `Framer`: however a stream is cut, the same frames or the same error come out, and no more is held than was sent.
+/// `Framer`: any split of a stream gives the same frames or the same error, and the state is bounded by the input.
 ///
-/// Input: a byte of options, a byte that picks the limit, two bytes that pick the cuts, and the stream.
+/// Input: a byte of options, a byte for the limit, two bytes for the splits, and the stream.
 enum FramerTarget {
     private static let limits = [64 << 10, 0, 16, 255, 12 << 10, 1 << 20, .max, 1]
 
@@ -21,7 +21,7 @@ enum FramerTarget {
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
             return Int(state >> 33) % (cuts & 1 == 0 ? 40 : 3000)
         }
-        hold(whole.outcome == cut.outcome, "cut into pieces, the stream gives \(cut.outcome), not \(whole.outcome)")
+        hold(whole.outcome == cut.outcome, "split, the stream gives \(cut.outcome), not \(whole.outcome)")
         guard stream.count <= 4096 else { return }
         let single = Run(stream, plan) { _ in 1 }
         hold(whole.outcome == single.outcome, "byte by byte, the stream gives \(single.outcome)")
@@ -30,16 +30,16 @@ enum FramerTarget {
     private struct Plan {
         var limit: Int
         var ringByteCount: Int
-        /// After so many frames the receiver takes a rest; 0 is never.
+        /// The receiver pauses after so many frames; 0 for never.
         var stopsEvery: Int
-        /// Whether the limit is raised when it does, as it is behind a welcome.
+        /// Whether the limit is raised at a pause, as after a welcome.
         var raisesLimit: Bool
     }
 
     private struct Outcome: Equatable {
         var frames: [[UInt8]] = []
         var error: WireError?
-        /// How the stream ends, when it has no error before.
+        /// The end of a stream without an error.
         var ending: WireError?
     }
 
@@ -63,7 +63,7 @@ enum FramerTarget {
                 }
             }
             do throws(WireError) { try framer.finish() } catch { outcome.ending = error }
-            hold((outcome.ending == nil) == isWhole(stream), "the end of the stream was taken for something else")
+            hold((outcome.ending == nil) == isWhole(stream), "the end of the stream was misinterpreted")
         }
 
         private mutating func feed(
@@ -74,13 +74,13 @@ enum FramerTarget {
             let known = outcome.frames.count
             defer { outcome.frames += frames }
             let consumed = try framer.consume(piece.rawBytes) { header, body in
-                hold(body.byteCount == Int(header.bodyByteCount), "a body of another length than its header says")
+                hold(body.byteCount == Int(header.bodyByteCount), "a body differs from the length in its header")
                 hold(plan.raisesLimit || body.byteCount <= plan.limit, "a body beyond the limit")
                 frames.append(header.frame(body: body))
                 stopped = plan.stopsEvery > 0 && (known + frames.count) % plan.stopsEvery == 0
                 return stopped ? .stop : .proceed
             }
-            hold(stopped || consumed == piece.count, "bytes were left although nobody asked for it")
+            hold(stopped || consumed == piece.count, "unconsumed bytes without a pause")
             if stopped, plan.raisesLimit { framer.maxBodyByteCount = 1 << 20 }
             return consumed
         }
@@ -93,33 +93,33 @@ enum FramerTarget {
             hold(framer.storageByteCount <= mayTake, "\(framer.storageByteCount) bytes for \(held)")
         }
 
-        /// How much of a wrong magic is known depends on the pieces; that it is wrong, and where, does not.
+        /// The reported part of a wrong magic depends on the split; its detection and offset do not.
         private static func plain(_ error: WireError) -> WireError {
             guard case .badMagic(let found) = error else { return error }
             let wrong = (found ^ FrameHeader.magic).leadingZeroBitCount / 8
             return .badMagic(found & ~(UInt32.max >> UInt32(8 * wrong + 8)))
         }
 
-        /// A failed framer says the same again, whatever comes.
+        /// A failed framer repeats its error for any further input.
         private func expect(_ error: WireError, of framer: inout Framer) {
             do throws(WireError) {
                 _ = try framer.consume([1, 2, 3].rawBytes) { _, _ in .proceed }
-                hold(false, "a failed framer goes on")
+                hold(false, "a failed framer continues")
             } catch let again {
-                hold(error == again, "a failed framer changes its mind")
+                hold(error == again, "a failed framer reports another error")
             }
             do throws(WireError) {
                 try framer.finish()
                 hold(false, "a failed framer finishes")
             } catch let again {
-                hold(error == again, "a failed framer changes its mind at the end")
+                hold(error == again, "a failed framer reports another error at the end")
             }
         }
 
-        /// Whether the frames so far are the stream, and all of it: nothing between them, nothing changed.
+        /// Whether the frames are the whole stream, without gaps or changes.
         private func isWhole(_ stream: [UInt8]) -> Bool {
             let joined = outcome.frames.joined()
-            hold(stream.starts(with: joined), "the frames are not what the stream holds")
+            hold(stream.starts(with: joined), "the frames differ from the stream")
             return joined.count == stream.count
         }
     }

@@ -1,8 +1,8 @@
 import MartletWire
 
-/// Compression: nothing inflates beyond its limit, and what was deflated inflates to itself.
+/// Compression: inflation stops at its limit, and deflated bytes inflate to the original.
 ///
-/// Input: a byte of options, two that pick the limit, and bytes that are compressed already or that are to be.
+/// Input: a byte of options, two bytes for the limit, and bytes that are compressed or to be compressed.
 enum InflateTarget {
     static func run(_ input: RawSpan) {
         var program = ByteProgram(input)
@@ -12,7 +12,7 @@ enum InflateTarget {
         if options & 1 == 0 { checkInflating(bytes, limit) } else { checkRoundTrip(bytes, level: 1 + limit % 9) }
     }
 
-    /// Bytes of whatever kind: an error, or as much as the limit allows, every time the same.
+    /// Arbitrary bytes give the same error or the same output within the limit every time.
     private static func checkInflating(_ bytes: [UInt8], _ limit: Int) {
         var inflater = Inflater()
         let first = inflate(bytes, limit, with: &inflater)

@@ -1,10 +1,8 @@
 import MartletWire
 
-/// Packets: whatever bytes they are, they come to the same frames however they are cut, and frames that are packed come
-/// back as they were.
+/// Packets: any bytes give the same frames for any split, and packed frames are restored.
 ///
-/// Input: a byte of options, then packets in which a byte of length stands in front of each payload, or a program for
-/// frames.
+/// Input: a byte of options, then packets whose payloads are preceded by a length byte, or a program for frames.
 enum PacketsTarget {
     private static let limit = 20 << 10
 
@@ -28,7 +26,7 @@ enum PacketsTarget {
     private static func checkReading(_ program: inout ByteProgram, isDeflated: Bool, cut: Int) {
         var stream: [UInt8] = []
         while !program.isAtEnd {
-            // Short and long heads, plain and deflated packets; what is wrong with the length is the framer's affair.
+            // Short and long heads, plain and deflated packets. The framer checks lengths.
             let kind = program.byte()
             let payload = program.string(unit: kind & 1 == 0 ? 1 : 16)
             stream += packet(payload, isDeflated: kind & 2 != 0, isShort: kind & 4 == 0)
@@ -122,6 +120,6 @@ enum PacketsTarget {
         return header.frame(body: program.string(unit: 4).rawBytes)
     }
 
-    /// A frame without its time and its checksum: a writer may leave times out.
+    /// A frame without its timestamp and checksum, because a writer may omit timestamps.
     private static func timeless(_ frame: [UInt8]) -> [UInt8] { Array(frame[..<12] + frame[16..<24] + frame[28...]) }
 }

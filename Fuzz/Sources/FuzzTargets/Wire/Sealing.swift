@@ -1,8 +1,8 @@
 import MartletWire
 
-/// Puts right what a mutation cannot guess: the length and the checksum of frames.
+/// Corrects what a mutation cannot guess: the lengths and checksums of frames.
 enum Sealing {
-    /// The same bytes with the checksum of each frame put right, as far as whole frames stand one behind the other.
+    /// Corrects the checksum of each frame in a sequence of whole frames.
     static func seal(_ stream: [UInt8]) -> [UInt8] {
         var bytes = stream
         var offset = 0

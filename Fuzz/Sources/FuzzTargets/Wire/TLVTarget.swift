@@ -1,15 +1,15 @@
 import MartletWire
 
-/// TLVs: a body that parses encodes to the same bytes, unknown tags are kept, and critical ones are refused.
+/// TLVs: a parsed body encodes to the same bytes, unknown tags are kept, and critical ones are refused.
 ///
-/// Input: a byte that picks a type of frame, and a body.
+/// Input: a byte for the type of the frame, and a body.
 enum TLVTarget {
     static func run(_ input: RawSpan) {
         guard input.byteCount > 0 else { return }
         let type = FrameType.known[Int(input.loadUInt8(at: 0)) % FrameType.known.count]
         let body = input.extracting(droppingFirst: 1)
         let error = error { () throws(WireError) in try TLVValidator.validate(body) }
-        hold(error == SimpleTLV.fault(of: body), "the validator says \(error as Any), TLV by TLV it is otherwise")
+        hold(error == SimpleTLV.fault(of: body), "the validator reports \(error as Any), the reference reader differs")
         hold(
             error == Self.error { () throws(WireError) in _ = try TLVTree(parsing: body) },
             "the tree and the validator disagree")
@@ -27,14 +27,14 @@ enum TLVTarget {
         }
     }
 
-    /// What a body comes to as a tree encodes to the body again.
+    /// The tree of a body encodes to the body.
     private static func checkTree(of body: RawSpan) {
         guard let tree = try? TLVTree(parsing: body) else { return hold(false, "a valid body has no tree") }
         hold(tree.encode().rawBytes.hasSameBytes(as: body), "the tree encodes to other bytes")
-        hold((try? TLVTree(parsing: tree.encode().rawBytes)) == tree, "the tree is not itself when read again")
+        hold((try? TLVTree(parsing: tree.encode().rawBytes)) == tree, "the encoded tree parses differently")
     }
 
-    /// A reader hands out what lies within the body, in order, and nothing else.
+    /// A reader returns fields within the body, in order, and nothing else.
     private static func walk(_ body: RawSpan) {
         var reader = TLVReader(body)
         var writer = TLVWriter()
@@ -49,13 +49,13 @@ enum TLVTarget {
         } catch {
             let offset = reader.offset
             let again = Self.error { () throws(WireError) in _ = try reader.next() }
-            hold(again == error && reader.offset == offset, "the reader goes on after an error")
+            hold(again == error && reader.offset == offset, "the reader continues after an error")
         }
         let isSame = writer.rawBytes.hasSameBytes(as: body.extracting(first: writer.byteCount))
-        hold(isSame, "the reader hands out what the body does not hold")
+        hold(isSame, "the reader returned bytes outside the body")
     }
 
-    /// A value as everything that it could be.
+    /// Reads a value as every type.
     private static func read(_ field: TLVView) {
         let count = field.value.byteCount
         hold(((try? field.uint8()) != nil) == (count == 1), "an integer of another length")
@@ -69,7 +69,7 @@ enum TLVTarget {
         hold(text.map { Array($0.utf8) } == (isText ? bytes : nil), "text that is not what the bytes say")
     }
 
-    /// What a receiver of this type does with tags that it does not know.
+    /// Checks the treatment of unknown tags for a type.
     private static func checkFields(of type: FrameType, _ body: RawSpan) {
         guard let frame = try? Frame.parse(type: type, body: body) else { return }
         var ignored = TLVWriter()
@@ -94,7 +94,7 @@ enum TLVTarget {
 }
 
 extension FrameType {
-    /// The types that have a body of their own, and two that nobody knows.
+    /// The types with a body of their own, and two unknown types.
     static let known: [FrameType] = [
         .data, .transient, .ack, .receipt, .accepted, .gap, .ping, .pong, .hello, .welcome, .reject, .goaway, .open,
         .opened, .close, .reset, .suspend, .resume, .request, .response, .cancel, FrameType(rawValue: 0x7ABC),
@@ -102,7 +102,7 @@ extension FrameType {
     ]
 }
 
-/// TLVs read the simple way, with recursion, to hold the library's against.
+/// A recursive reference reader of TLVs.
 enum SimpleTLV {
     static func fault(of body: RawSpan) -> WireError? {
         var count = 0

@@ -3,21 +3,21 @@ import MartletWire
 
 @testable import MartletProtocol
 
-/// A relay engine with a store in memory and peers at its connections, in virtual time.
+/// A relay engine with a store in memory and virtual peers, in virtual time.
 ///
-/// What a peer says reaches the engine at once. Time passes only while somebody waits: from deadline to deadline.
-final class VirtualHall: @unchecked Sendable {
-    /// The longest that a peer waits for anything.
-    static let patience = Duration.seconds(900)
+/// Frames of a peer reach the engine at once. Time advances from deadline to deadline while a test waits.
+final class EngineFixture: @unchecked Sendable {
+    /// The maximum wait of a peer.
+    static let timeout = Duration.seconds(900)
 
     private(set) var engine: RelayEngine
     private(set) var now = Instant(nanoseconds: 1_000_000_000)
     let store = InMemoryStore()
-    /// What the authenticator says to everybody instead of letting them in.
+    /// The authenticator's refusal for every peer; nil accepts.
     var refusal: Notice?
     /// Whether the authenticator answers.
     var authenticates = true
-    /// Bytes that a connection's kernel takes for a peer that does not read.
+    /// The kernel's buffer for a peer that does not read, in bytes.
     let kernelByteCount = 256 * 1024
     private(set) var notes: [RelayNote] = []
     private var peers: [ConnectionKey: VirtualPeer] = [:]
@@ -36,7 +36,7 @@ final class VirtualHall: @unchecked Sendable {
         return peer
     }
 
-    /// Tells the engine something, and does what it wants done.
+    /// Reports an event to the engine and performs its outputs.
     func act<Result>(_ event: (inout RelayEngine, Instant) -> Result) -> Result {
         engine.wallClock = 1_700_000_000_000
         let result = event(&engine, now)
@@ -45,9 +45,9 @@ final class VirtualHall: @unchecked Sendable {
         return result
     }
 
-    /// Lets time pass until `condition` holds; false when it does not within the limit.
+    /// Advances time until `condition` holds; false at the timeout.
     @discardableResult
-    func run(for limit: Duration = patience, until condition: () -> Bool = { false }) -> Bool {
+    func run(for limit: Duration = timeout, until condition: () -> Bool = { false }) -> Bool {
         let end = now + limit
         while !condition() {
             guard let deadline = nextDeadline, deadline <= end else {
@@ -55,7 +55,7 @@ final class VirtualHall: @unchecked Sendable {
                 return condition()
             }
             now = max(now, deadline)
-            for peer in peers.values.filter({ $0.abortAt.map { $0 <= now } ?? false }) { over(peer) }
+            for peer in peers.values.filter({ $0.abortAt.map { $0 <= now } ?? false }) { endConnection(peer) }
             if let deadline = engine.deadline, deadline <= now { act { $0.deadlinePassed(now: $1) } }
         }
         return true
@@ -67,19 +67,19 @@ final class VirtualHall: @unchecked Sendable {
         return min(deadline, aborts ?? deadline)
     }
 
-    /// Bytes that the engine holds of what a connection has sent and nobody has understood yet.
+    /// Unprocessed input of a connection that the engine holds, in bytes.
     func heldByteCount(of peer: VirtualPeer) -> Int {
         guard let slot = engine.slot(peer.key) else { return 0 }
         return engine.heldByteCount(of: slot)
     }
 
-    /// From now on the peer's kernel takes nothing more.
+    /// Fills the peer's kernel buffer and stops its reading.
     func stall(_ peer: VirtualPeer) {
         peer.isReading = false
         peer.unread = [UInt8](repeating: 0, count: kernelByteCount)
     }
 
-    /// Bytes that wait for a peer or its acknowledgement, with what it takes to keep them.
+    /// Frames queued for a peer or unacknowledged, in bytes with objects.
     func heldForSending(to peer: VirtualPeer) -> Int {
         link(of: peer)?.queued(perFrame: RelayLink.entryByteCount).byteCount ?? 0
     }
@@ -89,13 +89,13 @@ final class VirtualHall: @unchecked Sendable {
         return engine.links.find(link)?.link
     }
 
-    // MARK: The shell
+    // MARK: - Shell
 
     private func settle() {
         while let output = engine.nextOutput(now: now) {
             switch output {
             case .authenticate(let key, let request): if authenticates { admit(key, request) }
-            case .transmit(let keys): for key in keys { peers[key]?.isAsked = true }
+            case .transmit(let keys): for key in keys { peers[key]?.needsWrite = true }
             case .close(let key, let afterFlush): close(key, afterFlush: afterFlush)
             case .pauseReading, .resumeReading: break
             case .load(let room): engine.loaded(room, store.load(room))
@@ -104,11 +104,11 @@ final class VirtualHall: @unchecked Sendable {
                 engine.stored(room, upTo: entries.last?.offset, messageCount: entries.count)
             case .read(let room, let member, let range):
                 let history = store.read(range, of: room)
-                engine.read(member, history.entries, first: history.first)
+                engine.read(member, history.entries, first: history.firstOffset)
             case .request(_, let member, let request):
                 engine.respond(to: member, Response(correlation: request.correlation, status: .unknownMethod))
             case .note(let note, _): notes.append(note)
-            case .tell, .handOver: preconditionFailure("this relay has one loop")
+            case .tell, .transfer: preconditionFailure("this relay has one loop")
             }
         }
         for peer in peers.values { fill(peer) }
@@ -126,23 +126,23 @@ final class VirtualHall: @unchecked Sendable {
             now: now)
     }
 
-    /// Stands in for SHA-256.
+    /// A stand-in for SHA-256.
     private func digest(_ token: ResumeToken) -> TokenDigest {
         let words = token.bytes
         return TokenDigest(words.rawBytes.loadUInt64(at: 0), words.rawBytes.loadUInt64(at: 8), 0, 0)
     }
 
-    /// Asks for bytes as long as the peer reads, or its kernel takes them.
+    /// Fills while the peer reads or its kernel buffer has space.
     func fill(_ peer: VirtualPeer) {
-        while peer.isAsked, peer.isReading || peer.unread.count < kernelByteCount {
+        while peer.needsWrite, peer.isReading || peer.unread.count < kernelByteCount {
             let bytes = transmit(peer.key)
             guard !bytes.isEmpty else {
-                peer.isAsked = false
+                peer.needsWrite = false
                 break
             }
-            if peer.isReading { peer.take(bytes) } else { peer.unread += bytes }
+            if peer.isReading { peer.receive(bytes) } else { peer.unread += bytes }
         }
-        if peer.isFinishing, !peer.isAsked, peer.isReading { over(peer) }
+        if peer.isFinishing, !peer.needsWrite, peer.isReading { endConnection(peer) }
     }
 
     private func transmit(_ key: ConnectionKey) -> [UInt8] {
@@ -157,17 +157,17 @@ final class VirtualHall: @unchecked Sendable {
 
     private func close(_ key: ConnectionKey, afterFlush: Bool) {
         guard let peer = peers[key] else { return }
-        guard afterFlush else { return over(peer) }
+        guard afterFlush else { return endConnection(peer) }
         peer.isFinishing = true
-        peer.isAsked = true
+        peer.needsWrite = true
         peer.abortAt = now + .seconds(1)
         fill(peer)
     }
 
-    /// The connection is gone, whoever ended it.
-    func over(_ peer: VirtualPeer) {
+    /// Closes the connection on both sides.
+    func endConnection(_ peer: VirtualPeer) {
         guard peers.removeValue(forKey: peer.key) != nil else { return }
-        peer.isOver = true
+        peer.isClosed = true
         act { $0.closed(peer.key, now: $1) }
     }
 }
@@ -175,72 +175,72 @@ final class VirtualHall: @unchecked Sendable {
 /// A client of an engine in virtual time.
 final class VirtualPeer: Peer, @unchecked Sendable {
     let key: ConnectionKey
-    private unowned let hall: VirtualHall
+    private unowned let fixture: EngineFixture
     private let connectedAt: Instant
-    var speaker = Speaker()
-    private var cutter = FrameCutter()
+    var writer = FrameWriter()
+    private var splitter = FrameSplitter()
     private var arrivals = Deque<ReceivedFrame>()
     private var replies: [UInt8] = []
     var isReading = true
-    private var manners: Manners = Speaker.polite
-    /// What the relay has sent and the peer has not read.
+    private var autoReply: AutoReply = FrameWriter.standardReply
+    /// Sent bytes that the peer has not read.
     var unread: [UInt8] = []
-    var isAsked = false
+    var needsWrite = false
     var isFinishing = false
-    var isOver = false
+    var isClosed = false
     var abortAt: Instant?
 
-    init(_ key: ConnectionKey, in hall: VirtualHall) {
+    init(_ key: ConnectionKey, in fixture: EngineFixture) {
         self.key = key
-        self.hall = hall
-        connectedAt = hall.now
+        self.fixture = fixture
+        connectedAt = fixture.now
     }
 
-    var age: Duration? { hall.now - connectedAt }
+    var age: Duration? { fixture.now - connectedAt }
 
-    func send(_ bytes: [UInt8]) async { give(bytes) }
+    func send(_ bytes: [UInt8]) async { deliver(bytes) }
 
-    func say(_ words: @escaping @Sendable (inout Speaker) -> [UInt8]) async { give(words(&speaker)) }
+    func write(_ frames: @escaping @Sendable (inout FrameWriter) -> [UInt8]) async { deliver(frames(&writer)) }
 
-    private func give(_ bytes: [UInt8]) {
-        guard !isOver, !isFinishing else { return }
-        hall.act { $0.receive(bytes.rawBytes, on: key, now: $1) }
+    private func deliver(_ bytes: [UInt8]) {
+        guard !isClosed, !isFinishing else { return }
+        fixture.act { $0.receive(bytes.rawBytes, on: key, now: $1) }
     }
 
     func arrival() async throws -> PeerArrival {
-        hall.run { !arrivals.isEmpty || isOver }
+        fixture.run { !arrivals.isEmpty || isClosed }
         if let frame = arrivals.popFirst() { return .frame(frame) }
-        guard isOver else { throw Surprise.nothing }
+        guard isClosed else { throw PeerError.nothing }
         return .closed
     }
 
-    func take(_ bytes: [UInt8]) {
-        for frame in (try? cutter.frames(in: bytes.rawBytes)) ?? [] {
+    func receive(_ bytes: [UInt8]) {
+        for frame in (try? splitter.frames(in: bytes.rawBytes)) ?? [] {
             arrivals.append(frame)
-            replies += manners(&speaker, frame)
+            replies += autoReply(&writer, frame)
         }
     }
 
-    /// Sends what the rules ask for, outside of the engine's calls.
+    /// Sends the automatic replies, outside of the engine's calls.
     func reply() {
         guard !replies.isEmpty else { return }
         let bytes = replies
         replies = []
-        give(bytes)
+        deliver(bytes)
     }
 
-    func setManners(_ manners: @escaping Manners) async { self.manners = manners }
+    func setAutoReply(_ autoReply: @escaping AutoReply) async { self.autoReply = autoReply }
 
-    func finish() async { hall.act { $0.endOfStream(key, now: $1) } }
+    func finish() async { fixture.act { $0.endOfStream(key, now: $1) } }
 
-    func cut() async { hall.over(self) }
+    func cut() async { fixture.endConnection(self) }
 
     func pauseReading() async { isReading = false }
 
     func resumeReading() {
         isReading = true
-        take(unread)
+        receive(unread)
         unread = []
-        hall.fill(self)
+        fixture.fill(self)
     }
 }

@@ -1,41 +1,40 @@
-/// The decisions of a connection race (RFC 8305 §5): which address to try when, and who has won.
+/// The decisions of Happy Eyeballs (RFC 8305 §5): the order and the time of connection attempts, and their outcome.
 ///
-/// Addresses come in as names are resolved. One attempt starts every `attemptDelay`, the next at once when one fails;
-/// the first that connects wins and the others are abandoned. When every address has been tried and none has answered,
-/// they are tried again beside the attempts that go on, one every `repeatDelay`, since a system repeats what was lost
-/// of an attempt ever more slowly. When nothing is left to try, or at the deadline, the race is lost with the failure
-/// of every attempt. The race does nothing itself: feed it what happened, then drain `nextOutput` until it says wait
-/// (C-59).
-public struct ConnectionRace: Sendable, Equatable {
-    /// What the shell has to do.
+/// Addresses are added as names are resolved. An attempt starts every `attemptDelay`, and at once after a failure. The
+/// first connected attempt ends all others. When all addresses have been tried without an answer, they are tried again
+/// beside the running attempts, one every `repeatDelay`, because the system retransmits a lost SYN at growing
+/// intervals. The connect fails at the deadline, or when no attempt is left, with the failures of all attempts. The
+/// machine performs no I/O: report events, then drain `nextOutput` until it returns `wait` (C-59).
+public struct HappyEyeballs: Sendable, Equatable {
+    /// An action for the shell.
     public enum Output: Sendable, Equatable {
-        /// Begin to connect; tell `connected` or `failed` with this number.
+        /// Start the attempt, and report `connected` or `failed` with this number.
         case start(attempt: Int, SocketAddress)
-        /// Close this attempt; tell nothing more of it.
+        /// Close the attempt and report nothing more of it.
         case abandon(attempt: Int)
-        /// The race is over; said once, after every `abandon`.
+        /// The connect has ended; returned once, after every `abandon`.
         case finish(Outcome)
-        /// Nothing to do before that time, in nanoseconds; nil after the end.
+        /// No action before this time, in nanoseconds; nil after the end.
         case wait(until: UInt64?)
     }
 
-    /// How a race ends.
+    /// The outcome of a connect.
     public enum Outcome: Sendable, Equatable {
-        case won(attempt: Int)
-        case lost(TransportError)
+        case connected(attempt: Int)
+        case failed(TransportError)
     }
 
-    /// Addresses of all endpoints together; more are left out.
+    /// The maximum number of addresses of all endpoints; further addresses are ignored.
     public static let maxCandidateCount = 64
 
-    /// Attempts of one race at the most.
+    /// The maximum number of attempts.
     public static let maxAttemptCount = 128
-    /// Attempts that run at a time at the most when addresses are tried again; the oldest makes room.
-    public static let maxRepeatingCount = 4
+    /// The maximum number of concurrent attempts while addresses are tried again; the oldest is abandoned for the next.
+    public static let maxConcurrentRepeats = 4
 
     private struct Candidate: Equatable {
         var endpoint: Int
-        /// The place among its endpoint's addresses.
+        /// The index among the addresses of its endpoint.
         var rank: Int
         var address: SocketAddress
     }
@@ -57,10 +56,10 @@ public struct ConnectionRace: Sendable, Equatable {
     private var nextStart: UInt64 = 0
     private var lastStart: UInt64 = 0
     private var outcome: Outcome?
-    private var isOver = false
+    private var hasFinished = false
 
-    /// A race to any of `endpoints`, whose names are being resolved. Times in nanoseconds; without a `repeatDelay`
-    /// every address is tried once.
+    /// Creates the state of a connect to one of `endpoints`, whose names are being resolved. All times are in
+    /// nanoseconds. Without `repeatDelay` every address is tried once.
     public init(endpoints: [Endpoint], attemptDelay: UInt64, repeatDelay: UInt64 = .max, deadline: UInt64) {
         self.endpoints = endpoints
         self.attemptDelay = attemptDelay
@@ -69,33 +68,34 @@ public struct ConnectionRace: Sendable, Equatable {
         unresolvedCount = endpoints.count
     }
 
-    /// The addresses of an endpoint, best first. Every endpoint's first address is tried before any one's second.
+    /// Adds the addresses of an endpoint, best first. The first address of every endpoint is tried before the second of
+    /// any.
     public mutating func resolved(endpoint: Int, _ addresses: [SocketAddress]) {
         guard outcome == nil else { return }
         unresolvedCount -= 1
-        let room = Self.maxCandidateCount - attempts.count - candidates.count
-        for (rank, address) in addresses.prefix(max(room, 0)).enumerated() {
+        let capacity = Self.maxCandidateCount - attempts.count - candidates.count
+        for (rank, address) in addresses.prefix(max(capacity, 0)).enumerated() {
             let candidate = Candidate(endpoint: endpoint, rank: rank, address: address)
-            let place = candidates.firstIndex { ($0.rank, $0.endpoint) > (rank, endpoint) }
-            candidates.insert(candidate, at: place ?? candidates.endIndex)
+            let index = candidates.firstIndex { ($0.rank, $0.endpoint) > (rank, endpoint) }
+            candidates.insert(candidate, at: index ?? candidates.endIndex)
         }
     }
 
-    /// An endpoint's name gave no addresses.
+    /// The name of an endpoint has no addresses.
     public mutating func resolutionFailed(endpoint: Int, _ error: TransportError) {
         guard outcome == nil else { return }
         unresolvedCount -= 1
         failures.append(ConnectFailure(endpoint: endpoints[endpoint], address: nil, error: error))
     }
 
-    /// An attempt connected; the first one wins.
+    /// An attempt connected. The first one ends the connect.
     public mutating func connected(attempt: Int) {
         guard outcome == nil, attempts[attempt].isRunning else { return }
         attempts[attempt].isRunning = false
-        decide(.won(attempt: attempt))
+        end(.connected(attempt: attempt))
     }
 
-    /// An attempt failed; the next starts at once.
+    /// An attempt failed. The next one starts at once.
     public mutating func failed(attempt: Int, _ error: TransportError) {
         guard outcome == nil, attempts[attempt].isRunning else { return }
         attempts[attempt].isRunning = false
@@ -103,21 +103,21 @@ public struct ConnectionRace: Sendable, Equatable {
         nextStart = 0
     }
 
-    /// Nobody wants a connection any more: abandons everything.
+    /// Cancels the connect and abandons all attempts.
     public mutating func cancel() {
-        if outcome == nil { decide(.lost(.cancelled)) }
+        if outcome == nil { end(.failed(.cancelled)) }
     }
 
-    /// What to do at `now`; ask again until it is `.wait`.
+    /// The next action at `now`. Call it until it returns `.wait`.
     public mutating func nextOutput(now: UInt64) -> Output {
-        if outcome == nil { decideIfLost(now) }
+        if outcome == nil { checkFailure(now) }
         if let attempt = abandoned.popLast() { return .abandon(attempt: attempt) }
         if let outcome {
-            if isOver { return .wait(until: nil) }
-            isOver = true
+            if hasFinished { return .wait(until: nil) }
+            hasFinished = true
             return .finish(outcome)
         }
-        guard !candidates.isEmpty else { return startAgain(now) }
+        guard !candidates.isEmpty else { return repeatAddress(now) }
         guard now >= nextStart || !hasRunningAttempt else { return .wait(until: min(nextStart, deadline)) }
         return start(candidates.removeFirst(), now)
     }
@@ -125,44 +125,39 @@ public struct ConnectionRace: Sendable, Equatable {
     private mutating func start(_ candidate: Candidate, _ now: UInt64) -> Output {
         attempts.append(Attempt(candidate: candidate))
         lastStart = now
-        nextStart = ConnectionRace.sum(now, attemptDelay)
+        nextStart = now.addingSaturated(attemptDelay)
         return .start(attempt: attempts.count - 1, candidate.address)
     }
 
-    /// Tries the address again whose attempt is the oldest that has not failed.
-    private mutating func startAgain(_ now: UInt64) -> Output {
+    /// Starts an attempt for an address that has already been tried without an answer.
+    private mutating func repeatAddress(_ now: UInt64) -> Output {
         let running = attempts.indices.filter { attempts[$0].isRunning }
-        let next = ConnectionRace.sum(lastStart, repeatDelay)
+        let next = lastStart.addingSaturated(repeatDelay)
         guard let oldest = running.first, attempts.count < Self.maxAttemptCount else { return .wait(until: deadline) }
         guard now >= next else { return .wait(until: min(next, deadline)) }
-        guard running.count < Self.maxRepeatingCount else {
+        guard running.count < Self.maxConcurrentRepeats else {
             attempts[oldest].isRunning = false
             candidates.append(attempts[oldest].candidate)
             nextStart = 0
             return .abandon(attempt: oldest)
         }
-        // The addresses take turns: the one whose latest attempt lies furthest back.
+        // The address with the oldest latest attempt is next.
         let latest = Dictionary(running.map { (attempts[$0].candidate.address, $0) }) { $1 }
         return start(attempts[latest.values.min() ?? oldest].candidate, now)
     }
 
-    private static func sum(_ instant: UInt64, _ delay: UInt64) -> UInt64 {
-        let (sum, isTooLarge) = instant.addingReportingOverflow(delay)
-        return isTooLarge ? .max : sum
-    }
-
     private var hasRunningAttempt: Bool { attempts.contains { $0.isRunning } }
 
-    private mutating func decideIfLost(_ now: UInt64) {
+    private mutating func checkFailure(_ now: UInt64) {
         if now >= deadline {
             for attempt in attempts.indices where attempts[attempt].isRunning { recordFailure(of: attempt, .timedOut) }
-            decide(.lost(failures.isEmpty ? .timedOut : .connectFailed(failures)))
+            end(.failed(failures.isEmpty ? .timedOut : .connectFailed(failures)))
         } else if unresolvedCount == 0, candidates.isEmpty, !hasRunningAttempt {
-            decide(.lost(failures.isEmpty ? .noAddresses : .connectFailed(failures)))
+            end(.failed(failures.isEmpty ? .noAddresses : .connectFailed(failures)))
         }
     }
 
-    private mutating func decide(_ outcome: Outcome) {
+    private mutating func end(_ outcome: Outcome) {
         self.outcome = outcome
         candidates = []
         abandoned = attempts.indices.filter { attempts[$0].isRunning }.reversed()

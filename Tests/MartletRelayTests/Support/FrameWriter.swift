@@ -1,18 +1,18 @@
 import MartletProtocol
 import MartletWire
 
-/// Writes a client's frames by hand: right ones, with the sequences counted, unless a test asks for wrong ones.
-struct Speaker: Sendable {
+/// Encodes a client's frames with correct sequences. Tests can encode invalid frames explicitly.
+struct FrameWriter: Sendable {
     private var sequences: [SessionID: UInt32] = [:]
 
-    /// A frame that keeps the rules of its type.
+    /// A frame that satisfies the rules of its type.
     mutating func frame(
         _ body: some FrameBody, on session: SessionID = .control, flags: FrameFlags = []
     ) -> [UInt8] {
         frame(type(of: body).type, body.encode(), on: session, flags: flags)
     }
 
-    /// A frame of any type; reliable ones get the session's next sequence.
+    /// A frame of any type. A reliable frame gets the session's next sequence.
     mutating func frame(
         _ type: FrameType, _ body: [UInt8], on session: SessionID = .control, flags: FrameFlags = [],
         compression: Compression = .none
@@ -29,15 +29,15 @@ struct Speaker: Sendable {
         return header.frame(body: body.rawBytes)
     }
 
-    /// What a peer that keeps the rules answers at once: an acknowledgement, with credit without end, or a pong.
-    static let polite: Manners = { speaker, frame in
+    /// The reply of a correct peer: an acknowledgement with unlimited credit, or a pong.
+    static let standardReply: AutoReply = { writer, frame in
         if frame.header.flags.contains(.reliable) {
             let part = SessionAck(
                 session: frame.header.session, cumulative: UInt64(frame.header.sequence), creditLimit: 1 << 40)
-            return speaker.frame(Ack(linkCredit: 1 << 40, sessions: [part]))
+            return writer.frame(Ack(linkCredit: 1 << 40, sessions: [part]))
         }
         guard let ping: Ping = try? frame.parsed() else { return [] }
-        return speaker.frame(Pong(nonce: ping.nonce, echo: Echo(timestamp: frame.header.timestamp, delay: .zero)))
+        return writer.frame(Pong(nonce: ping.nonce, echo: Echo(timestamp: frame.header.timestamp, delay: .zero)))
     }
 
     /// A text message.
@@ -49,30 +49,30 @@ struct Speaker: Sendable {
             on: session, flags: flags)
     }
 
-    /// What `words` say under the sequences that were used last: the same frames once more.
-    mutating func repeating(_ words: (inout Speaker) -> [UInt8]) -> [UInt8] {
+    /// Encodes the same frames again, under the sequences used last.
+    mutating func repeating(_ frames: (inout FrameWriter) -> [UInt8]) -> [UInt8] {
         for session in sequences.keys where session != .control { sequences[session]! -= 1 }
-        return words(&self)
+        return frames(&self)
     }
 
-    /// Goes back to where the other side is on a session, to say again what it lacks.
+    /// Continues after the sequence that the other side has received.
     mutating func rewind(_ session: SessionID, to received: UInt64) {
         sequences[session] = UInt32(received)
     }
 
-    /// A frame on its own.
+    /// A frame without a sequence.
     static func bytes(_ type: FrameType, _ body: [UInt8], flags: FrameFlags = []) -> [UInt8] {
         FrameHeader(type: type, flags: flags).frame(body: body.rawBytes)
     }
 
-    /// A header without the body that it announces.
+    /// A header without its body.
     static func header(_ type: FrameType, bodyByteCount: UInt32, session: SessionID = .control) -> [UInt8] {
         var header = FrameHeader(type: type, session: session).frame(body: [UInt8]().rawBytes)
         for index in 0..<4 { header[20 + index] = UInt8(truncatingIfNeeded: bodyByteCount >> UInt32(24 - 8 * index)) }
         return header
     }
 
-    /// What a device says first.
+    /// The hello of a device.
     static func hello(
         _ account: String = "alice", device: UInt64 = 1, credential: String? = nil, limits: Limits = Limits(),
         resume: ResumePoint? = nil
@@ -83,18 +83,18 @@ struct Speaker: Sendable {
     }
 }
 
-/// A frame as it came off the wire.
+/// A received frame.
 struct ReceivedFrame: Sendable {
     let header: FrameHeader
     let body: [UInt8]
 
-    /// The body as the type it has to be; throws when it is another.
+    /// The body as its expected type; throws for another type.
     func parsed<Body: FrameBody>(as _: Body.Type = Body.self) throws -> Body {
-        guard header.type == Body.type else { throw Surprise.frame(header.type, notice) }
+        guard header.type == Body.type else { throw PeerError.frame(header.type, notice) }
         return try Body(parsing: body.rawBytes)
     }
 
-    /// What goaway or reject says.
+    /// The notice of a goaway or reject.
     var notice: Notice? {
         switch header.type {
         case .goaway: try? GoAway(parsing: body.rawBytes).notice
@@ -104,8 +104,8 @@ struct ReceivedFrame: Sendable {
     }
 }
 
-/// Cuts what a relay sends into frames.
-struct FrameCutter: ~Copyable {
+/// Splits received bytes into frames.
+struct FrameSplitter: ~Copyable {
     private var framer = Framer(maxBodyByteCount: 1 << 20)
 
     mutating func frames(in bytes: RawSpan) throws -> [ReceivedFrame] {

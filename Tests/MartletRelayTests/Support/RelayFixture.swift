@@ -4,8 +4,8 @@ import MartletTransport
 import MartletWire
 import Testing
 
-/// Where a hostile peer performs: against the engine in virtual time, or against a relay on real sockets.
-enum Venue: CaseIterable, Sendable, CustomTestStringConvertible {
+/// The relay of a test: an engine in virtual time, or a relay on sockets.
+enum RelayBackend: CaseIterable, Sendable, CustomTestStringConvertible {
     case engine
     case socket
 
@@ -16,19 +16,19 @@ enum Venue: CaseIterable, Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// Runs a relay, and hands out what connects to it.
+    /// Runs a relay and passes its fixture to `body`.
     ///
-    /// In virtual time deadlines are the defaults, and can be measured. On sockets there are none but those that
-    /// `shorten` makes short, because a test waits for them.
-    func play(
+    /// In virtual time the timeouts are the defaults and can be measured. On sockets only the timeouts set by `shorten`
+    /// can expire.
+    func run(
         _ adjust: (inout RelayConfiguration) -> Void = { _ in }, shorten: (inout RelayConfiguration) -> Void = { _ in },
-        _ body: (Stage) async throws -> Void
+        _ body: (RelayFixture) async throws -> Void
     ) async throws {
-        var configuration = self == .engine ? RelayConfiguration() : .patient
+        var configuration = self == .engine ? RelayConfiguration() : .withoutTimeouts
         adjust(&configuration)
         switch self {
         case .engine:
-            try await body(.engine(VirtualHall(configuration)))
+            try await body(.engine(EngineFixture(configuration)))
         case .socket:
             shorten(&configuration)
             let log = EventLog()
@@ -39,14 +39,14 @@ enum Venue: CaseIterable, Sendable, CustomTestStringConvertible {
     }
 }
 
-/// A running relay at a venue.
-enum Stage {
-    case engine(VirtualHall)
+/// A running relay.
+enum RelayFixture {
+    case engine(EngineFixture)
     case socket(Relay, UInt16, EventLog)
 
     func connect() async throws -> any Peer {
         switch self {
-        case .engine(let hall): hall.connect()
+        case .engine(let fixture): fixture.connect()
         case .socket(_, let port, _): try await WirePeer.connect(to: port)
         }
     }
@@ -54,7 +54,7 @@ enum Stage {
     /// A peer with a link and the room "lobby" open on its first session.
     func member(_ account: String = "alice", device: UInt64 = 1, limits: Limits = Limits()) async throws -> any Peer {
         let peer = try await connect()
-        try await peer.hello(Speaker.hello(account, device: device, limits: limits))
+        try await peer.hello(FrameWriter.hello(account, device: device, limits: limits))
         try await peer.open()
         return peer
     }
@@ -62,30 +62,30 @@ enum Stage {
     var statistics: RelayStatistics {
         get async {
             switch self {
-            case .engine(let hall): hall.engine.statistics
+            case .engine(let fixture): fixture.engine.statistics
             case .socket(let relay, _, _): await relay.statistics
             }
         }
     }
 
-    /// Why the relay ended connections, in its own words.
+    /// The faults for which the relay ended connections.
     var faults: [ErrorCode] {
         let notes: [RelayNote] =
             switch self {
-            case .engine(let hall): hall.notes
+            case .engine(let fixture): fixture.notes
             case .socket(_, _, let log): log.notes
             }
         return notes.compactMap { if case .faulted(let code) = $0 { code } else { nil } }
     }
 
-    /// Messages that the relay has stored.
+    /// The number of messages that the relay has stored.
     var storedCount: UInt64 { get async { await statistics.messagesStored } }
 }
 
 extension Peer {
-    /// What the engine holds of the peer's bytes; nil where nobody can look.
-    func heldByteCount(at stage: Stage) -> Int? {
-        guard case .engine(let hall) = stage, let peer = self as? VirtualPeer else { return nil }
-        return hall.heldByteCount(of: peer)
+    /// The unprocessed input of the peer that the engine holds, in bytes; nil on sockets.
+    func heldByteCount(at fixture: RelayFixture) -> Int? {
+        guard case .engine(let fixture) = fixture, let peer = self as? VirtualPeer else { return nil }
+        return fixture.heldByteCount(of: peer)
     }
 }

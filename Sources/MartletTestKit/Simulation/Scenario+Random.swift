@@ -1,0 +1,139 @@
+import MartletWire
+
+extension Scenario {
+    /// The minimum number of messages in a random scenario.
+    public static let minMessageCount = 200
+    /// The minimum number of faults in a random scenario.
+    public static let minFaultCount = 10
+
+    /// The maximum content of a random request, in bytes.
+    private static let maxRequestByteCount = 12_000
+
+    /// The factor of the intervals in a scenario with a minimum duration.
+    private static let stretch = 10
+
+    /// Creates a random scenario.
+    ///
+    /// - Parameters:
+    ///   - seed: The seed, which determines the scenario.
+    ///   - duration: The minimum duration. A scenario with a minimum duration has longer intervals.
+    ///   - loopCount: The number of the relay's loops, which does not affect the actions.
+    public init(seed: UInt64, lasting duration: Duration = .zero, loopCount: Int = 1) {
+        var generator = Generator(seed: seed)
+        self.seed = seed
+        self.loopCount = loopCount
+        isReliable = seed.isMultiple(of: 2)
+        devices = []
+        // Most scenarios have few rooms with much traffic each.
+        roomCount = generator.below(16) == 0 ? 20 + generator.below(120) : 1 + generator.below(3)
+        let otherKinds: [SessionKind] = [.chat, .media, .file]
+        let mixesKinds = generator.below(4) == 0
+        kinds = (0..<roomCount).map { mixesKinds ? otherKinds[$0 % otherKinds.count] : .chat }
+        storeDelay = .milliseconds([0, 100, 200, 1000, 4000][generator.below(5)])
+        firstSequence = generator.below(2) == 0 ? 1 : 1 << 32 - UInt64(1 + generator.below(60))
+        relayDeflates = seed & 4 != 0
+        steps = []
+        for number in 0..<(2 + generator.below(4)) {
+            // The fourth device belongs to the first account.
+            let account = number == 3 ? "account0" : "account\(number)"
+            let features: [Features] = [.supported, .supported.union(.compact), .all]
+            var device = Device(
+                account: account, conditions: generator.conditions(isReliable: isReliable),
+                features: features[Int((seed / 2 + UInt64(number)) % 3)])
+            if generator.below(8) == 0 {
+                device.features.remove([.receipts, .presence, .requests, .zlib][generator.below(4)])
+            }
+            if generator.below(5) == 0 { device.limits = Scenario.smallLimits }
+            if generator.below(4) == 0 { device.tail = UInt32(generator.below(8)) }
+            devices.append(device)
+        }
+        let hasBursts = generator.below(10) == 0
+        var at = Duration.zero
+        let stretch = duration > .zero ? Scenario.stretch : 1
+        var counts = (messages: 0, faults: 0)
+        while counts.messages < Scenario.minMessageCount || counts.faults < Scenario.minFaultCount || at < duration {
+            let action = generator.action(devices.count, roomCount)
+            switch action {
+            case .publish(_, _, let count, _): counts.messages += count
+            case .read, .type, .request, .cancelRequest: break
+            default: counts.faults += 1
+            }
+            steps.append(Step(at: at, action: action))
+            at += .milliseconds(generator.below(generator.below(4) == 0 ? 4000 : 400) * stretch)
+            if hasBursts, generator.below(60) == 0 {
+                steps.append(Step(at: at, action: generator.burst(devices.count, roomCount)))
+            }
+        }
+    }
+
+    /// Limits just above the protocol's minimums, so that windows fill and messages exceed the device's limit.
+    private static let smallLimits = Limits(
+        maxBodyByteCount: 17 << 10, maxMessageByteCount: 20 << 10, linkWindow: 40 << 10, sessionWindow: 20 << 10)
+
+    private struct Generator {
+        var random: SeededRandom
+
+        init(seed: UInt64) {
+            random = SeededRandom(seed: seed &* 0x9E37_79B9_7F4A_7C15)
+        }
+
+        mutating func below(_ bound: Int) -> Int { Int(random.next() % UInt64(bound)) }
+
+        /// Usually some seconds, sometimes up to a minute.
+        mutating func pause() -> Duration { .milliseconds(500 + below(below(4) == 0 ? 60_000 : 10_000)) }
+
+        mutating func conditions(isReliable: Bool) -> PathConditions {
+            PathConditions(
+                delay: .milliseconds(5 + below(200)), jitter: .milliseconds(below(100)),
+                bytesPerSecond: below(3) == 0 ? 100_000 : nil, lostPerMille: isReliable ? 0 : below(300),
+                doubledPerMille: isReliable ? 0 : below(60), overtakenPerMille: isReliable ? 0 : below(60))
+        }
+
+        /// More short messages than a relay holds for a session before its room is loaded.
+        mutating func burst(_ deviceCount: Int, _ roomCount: Int) -> Action {
+            .publish(device: below(deviceCount), room: below(roomCount), count: 500 + below(2000), byteCount: below(8))
+        }
+
+        mutating func action(_ deviceCount: Int, _ roomCount: Int) -> Action {
+            let device = below(deviceCount)
+            let room = below(roomCount)
+            switch below(100) {
+            case 0..<4: return .cut(device: device)
+            case 4..<6: return .blackHole(device: device, .both, lasts: pause())
+            case 6: return .blackHole(device: device, .up, lasts: pause())
+            case 7: return .blackHole(device: device, .down, lasts: pause())
+            case 8: return .dropNATMappings(device: device)
+            case 9..<11: return .switchPath(device: device, delay: .milliseconds(5 + below(300)))
+            case 11..<14: return .crash(device: device, down: .milliseconds(below(below(2) == 0 ? 200 : 5000)))
+            case 14..<16: return .restartRelay(down: .milliseconds(below(5000)))
+            case 16..<18: return .failStore(.append, lasts: pause())
+            case 18: return .failStore(.load, lasts: pause())
+            case 19: return .failStore(.read, lasts: pause())
+            case 20: return .stopReading(device: device, lasts: pause())
+            case 21: return .stopTaking(device: device, lasts: pause())
+            case 22: return .suspend(device: device, room: room, lasts: pause())
+            case 23: return .background(device: device, lasts: pause())
+            case 24: return .stop(device: device, lasts: pause())
+            case 25: return .retryNow(device: device)
+            case 26: return .trim(room: room, keeps: below(20))
+            case 27: return .replayHello(device: device)
+            case 28: return .loseLog(room: room, down: .milliseconds(below(5000)))
+            case 29..<32: return .read(device: device, room: room)
+            case 32..<34: return .type(device: device, room: room)
+            case 34..<39:
+                let recipient = below(5) == 0 ? nil : Optional(below(deviceCount))
+                let byteCount = below(6) == 0 ? below(Scenario.maxRequestByteCount) : below(100)
+                return .request(
+                    device: device, to: recipient, room: room, byteCount: byteCount,
+                    timeout: .milliseconds(below(4) == 0 ? below(2000) : 10_000 + below(50_000)))
+            case 39: return .cancelRequest(device: device)
+            case 40: return .close(device: device, room: room, lasts: .milliseconds(below(5000)))
+            case 41 where below(3) == 0: return .revoke(device: device, lasts: pause())
+            case 42: return .failStore(.appendHalf, lasts: pause())
+            default:
+                let byteCount = below(12) == 0 ? below(40_000) : below(200)
+                return .publish(device: device, room: room, count: 1 + below(6), byteCount: byteCount)
+            }
+        }
+    }
+}

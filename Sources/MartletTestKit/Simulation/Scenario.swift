@@ -1,0 +1,124 @@
+public import MartletWire
+
+/// The actions and faults of a simulation as data, so that a seed can determine them and a shrinker can remove some.
+public struct Scenario: Sendable {
+    /// An action at a time.
+    public struct Step: Sendable {
+        /// The time since the start of the scenario.
+        public var at: Duration
+        /// The action.
+        public var action: Action
+    }
+
+    /// An action or fault. Devices and rooms are indices. A fault with a duration ends without another action.
+    public enum Action: Sendable {
+        /// A device publishes `count` messages of `byteCount` bytes.
+        case publish(device: Int, room: Int, count: Int, byteCount: Int)
+        /// The device's connections break.
+        case cut(device: Int)
+        /// The path drops all bytes in the given directions.
+        case blackHole(device: Int, VirtualWorld.Direction, lasts: Duration)
+        /// A NAT drops the mappings of the device's connections.
+        case dropNATMappings(device: Int)
+        /// The device moves to another network.
+        case switchPath(device: Int, delay: Duration)
+        /// The device's process crashes and may lose unsynced records.
+        case crash(device: Int, down: Duration)
+        /// The relay's process crashes and may lose unsynced messages.
+        case restartRelay(down: Duration)
+        /// The relay's process crashes, and its store loses a room's log. The next log starts at offset 1.
+        case loseLog(room: Int, down: Duration)
+        /// The relay's store fails.
+        case failStore(StorePart, lasts: Duration)
+        /// The device's host does not read.
+        case stopReading(device: Int, lasts: Duration)
+        /// The device's application takes no messages.
+        case stopTaking(device: Int, lasts: Duration)
+        /// The application suspends a room and resumes it.
+        case suspend(device: Int, room: Int, lasts: Duration)
+        /// The application enters the background and the foreground again.
+        case background(device: Int, lasts: Duration)
+        /// The user stops the client and starts it again.
+        case stop(device: Int, lasts: Duration)
+        /// The user requests an immediate connection attempt.
+        case retryNow(device: Int)
+        /// The relay's store removes a room's messages except the last.
+        case trim(room: Int, keeps: Int)
+        /// An attacker replays the hello with which the device resumed its link.
+        case replayHello(device: Int)
+        /// The user of a device has read all delivered messages of a room.
+        case read(device: Int, room: Int)
+        /// The user of a device starts and stops typing.
+        case type(device: Int, room: Int)
+        /// A device sends a request to another device's account, or to the relay for nil.
+        case request(device: Int, to: Int?, room: Int, byteCount: Int, timeout: Duration)
+        /// A device cancels its latest request.
+        case cancelRequest(device: Int)
+        /// The application closes a room and opens it again.
+        case close(device: Int, room: Int, lasts: Duration)
+        /// The operator revokes the device's account and readmits it.
+        case revoke(device: Int, lasts: Duration)
+    }
+
+    /// An operation of a store.
+    public enum StorePart: Sendable {
+        /// Appending messages.
+        case append
+        /// Appending the second half of each batch.
+        case appendHalf
+        /// Loading rooms.
+        case load
+        /// Reading messages.
+        case read
+    }
+
+    /// A device and its path to the relay.
+    public struct Device: Sendable {
+        /// The account, which devices may share.
+        public var account: String
+        /// The initial conditions of the path.
+        public var conditions: PathConditions
+        /// The features: version 1.0, compact frames or deflated frames; some devices lack receipts, presence or
+        /// requests.
+        public var features: Features
+        /// The limits of the device.
+        public var limits = Limits()
+        /// The number of messages before the last offset at which the device opens an unknown room.
+        public var tail: UInt32?
+    }
+
+    /// The seed, which determines the scenario and all random decisions of the run.
+    public let seed: UInt64
+    /// Whether the carrier is reliable and ordered.
+    public var isReliable: Bool
+    /// The devices.
+    public var devices: [Device]
+    /// The number of rooms. Every device is a member of all rooms.
+    public var roomCount: Int
+    /// The kind of each room's sessions, which determines windows and priorities.
+    public var kinds: [SessionKind]
+    /// The number of the relay's loops.
+    public var loopCount: Int
+    /// The delay of the relay's store.
+    public var storeDelay: Duration
+    /// The sequence of each session's first frame: 1, or shortly before 2³².
+    public var firstSequence: UInt64
+    /// Whether the relay deflates frames for peers that support it.
+    public var relayDeflates: Bool
+    /// The actions in order of time.
+    public var steps: [Step]
+
+    /// The number of published messages.
+    public var messageCount: Int {
+        steps.reduce(0) { sum, step in
+            if case .publish(_, _, let count, _) = step.action { sum + count } else { sum }
+        }
+    }
+
+    /// The number of other actions.
+    public var faultCount: Int {
+        steps.count { step in
+            if case .publish = step.action { false } else { true }
+        }
+    }
+}
