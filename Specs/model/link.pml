@@ -1,34 +1,31 @@
-/* A link between one client and one relay, with everything that can go wrong between them.
+/* Model of a link between one client and one relay, with faults of the network and of both processes.
  *
- * The client has N messages to be accepted; the relay has M messages to deliver. Two connections exist at a
- * time, so that
- * one the client has given up goes on delivering what is in it while the other is in use. Weather may cut a
- * connection,
- * swallow what is in it for a while (a black hole, which may end after the client has left), and kill either
- * side. Volatile
- * state dies with its process: links, tokens, positions, what is on its way to the store. Durable state does
- * not: the client's
- * outbox and cursor, the relay's log.
+ * The client has N messages to be accepted; the relay has M messages to deliver. Two connections can exist at a time,
+ * so that an abandoned connection can still deliver frames while the other one is in use. A fault may cut a
+ * connection, withhold its frames for a while (a black hole, which may end after the client has left), or kill either
+ * process. Volatile state is lost with its process: links, tokens, positions, messages in flight to the store. Durable
+ * state is not: the client's outbox and cursor, the relay's log.
  *
  * Invariants, by the name under which they are asserted below:
- *   ONCE      nothing is logged or delivered twice           PREFIX  what is logged or delivered is a prefix of
- * what was sent
- *   DURABLE   what is told as accepted is in the log         ACKED   acknowledged <= sent, unacknowledged <= window
+ *   ONCE      no message is logged or delivered twice
+ *   PREFIX    the messages logged or delivered are a prefix of the messages sent
+ *   DURABLE   every message reported as accepted is in the log
+ *   ACKED     acknowledged <= sent, unacknowledged <= window
  *   OWNER     only the connection of the current epoch commits
  *   TOKEN     a resume token admits one connection
- *   DONE      when no fault is left, all is accepted and delivered (an invalid end state otherwise)
+ *   DONE      when no fault is left, all messages are accepted and delivered (an invalid end state otherwise)
  *
  * Mutants, one macro each, must be caught: NO_FENCING, ACK_BEFORE_COMMIT, WRAPPING_COUNTER, NO_HEARTBEAT,
  * REUSABLE_TOKEN.
  */
 #ifndef N
-#define N 3                     /* messages up */
+#define N 3                     /* messages of the client */
 #endif
 #ifndef M
-#define M 2                     /* messages down */
+#define M 2                     /* messages of the relay */
 #endif
 #ifndef WINDOW
-#define WINDOW 2                /* unacknowledged messages at the most, each way */
+#define WINDOW 2                /* maximum of unacknowledged messages in each direction */
 #endif
 #ifndef FAULTS
 #define FAULTS 2
@@ -38,7 +35,7 @@
 
 mtype = { HELLO, DATA, ACK, WELCOME, REJECT, ACCEPT };
 
-/* type, and three numbers: HELLO(token, position, cursor) DATA(sequence, number, -) ACK(sequence, -, -)
+/* Type, and three numbers: HELLO(token, position, cursor) DATA(sequence, number, -) ACK(sequence, -, -)
  * WELCOME(resumed, token, position) REJECT(-, -, -) ACCEPT(number, -, -) */
 chan up[2] = [2] of { mtype, byte, byte, byte };
 chan down[2] = [2] of { mtype, byte, byte, byte };
@@ -84,7 +81,7 @@ inline dropDown(c) {
     od
 }
 
-/* The client leaves a connection; what it has sent may still arrive. */
+/* The client leaves a connection; frames that it has sent may still arrive. */
 inline leave() {
     clientOpen[mine] = false;
     dropDown(mine);
@@ -105,7 +102,7 @@ active proctype Client() {
     byte a, b, c, k;
 end:
     do
-    /* Dial on a connection that nobody uses. */
+    /* The client connects on an unused connection. */
     :: atomic {
         mine == NONE && (accepted < N || cursor < M) ->
         if
@@ -125,7 +122,7 @@ end:
         up[k]!HELLO, token, gotDown, cursor;
         k = 0
       }
-    /* Data may follow the hello at once. */
+    /* Data may directly follow hello. */
     :: atomic {
         mine != NONE && base + nextUp <= N && nextUp <= ackedUp + WINDOW && nfull(up[mine]) ->
         up[mine]!DATA, nextUp, base + nextUp, 0;
@@ -179,10 +176,10 @@ end:
         fi;
         kind = HELLO; a = 0; b = 0; c = 0
       }
-    /* The relay ended it. */
+    /* The relay has ended the connection. */
     :: atomic { mine != NONE && !relayOpen[mine] && !hole[mine] && empty(down[mine]) -> leave() }
 #ifndef NO_HEARTBEAT
-    /* Silence: the heartbeat gives the connection up. */
+    /* After silence the heartbeat abandons the connection. */
     :: atomic { mine != NONE && hole[mine] -> leave() }
 #endif
     od
@@ -202,7 +199,7 @@ inline take(k) {
     up[k]?kind, a, b, c;
     if
     :: kind == HELLO && a == 0 ->
-        /* A fresh link: whatever the device had before is gone, and its connection with it. */
+        /* A new link: the device's earlier link and its connection end. */
         if :: owner != NONE && owner != k -> relayOpen[owner] = false :: else fi;
         owner = k;
         linked = true;
@@ -263,7 +260,7 @@ end:
     do
     :: atomic { !hole[0] && relayOpen[0] && nempty(up[0]) && nfull(store) -> take(0) }
     :: atomic { !hole[1] && relayOpen[1] && nempty(up[1]) && nfull(store) -> take(1) }
-    /* What comes on a connection that is closed here is dropped. */
+    /* Frames on a connection that the relay has closed are dropped. */
     :: atomic { !hole[0] && !relayOpen[0] && nempty(up[0]) -> drop(0) }
     :: atomic { !hole[1] && !relayOpen[1] && nempty(up[1]) -> drop(1) }
     /* The store has made a message durable. */
@@ -300,7 +297,7 @@ end:
         nextDown++;
         assert(nextDown - 1 - ackedDown <= WINDOW)   /* ACKED */
       }
-    /* The client left and everything it had sent has been taken; or it fell silent. */
+    /* The client has left and all its frames have been processed; or it is silent. */
     :: atomic { relayOpen[0] && !clientOpen[0] && empty(up[0]) -> relayOpen[0] = false; if
         :: owner == 0 -> owner = NONE :: else fi }
     :: atomic { relayOpen[1] && !clientOpen[1] && empty(up[1]) -> relayOpen[1] = false; if
@@ -308,13 +305,13 @@ end:
     od
 }
 
-active proctype Weather() {
+active proctype Environment() {
     byte k;
 end:
     do
-    /* A cut: the client notices, what it had sent may still arrive. */
+    /* A cut: the client detects it; frames that it has sent may still arrive. */
     :: atomic { faults > 0 && mine != NONE -> faults--; leave() }
-    /* A cut in which what was sent is lost too. */
+    /* A cut in which sent frames are lost. */
     :: atomic { faults > 0 && mine != NONE -> faults--; k = mine; leave(); drop(k); relayOpen[k] = false; if
         :: owner == k -> owner = NONE :: else fi; k = 0 }
     /* A black hole; it may end once the client has left. */
@@ -328,7 +325,7 @@ end:
         if :: mine != NONE -> leave() :: else fi;
         beginLink()
       }
-    /* The relay is killed: what was on its way to the store is lost. */
+    /* The relay is killed: messages in flight to the store are lost. */
     :: atomic {
         faults > 0 && linked ->
         faults--;
@@ -352,7 +349,7 @@ end:
     od
 }
 
-/* When nothing moves any more, everything has been accepted and delivered. */
-active proctype Judge() {
+/* When no process can proceed, all messages have been accepted and delivered. */
+active proctype Completion() {
     timeout -> assert(accepted == N && cursor == M && logged == N)      /* DONE */
 }

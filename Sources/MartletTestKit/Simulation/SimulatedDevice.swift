@@ -111,7 +111,7 @@ final class SimulatedDevice {
         }
         if cursor.log != logs[room] { setLog(of: room, cursor.log) }
         // A process that ended before its cursor was on the disk receives the gaps after the cursor again.
-        missed[room] = missed[room]?.filter { $0 <= cursor.offset }
+        skipped[room] = skipped[room]?.filter { $0 <= cursor.offset }
         let isNew = tail != nil && cursor.offset == 0 && firstCursors[room] == nil
         let options = RoomOptions(kind: kinds[room] ?? .chat, cursor: cursor, tail: isNew ? tail : nil)
         guard let id = world.act(client, { try? $0.open(room, options, now: $1) }) else { return }
