@@ -105,7 +105,7 @@ enum SimulateCommand {
         let hours = arguments[hours].map { " --hours \($0)" } ?? ""
         let loops = arguments[loops].map { $0 > 1 ? " --loops \($0)" : "" } ?? ""
         Output.report(
-            "seed \(result.seed) failed; see it with: martlet-lab simulate --replay \(result.seed)\(hours)\(loops) --trace")
+            "seed \(result.seed) failed; see: martlet-lab simulate --replay \(result.seed)\(hours)\(loops) --trace")
         for violation in result.violations { Output.report("  \(violation)") }
     }
 

@@ -237,8 +237,8 @@ struct SendStream: Sendable {
             common, credit: credit, limit: limit, asksForAck: asksForAck, encoder, into: &out, now: now, &totals)
     }
 
-    /// Bytes that the receiver may hold of this session when the lowest unacknowledged frame is lost, 192 for each frame
-    /// included (S-31).
+    /// Bytes that the receiver may hold of this session when the lowest unacknowledged frame is lost. Each frame adds
+    /// 192 bytes (S-31).
     var heldByteCount: Int {
         queue.value.spanByteCount + queue.value.sentCount * ReceiveStream.heldFrameByteCount
     }
