@@ -189,6 +189,24 @@ import Testing
         #expect(send(&stream) == Array(1025...2048))
     }
 
+    // S-31, S-32
+    @Test func `a carrier without order gets no frame that the receiver cannot hold behind a gap`() {
+        var stream = stream(10, byteCount: 100, losesOvertaken: true)
+        var credit = SendStreamTests.plenty
+        credit.holdable = 291
+        #expect(send(&stream, credit) == [1])
+        #expect(stream.heldByteCount == 292)
+        credit.holdable = 292
+        #expect(send(&stream, limit: 2, credit) == [2, 3])
+        #expect(stream.heldByteCount == 876)
+        _ = stream.acknowledge(range: 3...3)
+        #expect(stream.heldByteCount == 876)
+        _ = stream.acknowledge(cumulative: 2)
+        #expect(stream.heldByteCount == 292)
+        stream.rewind(losesOvertaken: true)
+        #expect(stream.heldByteCount == 292)
+    }
+
     // S-31
     @Test func `a carrier that keeps order gets every frame of a full queue`() {
         var stream = stream(SendStream.maxEntries, byteCount: 0)

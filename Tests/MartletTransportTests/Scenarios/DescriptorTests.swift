@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import MartletTransport
 import Synchronization
@@ -87,9 +88,22 @@ private func openDescriptorCount() -> Int {
     (0..<4096).count { fcntl(Int32($0), F_GETFD) >= 0 }
 }
 
+/// Returns after a timer of libdispatch has fired.
+private func firstTimer() async {
+    let timer = DispatchSource.makeTimerSource()
+    await withCheckedContinuation { fired in
+        timer.setEventHandler {
+            timer.cancel()
+            fired.resume()
+        }
+        timer.schedule(deadline: .now() + .microseconds(1))
+        timer.resume()
+    }
+}
+
 private func limitDescriptors() async {
     // The first timer of a process opens descriptors of libdispatch, which traps when there is none left.
-    try? await Task.sleep(for: .nanoseconds(1))
+    await firstTimer()
     let count = openDescriptorCount()
     // The system assigns the lowest free number, so the gaps are filled first.
     var highest = 0
