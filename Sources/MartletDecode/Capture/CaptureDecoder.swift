@@ -62,7 +62,7 @@ public final class CaptureDecoder {
     /// Creates a decoder before the first packet.
     ///
     /// - Parameters:
-    ///   - ports: ports of servers, whose connections are Martlet whatever they begin with.
+    ///   - ports: server ports. Connections to them are decoded without a check of their first bytes.
     ///   - assumptions: what holds for connections whose handshake is not in the capture.
     ///   - onEvent: receives what is decoded.
     public init(

@@ -33,7 +33,7 @@ public struct EncodedBody: Sendable {
     private let start: UInt32
     private let count: UInt32
     private let cut: Cut?
-    /// Of the whole body, if it is one plain fragment that somebody has summed.
+    /// The CRC-32 of a body of one plain fragment, once computed.
     let checksum: UInt32?
     /// Where the values of the body are, if it is one plain fragment.
     private(set) var layout = BodyLayout.unknown

@@ -32,7 +32,7 @@ extension SendStream.Queue {
     }
 
     mutating func append(_ messages: ArraySlice<LogEntry>, base: UInt64) -> Bool {
-        // By index: to hold a message is to count references that nobody needs.
+        // Access by index avoids reference counting of each message.
         var frameCount = 0
         var size = 0
         for index in messages.indices {

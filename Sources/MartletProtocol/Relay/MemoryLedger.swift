@@ -71,7 +71,7 @@ struct MemoryLedger: Sendable {
         return .giveWay(to: budget - budget / 8)
     }
 
-    /// A link was ended whose memory is freed later in the turn. The next check gives way, whatever is held by then.
+    /// Continues the eviction at the next check. The memory of an ended link is freed later in the turn.
     mutating func goOn() {
         isGoingOn = true
     }

@@ -180,7 +180,7 @@ struct RelayLink: Sendable {
         return byteCount - chargedByteCount
     }
 
-    /// What waits for the device, and what it has sent and nobody has taken, in bytes with objects.
+    /// Bytes queued for the device and bytes received from it that no room has taken, objects included.
     @inline(__always)
     var waitingByteCount: Int {
         queued.byteCount + queued.requests + link.heldByteCount + heldByteCount

@@ -20,7 +20,7 @@ final class Decoder {
         var format = Format.auto
         /// The sender of the bytes, where the input is one direction of a connection.
         var sender: PeerRole?
-        /// Ports whose connections are Martlet whatever they begin with.
+        /// Server ports. Connections to them are decoded as Martlet without a check of their first bytes.
         var ports: Set<UInt16> = [Endpoint.defaultPort]
         /// The longest body where the handshake is not in the input, in bytes.
         var bodyByteCount = ConnectionDecoder.Assumptions().bodyByteCount
