@@ -33,8 +33,8 @@ public final class VirtualRelay {
     public var onNote: ((RelayNote) -> Void)?
     /// The notes of the engine.
     public internal(set) var notes: [RelayNote] = []
-    /// The messages of lost logs, by identity.
-    public private(set) var lostLogs: [LogID: [LogEntry]] = [:]
+    /// The lost logs, by identity.
+    public private(set) var lostLogs: [LogID: LostLog] = [:]
     private var logIDs: [RoomName: LogID] = [:]
     private var logRandom: SeededRandom
     private var watermarks: [RoomName: [DeviceKey: UInt64]] = [:]
@@ -42,6 +42,14 @@ public final class VirtualRelay {
     /// The first kept offset of each room.
     private var firstKept: [RoomName: UInt64] = [:]
     private var random: SeededRandom
+
+    /// The last state of a lost log.
+    public struct LostLog {
+        /// All messages, including those that the store had removed.
+        public var entries: [LogEntry]
+        /// The first offset that the store kept.
+        public var firstOffset: UInt64
+    }
 
     /// The delay of messages between loops, constant to preserve their order.
     private static let loopDelay = Duration.microseconds(100)
@@ -100,12 +108,17 @@ public final class VirtualRelay {
 
     /// The messages of a log, including lost ones; nil for an unknown log.
     public func entries(of id: LogID, in room: RoomName) -> [LogEntry]? {
-        logIDs[room] == id ? log[room] ?? [] : lostLogs[id]
+        logIDs[room] == id ? log[room] ?? [] : lostLogs[id]?.entries
+    }
+
+    /// The first offset that the store keeps of a log, or kept when the log was lost; nil for an unknown log.
+    public func firstOffset(of id: LogID, in room: RoomName) -> UInt64? {
+        logIDs[room] == id ? first(room) : lostLogs[id]?.firstOffset
     }
 
     /// Loses a room's log in the store, while the relay is down. The next log starts at offset 1.
     public func loseLog(of room: RoomName) {
-        lostLogs[logID(room)] = log[room] ?? []
+        lostLogs[logID(room)] = LostLog(entries: log[room] ?? [], firstOffset: first(room))
         log[room] = nil
         logIDs[room] = nil
         watermarks[room] = nil

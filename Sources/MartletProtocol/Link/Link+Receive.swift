@@ -282,7 +282,7 @@ extension Link {
             sessions[slot].lastAck = ackCount
             let raisesCredit = sessions[slot].send.isWorthwhile(
                 entry.creditLimit, window: sendWindow(of: slot), maxMessageByteCount: limits.maxMessageByteCount)
-            let part = try acknowledge(entry, slot: slot)
+            let part = try acknowledge(entry, slot: slot, now: now)
             if part.frameCount > 0 || raisesCredit { isProductive = true } else { staleCount += 1 }
             if sessions[slot].priority.isBulk { bulk.add(part) }
             total.add(part)
@@ -302,7 +302,7 @@ extension Link {
     }
 
     private mutating func acknowledge(
-        _ entry: SessionAck, slot: Int
+        _ entry: SessionAck, slot: Int, now: Instant
     ) throws(LinkError) -> SendStream.Acknowledged {
         guard var part = sessions[slot].send.acknowledge(cumulative: entry.cumulative) else { throw .peer(.ackUnsent) }
         for range in entry.ranges {
@@ -310,7 +310,7 @@ extension Link {
             part.add(more)
         }
         sessions[slot].send.raiseCreditLimit(to: entry.creditLimit)
-        noteLost(slot, sessions[slot].send.loseOvertaken())
+        noteLost(slot, sessions[slot].send.loseOvertaken(sentBy: now + (.zero - rtt.lossDelay)))
         noteOutstanding(slot)
         return part
     }

@@ -246,14 +246,16 @@ extension SendStream.Queue {
         return lost
     }
 
-    mutating func loseOvertaken(_ totals: Totals) -> SendStream.Lost {
+    mutating func loseOvertaken(sentBy time: Instant, _ totals: Totals) -> SendStream.Lost {
         var lost = SendStream.Lost()
         while let sequence = transmissions.first {
             let isCurrent = sequence >= totals.base && frame(sequence, totals).transmission == firstTransmission
             let isWaiting =
                 isCurrent && !frame(sequence, totals).isAcknowledged && !frame(sequence, totals).isLost
             if isWaiting {
-                guard firstTransmission + SendStream.reorderThreshold <= highestAcknowledged else { break }
+                guard firstTransmission + SendStream.reorderThreshold <= highestAcknowledged,
+                    frame(sequence, totals).sentAt <= time.nanoseconds
+                else { break }
                 lose(sequence, in: &lost, totals)
             }
             _ = transmissions.popFirst()

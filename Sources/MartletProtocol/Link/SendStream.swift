@@ -302,9 +302,11 @@ struct SendStream: Sendable {
         queue.isAllocated ? queue.value.loseFrames(sentBefore: time, limit: limit, totals) : Lost()
     }
 
-    /// Declares transmissions lost that later ones have overtaken; only for carriers without order.
-    mutating func loseOvertaken() -> Lost {
-        totals.losesOvertaken && queue.isAllocated ? queue.value.loseOvertaken(totals) : Lost()
+    /// Declares transmissions lost that were sent by `time` and overtaken by later ones; only for carriers without
+    /// order (S-32).
+    mutating func loseOvertaken(sentBy time: Instant) -> Lost {
+        guard totals.losesOvertaken, queue.isAllocated else { return Lost() }
+        return queue.value.loseOvertaken(sentBy: time, totals)
     }
 
     /// Everything unacknowledged is to be sent again on the connection that begins.

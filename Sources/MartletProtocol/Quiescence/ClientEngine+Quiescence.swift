@@ -1,3 +1,5 @@
+package import MartletWire
+
 extension ClientEngine {
     /// What is left over although the client is online and everything was accepted, taken and answered.
     package func quiescence() -> QuiescenceCheck {
@@ -14,6 +16,9 @@ extension ClientEngine {
         }
         return check
     }
+
+    /// The link that the next hello resumes; nil if it begins a link.
+    package var linkID: LinkID? { ticket?.link }
 
     /// The credit of the client's link.
     package var creditTable: CreditTable { CreditTable(link) }

@@ -90,6 +90,12 @@ public struct RTTEstimator: Hashable, Sendable {
         return .nanoseconds(max(Bounds.minimumTimeout, min(timeout, Bounds.maximumTimeout)))
     }
 
+    /// The minimum time in flight of a transmission that is declared lost because later ones arrived: srtt - rttvar,
+    /// and zero before the first sample (S-32).
+    public var lossDelay: Duration {
+        .nanoseconds(max(0, smoothedNanoseconds - variationNanoseconds))
+    }
+
     /// The retransmission timeout: ``baseTimeout``, doubled for each expiry since the last sample, at most
     /// ``maximumTimeout``.
     public var timeout: Duration {

@@ -4,6 +4,12 @@ import MartletWire
 /// The application of one device. Its drafts and delivered messages are on a disk that loses unsynced records in a
 /// crash, from which the application recovers.
 final class SimulatedDevice {
+    /// A link in one of its epochs.
+    struct LinkEpoch: Equatable {
+        var link: LinkID
+        var epoch: Epoch
+    }
+
     /// A message to send.
     struct Draft {
         var counter: UInt64
@@ -36,11 +42,11 @@ final class SimulatedDevice {
     var isRunning = false
     /// Whether the application takes messages.
     var isTaking = true
-    /// The epoch of the present engine's last online state.
-    var epoch: UInt32?
-    /// The epoch of the device's link at the relay; nil without a link.
-    var epochAtRelay: UInt32?
-    /// The last end of a link at the relay, and whether the device and the relay had the same epoch.
+    /// The link of the present engine's last online state.
+    var link: LinkEpoch?
+    /// The device's link at the relay; nil without a link.
+    var linkAtRelay: LinkEpoch?
+    /// The last end of a link at the relay, and whether the device and the relay had the same epoch of it.
     var ended: (at: Instant, wasKnown: Bool)?
     /// Whether a sync is in progress.
     var isSyncing = false
@@ -159,7 +165,7 @@ final class SimulatedDevice {
     func crash(_ random: inout SeededRandom, in world: VirtualWorld) -> [Draft] {
         isRunning = false
         isSyncing = false
-        epoch = nil
+        link = nil
         world.crash(client)
         _ = settled.crash(&random)
         for room in allRooms { _ = delivered[room]!.crash(&random) }

@@ -16,7 +16,9 @@ extension Simulation {
             guard let room = device.name(of: id) else { return }
             check(event, in: room, on: device)
         case .status(let status):
-            if status.state == .online { device.epoch = status.epoch }
+            if status.state == .online, let link = device.client.engine.linkID, let epoch = status.epoch {
+                device.link = SimulatedDevice.LinkEpoch(link: link, epoch: Epoch(rawValue: epoch))
+            }
             if let code = status.lastCode, !Simulation.benignCodes.contains(code) {
                 ledger.fail(.correctPeersAreServed, at: now, "device \(device.id): \(code)")
             }
@@ -69,7 +71,7 @@ extension Simulation {
         case .gap(let offsets):
             trace.note(now, device: device.number, "receives a gap", offsets.lowerBound, offsets.upperBound)
             ledger.skipped(
-                offsets, in: room, first: world.relay.first(room),
+                offsets, in: room, first: firstOffset(of: room, on: device),
                 limit: device.client.configuration.limits.maxMessageByteCount,
                 log: log(of: room, on: device), by: device.id, at: now)
             device.skip(offsets, in: room)
@@ -110,6 +112,11 @@ extension Simulation {
         device.logs[room].flatMap { world.relay.entries(of: $0, in: room) } ?? []
     }
 
+    /// The first kept offset of the log that the device has opened.
+    private func firstOffset(of room: RoomName, on device: SimulatedDevice) -> UInt64 {
+        device.logs[room].flatMap { world.relay.firstOffset(of: $0, in: room) } ?? 1
+    }
+
     /// The application usually answers with the request's content. It sometimes refuses or does not answer.
     private func answer(_ request: IncomingRequest, in room: RoomName, on device: SimulatedDevice) {
         guard let content = try? MessageContent(kind: .text, bytes: request.content ?? []), let text = content.text
@@ -131,18 +138,21 @@ extension Simulation {
 
     func check(_ note: RelayNote) {
         switch note {
-        case .linked(let key, _):
+        case .linked(let key, let link):
             guard let device = device(key) else { return }
             if let ended = device.ended, ended.at == world.now, ended.wasKnown {
                 ledger.fail(.linksAreResumed, at: world.now, "device \(device.id) started a link beside its own")
             }
             // The device may not receive the welcome.
-            (device.epoch, device.epochAtRelay) = (nil, 1)
-        case .resumed(let key, _, let epoch): device(key)?.epochAtRelay = epoch.rawValue
-        case .ended(let key, _):
+            device.link = nil
+            device.linkAtRelay = SimulatedDevice.LinkEpoch(link: link, epoch: Epoch(rawValue: 1))
+        case .resumed(let key, let link, let epoch):
+            device(key)?.linkAtRelay = SimulatedDevice.LinkEpoch(link: link, epoch: epoch)
+        case .ended(let key, let link):
             guard let device = device(key) else { return }
-            device.ended = (world.now, device.epoch != nil && device.epoch == device.epochAtRelay)
-            device.epochAtRelay = nil
+            // A hello that was delayed on an earlier connection may have begun the link that ends (C-39).
+            device.ended = (world.now, device.link?.link == link && device.link == device.linkAtRelay)
+            if device.linkAtRelay?.link == link { device.linkAtRelay = nil }
         case .faulted(let code):
             if !Simulation.benignCodes.contains(code) {
                 ledger.fail(.correctPeersAreServed, at: world.now, "the relay reported \(code)")

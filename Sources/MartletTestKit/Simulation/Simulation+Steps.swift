@@ -124,7 +124,7 @@ extension Simulation {
         world.revoke(account)
         let own = devices.filter { $0.account == account }
         for device in own {
-            device.epochAtRelay = nil
+            device.linkAtRelay = nil
             endFault(device.number, after: time) { simulation in
                 simulation.world.readmit(account)
                 simulation.act(device) { $0.start(now: $1) }
@@ -184,7 +184,7 @@ extension Simulation {
 
     private func restartRelay(_ time: Duration) {
         world.restartRelay(downFor: time)
-        for device in devices { device.epochAtRelay = nil }
+        for device in devices { device.linkAtRelay = nil }
     }
 
     private func setStore(_ part: Scenario.StorePart, fails: Bool) {

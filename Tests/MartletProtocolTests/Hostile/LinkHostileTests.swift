@@ -260,6 +260,23 @@ import Testing
         #expect(acks.map { $0.sessions.map(\.session) } == [[victim.session]])
     }
 
+    // S-14, S-20
+    @Test func `late frames that arrive within 25 ms of the first are covered by one acknowledgement`() throws {
+        let victim = try Victim()
+        victim.pair.client.link.close(victim.session)
+        victim.pair.run(for: .seconds(1))
+        victim.pair.forgetFrames()
+        for sequence in 100...120 as ClosedRange<UInt32> {
+            victim.send(.data, [1], sequence: sequence, on: victim.session, .reliable)
+            victim.pair.run(for: .milliseconds(1))
+        }
+        victim.pair.run(for: .milliseconds(25))
+        #expect(try victim.pair.acks(byRelay: true).map { $0.sessions.map(\.session) } == [[victim.session]])
+        victim.send(.data, [1], sequence: 120, on: victim.session, .reliable)
+        victim.pair.run(for: .milliseconds(1))
+        #expect(try victim.pair.acks(byRelay: true).count == 2)
+    }
+
     // W-74, S-42
     @Test func `a header that breaks its type's rule ends the connection`() throws {
         let cases: [(FrameType, UInt32, SessionID, FrameFlags)] = [

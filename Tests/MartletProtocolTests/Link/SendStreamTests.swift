@@ -78,7 +78,7 @@ import Testing
         _ = stream.acknowledge(cumulative: 6)
         #expect(stream.acknowledge(cumulative: 2) == SendStream.Acknowledged())
         #expect(stream.acknowledge(range: 4...5) == SendStream.Acknowledged())
-        #expect(stream.loseOvertaken() == SendStream.Lost())
+        #expect(stream.loseOvertaken(sentBy: .distantFuture) == SendStream.Lost())
         #expect(stream.base == 7)
     }
 
@@ -100,14 +100,25 @@ import Testing
         var stream = stream(10, losesOvertaken: true)
         send(&stream)
         _ = stream.acknowledge(range: 3...3)
-        #expect(stream.loseOvertaken() == SendStream.Lost())
+        #expect(stream.loseOvertaken(sentBy: .distantFuture) == SendStream.Lost())
         _ = stream.acknowledge(range: 4...4)
-        #expect(stream.loseOvertaken() == SendStream.Lost(frameCount: 1, byteCount: 100))
+        #expect(stream.loseOvertaken(sentBy: .distantFuture) == SendStream.Lost(frameCount: 1, byteCount: 100))
         _ = stream.acknowledge(range: 5...6)
-        #expect(stream.loseOvertaken() == SendStream.Lost(frameCount: 1, byteCount: 100))
+        #expect(stream.loseOvertaken(sentBy: .distantFuture) == SendStream.Lost(frameCount: 1, byteCount: 100))
         #expect(stream.inFlightByteCount == 400)
         #expect(send(&stream, from: 20) == [1, 2])
         #expect(stream.inFlightByteCount == 600)
+    }
+
+    // S-32
+    @Test func `an overtaken transmission is lost when it was sent by the given time, and not before`() {
+        var stream = stream(10, losesOvertaken: true)
+        send(&stream)
+        _ = stream.acknowledge(range: 6...10)
+        let none = stream.loseOvertaken(sentBy: .zero + .microseconds(999))
+        let first = stream.loseOvertaken(sentBy: .zero + .milliseconds(1))
+        let others = stream.loseOvertaken(sentBy: .zero + .milliseconds(5))
+        #expect(none.frameCount == 0 && first.frameCount == 1 && others.frameCount == 4)
     }
 
     // S-32
@@ -115,15 +126,15 @@ import Testing
         var stream = stream(12, losesOvertaken: true)
         send(&stream, limit: 6)
         _ = stream.acknowledge(range: 2...6)
-        #expect(stream.loseOvertaken().frameCount == 1)
+        #expect(stream.loseOvertaken(sentBy: .distantFuture).frameCount == 1)
         #expect(send(&stream, limit: 1) == [1])
         _ = stream.acknowledge(range: 2...6)
-        #expect(stream.loseOvertaken().frameCount == 0)
+        #expect(stream.loseOvertaken(sentBy: .distantFuture).frameCount == 0)
         send(&stream, limit: 4)
         _ = stream.acknowledge(range: 7...8)
-        #expect(stream.loseOvertaken().frameCount == 0)
+        #expect(stream.loseOvertaken(sentBy: .distantFuture).frameCount == 0)
         _ = stream.acknowledge(range: 9...9)
-        #expect(stream.loseOvertaken().frameCount == 1)
+        #expect(stream.loseOvertaken(sentBy: .distantFuture).frameCount == 1)
         #expect(send(&stream, limit: 1) == [1])
     }
 
@@ -133,7 +144,7 @@ import Testing
         #expect(stream.loseFrames(sentBefore: .zero + .milliseconds(3), limit: 9).frameCount == 2)
         #expect(stream.loseFrames(sentBefore: .zero + .milliseconds(3), limit: 9).frameCount == 0)
         _ = stream.acknowledge(range: 8...9)
-        #expect(stream.loseOvertaken().frameCount == 4)
+        #expect(stream.loseOvertaken(sentBy: .distantFuture).frameCount == 4)
         _ = stream.acknowledge(cumulative: 3)
         _ = stream.acknowledge(range: 5...5)
         #expect(send(&stream) == [4, 6])
@@ -152,7 +163,7 @@ import Testing
         var stream = stream(10)
         send(&stream)
         _ = stream.acknowledge(range: 8...10)
-        #expect(stream.loseOvertaken() == SendStream.Lost())
+        #expect(stream.loseOvertaken(sentBy: .distantFuture) == SendStream.Lost())
     }
 
     @Test func `streams near the end of 32 bits lose and repeat like any other`() {
@@ -161,7 +172,7 @@ import Testing
         #expect(send(&stream) == Array(first..<first + 10))
         _ = stream.acknowledge(cumulative: first + 1)
         _ = stream.acknowledge(range: first + 5...first + 9)
-        #expect(stream.loseOvertaken().frameCount == 3)
+        #expect(stream.loseOvertaken(sentBy: .distantFuture).frameCount == 3)
         #expect(send(&stream) == [first + 2, first + 3, first + 4])
         #expect(stream.acknowledge(cumulative: first + 9)?.frameCount == 3)
     }
@@ -172,7 +183,7 @@ import Testing
         // Every second frame is lost, and each acknowledgement names one frame more.
         for sequence in stride(from: 2 as UInt64, through: 1024, by: 2) {
             _ = stream.acknowledge(range: sequence...sequence)
-            _ = stream.loseOvertaken()
+            _ = stream.loseOvertaken(sentBy: .distantFuture)
         }
         #expect(send(&stream).count == 511)
     }
