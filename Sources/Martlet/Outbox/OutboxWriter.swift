@@ -32,7 +32,7 @@ final class OutboxWriter {
     private let mailbox: Mailbox
     /// The operations of the next round.
     private var work = Work()
-        /// The operations in progress.
+    /// The operations in progress.
     private var round: Work?
 
     init(_ outbox: any Outbox, mailbox: Mailbox) {
