@@ -1,25 +1,35 @@
 import MartletWire
 
-/// Who a client wants to be, and how it proves that.
+/// The account of a client and its proof of identity.
 public struct Credentials: Sendable {
-    /// Gives the proof for one attempt to connect; nil when none is needed.
+    /// Returns the credential for one connection attempt; nil if the account needs none.
     typealias Provider = @Sendable () async throws -> Credential?
 
     let account: String
     let provider: Provider?
 
-    /// An account with a token, such as a bearer token, of at most 4096 bytes.
+    /// Returns credentials for an account with a token, such as a bearer token.
     ///
-    /// - Parameter token: called for every attempt to connect, so that a token is never stale; its task is cancelled
-    ///   when the
-    ///   attempt is over. When it throws, or the token is too long, the attempt fails and the next one asks again.
+    /// The closure is called for each connection attempt, so that the application can renew the token. Its task is
+    /// cancelled when the attempt ends. If the closure throws, or the token exceeds 4096 bytes, the attempt fails and
+    /// the next attempt calls the closure again.
+    ///
+    /// - Parameters:
+    ///   - account: The name of the account.
+    ///   - token: A closure that returns the token, of at most 4096 bytes of UTF-8.
     public static func account(
         _ account: String, token: @escaping @Sendable () async throws -> String
     ) -> Credentials {
         Credentials.account(account) { [UInt8](try await token().utf8) }
     }
 
-    /// An account with a proof of at most 4096 bytes, called for as a token is.
+    /// Returns credentials for an account with a credential of any format.
+    ///
+    /// The closure is called as in ``account(_:token:)``.
+    ///
+    /// - Parameters:
+    ///   - account: The name of the account.
+    ///   - credential: A closure that returns the credential, of at most 4096 bytes.
     public static func account(
         _ account: String, credential: @escaping @Sendable () async throws -> [UInt8]
     ) -> Credentials {
@@ -30,12 +40,12 @@ public struct Credentials: Sendable {
         }
     }
 
-    /// An account with a token that never changes.
+    /// Returns credentials for an account with a constant token of at most 4096 bytes.
     public static func token(account: String, _ token: String) -> Credentials {
         Credentials.account(account, token: { token })
     }
 
-    /// An account without a proof, for a relay that asks for none.
+    /// Returns credentials for an account without a proof of identity, for a relay that requires none.
     public static func anonymous(_ account: String) -> Credentials {
         Credentials(account: account, provider: nil)
     }
@@ -46,9 +56,9 @@ public struct Credentials: Sendable {
     }
 }
 
-/// The provider's fault, told in the status.
+/// The closure returned a credential that is too long. The status reports this error.
 private struct CredentialTooLong: Error, CustomStringConvertible {
     let byteCount: Int
 
-    var description: String { "a credential of \(byteCount) bytes, \(Credential.maxByteCount) are allowed" }
+    var description: String { "the credential has \(byteCount) bytes; the limit is \(Credential.maxByteCount)" }
 }

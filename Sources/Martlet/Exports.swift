@@ -1,9 +1,9 @@
+// Types of other modules that the public API uses. An application imports Martlet only.
 @_exported public import enum MartletProtocol.ConnectionFailure
 @_exported public import enum MartletProtocol.HeartbeatStrategy
 @_exported public import enum MartletProtocol.LinkQuality
 @_exported public import enum MartletProtocol.PathKind
 @_exported public import enum MartletProtocol.PauseReason
-// What the API speaks of comes along with it: an application imports Martlet and nothing else.
 @_exported public import struct MartletProtocol.ReconnectPolicy
 @_exported public import enum MartletProtocol.RetryReason
 @_exported public import struct MartletProtocol.RoomCursor

@@ -1,70 +1,75 @@
 public import MartletProtocol
 public import MartletWire
 
-/// Why a call on a client failed. Besides this, a call that waits throws only `CancellationError`.
+/// An error thrown by ``Client``, ``Room``, ``RoomRequest`` and ``MessageHandle``.
+///
+/// Methods that wait also throw `CancellationError` when their task is cancelled. They throw no other errors.
 public enum MartletError: Error, Equatable, Sendable {
-    /// The text names no relay, or one of several texts does not.
+    /// The text is not a valid relay address. The text is empty if the list of addresses is empty.
     case invalidEndpoint(String)
-    /// The endpoint wants TLS (`martlets://`, also when no scheme is given), which this version does not have.
+    /// The address requires TLS, which this version does not implement: its scheme is `martlets://`, or it has no
+    /// scheme.
     case tlsUnavailable
-    /// The name of an account, room or method is empty, too long, or holds what a name may not (W-31).
+    /// The text is not a valid name of an account, a room or a method: it is empty or too long, or contains a character
+    /// that names exclude (W-31).
     case invalidName(String)
-    /// The content is not made of well-formed fields, or not of those that its kind has.
+    /// The content is not a sequence of well-formed TLVs, or lacks a field that its kind requires. The text describes
+    /// the fault.
     case invalidContent(String)
-    /// The message is larger than may be sent.
+    /// The content exceeds the limit. Both numbers are in bytes.
     case messageTooLarge(byteCount: Int, limit: Int)
-    /// The client has this room open already.
+    /// The client has already opened this room.
     case roomAlreadyOpen(String)
-    /// `Configuration.maxRooms` rooms are open.
+    /// The client has `Configuration.maxRooms` open rooms.
     case tooManyRooms(limit: Int)
-    /// `Configuration.maxRequests` requests wait for their answers.
+    /// The client has `Configuration.maxRequests` requests without an answer.
     case tooManyRequests(limit: Int)
     /// The client has not been started.
     case notStarted
     /// The client has been stopped.
     case stopped
-    /// The client does not try to connect any more; `retryNow` makes it try again.
+    /// The client has stopped retrying to connect. ``Client/retryNow()`` starts a new attempt.
     case gaveUp(StopReason)
-    /// The room is closed: by this side, or by the relay with a code.
+    /// The room is closed. The code is the relay's, or nil if the application closed the room.
     case roomClosed(ErrorCode?)
-    /// The message will not be accepted.
+    /// The message has failed: the relay will not accept it.
     case notAccepted(SendFailure)
-    /// The request was answered, with a failure.
+    /// The request was answered with a failure.
     case answeredWithFailure(ErrorCode, reason: String?)
-    /// No answer came in time.
+    /// The request was not answered within its timeout.
     case deadlineExceeded
-    /// The link on which a request was made is gone, and perhaps the request with it.
+    /// The link ended before the request was answered. It is unknown whether the request was executed.
     case connectionLost
-    /// The outbox failed; the text is its error's.
+    /// The outbox threw an error. The text describes that error.
     case outboxFailed(String)
 
-    /// Who failed.
+    /// The party that caused an error.
     public enum Origin: Sendable {
-        /// The program that called.
+        /// The calling program.
         case caller
-        /// The relay, by its decision.
+        /// The relay, by a decision.
         case relay
         /// Another member of the room.
         case member
-        /// Whatever lies between here and the relay.
+        /// The network between client and relay.
         case network
         /// The outbox.
         case storage
     }
 
-    /// How far a failure reaches.
+    /// The part of the client that an error affects.
     public enum Scope: Sendable {
-        /// This call only; everything else goes on.
+        /// The failed call only.
         case call
-        /// This message.
+        /// One message.
         case message
-        /// This room.
+        /// One room.
         case room
-        /// Everything that the client does.
+        /// The whole client.
         case client
     }
 
-    /// Who failed.
+    /// The party that caused this error.
     public var origin: Origin {
         switch self {
         case .invalidEndpoint, .tlsUnavailable, .invalidName, .invalidContent, .messageTooLarge, .roomAlreadyOpen,
@@ -78,7 +83,7 @@ public enum MartletError: Error, Equatable, Sendable {
         }
     }
 
-    /// How far the failure reaches.
+    /// The part of the client that this error affects.
     public var scope: Scope {
         switch self {
         case .invalidEndpoint, .tlsUnavailable, .notStarted, .stopped, .gaveUp: .client
@@ -92,22 +97,23 @@ public enum MartletError: Error, Equatable, Sendable {
 }
 
 extension MartletError: CustomStringConvertible {
-    /// One line for a person. Texts from outside are part of it; what cannot be printed in them is shown as `\u{XXXX}`.
+    /// A description in one line. Unprintable characters of a text that came from outside the library appear as
+    /// `\u{XXXX}`.
     public var description: String { PrintableText.line(sentence) }
 
     private var sentence: String {
         switch self {
-        case .invalidEndpoint(let text): "\"\(text)\" names no relay"
-        case .tlsUnavailable: "TLS is not available in this version; a plain endpoint begins with martlet://"
-        case .invalidName(let text): "\"\(text)\" is no name\(NameFault(text).map { ": \($0)" } ?? "")"
+        case .invalidEndpoint(let text): "\"\(text)\" is not a valid relay address"
+        case .tlsUnavailable: "TLS is not available in this version; an address without TLS begins with martlet://"
+        case .invalidName(let text): "\"\(text)\" is not a valid name\(NameFault(text).map { ": \($0)" } ?? "")"
         case .invalidContent(let text): "the content is not valid: \(text)"
-        case .messageTooLarge(let byteCount, let limit): "the message has \(byteCount) bytes, \(limit) are allowed"
-        case .roomAlreadyOpen(let name): "the room \(name) is open already"
-        case .tooManyRooms(let limit): "more than \(limit) rooms"
-        case .tooManyRequests(let limit): "more than \(limit) requests wait for answers"
+        case .messageTooLarge(let byteCount, let limit): "the message has \(byteCount) bytes; the limit is \(limit)"
+        case .roomAlreadyOpen(let name): "the room \(name) is already open"
+        case .tooManyRooms(let limit): "\(limit) rooms are open, which is the limit"
+        case .tooManyRequests(let limit): "\(limit) requests have no answer yet, which is the limit"
         case .notStarted: "the client has not been started"
         case .stopped: "the client has been stopped"
-        case .gaveUp(let reason): "the client does not try any more: \(reason)"
+        case .gaveUp(let reason): "the client has stopped retrying: \(reason)"
         case .roomClosed(nil): "the room has been closed"
         case .roomClosed(let code?): "the relay closed the room: \(code)"
         case .notAccepted(.refused(let code, let reason)):
@@ -115,8 +121,8 @@ extension MartletError: CustomStringConvertible {
         case .notAccepted(let failure): "the message was not accepted: \(failure)"
         case .answeredWithFailure(let code, let reason):
             "the request failed: \(code)\(reason.map { ", \($0)" } ?? "")"
-        case .deadlineExceeded: "no answer came in time"
-        case .connectionLost: "the link was lost before an answer came"
+        case .deadlineExceeded: "the request was not answered within its timeout"
+        case .connectionLost: "the link ended before the request was answered"
         case .outboxFailed(let text): "the outbox failed: \(text)"
         }
     }

@@ -1,26 +1,26 @@
 import MartletWire
 
-/// Which rule of ``WireName`` a text breaks.
+/// The rule of ``WireName`` that a text violates.
 enum NameFault: Equatable {
     case empty
     case tooLong(byteCount: Int)
-    case blankAtBegin, blankAtEnd, blanksSideBySide
-    /// It holds a character that no name may hold.
-    case refused(Unicode.Scalar)
+    case leadingSpace, trailingSpace, adjacentSpaces
+    /// A character that names exclude (W-31).
+    case excluded(Unicode.Scalar)
 
-    /// The first rule that the text breaks; `nil` when it could be the name of a room.
+    /// The first rule that the text violates; nil if the text is a valid room name.
     init?(_ text: String) {
         let scalars = text.unicodeScalars
         if scalars.isEmpty {
             self = .empty
-        } else if let refused = scalars.first(where: { $0 != " " && RoomName(String($0)) == nil }) {
-            self = .refused(refused)
+        } else if let excluded = scalars.first(where: { $0 != " " && RoomName(String($0)) == nil }) {
+            self = .excluded(excluded)
         } else if scalars.first == " " {
-            self = .blankAtBegin
+            self = .leadingSpace
         } else if scalars.last == " " {
-            self = .blankAtEnd
+            self = .trailingSpace
         } else if zip(scalars, scalars.dropFirst()).contains(where: { $0 == " " && $1 == " " }) {
-            self = .blanksSideBySide
+            self = .adjacentSpaces
         } else if text.utf8.count > RoomName.maxByteCount {
             self = .tooLong(byteCount: text.utf8.count)
         } else {
@@ -30,15 +30,15 @@ enum NameFault: Equatable {
 }
 
 extension NameFault: CustomStringConvertible {
-    /// A clause whose subject is the name.
+    /// A clause about the name, with the subject "it".
     var description: String {
         switch self {
         case .empty: "it is empty"
-        case .tooLong(let byteCount): "it has \(byteCount) bytes, \(RoomName.maxByteCount) are allowed"
-        case .blankAtBegin: "it begins with a blank"
-        case .blankAtEnd: "it ends with a blank"
-        case .blanksSideBySide: "it has two blanks side by side"
-        case .refused(let scalar): "U+\(PrintableText.digits(of: scalar)) is not allowed"
+        case .tooLong(let byteCount): "it has \(byteCount) bytes; the limit is \(RoomName.maxByteCount)"
+        case .leadingSpace: "it begins with a space"
+        case .trailingSpace: "it ends with a space"
+        case .adjacentSpaces: "it contains two adjacent spaces"
+        case .excluded(let scalar): "U+\(PrintableText.digits(of: scalar)) is not allowed"
         }
     }
 }

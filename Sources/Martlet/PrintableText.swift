@@ -1,8 +1,7 @@
-/// Text from outside in a line for a person. What cannot be printed, or would act on a terminal, is shown by its
-/// number.
+/// Conversion of untrusted text to a line that is safe to print on a terminal.
 enum PrintableText {
-    /// The text with `\u{XXXX}` in place of control and format characters, separators of lines and paragraphs,
-    /// surrogates and private use.
+    /// Replaces each control or format character, line or paragraph separator, surrogate and private-use character by
+    /// `\u{XXXX}`.
     static func line(_ text: String) -> String {
         var line = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
@@ -15,7 +14,7 @@ enum PrintableText {
         return String(line)
     }
 
-    /// The scalar's number in at least four hexadecimal digits.
+    /// The hexadecimal number of the scalar, with at least four digits.
     static func digits(of scalar: Unicode.Scalar) -> String {
         let digits = String(scalar.value, radix: 16, uppercase: true)
         return String(repeating: "0", count: max(4 - digits.count, 0)) + digits

@@ -1,12 +1,12 @@
 import MartletProtocol
 
-/// The times at which a relay returns freed memory to the system: after the used memory has fallen by a step, at most
-/// once in an interval.
+/// The times at which a relay returns freed memory to the system: after the used memory has fallen by a step, and at
+/// most once in an interval.
 ///
-/// The GNU C library keeps freed memory for later allocations, so without this a relay would keep the size of its
+/// The GNU C library keeps freed memory for later allocations. Without trimming, a relay would keep the size of its
 /// highest load.
 struct HeapTrim {
-    /// The minimum time between two trims.
+    /// The minimum duration between two trims.
     static let interval: Duration = .seconds(10)
     /// The maximum step, in bytes.
     static let maxStepByteCount = 32 * 1024 * 1024

@@ -1,9 +1,9 @@
-/// The messages that one loop has sent to another and the other may not have processed.
+/// The messages that one loop has sent to another one without a confirmation of their processing.
 ///
-/// After half a window the sender requests a confirmation. When another half window is sent before the confirmation,
-/// the sender stops reading the connections that cause the messages.
+/// After half a window the sender requests a confirmation. If it sends another half window before the confirmation, it
+/// stops reading the connections that cause the messages.
 struct LoopTraffic {
-    /// The maximum number of messages in transit from one loop to another; beyond it connections are throttled.
+    /// The maximum number of messages in transit from one loop to another. Beyond it connections are throttled.
     static let windowCount = 16_384
 
     /// Messages sent since the last request for a confirmation.

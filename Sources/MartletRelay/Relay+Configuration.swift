@@ -22,14 +22,14 @@ extension Relay {
         /// The maximum number of concurrent calls of the `RequestHandler`. A further request is answered with
         /// `serverBusy`.
         public var maxRequests = 1024
-        /// The time after which a client may return that received `serverBusy`.
+        /// The duration after which a client that received `serverBusy` may connect again.
         public var busyRetryAfter: Duration = .seconds(5)
         /// The number of loops, each on its own thread, 1 to 64. Accounts and rooms are spread over them by name. Each
         /// loop applies the bounds of `engine`, `maxAuthentications` and `maxRequests` separately.
         public var loopCount = 1
-        /// The maximum time that a loop polls without sleeping while messages follow closely, at most one second; zero
-        /// disables it and saves processor time. After longer work a loop may spin for up to twenty times this limit.
-        /// On Linux only.
+        /// The maximum duration for which a loop spins while messages follow closely, at most one second. Zero disables
+        /// spinning and saves processor time. After longer work a loop spins for up to twenty times this limit. Linux
+        /// only.
         public var spinLimit: Duration = .microseconds(50)
         /// The timeout of the drain when the task of `run()` is cancelled.
         public var drainTimeout: Duration = .seconds(10)
@@ -41,7 +41,7 @@ extension Relay {
 
         /// Creates a configuration with an IP address, such as "127.0.0.1", "::" or "0.0.0.0".
         ///
-        /// Throws `RelayError.invalidAddress`.
+        /// - Throws: `RelayError.invalidAddress`.
         public init(address: String = "127.0.0.1", port: UInt16 = Endpoint.defaultPort) throws(RelayError) {
             guard let ip = IPAddress(address) else { throw .invalidAddress(address) }
             self.init(addresses: [SocketAddress(ip, port: port)])

@@ -75,10 +75,12 @@ public final class Relay: Sendable {
     /// Creates a relay that is not started.
     ///
     /// - Parameters:
+    ///   - configuration: The addresses and bounds of the relay.
     ///   - store: The storage of messages.
     ///   - authenticator: Determines the accounts of clients.
-    ///   - requestHandler: Answers requests without a recipient, in addition to `RelayMethod`.
-    ///   - onEvent: Receives events for a log, on a loop of the relay or on a task's thread. It must not block.
+    ///   - requestHandler: Responds to requests without a recipient, except the methods of ``RelayMethod``.
+    ///   - onEvent: A closure that receives events for a log, on a loop of the relay or on the thread of a task. It
+    ///     must not block.
     public init(
         configuration: Configuration, store: any RoomStore, authenticator: any Authenticator,
         requestHandler: (any RequestHandler)? = nil, onEvent: @escaping @Sendable (RelayEvent) -> Void = { _ in }
@@ -87,7 +89,7 @@ public final class Relay: Sendable {
     }
 
     deinit {
-        // Nothing else can stop the relay, and its ports would stay in use until the process exits.
+        // Without this the ports would stay in use until the process exits.
         guard let running else { return }
         Task { await running.shutDown() }
     }
@@ -98,13 +100,14 @@ public final class Relay: Sendable {
 
     // MARK: - Life cycle
 
-    /// Starts to listen and returns the addresses, with the ports that the system chose.
+    /// Starts to listen.
     ///
-    /// The relay runs while a reference to it exists, unless it is shut down.
+    /// The relay runs while a reference to it exists, unless it is shut down. After an error the relay does not run and
+    /// can be started again.
     ///
-    /// Throws `RelayError.alreadyStarted`, `RelayError.cannotListen` when an address is not available, and
-    /// `TransportError` when the system has no thread or descriptor left. After an error the relay does not run and may
-    /// be started again.
+    /// - Returns: The addresses, with the ports that the system chose.
+    /// - Throws: `RelayError.alreadyStarted`; `RelayError.cannotListen` if an address is not available;
+    ///   `TransportError` if the system has no more threads or descriptors.
     @discardableResult
     public func start() throws -> [SocketAddress] {
         try phase.withLock { phase in
@@ -154,8 +157,9 @@ public final class Relay: Sendable {
 
     /// Starts the relay unless it is running, and returns after its shutdown.
     ///
-    /// When the task is cancelled, the relay drains for at most `Configuration.drainTimeout` and shuts down. Throws the
-    /// errors of `start()`, and `RelayError.alreadyStarted` for a second call.
+    /// When the task is cancelled, the relay drains for at most `Configuration.drainTimeout` and shuts down.
+    ///
+    /// - Throws: The errors of ``start()``, and `RelayError.alreadyStarted` for a second call.
     public func run() async throws {
         if running == nil { try start() }
         try phase.withLock { phase throws(RelayError) in
@@ -170,15 +174,14 @@ public final class Relay: Sendable {
         }
     }
 
-    /// Stops accepting and closes all connections with a notice, which asks clients to return later or elsewhere
-    ///
-    ///
-    /// Returns true when all connections are closed and the store is idle, and false when the timeout expires first.
+    /// Stops accepting and closes all connections with a notice, which requests clients to connect later or to another
+    /// endpoint.
     ///
     /// - Parameters:
-    ///   - timeout: The maximum time to wait.
-    ///   - retryAfter: The time after which clients may return.
-    ///   - redirect: The endpoint for clients, 1 to 512 bytes.
+    ///   - timeout: The maximum duration of the wait.
+    ///   - retryAfter: The duration after which clients may connect again.
+    ///   - redirect: The endpoint for clients, of 1 to 512 bytes.
+    /// - Returns: True when all connections are closed and the store is idle; false when the timeout expires first.
     @discardableResult
     public func drain(
         within timeout: Duration, retryAfter: Duration? = .seconds(1), redirect: String? = nil
@@ -192,7 +195,7 @@ public final class Relay: Sendable {
 
     /// Closes all connections without a notice, and waits for calls of the store.
     ///
-    /// Every call returns when the ports are free and the relay has stopped.
+    /// Each call returns after the ports are free and the relay has stopped.
     public func shutdown() async {
         let ending: Running? = phase.withLock { phase in
             switch phase {

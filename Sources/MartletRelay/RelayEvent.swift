@@ -15,7 +15,7 @@ public enum RelayEvent: Sendable {
     case authenticatorFailed(AccountName, any Error)
 }
 
-/// The reason why a relay does not start.
+/// An error that prevents the start of a relay.
 public enum RelayError: Error, Equatable, Sendable {
     /// The relay was started before.
     case alreadyStarted
@@ -26,11 +26,11 @@ public enum RelayError: Error, Equatable, Sendable {
 }
 
 extension RelayError: CustomStringConvertible {
-    /// A description for people.
+    /// A description in one line.
     public var description: String {
         switch self {
         case .alreadyStarted: "the relay was started before"
-        case .invalidAddress(let text): "\"\(text)\" is no IP address"
+        case .invalidAddress(let text): "\"\(text)\" is not an IP address"
         case .cannotListen(let address, let error): "cannot listen on \(address): \(error)"
         }
     }

@@ -1,7 +1,7 @@
 import Martlet
 import Testing
 
-@Suite("An error says who failed and how far it reaches")
+@Suite("Errors of the client")
 struct MartletErrorTests {
     @Test(arguments: [
         (MartletError.tlsUnavailable, MartletError.Origin.caller, MartletError.Scope.client),
@@ -16,31 +16,31 @@ struct MartletErrorTests {
         (.connectionLost, .network, .call),
         (.outboxFailed("disk full"), .storage, .call),
     ])
-    func `by its case`(error: MartletError, origin: MartletError.Origin, scope: MartletError.Scope) {
+    func `an error -> origin and scope`(error: MartletError, origin: MartletError.Origin, scope: MartletError.Scope) {
         #expect(error.origin == origin)
         #expect(error.scope == scope)
         #expect(!error.description.isEmpty)
     }
 
-    @Test func `what others said of it is part of the line`() {
+    @Test func `a reason of the relay or the outbox -> part of the description`() {
         let refused = MartletError.notAccepted(.refused(.roomFull, reason: "come back later"))
         #expect(refused.description.hasSuffix("come back later"))
         #expect(MartletError.outboxFailed("disk full").description.hasSuffix("disk full"))
     }
 
     @Test(arguments: [
-        (MartletError.invalidName("a\n"), #""a\u{000A}" is no name: U+000A is not allowed"#),
-        (.invalidName("\u{1B}[31mx"), #""\u{001B}[31mx" is no name: U+001B is not allowed"#),
-        (.invalidName(" x"), #"" x" is no name: it begins with a blank"#),
-        (.invalidEndpoint("\u{202E}x"), #""\u{202E}x" names no relay"#),
-        (.roomAlreadyOpen("lobby"), "the room lobby is open already"),
+        (MartletError.invalidName("a\n"), #""a\u{000A}" is not a valid name: U+000A is not allowed"#),
+        (.invalidName("\u{1B}[31mx"), #""\u{001B}[31mx" is not a valid name: U+001B is not allowed"#),
+        (.invalidName(" x"), #"" x" is not a valid name: it begins with a space"#),
+        (.invalidEndpoint("\u{202E}x"), #""\u{202E}x" is not a valid relay address"#),
+        (.roomAlreadyOpen("lobby"), "the room lobby is already open"),
         (
             .answeredWithFailure(.refused, reason: "no\r\nmore"),
             #"the request failed: the receiver refused, no\u{000D}\u{000A}more"#
         ),
         (.outboxFailed("disk\u{7}"), #"the outbox failed: disk\u{0007}"#),
     ])
-    func `texts from outside are printable and stay on the line`(error: MartletError, line: String) {
+    func `unprintable characters in a text -> escapes in the description`(error: MartletError, line: String) {
         #expect(error.description == line)
     }
 }

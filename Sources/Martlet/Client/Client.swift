@@ -2,26 +2,31 @@ import MartletProtocol
 public import MartletTransport
 public import MartletWire
 
-/// A client of a relay: one account on one device, with any number of rooms, over one connection at a time.
+/// A client of a relay: one account on one device.
 ///
-/// It connects by itself as often as it takes, and what is sent waits until it can go. A client runs on one loop, which
-/// many can share; it can be used from any task. It has one life: started, stopped, and not started again. One that
-/// nobody refers to any more is stopped without waiting for anything, so keep it as long as its rooms are used. One
-/// whose loop is shut down has stopped with that.
+/// A client opens any number of rooms, up to `Configuration.maxRooms`. It connects and reconnects automatically, and
+/// retains outgoing messages until the relay has accepted them. Its methods can be called from any task. It runs on one
+/// event loop, which several clients can share.
 ///
-/// Methods that wait throw ``MartletError``, or `CancellationError` when their task is cancelled; each says what has
-/// then happened.
+/// A client is started once and stopped once; it cannot be started again. Keep a reference to a client while its rooms
+/// are in use: the release of the last reference stops the client without waiting for queued messages. The shutdown of
+/// its loop also stops it.
+///
+/// Asynchronous methods throw ``MartletError``, or `CancellationError` when their task is cancelled. The documentation
+/// of each method states its effect in that case.
 public final class Client: Sendable {
     let life: ClientLife
 
-    /// A client of the relay at one address, such as `martlet://chat.example.com:7227`.
+    /// Creates a client of a relay with one address.
     ///
     /// - Parameters:
-    ///   - outbox: where unaccepted messages and cursors are kept.
-    ///   - loop: where the client runs.
-    /// - Throws: `invalidEndpoint`, `invalidName`; `tlsUnavailable` for `martlets://` and for an address without a
-    ///   scheme, since TLS
-    ///   is what is meant by it and is not there yet.
+    ///   - endpoint: The address of the relay, such as `martlet://chat.example.com:7227`.
+    ///   - credentials: The account and its proof of identity.
+    ///   - outbox: The storage of unaccepted messages and cursors.
+    ///   - configuration: The limits and timeouts of the client.
+    ///   - loop: The event loop on which the client runs.
+    /// - Throws: `invalidEndpoint`, `invalidName`; `tlsUnavailable` for an address with the scheme `martlets://` or
+    ///   without a scheme, because both require TLS, which this version does not implement.
     public convenience init(
         to endpoint: String, as credentials: Credentials, outbox: some Outbox = .memory,
         configuration: Configuration = Configuration(), on loop: EventLoop = .shared
@@ -29,9 +34,18 @@ public final class Client: Sendable {
         try self.init(to: [endpoint], as: credentials, outbox: outbox, configuration: configuration, on: loop)
     }
 
-    /// A client of a relay with several addresses; whichever answers first is taken (RFC 8305).
+    /// Creates a client of a relay with several addresses.
     ///
-    /// - Throws: as the other initializer; `invalidEndpoint` with an empty text when there is none.
+    /// The client starts attempts to the addresses at short intervals and uses the first established connection
+    /// (RFC 8305).
+    ///
+    /// - Parameters:
+    ///   - endpoints: The addresses of the relay.
+    ///   - credentials: The account and its proof of identity.
+    ///   - outbox: The storage of unaccepted messages and cursors.
+    ///   - configuration: The limits and timeouts of the client.
+    ///   - loop: The event loop on which the client runs.
+    /// - Throws: `invalidEndpoint`, with an empty text if `endpoints` is empty; `invalidName`, `tlsUnavailable`.
     public init(
         to endpoints: [String], as credentials: Credentials, outbox: some Outbox = .memory,
         configuration: Configuration = Configuration(), on loop: EventLoop = .shared
@@ -50,38 +64,47 @@ public final class Client: Sendable {
         life.abandon()
     }
 
-    /// The account that the client signs in as.
+    /// The account of the client.
     public var account: AccountName { life.identity.account }
 
     // MARK: Life
 
-    /// Opens the outbox and begins to connect; it does not wait for that. Started already, it does nothing.
+    /// Opens the outbox and starts to connect.
     ///
-    /// Cancelled while the outbox is opened, the client is not started, provided that the outbox obeys.
+    /// The method returns when the outbox is open. It does not wait for a connection. It has no effect on a running
+    /// client. If the calling task is cancelled while the outbox opens, the outbox's `open` is cancelled, and the
+    /// client is not started if `open` throws.
     ///
-    /// - Throws: `outboxFailed`, and then the client can be started again; `stopped`.
+    /// - Throws: `outboxFailed`, after which the client can be started again; `stopped`.
     nonisolated(nonsending) public func start() async throws {
         defer { withExtendedLifetime(self) {} }
         try await life.start()
     }
 
-    /// Waits for queued messages to be accepted, up to `flushTimeout`, says goodbye, and ends all that waits or
-    /// iterates. What was not accepted stays in the outbox.
+    /// Stops the client.
     ///
-    /// It gives up on an outbox that does not answer: a `send` that waits for one throws `stopped`, and then the outbox
-    /// may have the message. Cancellation does not shorten it.
+    /// The method waits until the relay has accepted the queued messages, for at most `Configuration.flushTimeout`. It
+    /// then ends the link, and all pending calls and iterations. Unaccepted messages remain in the outbox.
+    ///
+    /// The client waits for pending operations of the outbox for at most `flushTimeout`. A `send` that still waits for
+    /// the outbox then throws `stopped`, although the outbox may have stored its message. Cancellation of the calling
+    /// task has no effect.
     nonisolated(nonsending) public func stop() async {
         await life.stop()
     }
 
-    /// Opens a room. Returns when the relay has let us in, which may take as long as it takes to connect; with
-    /// `waitsForRelay` false at once. Afterwards the room survives every loss of connection.
+    /// Opens a room.
     ///
-    /// Cancelled, the room is closed again.
+    /// The method returns when the relay has opened the room, which includes the time until a connection is
+    /// established. With `waitsForRelay` false it returns immediately. The room stays open when connections are lost.
+    /// If the calling task is cancelled, the room is closed.
     ///
-    /// - Throws: `invalidName`, `roomAlreadyOpen`, `tooManyRooms`; `roomClosed` when the relay refuses for good;
-    ///   `gaveUp` when
-    ///   the client does not try to connect any more; `notStarted`, `stopped`.
+    /// - Parameters:
+    ///   - room: The name of the room.
+    ///   - options: The first message to receive, and other options.
+    /// - Returns: The open room.
+    /// - Throws: `invalidName`, `roomAlreadyOpen`, `tooManyRooms`; `roomClosed` if the relay refuses permanently;
+    ///   `gaveUp` if the client has stopped retrying; `notStarted`, `stopped`.
     nonisolated(nonsending) public func open(room: String, options: Room.Options = Room.Options()) async throws -> Room
     {
         guard let name = RoomName(room) else { throw MartletError.invalidName(room) }
@@ -100,30 +123,34 @@ public final class Client: Sendable {
 
     // MARK: Connection
 
-    /// Where the client stands and why: first the present status, then the latest whenever it has changed. For any
-    /// number of iterations; each ends when the client has stopped or its task is cancelled.
+    /// The present status, followed by the latest status after each change.
+    ///
+    /// The sequence omits statuses that are superseded before they are read. It supports any number of iterations. Each
+    /// iteration ends when the client has stopped or its task is cancelled.
     public var status: StatusUpdates { StatusUpdates(latest: life.status) }
 
-    /// Where the client stands and why, now.
+    /// The present status.
     public var currentStatus: Status { life.status.value }
 
-    /// Connects at once where the client waits to, also after it gave up.
+    /// Starts a connection attempt immediately if the client waits for its next attempt or has stopped retrying.
     public func retryNow() {
         life.mailbox.wish { $0.retriesNow = true }
     }
 
-    /// The application is in front of its user: the relay is asked at once whether it is there, whenever this is
-    /// called.
+    /// Reports that the application is visible to its user.
+    ///
+    /// Each call sends a ping to the relay to test the connection, or starts a connection attempt if the client waits
+    /// for its next one.
     public func enterForeground() {
         life.mailbox.wish { $0.mode = .foreground }
     }
 
-    /// The application is in the background: the heartbeat slows down.
+    /// Reports that the application is in the background, where the client sends fewer pings.
     public func enterBackground() {
         life.mailbox.wish { $0.mode = .background }
     }
 
-    /// What the client has done so far; after its end, what it had done. Always soon there.
+    /// The statistics of the client. After the client has stopped, they remain constant.
     public var statistics: Statistics {
         get async {
             let promise = Promise<Statistics>()
@@ -135,7 +162,7 @@ public final class Client: Sendable {
 
 private func plainEndpoint(_ text: String) throws(MartletError) -> Endpoint {
     guard let endpoint = try? Endpoint(parsing: text) else { throw .invalidEndpoint(text) }
-    // Never in the clear what was to be secret (W-1, C-12, Specs/hostile.md row 25).
+    // A secure address is never connected to without TLS (W-1, C-12, Specs/hostile.md row 25).
     guard endpoint.security == .plain else { throw .tlsUnavailable }
     return endpoint
 }

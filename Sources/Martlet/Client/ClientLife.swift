@@ -2,7 +2,7 @@ import MartletProtocol
 import MartletTransport
 import MartletWire
 
-/// Who a client is, to whom it connects, and how.
+/// The account, relay addresses and configuration of a client.
 struct ClientIdentity: Sendable {
     let account: AccountName
     let endpoints: [Endpoint]
@@ -10,18 +10,18 @@ struct ClientIdentity: Sendable {
     let configuration: Client.Configuration
 }
 
-/// A client's beginning and end, and what is left of it after.
+/// The lifecycle of a client: it opens the outbox, creates the driver, and keeps the final status and statistics.
 ///
 /// | state | left by |
 /// |---|---|
-/// | idle | start; stop |
-/// | starting | the outbox is open: a driver runs; it failed: idle; stop |
-/// | running | the driver's end |
+/// | idle | start, to starting; stop |
+/// | starting | the outbox has opened, to running; the outbox has failed, to idle; stop |
+/// | running | the end of the driver |
 /// | stopped | nothing |
 final class ClientLife: Sendable {
     private enum State: Sendable {
         case idle
-        /// The task opens the outbox.
+        /// The task that opens the outbox, and the callers that wait for it.
         case starting(Task<Void, Never>, [Promise<Void>])
         case running
         case stopped
@@ -44,12 +44,12 @@ final class ClientLife: Sendable {
 
     var lastStatistics: Client.Statistics { statistics.withLock { $0 } }
 
-    /// Callers of `start` that wait for the outbox.
+    /// The number of callers of `start` that wait for the outbox.
     var startingCount: Int {
         state.withLock { if case .starting(_, let waiting) = $0 { waiting.count } else { 0 } }
     }
 
-    // MARK: The beginning
+    // MARK: Start
 
     private enum Start: Sendable {
         case waits
@@ -75,7 +75,8 @@ final class ClientLife: Sendable {
         if case .waits = start { try await promise.value { self.abandonStart(promise) } }
     }
 
-    /// A caller of `start` is cancelled; the last one takes the opening of the outbox with it.
+    /// Ends the call of a cancelled caller of `start`. The cancellation of the last caller also cancels the opening of
+    /// the outbox.
     private func abandonStart(_ promise: Promise<Void>) {
         let opening = state.withLock { state -> Task<Void, Never>? in
             guard case .starting(let opening, let waiting) = state else { return nil }
@@ -116,10 +117,10 @@ final class ClientLife: Sendable {
         for promise in waiting { promise.resolve(.success(())) }
     }
 
-    // MARK: The end
+    // MARK: End
 
     private enum Stop: Sendable {
-        case ask
+        case stopDriver
         case ended
         case endedWhileStarting(Task<Void, Never>, [Promise<Void>])
     }
@@ -130,14 +131,14 @@ final class ClientLife: Sendable {
             case .starting(let opening, let waiting):
                 state = .stopped
                 return .endedWhileStarting(opening, waiting)
-            case .running: return .ask
+            case .running: return .stopDriver
             case .idle, .stopped:
                 state = .stopped
                 return .ended
             }
         }
         switch stop {
-        case .ask:
+        case .stopDriver:
             let promise = Promise<Void>()
             if mailbox.post(.stop(promise)) == .posted { try? await promise.value() }
         case .ended: finish()
@@ -148,7 +149,8 @@ final class ClientLife: Sendable {
         }
     }
 
-    /// Nobody is left who could use the client. It cannot be starting: whoever starts it refers to it.
+    /// Stops the client after the release of its last reference. The client is not starting, because a caller of
+    /// `start` holds a reference.
     func abandon() {
         guard mailbox.post(.abandon) == .notStarted else { return }
         state.withLock { $0 = .stopped }

@@ -2,49 +2,55 @@ public import MartletProtocol
 public import MartletWire
 
 extension Client {
-    /// The bounds and the manners of a client.
+    /// The limits, timeouts and optional features of a client.
     public struct Configuration: Sendable {
-        /// The software's name, for the relay's log; at most 128 bytes.
+        /// The name and version of the application, for the relay's log. It has at most 128 bytes.
         public var agent: String?
-        /// What is offered to the relay; the lower of both sides' limits holds.
+        /// The limits that the client proposes. For each limit, the lower of the client's and the relay's value is in
+        /// effect.
         public var limits = Limits()
-        /// Whether frames are written in the short form of version 1.1 where the relay reads it.
+        /// Whether the client writes compact frames to a relay that supports version 1.1 of the protocol.
         public var usesCompactFrames = true
-        /// Whether messages are deflated where that makes them smaller: small ones with all that went before as their
-        /// context where the relay reads that, which takes 268 KiB while the client talks, and 44 KiB where the relay
-        /// does the same. A message that holds a secret beside text of another's choosing should not be
-        /// (``OutgoingMessage/isCompressible``).
+        /// Whether the client compresses messages that become smaller by compression.
+        ///
+        /// If the relay supports it, all messages of a link share one deflate stream, which needs 268 KiB of memory
+        /// while the client sends, and 44 KiB while the relay sends. The size of a compressed message reveals part of
+        /// its content. Exclude a message that contains a secret beside text from another user by
+        /// ``OutgoingMessage/isCompressible``.
         public var compressesMessages = false
-        /// How eagerly a silent relay is asked whether it is there.
+        /// The intervals at which the client sends pings to a silent relay.
         public var heartbeat = HeartbeatStrategy.balanced
-        /// When to connect again.
+        /// The times between connection attempts.
         public var reconnect = ReconnectPolicy.Configuration()
-        /// How long `stop` waits for messages to be accepted, and then for the outbox.
+        /// The duration for which ``Client/stop()`` waits for the acceptance of queued messages, and then again for the
+        /// outbox.
         public var flushTimeout: Duration = .seconds(5)
-        /// How long one attempt to connect may take, the name's resolution included.
+        /// The maximum duration of a connection attempt, including name resolution.
         public var connectTimeout: Duration = .seconds(15)
-        /// Whether the machine's network is watched, so that a change is answered at once. Not done for a relay on this
-        /// machine.
+        /// Whether the client monitors the network interfaces and reacts to changes immediately. A client of a relay on
+        /// the same machine does not monitor them.
         public var watchesPath = true
-        /// Whether connections are of multipath TCP (RFC 8684) where this machine and the relay's have it.
+        /// Whether connections use Multipath TCP (RFC 8684) where both machines support it.
         public var usesMultipath = false
-        /// Rooms open at a time, at the most.
+        /// The maximum number of open rooms.
         public var maxRooms = 255
-        /// Messages of one room that wait to be accepted, at the most; `send` waits beyond it. Less than 1 counts as 1.
+        /// The maximum number of unaccepted messages of a room. Beyond it, ``Room/send(_:)-(OutgoingMessage)`` waits. A
+        /// value less than 1 counts as 1.
         public var maxPendingMessages = 4096
-        /// Bytes of content of one room's messages that wait to be accepted, at the most; `send` waits beyond it.
+        /// The maximum size of the content of a room's unaccepted messages, in bytes. Beyond it,
+        /// ``Room/send(_:)-(OutgoingMessage)`` waits.
         public var maxPendingByteCount = 4 * 1024 * 1024
-        /// Requests that wait for answers, at the most. A relay answers `tooManyRequests` beyond a bound of its own,
-        /// for each member of a room: 64 in ``MartletRelay``.
+        /// The maximum number of requests without an answer. A relay has a limit of its own for each member of a room,
+        /// beyond which it answers `tooManyRequests`: 64 in ``MartletRelay``.
         public var maxRequests = 1024
 
-        /// The defaults.
+        /// Creates the default configuration.
         public init() {}
 
-        /// What a message's fields other than its content take, in bytes.
+        /// The maximum size of a message's fields other than its content, in bytes.
         static let maxMessageOverhead = 512
 
-        /// The most bytes of content in one message.
+        /// The maximum size of a message's content, in bytes.
         var maxContentByteCount: Int { limits.maxMessageByteCount - Self.maxMessageOverhead }
     }
 }

@@ -1,30 +1,30 @@
 extension Client {
-    /// What a client has done since it was started.
+    /// Counters and measurements of a client since its start.
     public struct Statistics: Sendable, Equatable {
-        /// Frames written.
+        /// The number of frames sent.
         public internal(set) var framesSent: UInt64 = 0
-        /// Frames received whole.
+        /// The number of complete frames received.
         public internal(set) var framesReceived: UInt64 = 0
-        /// Bytes of frames written.
+        /// The number of bytes of frames sent.
         public internal(set) var bytesSent: UInt64 = 0
-        /// Bytes of frames received.
+        /// The number of bytes of frames received.
         public internal(set) var bytesReceived: UInt64 = 0
-        /// Frames sent again because they were taken for lost or because a connection broke.
+        /// The number of frames sent again, after a loss was detected or a connection ended.
         public internal(set) var retransmissions: UInt64 = 0
-        /// Frames received more than once and dropped.
+        /// The number of frames discarded because they had been received before.
         public internal(set) var duplicates: UInt64 = 0
-        /// Connections established after the first.
+        /// The number of connections established after the first.
         public internal(set) var reconnects: UInt64 = 0
-        /// Of those, how many resumed the link.
+        /// The number of reconnects that resumed the link.
         public internal(set) var resumes: UInt64 = 0
         /// The median of the round-trip times.
         public internal(set) var roundTripP50: Duration?
-        /// The round-trip time that 99 of 100 kept.
+        /// The 99th percentile of the round-trip times.
         public internal(set) var roundTripP99: Duration?
-        /// Messages that wait to be accepted.
+        /// The number of unaccepted messages.
         public internal(set) var pendingMessages = 0
-        /// Times that the outbox failed to forget a message or to save a cursor; the relay takes a message once all the
-        /// same.
+        /// The number of errors that the outbox threw while it removed messages or saved cursors. Such an error
+        /// duplicates no message, because the relay accepts each message once.
         public internal(set) var outboxFailures: UInt64 = 0
     }
 }

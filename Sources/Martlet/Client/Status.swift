@@ -2,67 +2,69 @@ public import MartletProtocol
 public import MartletWire
 
 extension Client {
-    /// Where a client stands and why.
+    /// The connection state of a client, with the reason of the last failure.
     public struct Status: Sendable, Equatable {
-        /// What the client is doing.
+        /// The connection state.
         public enum Phase: Sendable, Equatable {
-            /// Not started.
+            /// The client has not been started.
             case idle
-            /// Dialling; attempts are counted from 1 since the last time online.
+            /// A connection attempt is in progress. Attempts are counted from 1 since the last established connection.
             case connecting(attempt: Int)
-            /// Connected; the relay has not said welcome.
+            /// The client is connected and has not received the relay's welcome.
             case signingIn
-            /// Messages flow.
+            /// The link is established.
             case online
-            /// Waiting for the next attempt, until `nextAttempt`.
+            /// The client waits until `nextAttempt`.
             case waiting(RetryReason)
-            /// Waiting for a cause to go.
+            /// The client makes no attempts until the reason has ended.
             case paused(PauseReason)
-            /// Ending in good order.
+            /// The client ends its link.
             case stopping
-            /// Not trying any more; without a reason because the client was stopped, with one because it gave up.
+            /// The client makes no more attempts. The reason is nil if the client was stopped; otherwise the client has
+            /// stopped retrying.
             case stopped(StopReason?)
         }
 
-        /// What the client is doing.
+        /// The connection state.
         public internal(set) var phase = Phase.idle
-        /// When the next attempt begins.
+        /// The time of the next connection attempt.
         public internal(set) var nextAttempt: ContinuousClock.Instant?
-        /// Why the last connection or attempt ended; nil online.
+        /// The failure that ended the last connection or attempt; nil while the client is online.
         public internal(set) var lastFailure: ConnectionFailure?
-        /// The code that the relay gave with it.
+        /// The error code that the relay sent with the last failure.
         public internal(set) var lastCode: ErrorCode?
-        /// What the relay said of it for people, at most 256 bytes. It is the relay's text, with any characters: not to
-        /// be parsed, and to be made safe before it is shown.
+        /// The explanation that the relay sent with the last failure, at most 256 bytes.
+        ///
+        /// The text can contain any characters. Do not parse it, and replace control characters before you display it.
         public internal(set) var lastReason: String?
-        /// What the system or the credential provider said of it.
+        /// The error of the system or of the credential provider that caused the last failure.
         public internal(set) var detail: String?
-        /// How good the link is.
+        /// The quality of the link.
         public internal(set) var quality = LinkQuality.unknown
-        /// The smoothed round-trip time when this status was made.
+        /// The smoothed round-trip time at the time of this status.
         public internal(set) var roundTrip: Duration?
-        /// 1 for a new link, one more with each resume; nil before the first welcome.
+        /// The epoch of the link: 1 for a new link, and one more after each resume; nil before the first welcome.
         public internal(set) var epoch: UInt32?
-        /// Connections established after the first.
+        /// The number of connections established after the first.
         public internal(set) var reconnects: UInt64 = 0
-        /// Of those, how many resumed the link.
+        /// The number of reconnects that resumed the link.
         public internal(set) var resumes: UInt64 = 0
 
-        /// Whether messages flow.
+        /// Whether the link is established.
         public var isOnline: Bool { phase == .online }
 
-        /// One line for a person, without times.
+        /// A description of the status in one line, without times.
         public internal(set) var explanation = "not started"
     }
 }
 
 extension Client.Status: CustomStringConvertible {
-    /// The explanation.
+    /// The value of `explanation`.
     public var description: String { explanation }
 }
 
 extension Client.Status {
-    /// What the engine says, in the application's terms.
+    /// Converts the status of the engine.
     init(
         _ status: ClientStatus, now: Instant, wallClock: ContinuousClock.Instant, roundTrip: Duration?, detail: String?
     ) {
@@ -97,7 +99,7 @@ extension Client.Status.Phase {
             }
     }
 
-    /// Why the client has given up, when it has.
+    /// The reason for which the client has stopped retrying; nil if it has not.
     var givenUp: StopReason? {
         if case .stopped(let reason) = self { reason } else { nil }
     }

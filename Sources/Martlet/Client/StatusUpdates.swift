@@ -1,19 +1,19 @@
 extension Client {
-    /// A client's status, as it changes; see ``Client/status``.
+    /// An asynchronous sequence of a client's statuses; see ``Client/status``.
     public struct StatusUpdates: AsyncSequence, Sendable {
-        /// Where the client stands.
+        /// A status of the client.
         public typealias Element = Client.Status
-        /// It does not fail.
+        /// The sequence throws no errors.
         public typealias Failure = Never
 
         let latest: Latest<Client.Status>
 
-        /// Begins with the present status.
+        /// Creates an iterator whose first element is the present status.
         public func makeAsyncIterator() -> AsyncIterator {
             AsyncIterator(latest: latest)
         }
 
-        /// Remembers what it has told.
+        /// An iterator that returns each status at most once.
         public struct AsyncIterator: AsyncIteratorProtocol {
             let latest: Latest<Client.Status>
             private var version: UInt64 = 0
@@ -22,12 +22,14 @@ extension Client {
                 self.latest = latest
             }
 
-            /// The latest status that is not yet told; nil when the client has stopped or the task is cancelled.
+            /// Waits for a status that this iterator has not returned, and returns it; nil if the client has stopped or
+            /// the task is cancelled.
             public mutating func next() async -> Client.Status? {
                 await next(isolation: nil)
             }
 
-            /// The latest status that is not yet told; nil when the client has stopped or the task is cancelled.
+            /// Waits for a status that this iterator has not returned, and returns it; nil if the client has stopped or
+            /// the task is cancelled.
             public mutating func next(isolation actor: isolated (any Actor)?) async -> Client.Status? {
                 while true {
                     if let status = latest.next(after: &version) { return status }

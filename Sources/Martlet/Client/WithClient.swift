@@ -1,8 +1,13 @@
-/// Starts a client, runs `body`, and stops the client, whether `body` returns, throws or is cancelled.
+/// Starts a client, runs a closure, and stops the client when the closure returns or throws.
 ///
-/// Stopping waits for queued messages to be accepted, up to `Configuration.flushTimeout`.
+/// The client is stopped by ``Client/stop()``, which waits for the acceptance of queued messages, for at most
+/// `Configuration.flushTimeout`.
 ///
-/// - Throws: what `start` throws, and what `body` does.
+/// - Parameters:
+///   - client: A client that has not been started.
+///   - body: A closure that uses the client.
+/// - Returns: The result of `body`.
+/// - Throws: The errors of ``Client/start()`` and of `body`.
 nonisolated(nonsending) public func withClient<Result>(
     _ client: Client, _ body: nonisolated(nonsending) (Client) async throws -> Result
 ) async throws -> Result {

@@ -3,19 +3,19 @@ import MartletTransport
 import MartletWire
 
 extension ClientDriver {
-    /// A dial under way.
+    /// A connection attempt in progress.
     struct Dial {
         let id: ConnectionID
         let connector: TCPConnector
     }
 
-    /// A credential being got for an attempt.
+    /// A call of the credential provider in progress.
     struct CredentialTask {
         let id: ConnectionID
         let task: Task<Void, Never>
     }
 
-    // MARK: What the engine wants
+    // MARK: Outputs
 
     func connect(_ id: ConnectionID, redirect: String?) {
         cancelDial()
@@ -28,8 +28,8 @@ extension ClientDriver {
         start(id, to: endpoints)
     }
 
-    /// A backup connection is dialled only while TCP itself has nothing to show: a relay that is slow would be slower
-    /// for it, and a thin path would have to carry again what it is carrying (C-63).
+    /// Opens a backup connection only if TCP has made no progress on the present one. Otherwise a second connection
+    /// would add load to a slow relay and retransmissions to a slow path (C-63).
     func connectBackup(_ id: ConnectionID, beside current: ConnectionID) {
         guard transports[current]?.isStalled == true else {
             return engine.connectFailed(id, now: now)
@@ -81,7 +81,7 @@ extension ClientDriver {
         credentialTask.task.cancel()
     }
 
-    /// Nothing of the network is left behind.
+    /// Aborts all connections and connection attempts.
     func endConnections() {
         cancelDial()
         credentialTask?.task.cancel()
@@ -89,7 +89,7 @@ extension ClientDriver {
         for transport in transports.values { transport.abort() }
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     func take(_ outcome: CredentialOutcome, for id: ConnectionID) {
         guard let credentialTask, credentialTask.id == id else { return }
@@ -122,7 +122,7 @@ extension ClientDriver {
     }
 
     func connected(_ id: ConnectionID, _ transport: any Transport) {
-        // An address of this machine alone is in no path's list, and goes with none.
+        // Loopback and link-local addresses belong to no path.
         let local = transport.localAddress.flatMap { $0.ip.isLoopback || $0.ip.isLinkLocal ? nil : $0.ip.description }
         engine.connected(id, localAddress: local, now: now)
         settle()
@@ -145,7 +145,7 @@ extension ClientDriver {
         settle()
     }
 
-    /// The connection's last event.
+    /// Handles the last event of a connection.
     func forget(_ id: ConnectionID, _ reason: CloseReason) {
         guard transports[id] != nil else { return }
         if case .error(let error) = reason { detail = "\(error)" }

@@ -2,7 +2,7 @@ import MartletProtocol
 import MartletWire
 
 extension ClientDriver {
-    /// A request that waits for its answer.
+    /// A request without a response.
     struct PendingRequest {
         let room: RoomCore
         let promise: Promise<Answer>
@@ -36,7 +36,7 @@ extension ClientDriver {
         guard let request = requests.removeValue(forKey: number) else { return }
         switch outcome {
         case .answered(.none, _, let content): request.promise.resolve(.success(Answer(content: content)))
-        // Its relay or its member noticed first that the time was up.
+        // The relay or the member has detected the end of the timeout before the client.
         case .answered(.deadlineExceeded, _, _), .failed(.deadlineExceeded):
             request.promise.resolve(.failure(MartletError.deadlineExceeded))
         case .answered(let code, let reason, _):
@@ -45,7 +45,8 @@ extension ClientDriver {
         }
     }
 
-    /// Requests that ended with their link or their room: which of them it was is known when all has been done.
+    /// Fails the requests that ended with their link or their room. The cause is known only after all outputs of a turn
+    /// were performed.
     func finishLostRequests() {
         for request in lostRequests {
             request.promise.resolve(.failure(request.room.end?.error ?? MartletError.connectionLost))
@@ -61,7 +62,7 @@ extension MartletError {
             case .messageTooLarge:
                 .messageTooLarge(byteCount: call.content?.count ?? 0, limit: configuration.maxContentByteCount)
             case .noRoom: .roomClosed(nil)
-            // Too many for the client or, with `queueFull`, for the room.
+            // The client has too many requests, or the room with `queueFull`.
             default: .tooManyRequests(limit: configuration.maxRequests)
             }
     }

@@ -2,18 +2,19 @@ import MartletProtocol
 import MartletWire
 
 extension ClientDriver {
-    /// A room as its loop has it.
+    /// The driver's state of an open room.
     struct RoomEntry {
         let core: RoomCore
-        /// The log that offsets are of.
+        /// The log to which offsets belong.
         var log: LogID?
         var options: Room.Options
-        /// What came in this turn.
+        /// The items received in this turn.
         var arrivals: [Inbox.Item] = []
-        /// Who waits until the relay has let us in.
+        /// The pending call of `open`.
         var opener: Promise<RoomCore>?
         var isOpen = false
-        /// Opened only to send what the outbox had from earlier; the application does not know it.
+        /// Whether the room was opened only to send messages of an earlier client. The application does not know the
+        /// room.
         var isHidden = false
     }
 
@@ -28,7 +29,7 @@ extension ClientDriver {
         guard rooms[id]!.isHidden else { return refuse(promise, .roomAlreadyOpen(name.text)) }
         rooms[id]!.isHidden = false
         if !rooms[id]!.options.areContinued(by: options) {
-            // What an earlier client left is sent again on the new session.
+            // The messages of an earlier client are sent again on the new session.
             rooms[id]!.core.reopened()
             rooms[id]!.isOpen = false
             engine.reopen(id, RoomOptions(options, stored: cursors[name.text]), now: now)
@@ -75,7 +76,8 @@ extension ClientDriver {
         promise.resolve(.success(core))
     }
 
-    /// The caller of `open` is cancelled. It is answered when the room is gone, so that it can open the room again.
+    /// Handles the cancellation of an `open` call. The call ends after the room was closed, so that its caller can open
+    /// the room again.
     func abandonOpen(_ promise: Promise<RoomCore>) {
         guard let id = rooms.first(where: { $0.value.opener === promise })?.key else { return }
         rooms[id]!.opener = nil
@@ -84,7 +86,7 @@ extension ClientDriver {
         promise.resolve(.failure(CancellationError()))
     }
 
-    /// Nobody waits for a room any more, and rooms that are not open yet are closed.
+    /// Fails the pending calls of `open`, and closes their rooms.
     func failOpeners(_ error: MartletError) {
         for id in rooms.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
             guard let promise = rooms[id]?.opener.take() else { continue }
@@ -93,7 +95,7 @@ extension ClientDriver {
         }
     }
 
-    /// The application does not get the room; what an earlier client left in it is sent all the same.
+    /// Closes a room that the application does not receive, after the messages of an earlier client were sent.
     private func closeUnopened(_ id: RoomID) {
         if rooms[id]!.core.pendingCount > 0 { rooms[id]!.isHidden = true } else { engine.close(id, now: now) }
     }
@@ -105,9 +107,9 @@ extension ClientDriver {
         promise.resolve(.success(()))
     }
 
-    // MARK: What an earlier client left
+    // MARK: Messages of an earlier client
 
-    /// Opens the rooms that have messages to send, as many as may be open.
+    /// Opens the rooms that have messages to send, up to the limit of open rooms.
     func openBacklog() {
         for room in backlog.keys.sorted() {
             guard let name = RoomName(room) else { continue }
@@ -120,7 +122,7 @@ extension ClientDriver {
         engine.close(id, now: now)
     }
 
-    // MARK: What the application says
+    // MARK: Changes by the application
 
     func takeChanges(of room: RoomCore) {
         let (changes, messages) = room.takeChanges()
@@ -150,7 +152,7 @@ extension ClientDriver {
         if cursors[room.name.text] != before { outbox.saveCursor(cursor, room: room.name.text) }
     }
 
-    /// Messages go out when the outbox has them.
+    /// Stores messages in the outbox. The engine sends them after they were stored.
     private func store(_ messages: [MessageLedger.Pending], of room: RoomCore) {
         let entries = messages.map { OutboxEntry($0, in: room) }
         switch outbox {
@@ -176,7 +178,7 @@ extension ClientDriver {
         for append in writer.finished() { stored(append.entries, of: append.room, error) }
     }
 
-    // MARK: What the engine says
+    // MARK: Events of the engine
 
     func handle(_ event: RoomEvent, in id: RoomID) {
         guard let core = rooms[id]?.core else { return }
@@ -226,7 +228,7 @@ extension ClientDriver {
         freed.append(core.id)
     }
 
-    /// The engine has forgotten the room.
+    /// The engine has removed the room.
     private func closed(_ id: RoomID, _ code: ErrorCode?) {
         deliverArrivals()
         guard let entry = rooms.removeValue(forKey: id) else { return }
@@ -244,7 +246,7 @@ extension ClientDriver {
         rooms[id]!.arrivals.append(item)
     }
 
-    /// Each room gets all that came for it at once.
+    /// Delivers to each room all items received for it in this turn.
     func deliverArrivals() {
         guard !withArrivals.isEmpty else { return }
         for id in withArrivals {
@@ -256,7 +258,8 @@ extension ClientDriver {
         withArrivals.removeAll(keepingCapacity: true)
     }
 
-    /// Rooms in which messages were settled have room for those who wait. True when there were any.
+    /// Takes the changes of the rooms in which messages were settled, because waiting sends have room now; false if
+    /// there are no such rooms.
     func takeChangesOfFreed() -> Bool {
         guard !freed.isEmpty else { return false }
         let ids = Set(freed)
@@ -283,7 +286,7 @@ extension RoomOptions {
 }
 
 extension Room.Options {
-    /// Whether a room that was opened so can be handed to an application that opens it so.
+    /// Whether a room that was opened with these options can serve an application that requests the other options.
     fileprivate func areContinued(by options: Room.Options) -> Bool {
         kind == options.kind && echo == options.echo && from == .stored && options.from == .stored
     }

@@ -2,18 +2,17 @@ import MartletProtocol
 import MartletTransport
 import MartletWire
 
-/// Runs a client's engine on a loop: events of the application, of the connection and of time go in, and whatever comes
-/// out is done. It decides nothing.
+/// Runs the engine of a client on a loop: it reports the events of the application, the connections and the clock to
+/// the engine, and performs the engine's outputs. It decides nothing.
 ///
-/// Every event ends with `settle`, which does what the engine wants until it wants nothing more, hands the rooms their
-/// batches, and sets the timer.
+/// After each event, `settle` performs all outputs, delivers the received items to the rooms, and sets the timer.
 ///
 /// | phase | left by |
 /// |---|---|
-/// | running | stop, abandon; the loop's shutdown leads to over at once, from every phase |
-/// | flushing | everything has reached the relay, or `flushTimeout` |
-/// | stopping | the engine has said goodbye, within its deadlines |
-/// | draining | the outbox has done its work, or `flushTimeout` again |
+/// | running | stop, abandon; the shutdown of the loop leads from each phase to over |
+/// | flushing | the relay has accepted all messages, or `flushTimeout` has passed |
+/// | stopping | the engine has ended the link, within its timeouts |
+/// | draining | the outbox has completed its operations, or `flushTimeout` has passed again |
 /// | over | nothing |
 final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state is touched on its loop only
     enum Phase {
@@ -24,9 +23,9 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         case over
     }
 
-    /// A timer that is so much too late tells that the process was frozen (C-51).
+    /// The lateness of a timer beyond which the process is assumed to have been suspended (C-51).
     static let wakeLateness: Duration = .seconds(5)
-    /// How soon the outbox hears how far the application is, at the latest.
+    /// The maximum duration until the outbox stores the handled cursor.
     static let cursorDelay: Duration = .milliseconds(50)
 
     let life: ClientLife
@@ -43,7 +42,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
     var roomOfName: [RoomName: RoomID] = [:]
     var backlog: [String: [OutboxEntry]]
     var cursors: [String: RoomCursor]
-    /// Rooms whose marks are looked at again after `cursorDelay`.
+    /// The rooms whose handled marks are polled after `cursorDelay`.
     var watched: [RoomID: RoomCore] = [:]
     var withArrivals: [RoomID] = []
     var freed: [RoomID] = []
@@ -64,7 +63,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
     private var cursorTimer: LoopTimer?
     private var stopPromises: [Promise<Void>] = []
     private var commands: [Mailbox.Command] = []
-    /// Answers to `cancel`, given when the messages' states have changed.
+    /// The results of `cancel` calls, which are returned after the states of the messages have changed.
     private var cancellations: [(Promise<Bool>, Bool)] = []
     private var isSettling = false
 
@@ -87,12 +86,12 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         }
     }
 
-    /// The time at which this turn began.
+    /// The time at which this turn of the loop began.
     var now: Instant { Instant(nanoseconds: loop.now) }
 
-    // MARK: The beginning
+    // MARK: Start
 
-    /// On the loop, once the mailbox is open.
+    /// Starts the engine. Called on the loop after the mailbox was opened.
     func start() {
         guard loop.add(self) else { return finish() }
         timer = LoopTimer(on: loop) { [weak self] in self?.timerFired() }
@@ -121,7 +120,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         settle()
     }
 
-    /// Does what the engine wants, until it wants nothing more.
+    /// Performs the outputs of the engine until none is left.
     func settle() {
         guard !isSettling, phase != .over else { return }
         isSettling = true
@@ -159,7 +158,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         }
         if wishes.retriesNow {
             engine.retryNow(now: now)
-            // Before commands, which a client that has given up would refuse.
+            // The attempt precedes the commands, which a client that has stopped retrying refuses.
             settle()
             mailbox.endRetrying()
         }
@@ -225,7 +224,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         if let reason = told.phase.givenUp { failOpeners(.gaveUp(reason)) }
     }
 
-    // MARK: The end
+    // MARK: End
 
     private func beginEnd(flushes: Bool) {
         guard phase == .running else { return }
@@ -246,7 +245,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         }
     }
 
-    /// Called whenever something has settled during the end.
+    /// Continues the end of the client after a change.
     private func proceedWithEnd() {
         switch phase {
         case .flushing where isFlushed: sayGoodbye()
@@ -257,8 +256,8 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         }
     }
 
-    /// Whether all that was given to the client has got where it belongs. Without a connection only messages are waited
-    /// for; when the client has given up, nothing is.
+    /// Whether the end need not wait longer. Without a connection it waits for messages only, and after the client has
+    /// stopped retrying for nothing.
     private var isFlushed: Bool {
         guard outbox.isIdle else { return false }
         if case .stopped = engine.status.state { return true }
@@ -277,7 +276,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         finish()
     }
 
-    /// Ends everything, whatever the client was doing: whoever waits for something of it is answered here.
+    /// Ends the client in any phase, and resolves all pending promises.
     private func finish() {
         guard phase != .over else { return }
         phase = .over
@@ -304,9 +303,9 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         stopPromises = []
     }
 
-    // MARK: How far the application is
+    // MARK: Handled cursors
 
-    /// Looks again later at what was told now.
+    /// Polls the handled mark of the room after `cursorDelay`.
     func watch(_ room: RoomCore) {
         watched[room.id] = room
         guard cursorTimer?.deadline == nil else { return }
@@ -326,7 +325,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
 }
 
 extension ClientIdentity {
-    /// Whether the relay can be reached without a network.
+    /// Whether all addresses of the relay are loopback addresses.
     var isOnThisMachine: Bool {
         endpoints.allSatisfy { $0.host == "localhost" || IPAddress($0.host)?.isLoopback == true }
     }

@@ -1,7 +1,8 @@
 import MartletProtocol
 import MartletTransport
 
-/// Tells the driver what happens on one connection, by its number: what an old one still says is known as such.
+/// Reports the events of one connection to the driver under the ID of the connection, so that the driver recognizes the
+/// events of an earlier connection.
 final class ConnectionHandler: TransportHandler {
     private let id: ConnectionID
     private let driver: ClientDriver

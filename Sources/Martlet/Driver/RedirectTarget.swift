@@ -1,16 +1,16 @@
 import MartletProtocol
 import MartletTransport
 
-/// Where a redirect leads (C-58): never from TLS to a carrier without, and nowhere that this version cannot go.
+/// The target of a redirect (C-58). A redirect from TLS to a carrier without TLS is refused, and so is one to TLS,
+/// which this version does not implement.
 enum RedirectTarget: Equatable {
     case endpoint(Endpoint)
-    /// It is not followed; the attempt fails so.
+    /// The redirect is not followed. The connection attempt fails with this failure.
     case refused(ConnectionFailure, detail: String)
 
-    /// Reads what a server said.
+    /// Parses the address in a redirect.
     ///
-    /// - Parameter endpoints: where the client was told to connect; a text without a scheme means a carrier like
-    ///   theirs.
+    /// - Parameter endpoints: The addresses of the present relay. An address without a scheme has their security.
     init(_ text: String, from endpoints: [Endpoint]) {
         let isSecure = endpoints.allSatisfy { $0.security == .tls }
         let endpoint: Endpoint

@@ -2,11 +2,12 @@ public import MartletProtocol
 import MartletTransport
 public import MartletWire
 
-/// An outbox that lives as long as its object: nothing survives the process, but another client can be started from it.
+/// An outbox in memory. Its contents are lost at the end of the process; until then, another client can be started with
+/// it.
 ///
-/// Its messages are bounded by the rooms' bounds, its cursors by `maxCursorCount`.
+/// Its messages are bounded by the limits of the rooms, its cursors by ``maxCursorCount``.
 public final class InMemoryOutbox: ImmediateOutbox {
-    /// Rooms whose cursors are remembered; of one more room the cursor is not.
+    /// The maximum number of rooms whose cursors are stored. Cursors of further rooms are discarded.
     public static let maxCursorCount = 65_536
 
     private struct State {
@@ -18,12 +19,12 @@ public final class InMemoryOutbox: ImmediateOutbox {
 
     private let state: Guarded<State>
 
-    /// An empty outbox of a new device.
+    /// Creates an empty outbox with a random device ID.
     public init() {
         state = Guarded(State(device: DeviceID(rawValue: .random(in: 1 ... .max))))
     }
 
-    /// What was put into this object and not removed.
+    /// Returns the stored messages and cursors.
     public func open() -> OutboxState {
         state.withLock { state in
             let pending = state.pending.values.flatMap { $0 }.sorted { $0.id.counter < $1.id.counter }
@@ -32,7 +33,7 @@ public final class InMemoryOutbox: ImmediateOutbox {
         }
     }
 
-    /// Keeps messages.
+    /// Stores messages.
     public func append(_ entries: [OutboxEntry]) {
         state.withLock { state in
             for entry in entries {
@@ -42,7 +43,7 @@ public final class InMemoryOutbox: ImmediateOutbox {
         }
     }
 
-    /// Forgets messages.
+    /// Removes messages.
     public func remove(_ ids: [MessageID], room: String) {
         state.withLock { state in
             guard let index = state.pending.index(forKey: room) else { return }
@@ -57,7 +58,7 @@ public final class InMemoryOutbox: ImmediateOutbox {
         }
     }
 
-    /// Remembers how far a room was read.
+    /// Stores the cursor of a room.
     public func saveCursor(_ cursor: RoomCursor, room: String) {
         state.withLock { state in
             guard state.cursors[room] != nil || state.cursors.count < Self.maxCursorCount else { return }
@@ -67,6 +68,6 @@ public final class InMemoryOutbox: ImmediateOutbox {
 }
 
 extension Outbox where Self == InMemoryOutbox {
-    /// A new outbox that lives no longer than the client.
+    /// A new outbox in memory.
     public static var memory: InMemoryOutbox { InMemoryOutbox() }
 }

@@ -1,51 +1,54 @@
 public import MartletProtocol
 public import MartletWire
 
-/// Where a client keeps what must not be forgotten: its device's ID, messages that the relay has not accepted, and how
-/// far each room has been read.
+/// The durable state of a client: its device ID, the messages that the relay has not accepted, and the cursor of each
+/// room.
 ///
-/// A message is *queued* once `append` has returned, and forgotten only by `remove`, when the relay has accepted it or
-/// it has failed for good. One client uses an outbox at a time, and calls one method at a time.
+/// A message is *queued* when `append` has returned. It remains in the outbox until `remove`, which follows its
+/// acceptance or its permanent failure. At most one client uses an outbox at a time, and it calls one method at a time
+///
 public protocol Outbox: Sendable {
-    /// What there is from earlier. Called first, and again by the next client.
+    /// Returns the stored state. A client calls this method first.
     func open() async throws -> OutboxState
 
-    /// Keeps messages, in this order, all or none. Counters ascend within a room.
+    /// Stores messages in this order, either all or none. The counters ascend within a room.
     func append(_ entries: [OutboxEntry]) async throws
 
-    /// Forgets messages; some may be unknown.
+    /// Removes messages of a room. IDs that the outbox does not contain have no effect.
     func remove(_ ids: [MessageID], room: String) async throws
 
-    /// The application has handled the room's messages up to `cursor` (``Room/messages``), which replaces the one of
-    /// before, also where its offset is lower: then it is of another log.
+    /// Stores the cursor up to which the application has handled the messages of a room (``Room/messages``). It
+    /// replaces the earlier cursor. A cursor with a lower offset belongs to another log.
     func saveCursor(_ cursor: RoomCursor, room: String) async throws
 }
 
-/// An outbox that answers at once and cannot fail. Its methods are called on the client's loop and must not block;
-/// `send` returns as soon as the client has the message.
+/// An outbox whose methods return immediately and cannot fail.
+///
+/// The client calls the methods on its loop, so they must not block. `send` then returns without waiting for the
+/// outbox.
 public protocol ImmediateOutbox: Outbox {
-    /// As in ``Outbox``; may be called from any thread.
+    /// Returns the stored state. This method can be called on any thread.
     func open() -> OutboxState
-    /// As in ``Outbox``.
+    /// Stores messages in this order.
     func append(_ entries: [OutboxEntry])
-    /// As in ``Outbox``.
+    /// Removes messages of a room.
     func remove(_ ids: [MessageID], room: String)
-    /// As in ``Outbox``.
+    /// Stores the cursor of a room.
     func saveCursor(_ cursor: RoomCursor, room: String)
 }
 
-/// What an outbox knows from earlier.
+/// The contents of an outbox.
 public struct OutboxState: Sendable {
-    /// The device whose messages these are; stays the same as long as the outbox exists (W-34).
+    /// The ID of the device that created the messages. It remains the same for the lifetime of the outbox (W-34).
     public var device: DeviceID
-    /// Above all counters ever appended, at least 1.
+    /// A number above all counters that were ever appended, at least 1.
     public var nextCounter: UInt64
-    /// Messages that were not accepted, in ascending order of their counters within each room.
+    /// The unaccepted messages, in ascending order of their counters within each room.
     public var pending: [OutboxEntry]
-    /// By room: how far the application has handled its messages.
+    /// The cursors up to which the application has handled the messages, by room.
     public var cursors: [String: RoomCursor]
 
-    /// A state.
+    /// Creates a state.
     public init(
         device: DeviceID, nextCounter: UInt64, pending: [OutboxEntry] = [], cursors: [String: RoomCursor] = [:]
     ) {
@@ -58,18 +61,19 @@ public struct OutboxState: Sendable {
 
 /// A message in an outbox.
 public struct OutboxEntry: Sendable, Equatable {
-    /// The message's ID, under which it is sent however often.
+    /// The ID of the message, which remains the same when the message is sent again.
     public var id: MessageID
-    /// Where it goes.
+    /// The name of the room.
     public var room: String
-    /// What it says; an outbox that writes it down keeps its kind and its bytes.
+    /// The content. An outbox that serializes it stores its kind and its bytes.
     public var content: MessageContent
-    /// How long it may wait, counted anew from each start of a client.
+    /// The duration after which the message fails if it was not written to a connection. It is counted anew from each
+    /// start of a client.
     public var timeToLive: Duration?
-    /// Whether it may be compressed.
+    /// Whether the message may be compressed.
     public var isCompressible: Bool
 
-    /// An entry.
+    /// Creates an entry.
     public init(
         id: MessageID, room: String, content: MessageContent, timeToLive: Duration? = nil, isCompressible: Bool = true
     ) {

@@ -1,22 +1,22 @@
 import MartletProtocol
 import MartletWire
 
-/// Gives an outbox its work, one call after the other, each with all that has come together meanwhile. On the loop
-/// only.
+/// A queue of operations on an outbox. One operation is in progress at a time; operations that arrive meanwhile are
+/// combined into the next round. The queue belongs to the loop.
 ///
-/// What waits is bounded: messages by their rooms' bounds, removals by the messages, cursors by the rooms.
+/// Its size is bounded: messages by the limits of the rooms, removals by the messages, cursors by the rooms.
 final class OutboxWriter {
-    /// Messages of a room that the outbox is to store.
+    /// Messages of one room to be stored.
     struct Append: Sendable {
         let room: RoomCore
         let entries: [OutboxEntry]
     }
 
-    /// What became of one round of work.
+    /// The result of one round.
     struct Outcome: Sendable {
-        /// What the outbox's error says; then none was appended.
+        /// The error of `append`, which stored no message; nil after success.
         var appendFailure: String?
-        /// Removals and cursors that failed.
+        /// The number of failed removals and cursors.
         var failureCount: UInt64 = 0
     }
 
@@ -30,8 +30,9 @@ final class OutboxWriter {
 
     private let outbox: any Outbox
     private let mailbox: Mailbox
-    /// What waits for the round under way.
+    /// The operations of the next round.
     private var work = Work()
+    /// The operations in progress.
     private var round: Work?
 
     init(_ outbox: any Outbox, mailbox: Mailbox) {
@@ -56,7 +57,7 @@ final class OutboxWriter {
         begin()
     }
 
-    /// A round is over: its outcome has come through the mailbox. Answers the messages that it was to append.
+    /// Ends a round whose outcome has arrived in the mailbox, and returns its messages.
     func finished() -> [Append] {
         let appended = round?.appends ?? []
         round = nil
@@ -64,7 +65,7 @@ final class OutboxWriter {
         return appended
     }
 
-    /// Begins no more rounds.
+    /// Discards the operations of the next round.
     func abandon() {
         work = Work()
     }
@@ -104,7 +105,7 @@ extension OutboxEntry {
     }
 }
 
-/// Either kind of outbox, as the driver uses it.
+/// An outbox with or without a queue of operations.
 enum OutboxPort {
     case immediate(any ImmediateOutbox)
     case queued(OutboxWriter)

@@ -2,11 +2,10 @@ import MartletProtocol
 import MartletTransport
 
 extension PathStatus {
-    /// What the machine reports, in the protocol's terms.
+    /// Converts a snapshot of the machine's network interfaces.
     ///
-    /// A network is told from another by the interface of the default route and by the prefixes of the machine's
-    /// addresses, 24 bits of IPv4 and 64 of IPv6: what a host has from its network, and keeps from one visit to the
-    /// next.
+    /// A network is identified by the interface of the default route and by the prefixes of the machine's addresses, 24
+    /// bits of IPv4 and 64 bits of IPv6. A host usually has the same prefixes at each visit to a network.
     init(_ snapshot: PathSnapshot) {
         var hash = FNV1a()
         hash.add(snapshot.defaultInterface ?? "")
@@ -31,7 +30,7 @@ extension PathKind {
 }
 
 extension IPAddress {
-    /// The part of the address that its network gives, as text.
+    /// The part of the address that identifies the network, as text.
     var networkPrefix: String {
         let text = description
         guard isIPv6 else { return text.split(separator: ".").dropLast().joined(separator: ".") }
@@ -46,11 +45,11 @@ extension IPAddress {
     }
 }
 
-/// The Fowler–Noll–Vo hash (FNV-1a, 64 bits): the same in every process, unlike the standard library's.
+/// The Fowler–Noll–Vo hash (FNV-1a, 64 bits). Unlike the hash of the standard library, it is the same in each process.
 struct FNV1a {
     private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 
-    /// Takes the text's bytes, and a zero behind them.
+    /// Adds the bytes of the text, followed by a zero byte.
     mutating func add(_ text: String) {
         for byte in text.utf8 { add(byte) }
         add(0)

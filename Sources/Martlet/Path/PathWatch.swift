@@ -1,10 +1,10 @@
 import MartletProtocol
 import MartletTransport
 
-/// One path monitor for all clients of a loop; it runs while there are any.
+/// The path monitor that all clients of a loop share. It runs while it has observers.
 ///
-/// All but the registry belongs to the loop.
-final class PathWatch: @unchecked Sendable {  // touched on its loop only
+/// All state except the registry belongs to the loop.
+final class PathWatch: @unchecked Sendable {  // accessed on its loop only
     private static let watches = Guarded<[ObjectIdentifier: PathWatch]>([:])
 
     private let loop: EventLoop
@@ -16,8 +16,8 @@ final class PathWatch: @unchecked Sendable {  // touched on its loop only
         self.loop = loop
     }
 
-    /// Calls `observe` with the present path, soon, and with every other. Where the system does not tell, never. On the
-    /// loop.
+    /// Calls `observe` with the present path soon, and with each later one; never on a system that does not report
+    /// paths. On the loop.
     static func add(_ client: ClientDriver, on loop: EventLoop, _ observe: @escaping (PathStatus) -> Void) {
         loop.preconditionOnLoop()
         let watch = watches.withLock { watches in

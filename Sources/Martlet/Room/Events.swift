@@ -1,35 +1,35 @@
 extension Room {
-    /// What happens in a room beside its messages; see ``Room/events``.
+    /// An asynchronous sequence of a room's events; see ``Room/events``.
     public struct Events: AsyncSequence, Sendable {
-        /// An event.
+        /// An event of the room.
         public typealias Element = Room.Event
-        /// It does not fail.
+        /// The sequence throws no errors.
         public typealias Failure = Never
 
         let broadcast: Broadcast<Room.Event>
 
-        /// Events from now on.
+        /// Creates an iterator over the events that occur from now on.
         public func makeAsyncIterator() -> AsyncIterator {
             AsyncIterator(subscription: Broadcast.Subscription(broadcast))
         }
 
-        /// Takes part until it goes away.
+        /// An iterator with its own buffer of events.
         public struct AsyncIterator: AsyncIteratorProtocol {
             let subscription: Broadcast<Room.Event>.Subscription
 
-            /// The next event; nil when the room is over or the task is cancelled.
+            /// Waits for the next event and returns it; nil if the room has ended or the task is cancelled.
             public mutating func next() async -> Room.Event? {
                 await next(isolation: nil)
             }
 
-            /// The next event; nil when the room is over or the task is cancelled.
+            /// Waits for the next event and returns it; nil if the room has ended or the task is cancelled.
             public mutating func next(isolation actor: isolated (any Actor)?) async -> Room.Event? {
                 while true {
                     switch subscription.broadcast.next(for: subscription.id) {
                     case .element(let event): return event
                     case .missed(let count): return .missed(count)
                     case .over: return nil
-                    case .nothing: break
+                    case .empty: break
                     }
                     guard !Task.isCancelled else { return nil }
                     await subscription.broadcast.wait(for: subscription.id)

@@ -2,28 +2,30 @@ import MartletProtocol
 import Synchronization
 
 extension Room {
-    /// A room's messages and gaps; see ``Room/items``.
+    /// An asynchronous sequence of a room's messages, gaps and replaced logs; see ``Room/items``.
     public struct Items: AsyncSequence, Sendable {
-        /// A message or a gap.
+        /// A message, a gap or a replaced log.
         public typealias Element = RoomItem
 
         let core: RoomCore
 
-        /// Begins with what has not been handed out yet.
+        /// Creates an iterator whose first element is the first item that no earlier iterator has returned.
         public func makeAsyncIterator() -> AsyncIterator {
             AsyncIterator(reader: ItemReader(core))
         }
 
-        /// Hands out what is there without suspending.
+        /// An iterator that returns buffered items without suspending.
         public struct AsyncIterator: AsyncIteratorProtocol {
             let reader: ItemReader
 
-            /// The next item, as soon as there is one.
+            /// Waits for the next item and returns it; nil if the application has closed the room or stopped the
+            /// client.
             public mutating func next() async throws -> RoomItem? {
                 try await next(isolation: nil)
             }
 
-            /// The next item, as soon as there is one.
+            /// Waits for the next item and returns it; nil if the application has closed the room or stopped the
+            /// client.
             public mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> RoomItem? {
                 try await reader.next(isolation: actor)
             }
@@ -32,28 +34,30 @@ extension Room {
 }
 
 extension Room {
-    /// A room's messages; see ``Room/messages``.
+    /// An asynchronous sequence of a room's messages; see ``Room/messages``.
     public struct Messages: AsyncSequence, Sendable {
-        /// A message.
+        /// A message of the room.
         public typealias Element = RoomMessage
 
         let core: RoomCore
 
-        /// Begins with what has not been handed out yet.
+        /// Creates an iterator whose first element is the first message that no earlier iterator has returned.
         public func makeAsyncIterator() -> AsyncIterator {
             AsyncIterator(reader: ItemReader(core))
         }
 
-        /// Hands out what is there without suspending.
+        /// An iterator that returns buffered messages without suspending.
         public struct AsyncIterator: AsyncIteratorProtocol {
             let reader: ItemReader
 
-            /// The next message, as soon as there is one.
+            /// Waits for the next message and returns it; nil if the application has closed the room or stopped the
+            /// client.
             public mutating func next() async throws -> RoomMessage? {
                 try await next(isolation: nil)
             }
 
-            /// The next message, as soon as there is one.
+            /// Waits for the next message and returns it; nil if the application has closed the room or stopped the
+            /// client.
             public mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> RoomMessage? {
                 while let item = try await reader.next(isolation: actor) {
                     if case .message(let message) = item { return message }
@@ -64,8 +68,10 @@ extension Room {
     }
 }
 
-/// One iteration over a room's items. It takes all that there is at once and hands it out one by one; when it goes
-/// away, what it has not handed out goes back. An item is handled when the next one is asked for.
+/// The state of one iteration over a room's items.
+///
+/// A reader takes all buffered items at once and returns them one by one. An item counts as handled when the next one
+/// is requested. At the end of the iteration, the remaining items return to the inbox.
 final class ItemReader {
     private let core: RoomCore
     private var items: [Inbox.Item] = []

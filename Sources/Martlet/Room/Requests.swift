@@ -1,28 +1,28 @@
 extension Room {
-    /// Requests of other members; see ``Room/requests``.
+    /// An asynchronous sequence of the requests of other members; see ``Room/requests``.
     public struct Requests: AsyncSequence, Sendable {
-        /// A request, to be answered.
+        /// A request to be answered.
         public typealias Element = RoomRequest
-        /// It does not fail.
+        /// The sequence throws no errors.
         public typealias Failure = Never
 
         let core: RoomCore
 
-        /// Begins with those that wait.
+        /// Creates an iterator whose first element is the oldest waiting request.
         public func makeAsyncIterator() -> AsyncIterator {
             AsyncIterator(core: core)
         }
 
-        /// Takes requests in the order in which they came.
+        /// An iterator that returns requests in the order of their arrival.
         public struct AsyncIterator: AsyncIteratorProtocol {
             let core: RoomCore
 
-            /// The next request; nil when the room is over or the task is cancelled.
+            /// Waits for the next request and returns it; nil if the room has ended or the task is cancelled.
             public mutating func next() async -> RoomRequest? {
                 await next(isolation: nil)
             }
 
-            /// The next request; nil when the room is over or the task is cancelled.
+            /// Waits for the next request and returns it; nil if the room has ended or the task is cancelled.
             public mutating func next(isolation actor: isolated (any Actor)?) async -> RoomRequest? {
                 while true {
                     if let request = core.takeRequest() { return request }

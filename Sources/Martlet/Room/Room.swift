@@ -2,11 +2,14 @@ public import MartletProtocol
 public import MartletWire
 import Synchronization
 
-/// A room that a client has opened. It stays open over all connections, until it is closed, the client is stopped, or
-/// the relay closes it for good.
+/// A room that a client has opened.
 ///
-/// Methods that wait throw ``MartletError``, or `CancellationError` when their task is cancelled; each says what has
-/// then happened. A room can be used from any task; dropping it does not close it.
+/// A room stays open when connections are lost. It ends when it is closed, when the client is stopped, or when the
+/// relay closes it permanently. The release of the last reference does not close it. Its methods can be called from any
+/// task.
+///
+/// Asynchronous methods throw ``MartletError``, or `CancellationError` when their task is cancelled. The documentation
+/// of each method states its effect in that case.
 public final class Room: Sendable {
     let core: RoomCore
 
@@ -14,32 +17,44 @@ public final class Room: Sendable {
         self.core = core
     }
 
-    /// The room's name.
+    /// The name of the room.
     public var name: String { core.name.text }
 
     // MARK: Sending
 
-    /// Queues a text message; see ``send(_:)-(OutgoingMessage)``.
+    /// Queues a text message.
+    ///
+    /// - Parameter text: The text, which is not empty.
+    /// - Returns: A handle with the state of the message.
+    /// - Throws: The errors of ``send(_:)-(OutgoingMessage)``.
     @discardableResult
     nonisolated(nonsending) public func send(_ text: String) async throws -> MessageHandle {
         try await core.send(try OutgoingMessage(text: text))
     }
 
-    /// Queues a message and returns when it is in the outbox.
+    /// Queues a message.
     ///
-    /// When `maxPendingMessages` or `maxPendingByteCount` of this room wait to be accepted, this waits until some are,
-    /// in the order of the calls. Cancelled while it waits, the message is not queued; once the outbox is at work on
-    /// it, it is.
+    /// The method returns when the outbox has stored the message. It first waits while the room has
+    /// `maxPendingMessages` unaccepted messages or `maxPendingByteCount` bytes of them. Calls that wait are continued
+    /// in the order in which they were made.
     ///
-    /// - Throws: `invalidContent`, `messageTooLarge`, `roomClosed`, `stopped`, `outboxFailed`; then it is not queued.
+    /// If the calling task is cancelled, the message is not queued, unless the outbox has begun to store it.
+    ///
+    /// - Parameter message: The message to send.
+    /// - Returns: A handle with the state of the message.
+    /// - Throws: `invalidContent`, `messageTooLarge`, `roomClosed`, `stopped`, `outboxFailed`. The message is then not
+    ///   queued.
     @discardableResult
     nonisolated(nonsending) public func send(_ message: OutgoingMessage) async throws -> MessageHandle {
         try await core.send(message)
     }
 
-    /// Tells who is there something that is worth nothing later. It may be lost.
+    /// Sends a transient frame to the members that are online. The frame is not stored and can be lost.
     ///
-    /// - Throws: `invalidContent`, `messageTooLarge` beyond 16 KiB.
+    /// - Parameters:
+    ///   - kind: The type of the content.
+    ///   - content: TLVs in the encoding of Specs/wire.md §4, of at most ``maxTransientByteCount`` bytes.
+    /// - Throws: `invalidContent`, `messageTooLarge`.
     public func sendTransient(kind: ContentKind, content: [UInt8]) throws(MartletError) {
         guard content.count <= Room.maxTransientByteCount else {
             throw .messageTooLarge(byteCount: content.count, limit: Room.maxTransientByteCount)
@@ -48,79 +63,92 @@ public final class Room: Sendable {
         core.note { $0.changes.append(PendingChanges.Transient(kind: kind, content: content)) }
     }
 
-    /// Bytes of content in what is sent with `sendTransient`, at the most.
+    /// The maximum size of the content of a transient frame, in bytes.
     public static let maxTransientByteCount = 16 * 1024
 
-    /// Tells who is there that the user types, or no longer. It may be lost.
+    /// Reports to the other members whether the user is typing. The report can be lost.
     public func setTyping(_ isTyping: Bool) {
         core.note { $0.changes.isTyping = isTyping }
     }
 
     // MARK: Receiving
 
-    /// The room's messages, in order and once. One iteration at a time; the next goes on where the last ended.
+    /// The messages of the room, each once, in the order of their offsets.
     ///
-    /// A message counts as handled when the next one is asked for, by this iteration or by a later one of this room.
-    /// The outbox remembers that within 50 ms, and a later client goes on from there: it is given again the message
-    /// that the application had in hand when it left the loop, was cancelled in its body, or stopped the client, since
-    /// nothing tells whether that was handled. What nobody iterates waits within the session's credit, then at the
-    /// relay.
+    /// At most one iteration can be active. A later iteration continues after the earlier one.
     ///
-    /// Ends when the room is closed by this side or the client is stopped. Throws `roomClosed` when the relay closed
-    /// the room for good, `gaveUp` while the client has given up, and `CancellationError`; a later iteration misses
-    /// nothing.
+    /// A message counts as handled when this or a later iteration requests the next message. The outbox stores the
+    /// cursor of the last handled message within 50 ms, and a later client continues after it. A message that was
+    /// received but not handled, for example because the loop was left or the client was stopped, is therefore
+    /// delivered again to a later client.
+    ///
+    /// Messages that no iteration consumes wait in memory, within the credit of the session, and then at the relay.
+    ///
+    /// The sequence ends when the application closes the room or stops the client. It throws `roomClosed` when the
+    /// relay has closed the room permanently, `gaveUp` while the client has stopped retrying, and `CancellationError`.
+    /// No message is lost by an error: a later iteration continues after the last message.
     public var messages: Messages { Messages(core: core) }
 
-    /// The same with its gaps: offsets that the relay does not have any more or left out because this side was too
-    /// slow.
+    /// The messages of the room, like ``messages``, with gaps and replaced logs in their places.
+    ///
+    /// A gap contains offsets that the relay no longer stores, or has left out because this client was too slow.
     public var items: Items { Items(core: core) }
 
-    /// Messages that were in gaps so far.
+    /// The number of messages in all gaps received so far.
     public var skippedMessages: UInt64 { core.state.withLock { $0.inbox.skippedMessages } }
 
-    /// What happens beside the messages, from when the iteration begins, for any number of iterations. An iteration
-    /// that is too slow misses the oldest of 256 and is told how many. Ends with the room and when its task is
-    /// cancelled.
+    /// The events of the room other than messages, from the start of each iteration.
+    ///
+    /// The sequence supports any number of iterations. Each buffers 256 events; if the buffer is full, the oldest event
+    /// is discarded, and ``Event/missed(_:)`` reports the number of discarded events. An iteration ends when the room
+    /// ends or its task is cancelled.
     public var events: Events { Events(broadcast: core.events) }
 
-    /// Who is in the room as far as the relay told, at most 4096; sorted by name.
+    /// The accounts that have a member in the room, as far as the relay has reported them, sorted by name. The list has
+    /// at most 4096 accounts.
     public var members: [AccountName] {
         core.state.withLock { $0.view.members }.sorted { $0.text < $1.text }
     }
 
-    /// The offset of the room's newest message when the relay last opened the room for this client.
+    /// The offset of the newest message when the relay last opened the room for this client.
     public var lastOffset: UInt64 { core.state.withLock { $0.view.lastOffset } }
 
-    /// The offset of the oldest message that the relay kept at that time.
+    /// The offset of the oldest stored message when the relay last opened the room for this client.
     public var firstOffset: UInt64 { core.state.withLock { $0.view.firstOffset } }
 
-    /// The log that the room had at that time; nil before, and with a relay that does not name its logs.
+    /// The identity of the log when the relay last opened the room for this client; nil before that, and with a relay
+    /// that does not identify its logs.
     public var log: LogID? { core.state.withLock { $0.view.log } }
 
-    /// Tells the others that the user has read all messages up to the cursor, that of the last message read. Of a log
-    /// that the relay has lost nobody hears.
+    /// Reports to the other members that the user has read all messages up to a cursor.
+    ///
+    /// - Parameter cursor: The cursor of the last message that was read. A cursor of a log that the relay has lost has
+    ///   no effect.
     public func markRead(upTo cursor: RoomCursor) {
         core.note { $0.changes.read(upTo: cursor) }
     }
 
-    /// Tells the others that the user has read all messages up to the offset of the room's present ``log``.
+    /// Reports to the other members that the user has read all messages up to an offset of the present ``log``.
+    ///
+    /// - Parameter offset: The offset of the last message that was read.
     public func markRead(upTo offset: UInt64) {
         core.note { $0.changes.read(upTo: RoomCursor(log: $0.view.log, offset: offset)) }
     }
 
-    /// Asks the relay to hold this room's messages back until `resume`.
+    /// Suspends delivery: the relay holds back the messages of this room until ``resume()``.
     public func suspend() {
         core.note { $0.changes.isSuspended = true }
     }
 
-    /// Takes this room's messages again.
+    /// Resumes delivery after ``suspend()``.
     public func resume() {
         core.note { $0.changes.isSuspended = false }
     }
 
-    /// Leaves the room. Messages that are not accepted yet fail with `closed`; wait for them first where that matters.
+    /// Leaves the room.
     ///
-    /// Always soon over; cancellation changes nothing.
+    /// Messages that are not yet accepted fail with `closed`; wait for ``MessageHandle/accepted()`` first if they must
+    /// not be lost. The method returns without waiting for the relay. Cancellation of the calling task has no effect.
     nonisolated(nonsending) public func close() async {
         let promise = Promise<Void>()
         guard core.mailbox.post(.close(core, promise)) == .posted else { return }
@@ -129,24 +157,39 @@ public final class Room: Sendable {
 
     // MARK: Requests
 
-    /// Asks a member, or without a recipient the relay, and waits for the answer.
+    /// Sends a request with a text and waits for the response.
     ///
-    /// Cancelled, it is withdrawn; it may have been carried out.
+    /// If the calling task is cancelled, the request is cancelled. It may have been executed.
     ///
-    /// - Parameter deadline: how long to wait.
-    /// - Throws: `answeredWithFailure`, `deadlineExceeded`, `connectionLost` when the link ended meanwhile,
-    ///   `tooManyRequests`,
-    ///   `invalidName`, `invalidContent`, `messageTooLarge` beyond 16 KiB, `roomClosed`, `stopped`.
+    /// - Parameters:
+    ///   - method: The name of the method.
+    ///   - text: The text of the request.
+    ///   - recipient: The account of the member that responds. The relay responds if it is nil.
+    ///   - timeout: The duration for which the method waits.
+    /// - Returns: The response.
+    /// - Throws: `answeredWithFailure`; `deadlineExceeded` after the timeout; `connectionLost` if the link ends before
+    ///   the response; `tooManyRequests`, `invalidName`, `invalidContent`; `messageTooLarge` if the content exceeds
+    ///   ``maxRequestByteCount``; `roomClosed`, `stopped`.
     nonisolated(nonsending) public func request(
-        _ method: String, text: String? = nil, to recipient: String? = nil, deadline: Duration = .seconds(10)
+        _ method: String, text: String? = nil, to recipient: String? = nil, timeout: Duration = .seconds(10)
     ) async throws -> Answer {
         let content = try text.map { text throws(MartletError) in try OutgoingMessage(text: text).content.bytes }
-        return try await request(method, content: content, to: recipient, deadline: deadline)
+        return try await request(method, content: content, to: recipient, timeout: timeout)
     }
 
-    /// The same with a content: TLVs, as Specs/wire.md §4 has them.
+    /// Sends a request with any content and waits for the response.
+    ///
+    /// If the calling task is cancelled, the request is cancelled. It may have been executed.
+    ///
+    /// - Parameters:
+    ///   - method: The name of the method.
+    ///   - content: TLVs in the encoding of Specs/wire.md §4, of at most ``maxRequestByteCount`` bytes.
+    ///   - recipient: The account of the member that responds. The relay responds if it is nil.
+    ///   - timeout: The duration for which the method waits.
+    /// - Returns: The response.
+    /// - Throws: The errors of ``request(_:text:to:timeout:)``.
     nonisolated(nonsending) public func request(
-        _ method: String, content: [UInt8]?, to recipient: String? = nil, deadline: Duration = .seconds(10)
+        _ method: String, content: [UInt8]?, to recipient: String? = nil, timeout: Duration = .seconds(10)
     ) async throws -> Answer {
         guard let name = MethodName(method) else { throw MartletError.invalidName(method) }
         let account = try recipient.map { text throws(MartletError) in try accountName(text) }
@@ -158,18 +201,21 @@ public final class Room: Sendable {
         }
         try Task.checkCancellation()
         let promise = Promise<Answer>()
-        let call = RequestCall(method: name, content: content, recipient: account, deadline: deadline, promise: promise)
+        let call = RequestCall(method: name, content: content, recipient: account, deadline: timeout, promise: promise)
         guard core.mailbox.post(.request(core, call)) == .posted else { throw MartletError.stopped }
         return try await promise.value { [mailbox = core.mailbox] in
             if promise.resolve(.failure(CancellationError())) { mailbox.post(.abandonRequest(promise)) }
         }
     }
 
-    /// Bytes of content in a request or its answer, at the most.
+    /// The maximum size of the content of a request or a response, in bytes.
     public static let maxRequestByteCount = 16 * 1024
 
-    /// What other members ask of this one, to be answered. One that is not taken for too long is not asked any more;
-    /// beyond 64 that wait more are answered with `tooManyRequests`. Ends with the room and when its task is cancelled.
+    /// The requests of other members to this client.
+    ///
+    /// A request is discarded when its deadline passes before an iteration takes it. If 64 requests wait, further ones
+    /// are answered with `tooManyRequests`. The sequence ends when the room ends or the task of the iteration is
+    /// cancelled.
     public var requests: Requests { Requests(core: core) }
 }
 

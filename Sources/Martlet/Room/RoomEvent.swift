@@ -2,38 +2,39 @@ public import MartletProtocol
 public import MartletWire
 
 extension Room {
-    /// Whether a member is there.
+    /// The presence of an account in a room.
     public enum Presence: Sendable, Equatable {
-        /// Left the room.
+        /// The account has no member in the room.
         case left
-        /// There.
+        /// A link of a member has a connection.
         case online
-        /// A member without a connection, for now.
+        /// The account has members, but none of their links has a connection.
         case away
     }
 
-    /// What happens in a room beside its messages.
+    /// An event of a room other than a message.
     public enum Event: Sendable, Equatable {
-        /// The relay has opened the room, again after each new link: the offsets of the oldest message that it keeps
-        /// and of the newest.
+        /// The relay has opened the room: for the first time, or on a new session. The offsets are those of the oldest
+        /// stored message and of the newest message.
         case opened(firstOffset: UInt64, lastOffset: UInt64)
-        /// The relay has lost what was seen of the room up to `previous`; delivery goes on after `current`. See
-        /// ``RoomItem/logReplaced(previous:current:)``, which comes in its place among the messages.
+        /// The relay has lost the log that was read up to `previous`. Delivery continues after `current`.
+        /// ``RoomItem/logReplaced(previous:current:)`` marks the same event among the messages.
         case logReplaced(previous: RoomCursor, current: RoomCursor)
-        /// A member came, went, or lost its connection.
+        /// The presence of an account has changed.
         case presence(AccountName, Presence)
-        /// A member types, or no longer: it said so, is not online any more, or has not repeated it for 10 s.
+        /// An account has started or stopped typing. An account counts as typing until it reports the end, is not
+        /// online, or has not repeated its report for 10 s.
         case typing(AccountName, Bool)
-        /// A member's device has all messages up to the offset.
+        /// A device of the account has received all messages up to the offset.
         case delivered(to: AccountName, upTo: UInt64)
-        /// A member has read all messages up to the offset; the account's own name when that was on another of its
-        /// devices.
+        /// The account has read all messages up to the offset. The account is the client's own if the messages were
+        /// read on another of its devices.
         case read(by: AccountName, upTo: UInt64)
-        /// These messages will not come.
+        /// The messages at these offsets will not be delivered.
         case gap(ClosedRange<UInt64>)
-        /// What a member said with `sendTransient`.
+        /// An account has sent a transient frame by ``Room/sendTransient(kind:content:)``.
         case transient(AccountName, ContentKind, [UInt8])
-        /// So many events were dropped, because they were not taken in time.
+        /// The given number of events was discarded because the iteration was too slow.
         case missed(Int)
     }
 }

@@ -1,13 +1,13 @@
 public import MartletProtocol
 public import MartletWire
 
-/// A message of a room, as the relay gave it to its members.
+/// A message of a room with the stamp of the relay.
 public struct RoomMessage: Sendable, Equatable, Identifiable {
     private let message: Message
     private let stamp: RelayStamp
     private let log: LogID?
 
-    /// Nil for a message without the relay's stamp.
+    /// Nil if the message has no stamp.
     init?(_ message: Message, log: LogID? = nil) {
         guard let stamp = message.relay else { return nil }
         self.message = message
@@ -15,39 +15,39 @@ public struct RoomMessage: Sendable, Equatable, Identifiable {
         self.log = log
     }
 
-    /// Its account, device and counter: a message has one ID however often it is sent, and no other account's message
-    /// has the same.
+    /// The account, device and counter of the message. They are unique, and remain the same when the message is sent
+    /// again.
     public var id: MessageID { MessageID(sender: stamp.sender, device: stamp.device, counter: message.counter) }
-    /// Its place in the room, from 1.
+    /// The position of the message in the log of the room, from 1.
     public var offset: UInt64 { stamp.offset }
-    /// Its place, and the log that it is a place in: what an application keeps to go on behind this message, by
-    /// ``Room/Options/From/cursor(_:)-enum.case``.
+    /// The offset of the message and the identity of its log. An application that stores the cursor can later continue
+    /// after this message by ``Room/Options/From/cursor(_:)-enum.case``.
     public var cursor: RoomCursor { RoomCursor(log: log, offset: stamp.offset) }
-    /// Who sent it.
+    /// The account that sent the message.
     public var sender: AccountName { stamp.sender }
-    /// What the content is.
+    /// The type of the content.
     public var kind: ContentKind { message.kind }
-    /// What it says.
+    /// The content of the message.
     public var content: MessageContent { message.content }
-    /// The text, when the kind is text.
+    /// The text of the message; nil if the kind is not text.
     public var text: String? { message.text }
-    /// When the relay accepted it, in milliseconds since 1970 by the relay's clock.
+    /// The time at which the relay accepted the message, in milliseconds since 1970, by the clock of the relay.
     public var acceptedAt: UInt64 { stamp.acceptedAt }
-    /// How long after sending it is worth showing.
+    /// The duration after sending in which the message is of use to its readers; nil if it is unlimited.
     public var timeToLive: Duration? { message.timeToLive }
 
-    /// What its content counts for against the room's credit.
+    /// The size of the content, which counts against the credit of the session, in bytes.
     var contentByteCount: Int { message.content.byteCount }
 }
 
-/// What comes in a room, in the order of offsets.
+/// A message, a gap or a replaced log, in the order of delivery.
 public enum RoomItem: Sendable, Equatable {
     /// A message.
     case message(RoomMessage)
-    /// The relay does not have these offsets any more, or left them out because this side was too slow.
+    /// Offsets that the relay no longer stores, or has left out because this client was too slow.
     case gap(ClosedRange<UInt64>)
-    /// The relay has lost the log that was read up to `previous`, and what comes next follows on `current`: in another
-    /// log from the first message that is kept, in the same one from its present end. Offsets begin again below
-    /// those that were seen.
+    /// The relay has lost the log that was read up to `previous`. The next item follows `current`: in another log, the
+    /// first stored message; in the same log, its present end. The next offsets are lower than offsets that were
+    /// delivered before.
     case logReplaced(previous: RoomCursor, current: RoomCursor)
 }

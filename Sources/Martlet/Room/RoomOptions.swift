@@ -2,36 +2,41 @@ public import MartletProtocol
 public import MartletWire
 
 extension Room {
-    /// How a room is opened.
+    /// The options with which a client opens a room.
     public struct Options: Sendable, Equatable {
-        /// Where its messages begin.
+        /// The position in the log at which delivery begins.
         public enum From: Sendable, Equatable {
-            /// After the last message that was handled, as the outbox has it; without one, at the first that is
-            /// kept.
+            /// After the last handled message, whose cursor the outbox has stored; at the first stored message if there
+            /// is no cursor.
             case stored
-            /// At the first message that is kept.
+            /// At the first stored message.
             case start
-            /// So many messages before the room's end; 0 is only what is new.
+            /// At the given number of messages before the end of the log. With 0, only new messages are delivered.
             case latest(count: Int)
-            /// After that place. In another log than the cursor's, at the first message that is kept.
+            /// After the cursor; at the first stored message if the room has another log than the cursor's.
             case cursor(RoomCursor)
 
-            /// After that offset, of whatever log the relay has: when it began anew since the offset was kept, and has
-            /// become longer again, messages are left out without a word. A cursor does not have this fault.
+            /// Returns the position after an offset of the room's present log, whichever log that is.
+            ///
+            /// If the relay has lost the log of the offset and the new log has reached the offset, the messages before
+            /// it are skipped without a report. A ``RoomCursor`` with its log prevents this.
             public static func cursor(_ offset: UInt64) -> From { .cursor(RoomCursor(offset: offset)) }
         }
 
-        /// The preset of priority, window and fragment size.
+        /// The kind of the session, which determines its priority, window and fragment size.
         public var kind: SessionKind
-        /// Where its messages begin.
+        /// The position at which delivery begins.
         public var from: From
-        /// Whether this device's own messages come back to it in the room's order.
+        /// Whether the messages of this device are delivered to it, too.
         public var echo: Bool
-        /// Whether `open` waits until the relay has let us in. Otherwise it returns at once, also offline, and messages
-        /// can be queued already; if the relay does not let us in, they fail and the room is closed.
+        /// Whether ``Client/open(room:options:)`` waits until the relay has opened the room.
+        ///
+        /// If it is false, `open` returns immediately, also without a connection, and messages can be queued. If the
+        /// relay then refuses the room, the messages fail and the room is closed.
         public var waitsForRelay: Bool
 
-        /// From the stored cursor on, without the device's own messages.
+        /// Creates options. By default, delivery begins after the stored cursor and excludes the messages of this
+        /// device.
         public init(
             kind: SessionKind = .chat, from: From = .stored, echo: Bool = false, waitsForRelay: Bool = true
         ) {

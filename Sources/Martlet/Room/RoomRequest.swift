@@ -2,30 +2,31 @@ import MartletProtocol
 public import MartletWire
 import Synchronization
 
-/// What a request is answered with.
+/// The response to a request.
 public struct Answer: Sendable, Equatable {
-    /// The content's fields.
+    /// The content of the response, as TLVs.
     public let content: [UInt8]?
 
-    /// The content's text, if it has one.
+    /// The text of the content; nil if the content has none.
     public var text: String? { content.flatMap(textField) }
 }
 
-/// A member's request, to be answered. One that is dropped without an answer is answered with `refused`.
+/// A request of another member. If the last copy of a request is released before a response, the library responds with
+/// `refused`.
 public struct RoomRequest: Sendable {
-    /// What is asked.
+    /// The name of the method.
     public let method: String
-    /// Who asks.
+    /// The account that sent the request.
     public let sender: AccountName
-    /// What with: the content's fields.
+    /// The content of the request, as TLVs.
     public let content: [UInt8]?
-    /// Until when the member waits.
+    /// The time until which the sender waits for the response.
     public let deadline: ContinuousClock.Instant
 
     let correlation: UInt64
     private let reply: Reply
 
-    /// The content's text, if it has one.
+    /// The text of the content; nil if the content has none.
     public var text: String? { content.flatMap(textField) }
 
     init(_ incoming: IncomingRequest, in room: RoomCore, now: ContinuousClock.Instant) {
@@ -46,33 +47,34 @@ public struct RoomRequest: Sendable {
         reply = Reply(room: room, correlation: correlation)
     }
 
-    /// Answers, with a text or without. Only the first answer counts.
+    /// Responds with a text, or without content. Later responses to the same request have no effect.
     ///
-    /// - Throws: `invalidContent` when the text is empty.
+    /// - Throws: `invalidContent` if the text is empty.
     public func respond(text: String? = nil) throws(MartletError) {
         let content = try text.map { text throws(MartletError) in try OutgoingMessage(text: text).content.bytes }
         reply.send(.none, reason: nil, content)
     }
 
-    /// Answers with a content: TLVs, as Specs/wire.md §4 has them. Only the first answer counts.
+    /// Responds with any content. Later responses to the same request have no effect.
     ///
+    /// - Parameter content: TLVs in the encoding of Specs/wire.md §4.
     /// - Throws: `invalidContent`.
     public func respond(content: [UInt8]) throws(MartletError) {
         try check(content)
         reply.send(.none, reason: nil, content)
     }
 
-    /// Answers that it failed. Only the first answer counts.
+    /// Responds with a failure. Later responses to the same request have no effect.
     ///
     /// - Parameters:
-    ///   - code: any but `none`; numbers from 0xF000 are the application's.
-    ///   - reason: for people; cut to 256 bytes.
+    ///   - code: The error code. `none` is replaced by `refused`. Codes from 0xF000 are reserved for applications.
+    ///   - reason: An explanation for people, which is truncated to 256 bytes.
     public func fail(_ code: ErrorCode, reason: String? = nil) {
         reply.send(code == .none ? .refused : code, reason: reason, nil)
     }
 }
 
-/// The one answer to a request.
+/// The single response to a request. It is sent at the latest when the object is released.
 private final class Reply: Sendable {
     private let room: RoomCore
     private let correlation: UInt64

@@ -2,59 +2,61 @@ public import MartletProtocol
 public import MartletWire
 import Synchronization
 
-/// A message on its way. It costs nothing unless it is asked.
+/// A handle with which an application observes or cancels a message that it has sent.
 ///
-/// | state | means |
+/// | state | meaning |
 /// |---|---|
-/// | queued | it is in the outbox |
-/// | sent | it was handed to a connection; it may have to be again |
-/// | accepted | the relay has it durably, at that offset of the room |
-/// | delivered, read | a member's device has it, a member has read it |
-/// | failed | it will not be accepted |
+/// | queued | the outbox has stored the message |
+/// | sent | the message was written to a connection; it may be sent again on another one |
+/// | accepted | the relay has stored the message durably, at an offset of the room |
+/// | delivered, read | a device of a member has received the message, a member has read it |
+/// | failed | the message will not be accepted |
 ///
-/// The latest 4096 accepted messages of a room are remembered.
+/// A room retains the states of its latest 4096 accepted messages. The handle of an older message has no state. An
+/// unused handle costs no work.
 public struct MessageHandle: Sendable, Identifiable {
-    /// Where a message stands.
+    /// The state of a message.
     public enum State: Sendable, Equatable {
-        /// In the outbox.
+        /// The outbox has stored the message.
         case queued
-        /// Handed to a connection.
+        /// The message was written to a connection.
         case sent
-        /// The relay has it durably, at that offset of the room.
+        /// The relay has stored the message durably, at this offset of the room.
         case accepted(offset: UInt64)
-        /// A device of that member has it.
+        /// A device of this account has received the message.
         case delivered(to: AccountName)
-        /// That member has read it.
+        /// This account has read the message.
         case read(by: AccountName)
-        /// It will not be accepted.
+        /// The message will not be accepted.
         case failed(SendFailure)
     }
 
     let room: RoomCore
     let counter: UInt64
 
-    /// The message's ID, which its receivers see, too.
+    /// The ID of the message, which its receivers see, too.
     public var id: MessageID { MessageID(sender: room.account, device: room.device, counter: counter) }
 
-    /// The furthest that it got as far as is known; nil when it is forgotten.
+    /// The most advanced state that the message has reached; nil if the room no longer retains its state.
     public var state: State? {
         room.withLedger { ObservedStates.furthest(counter, in: $0) }
     }
 
-    /// Where it stands: first the present state, then whatever is later when it is looked at, and of each member the
-    /// furthest.
+    /// The present state of the message, followed by later states.
     ///
-    /// Ends after `failed`, when room or client are over, when the message is forgotten, and when the task is
-    /// cancelled.
+    /// The sequence omits states that are superseded before they are read, and *delivered* of an account that has read
+    /// the message. It ends after `failed`, when the room or the client ends, when the room no longer retains the
+    /// state, and when the task is cancelled.
     public var states: States { States(room: room, counter: counter) }
 
-    /// Waits until the relay has it; answers the offset.
+    /// Waits until the relay has accepted the message.
     ///
-    /// Cancelled, the message stays queued.
+    /// If the calling task is cancelled, the message remains queued.
     ///
-    /// - Throws: `notAccepted`; `stopped` when the client stopped first, and `gaveUp` while it does not try to connect
-    ///   any more: then the outbox still has it. When it was accepted so long ago that it is forgotten, the offset is
-    ///   0.
+    /// - Returns: The offset of the message in the room; 0 if the room no longer retains the state of the message.
+    /// - Throws: `notAccepted` if the message has failed; `roomClosed` or `stopped` if the room or the client ends
+    ///   first; `gaveUp` while the client has stopped retrying. After `stopped` and `gaveUp`, the outbox still contains
+    ///   the message.
     nonisolated(nonsending) public func accepted() async throws -> UInt64 {
         while true {
             let seen = room.state.withLock { $0.look(at: counter) }
@@ -71,9 +73,12 @@ public struct MessageHandle: Sendable, Identifiable {
         }
     }
 
-    /// Takes the message back while it is queued; afterwards it has failed with `cancelled`.
+    /// Cancels the message if it is queued. The message then fails with `cancelled`.
     ///
-    /// Always soon over. False when it had been handed to a connection: then only the relay decides about it.
+    /// The method does not wait for the network.
+    ///
+    /// - Returns: Whether the message was cancelled. It is false if the message was already written to a connection;
+    ///   the relay then decides whether it is accepted.
     @discardableResult
     nonisolated(nonsending) public func cancel() async -> Bool {
         let promise = Promise<Bool>()

@@ -1,18 +1,18 @@
 import MartletProtocol
 import MartletWire
 
-/// The states of one message that an observer has been given. The observer is given each state once.
+/// The states of one message that an observer has received. The observer receives each state once.
 struct ObservedStates: Sendable {
     private var state: MessageLedger.State?
     private var marks: [AccountName: Receipt.Mark] = [:]
 
-    /// The next state that the observer has not been given; nil when there is none.
+    /// The next state that the observer has not received; nil if there is none.
     ///
-    /// States that the message has left meanwhile are not given, nor is *delivered* when *read* is known.
+    /// States that the message has left are omitted, and *delivered* of an account that has read the message.
     mutating func next(_ counter: UInt64, in ledger: MessageLedger) -> MessageHandle.State? {
         guard let state = ledger.state(of: counter) else { return nil }
         if state != self.state {
-            // A log that was replaced takes the offset away; that is no other state.
+            // The replacement of a log sets the offset to 0. That is not a new state.
             if case (.accepted, .accepted?) = (state, self.state) { return nil }
             self.state = state
             switch state {
@@ -36,7 +36,7 @@ struct ObservedStates: Sendable {
         return nil
     }
 
-    /// The furthest state that a message has reached.
+    /// The most advanced state that a message has reached.
     static func furthest(_ counter: UInt64, in ledger: MessageLedger) -> MessageHandle.State? {
         var observed = ObservedStates()
         var furthest = observed.next(counter, in: ledger)

@@ -1,28 +1,34 @@
 public import MartletWire
 
-/// A message to be sent.
+/// A message to be sent by ``Room/send(_:)-(OutgoingMessage)``.
 public struct OutgoingMessage: Sendable, Equatable {
-    /// What it says.
+    /// The content of the message.
     public let content: MessageContent
-    /// How long the message may wait to be handed to a connection; nil is for ever.
+    /// The duration after which the message fails with `expired` if it was not written to a connection; nil if it is
+    /// unlimited.
     public let timeToLive: Duration?
-    /// Whether it may be compressed where the client compresses messages; not, when it holds a secret beside text of
-    /// another's choosing.
+    /// Whether the message may be compressed by a client with `Configuration.compressesMessages`. Set it to false if
+    /// the content contains a secret beside text from another user.
     public let isCompressible: Bool
 
-    /// A text.
+    /// Creates a text message.
     ///
-    /// - Throws: `invalidContent` when the text is empty.
+    /// - Throws: `invalidContent` if the text is empty.
     public init(text: String, timeToLive: Duration? = nil, isCompressible: Bool = true) throws(MartletError) {
-        guard !text.isEmpty else { throw .invalidContent("a text message has a text") }
+        guard !text.isEmpty else { throw .invalidContent("the text of a message is empty") }
         content = MessageContent(text: text)
         self.timeToLive = timeToLive
         self.isCompressible = isCompressible
     }
 
-    /// A content of another kind: TLVs, as Specs/wire.md §4 has them.
+    /// Creates a message with any content.
     ///
-    /// - Throws: `invalidContent` when `content` is not well-formed, or not what its kind asks for.
+    /// - Parameters:
+    ///   - kind: The type of the content.
+    ///   - content: TLVs in the encoding of Specs/wire.md §4.
+    ///   - timeToLive: The duration after which the message fails if it was not written to a connection.
+    ///   - isCompressible: Whether the message may be compressed.
+    /// - Throws: `invalidContent` if `content` is not well-formed, or lacks a field that its kind requires.
     public init(
         kind: ContentKind, content: [UInt8], timeToLive: Duration? = nil, isCompressible: Bool = true
     ) throws(MartletError) {

@@ -3,22 +3,22 @@ import MartletWire
 import Synchronization
 
 extension MessageHandle {
-    /// The states of a message, from now on; see ``MessageHandle/states``.
+    /// An asynchronous sequence of a message's states; see ``MessageHandle/states``.
     public struct States: AsyncSequence, Sendable {
         /// A state of the message.
         public typealias Element = MessageHandle.State
-        /// The sequence does not fail.
+        /// The sequence throws no errors.
         public typealias Failure = Never
 
         let room: RoomCore
         let counter: UInt64
 
-        /// Begins with the present state.
+        /// Creates an iterator whose first element is the present state.
         public func makeAsyncIterator() -> AsyncIterator {
             AsyncIterator(room: room, counter: counter)
         }
 
-        /// Gives each state once.
+        /// An iterator that returns each state at most once.
         public struct AsyncIterator: AsyncIteratorProtocol {
             let room: RoomCore
             let counter: UInt64
@@ -30,12 +30,12 @@ extension MessageHandle {
                 self.counter = counter
             }
 
-            /// The next state; nil when there will be none.
+            /// Waits for the next state and returns it; nil if no state follows.
             public mutating func next() async -> MessageHandle.State? {
                 await next(isolation: nil)
             }
 
-            /// The next state; nil when there will be none.
+            /// Waits for the next state and returns it; nil if no state follows.
             public mutating func next(isolation actor: isolated (any Actor)?) async -> MessageHandle.State? {
                 while !isOver {
                     let (next, seen) = look()

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Gives out the device's message counters, each once, in blocks: a room's counters mostly follow one another, and what
-/// the relay reports of them is short (W-60).
+/// The source of the device's message counters. It issues each counter once, in blocks: consecutive counters in a room
+/// make the relay's `accepted` frames short (W-60).
 final class CounterSource: Sendable {
-    /// Counters that a room takes at a time; counters that are not used when the client ends are skipped.
+    /// The number of counters in a block. The unused counters of a block are skipped when the client ends.
     static let blockLength: UInt64 = 64
 
     private let next: Atomic<UInt64>

@@ -1,31 +1,32 @@
 import MartletProtocol
 
-/// How far the application has handled a room's messages.
+/// The cursor up to which the application has handled a room's messages.
 ///
 /// | state | meaning | left by |
 /// |---|---|---|
-/// | unwatched | the loop does not look | `raise`, which has the loop notified |
-/// | watched | the loop looks again within `ClientDriver.cursorDelay` | `takeOrUnwatch` without a raise before it |
+/// | unwatched | the loop does not poll the mark | `raise`, which requires a notification of the loop |
+/// | watched | the loop polls the mark within `ClientDriver.cursorDelay` | `takeOrUnwatch` without a raise before it |
 ///
-/// The loop sees a slow application's cursor at once. A fast application does not wake the loop for each message.
+/// The loop receives the cursor of a slow application at once. A fast application does not wake the loop for each
+/// message.
 struct HandledMark: Sendable {
     private(set) var isWatched = false
-    /// Nil when the loop has it.
+    /// Nil if the loop has taken the cursor.
     private var raisedTo: RoomCursor?
 
-    /// Raises the mark; true when the loop has to be notified.
+    /// Raises the mark; true if the caller must notify the loop.
     mutating func raise(to cursor: RoomCursor) -> Bool {
         raisedTo.advance(to: cursor)
         defer { isWatched = true }
         return !isWatched
     }
 
-    /// The cursor to which the mark was raised since the last look.
+    /// The cursor to which the mark was raised since the last poll.
     mutating func take() -> RoomCursor? {
         raisedTo.take()
     }
 
-    /// The same. When there is none, the next raise has the loop notified.
+    /// The same. If there is none, the next raise requires a notification of the loop.
     mutating func takeOrUnwatch() -> RoomCursor? {
         if raisedTo == nil { isWatched = false }
         return raisedTo.take()

@@ -1,15 +1,15 @@
 import MartletProtocol
 import MartletWire
 
-/// What a room has received and the application has not taken.
+/// The items that a room has received and the application has not taken.
 ///
-/// Messages are bounded by the session's credit, which goes back when they are taken. Gaps and replaced logs cost no
-/// credit: gaps are merged when more than `maxWaitingGaps` wait, and a log that was replaced takes the place of all
-/// that follows the last message (Specs/hostile.md row 34).
+/// Messages are bounded by the session's credit, which is returned when they are taken. Gaps and replaced logs use no
+/// credit: adjacent gaps are merged, all further gaps too when `maxWaitingGaps` are queued, and a replaced log
+/// supersedes the gaps and replaced logs after the last message (Specs/hostile.md row 34).
 struct Inbox: Sendable {
-    /// Gaps that wait, at the most.
+    /// The maximum number of queued gaps.
     static let maxWaitingGaps = 256
-    /// Items for which storage is kept; after a burst of more it is given back.
+    /// The maximum number of items for which storage is retained after a burst.
     static let maxKeptItemCount = 256
 
     enum Item: Sendable {
@@ -17,7 +17,7 @@ struct Inbox: Sendable {
         case gap(ClosedRange<UInt64>, of: LogID? = nil)
         case logReplaced(previous: RoomCursor, current: RoomCursor)
 
-        /// Where a reader is that has dealt with it.
+        /// The cursor of a reader that has handled the item.
         var cursor: RoomCursor {
             switch self {
             case .message(let message, _): message.cursor
@@ -32,7 +32,7 @@ struct Inbox: Sendable {
     }
 
     private(set) var items: [Item] = []
-    /// The item that an iteration had in hand when it ended.
+    /// The last item that an ended iteration returned. It is not yet handled.
     private var inHand: RoomCursor?
     private var gapCount = 0
     private(set) var skippedMessages: UInt64 = 0
@@ -48,7 +48,7 @@ struct Inbox: Sendable {
     }
 
     private mutating func append(gap offsets: ClosedRange<UInt64>, of log: LogID?) {
-        // Offsets are a peer's numbers, up to the highest that there is.
+        // The offsets come from a peer and can have any value.
         skippedMessages = skippedMessages.addingSaturating(offsets.offsetCount)
         if case .gap(let last, _)? = items.last,
             gapCount >= Self.maxWaitingGaps || last.upperBound == offsets.lowerBound - 1
@@ -70,20 +70,20 @@ struct Inbox: Sendable {
         items.append(.logReplaced(previous: first, current: current))
     }
 
-    /// All there is, in exchange for an empty array whose storage is used again, unless it is large.
+    /// Exchanges the items for an empty array, whose storage is reused unless it is large.
     mutating func take(leaving empty: inout [Item]) {
         if empty.capacity > Self.maxKeptItemCount { empty = [] }
         swap(&items, &empty)
         gapCount = 0
     }
 
-    /// Puts items that were taken and not handed out back to the front.
+    /// Returns items that an ended iteration had taken to the front of the queue.
     mutating func putBack(_ rest: ArraySlice<Item>, inHand cursor: RoomCursor) {
         items.insert(contentsOf: rest, at: 0)
         inHand.advance(to: cursor)
     }
 
-    /// The item that an iteration had in hand when it ended; the next iteration shows that it was handled.
+    /// The last item that an ended iteration returned. The next iteration proves that it was handled.
     mutating func takeInHand() -> RoomCursor? {
         inHand.take()
     }

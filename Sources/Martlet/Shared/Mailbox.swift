@@ -2,14 +2,15 @@ import MartletProtocol
 import MartletTransport
 import MartletWire
 
-/// What others have for a client's loop to do. The loop is woken only when the mailbox was empty and takes all of it at
-/// once. Each command that was posted is performed or, once the client is over, refused: its caller gets an answer.
+/// The commands that other threads give to a client's loop. A command wakes the loop only if the mailbox was empty; the
+/// loop takes all commands at once. Each command is performed, or refused if the client has ended, so that its caller
+/// receives a result.
 ///
-/// It needs no bound of its own: a room is in it once, wishes are flags, and every other command has a caller that
-/// waits for its outcome or is one of a bounded number.
+/// The mailbox needs no bound of its own: it contains a room once, wishes are flags, and each other command has a
+/// waiting caller or is one of a bounded number.
 final class Mailbox: Sendable {
     enum Command: Sendable {
-        /// The room's application said something.
+        /// The application has changed the state of the room.
         case changed(RoomCore)
         case open(RoomName, Room.Options, Promise<RoomCore>)
         case abandonOpen(Promise<RoomCore>)
@@ -22,11 +23,11 @@ final class Mailbox: Sendable {
         case outbox(OutboxWriter.Outcome)
         case statistics(Promise<Client.Statistics>)
         case stop(Promise<Void>)
-        /// Nobody is left who could use the client.
+        /// The last reference to the client was released.
         case abandon
     }
 
-    /// What counts only as it was last said.
+    /// Settings of which only the latest value counts.
     struct Wishes: Sendable {
         var mode: HeartbeatMode?
         var retriesNow = false
@@ -49,7 +50,7 @@ final class Mailbox: Sendable {
         var commands: [Command] = []
         var wishes = Wishes()
         var isPosted = false
-        /// The loop has taken `retriesNow` and has not tried yet.
+        /// The loop has taken `retriesNow` and has not yet started an attempt.
         var isRetrying = false
     }
 
@@ -69,13 +70,13 @@ final class Mailbox: Sendable {
         _ = change { body(&$0.wishes) }
     }
 
-    /// Whether `retryNow` was called and the client has not tried again yet: until then a client that has given up is
-    /// not over for its callers.
+    /// Whether `retryNow` was called and no attempt has started since. Until then, calls on a client that has stopped
+    /// retrying do not fail.
     var isRetrying: Bool {
         state.withLock { $0.isRetrying || $0.wishes.retriesNow }
     }
 
-    /// The client tries again, and its rooms have been told.
+    /// The client has started an attempt, and its rooms have been notified.
     func endRetrying() {
         state.withLock { $0.isRetrying = false }
     }
@@ -95,8 +96,8 @@ final class Mailbox: Sendable {
         return answer
     }
 
-    /// From now on commands are taken; they wait until the driver's start takes them. Comes before the start, which
-    /// may have a credential posted at once.
+    /// Admits commands, which wait for the start of the driver. This call precedes the start, which can cause a
+    /// `credential` command at once.
     func open(for driver: ClientDriver) {
         state.withLock { state in
             state.owner = .driver(driver)
@@ -104,7 +105,7 @@ final class Mailbox: Sendable {
         }
     }
 
-    /// No command is taken any more; the answer is what was left.
+    /// Refuses further commands, and returns those that were not performed.
     func close() -> [Command] {
         state.withLock { state in
             state.owner = .gone
@@ -113,7 +114,7 @@ final class Mailbox: Sendable {
         }
     }
 
-    /// All commands, in exchange for an empty array whose storage is used again.
+    /// Exchanges the commands for an empty array, whose storage is reused.
     func take(leaving spare: inout [Command]) -> Wishes {
         state.withLock { state in
             swap(&state.commands, &spare)
@@ -126,7 +127,7 @@ final class Mailbox: Sendable {
 }
 
 extension Mailbox.Command {
-    /// The client has stopped: whoever waits is told.
+    /// Resolves the promise of a command after the client has stopped.
     func refuse(_ statistics: Client.Statistics) {
         switch self {
         case .open(_, _, let promise): promise.resolve(.failure(MartletError.stopped))
@@ -139,7 +140,7 @@ extension Mailbox.Command {
     }
 }
 
-/// A request that the application makes.
+/// A request of the application.
 struct RequestCall: Sendable {
     let method: MethodName
     let content: [UInt8]?
@@ -148,9 +149,9 @@ struct RequestCall: Sendable {
     let promise: Promise<Answer>
 }
 
-/// What became of asking for a credential.
+/// The result of a credential provider.
 enum CredentialOutcome: Sendable {
     case credential(Credential?)
-    /// What the provider's error says.
+    /// The description of the provider's error.
     case failed(String)
 }

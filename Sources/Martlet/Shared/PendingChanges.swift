@@ -1,10 +1,10 @@
 import MartletProtocol
 import MartletWire
 
-/// What the application has asked of a room since the loop looked last. Its size is bounded: cursors are cumulative, of
-/// switches the last one counts, and of transient frames the oldest are dropped.
+/// The changes of a room by the application that the loop has not taken. Their size is bounded: cursors are cumulative,
+/// only the last value of a switch counts, and the oldest transient frames are discarded.
 struct PendingChanges: Sendable {
-    /// Transient frames that wait for the loop, at the most.
+    /// The maximum number of queued transient frames.
     static let maxTransients = 64
 
     struct Transient: Sendable {
@@ -12,7 +12,7 @@ struct PendingChanges: Sendable {
         let content: [UInt8]
     }
 
-    /// Credit of the messages that the application has taken, in bytes, and the cursor of the last.
+    /// The credit of the messages that the application has taken, in bytes, and the cursor of the last one.
     private(set) var takenByteCount = 0
     private(set) var takenUpTo: RoomCursor?
     private(set) var readUpTo: RoomCursor?
@@ -36,7 +36,7 @@ struct PendingChanges: Sendable {
 }
 
 extension RoomCursor? {
-    /// Goes on to a later position, or begins there.
+    /// Advances to a later cursor, or sets the first one.
     mutating func advance(to later: RoomCursor) {
         if self == nil { self = later } else { self!.advance(to: later) }
     }

@@ -1,15 +1,16 @@
 import MartletProtocol
 
-/// Members' requests that the application has not taken yet.
+/// The requests of members that the application has not taken.
 struct RequestQueue: Sendable {
-    /// Requests that wait, at the most; more are answered with `tooManyRequests`.
+    /// The maximum number of queued requests. Further requests are answered with `tooManyRequests`.
     static let maxWaitingRequests = 64
 
     private var waiting = Deque<RoomRequest>()
 
     var isEmpty: Bool { waiting.isEmpty }
 
-    /// Nil when the request was taken in; otherwise it is one too many. Those that nobody waits for any more make room.
+    /// Appends a request. If the queue is full, requests past their deadlines are removed. Returns the request if the
+    /// queue is still full, otherwise nil.
     mutating func append(_ request: RoomRequest, now: ContinuousClock.Instant) -> RoomRequest? {
         if waiting.count >= Self.maxWaitingRequests { waiting = Deque(waiting.filter { $0.deadline > now }) }
         guard waiting.count < Self.maxWaitingRequests else { return request }
@@ -29,7 +30,7 @@ struct RequestQueue: Sendable {
         waiting = Deque(waiting.filter { $0.correlation != correlation })
     }
 
-    /// All of them, to be answered outside of the lock.
+    /// Removes all requests. The caller releases them outside of the lock.
     mutating func removeAll() -> Deque<RoomRequest> {
         defer { waiting = [] }
         return waiting

@@ -11,7 +11,7 @@ extension RoomCore {
         case waits(Promise<MessageHandle>, number: UInt64?)
     }
 
-    /// Queues a message behind all that wait already.
+    /// Queues a message behind all waiting sends.
     nonisolated(nonsending) func send(_ message: OutgoingMessage) async throws -> MessageHandle {
         guard message.content.byteCount <= maxContentByteCount else {
             throw MartletError.messageTooLarge(byteCount: message.content.byteCount, limit: maxContentByteCount)
@@ -32,7 +32,7 @@ extension RoomCore {
         }
     }
 
-    /// The caller is cancelled. A message that the outbox has not begun to store is as if it had never been sent.
+    /// Handles the cancellation of a caller. The message is removed unless the outbox has begun to store it.
     private func withdraw(_ promise: Promise<MessageHandle>, _ number: UInt64?) {
         let isWithdrawn = state.withLock { state -> Bool in
             if let number, state.sends.withdraw(number) { return true }
@@ -42,12 +42,12 @@ extension RoomCore {
         }
         guard isWithdrawn else { return }
         promise.resolve(.failure(CancellationError()))
-        // The sends behind it may have room now.
+        // The loop admits sends that waited behind this one.
         note { _ in }
     }
 
-    /// Queues the sends that have room now. Only the loop calls it: the order of the calls is the order of the
-    /// counters.
+    /// Queues the waiting sends for which the ledger has room. Only the loop calls this method, so that the counters
+    /// have the order of the calls.
     func admit(_ state: inout State, _ admitted: inout [(Promise<MessageHandle>, MessageHandle)]) {
         while let next = state.sends.first, state.ledger.hasRoom(byteCount: next.message.content.byteCount) {
             _ = state.sends.popFirst()
@@ -68,7 +68,7 @@ extension RoomCore {
         case over(MartletError?)
     }
 
-    /// Takes all items that wait. The item that an earlier iteration had in hand is handled with that.
+    /// Takes all queued items. The last item of an earlier iteration then counts as handled.
     func take(into items: inout [Inbox.Item]) -> TakeResult {
         items.removeAll(keepingCapacity: true)
         var taken: [Inbox.Item] = []
@@ -90,17 +90,18 @@ extension RoomCore {
         }
     }
 
-    /// Items were handed out: their credit is released, and their senders get receipts.
+    /// Items were returned to the application: their credit is returned, and their senders receive receipts.
     func handedOut(creditByteCount: Int, upTo cursor: RoomCursor) {
         note { $0.changes.take(byteCount: creditByteCount, upTo: cursor) }
     }
 
-    /// The application has asked for the next item. This counts also when the relay has closed the room.
+    /// The application has requested the next item. The cursor advances also after the relay has closed the room.
     func handled(upTo cursor: RoomCursor) {
         if state.withLock({ $0.handled.raise(to: cursor) }) { mailbox.post(.changed(self)) }
     }
 
-    /// An iteration ended. The next one begins with the rest, and then the item in hand is handled.
+    /// An iteration has ended. The next iteration begins with its remaining items, and then the last item that it
+    /// returned counts as handled.
     func putBack(_ rest: ArraySlice<Inbox.Item>, inHand cursor: RoomCursor) {
         note { $0.inbox.putBack(rest, inHand: cursor) }
     }
@@ -111,7 +112,7 @@ extension RoomCore {
 }
 
 extension RoomCore.State {
-    /// Adds a message for which there is room; answers its counter.
+    /// Appends a message for which the ledger has room, and returns its counter.
     fileprivate mutating func append(_ message: OutgoingMessage) -> UInt64 {
         let counter = counters.next()
         do throws(ClientError) {

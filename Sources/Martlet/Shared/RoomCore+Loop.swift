@@ -4,7 +4,7 @@ import Synchronization
 
 /// The loop's side of a room.
 extension RoomCore {
-    /// Takes all changes since the last call, after the sends that have room by now were admitted.
+    /// Admits the sends for which there is room, and takes all changes since the last call.
     func takeChanges() -> (changes: PendingChanges, messages: [MessageLedger.Pending]) {
         var admitted: [(Promise<MessageHandle>, MessageHandle)] = []
         let taken = state.withLock { state -> (PendingChanges, [MessageLedger.Pending]) in
@@ -15,7 +15,7 @@ extension RoomCore {
         return taken
     }
 
-    /// Adds the messages of an earlier client.
+    /// Restores the messages of an earlier client.
     func restore(_ entries: [OutboxEntry]) {
         state.withLock { state in
             for entry in entries {
@@ -26,7 +26,7 @@ extension RoomCore {
         }
     }
 
-    /// The outbox has answered for messages that it was to store. With an error they have failed.
+    /// The outbox has answered for messages. After an error they have failed.
     func stored(_ counters: [UInt64], _ error: MartletError?) {
         let promises = state.withLock { state in
             if error != nil { for counter in counters { _ = state.ledger.fail(counter, .closed) } }
@@ -37,7 +37,7 @@ extension RoomCore {
         }
     }
 
-    /// The room is opened with another cursor before the application has seen anything of it.
+    /// The room is opened with another cursor before the application has received any of its items.
     func reopened() {
         state.withLock { state in
             state.inbox = Inbox()
@@ -45,12 +45,12 @@ extension RoomCore {
         }
     }
 
-    /// The state of messages has changed in the ledger.
+    /// The states of messages have changed in the ledger.
     func messagesChanged(where hasChanged: (UInt64) -> Bool) {
         wake { $0.waiters.takeObservers(where: hasChanged) }
     }
 
-    /// A member's receipt has reached the ledger.
+    /// The ledger has processed a receipt of a member.
     func progressed(upTo offset: UInt64) {
         wake { state in
             let ledger = state.ledger
@@ -95,8 +95,8 @@ extension RoomCore {
         events.publish(.presence(account, presence))
     }
 
-    /// While the client has given up, readers and tasks that wait for an acceptance get an error; nil when the client
-    /// tries again.
+    /// The client has stopped retrying. Readers and tasks that wait for an acceptance receive an error. The reason is
+    /// nil if the client retries again.
     func gaveUp(_ reason: StopReason?) {
         wake { state in
             state.gaveUp = reason
@@ -104,9 +104,9 @@ extension RoomCore {
         }
     }
 
-    // MARK: The end
+    // MARK: End
 
-    /// Takes no more messages; sends that wait for room fail.
+    /// Refuses further messages. Waiting sends fail.
     func stopSending() {
         let waiting = state.withLock { state -> [Promise<MessageHandle>] in
             if state.life == .open { state.life = .stopping }
@@ -115,7 +115,7 @@ extension RoomCore {
         for promise in waiting { promise.resolve(.failure(MartletError.stopped)) }
     }
 
-    /// The room has ended. Messages that are stored keep their state; new messages fail.
+    /// Ends the room. Stored messages keep their states; messages that are not yet stored fail.
     func finish(_ end: End) {
         var promises: [Promise<MessageHandle>] = []
         var requests = Deque<RoomRequest>()
@@ -132,7 +132,7 @@ extension RoomCore {
             return state.waiters.takeAll()
         }
         for promise in promises { promise.resolve(.failure(end.error)) }
-        // Outside of the lock: a request that is dropped answers itself.
+        // A released request sends a response, which needs the lock.
         requests.removeAll()
         events.finish()
     }

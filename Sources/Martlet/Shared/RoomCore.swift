@@ -3,22 +3,22 @@ import MartletTransport
 import MartletWire
 import Synchronization
 
-/// A room between its application and its loop: all that both sides use, under one lock that is held for moments.
+/// The state of a room that its application and its loop share. One lock protects it and is held briefly.
 ///
-/// | life | the application may | left by |
+/// | life | the application can | left by |
 /// |---|---|---|
 /// | open | send and receive | `stopSending`, `finish` |
-/// | stopping | receive; messages that are queued are still sent | `finish` |
-/// | ended | read what has been received, when the relay closed the room | nothing |
+/// | stopping | receive; queued messages are still sent | `finish` |
+/// | ended | read the messages received before, if the relay closed the room | nothing |
 ///
-/// The application's side changes the state and posts the room to the loop once; the loop takes all changes together.
-/// The loop appends in batches and wakes the tasks that wait. Continuations are resumed after the lock is released.
+/// The application changes the state and posts the room to the loop once; the loop takes all changes together. The loop
+/// appends received items in batches and wakes the waiting tasks. Continuations are resumed after the lock is released.
 final class RoomCore: Waitable, LedgerOwner {
-    /// How a room ends.
+    /// The reason for the end of a room.
     enum End: Sendable, Equatable {
-        /// The application closed it.
+        /// The application closed the room.
         case closed
-        /// The relay closed it for good.
+        /// The relay closed the room permanently.
         case closedByRelay(ErrorCode?)
         /// The client was stopped.
         case stopped
@@ -38,15 +38,15 @@ final class RoomCore: Waitable, LedgerOwner {
         case ended(End)
     }
 
-    /// What a task can wait for.
+    /// The state that a task waits for.
     enum Key: Sendable {
         case items
         case requests
-        /// A change of the message since the observer looked.
+        /// A change of the message after the given view of it.
         case message(counter: UInt64, seen: Look)
     }
 
-    /// What an observer of a message has seen.
+    /// The view of a message that an observer has seen.
     struct Look: Sendable {
         let state: MessageLedger.State?
         let version: UInt64
@@ -85,14 +85,14 @@ final class RoomCore: Waitable, LedgerOwner {
     let name: RoomName
     let account: AccountName
     let device: DeviceID
-    /// The most bytes of content in one message.
+    /// The maximum size of a message's content, in bytes.
     let maxContentByteCount: Int
-    /// Whether `send` returns only when the outbox has the message.
+    /// Whether `send` waits until the outbox has stored the message.
     let waitsForOutbox: Bool
     let events = Broadcast<Room.Event>()
     let mailbox: Mailbox
     let state: Guarded<State>
-    /// Set when what was received and not handed out is of no use any more: it comes again after the cursor.
+    /// Set when received items that were not returned must be discarded. They are delivered again after the cursor.
     let isOverHere = Atomic(false)
 
     init(
@@ -117,7 +117,7 @@ final class RoomCore: Waitable, LedgerOwner {
         try state.withLock { (state) throws(Failure) -> Value in try body(&state.ledger) }
     }
 
-    /// Changes what the loop has to look at, and posts the room to it once.
+    /// Changes the state and posts the room to the loop once.
     func change<Answer: Sendable>(
         _ body: (inout State) throws(MartletError) -> Answer
     ) throws(MartletError) -> Answer {
@@ -133,14 +133,14 @@ final class RoomCore: Waitable, LedgerOwner {
         return answer
     }
 
-    /// The same for a change that is of no interest once the room has ended.
+    /// Changes the state like `change`. After the end of the room it has no effect.
     func note(_ body: (inout State) -> Void) {
         try? change { state throws(MartletError) in body(&state) }
     }
 
     var end: End? { state.withLock { $0.end } }
 
-    /// Messages that are neither accepted nor failed.
+    /// The number of messages that are neither accepted nor failed.
     var pendingCount: Int { withLedger { $0.pendingCount } }
 
     // MARK: Waiting
@@ -167,16 +167,16 @@ final class RoomCore: Waitable, LedgerOwner {
         state.withLock { $0.waiters.remove(waiter) }
     }
 
-    /// Changes the state, then wakes the tasks that `body` answers.
+    /// Changes the state, then wakes the tasks that `body` returns.
     func wake(_ body: (inout State) -> [Waiter]) {
         let woken = state.withLock { body(&$0) }
         for waiter in woken { waiter.wake() }
     }
 }
 
-/// What the relay has reported of a room.
+/// The state of a room as the relay has reported it.
 struct RoomView: Sendable {
-    /// Members that are remembered, at the most.
+    /// The maximum number of members that are stored.
     static let maxMembers = 4096
 
     private(set) var members: Set<AccountName> = []

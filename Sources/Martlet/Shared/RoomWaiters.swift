@@ -1,4 +1,4 @@
-/// The tasks that wait for something in a room. Each is resumed once: by the one that takes it out.
+/// The tasks that wait for a change of a room. Each is resumed once, by the caller that removes it.
 struct RoomWaiters: Sendable {
     private(set) var readers: [Waiter] = []
     private(set) var requestTakers: [Waiter] = []
@@ -26,7 +26,7 @@ struct RoomWaiters: Sendable {
         return requestTakers
     }
 
-    /// Takes the observers of the messages that have changed.
+    /// Removes the observers of changed messages.
     mutating func takeObservers(where hasChanged: (UInt64) -> Bool) -> [Waiter] {
         guard !observers.isEmpty else { return [] }
         var taken: [Waiter] = []

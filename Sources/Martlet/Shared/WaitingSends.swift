@@ -1,15 +1,15 @@
 import MartletProtocol
 import MartletWire
 
-/// The sends of a room that have not returned, in the order of the calls.
+/// The pending sends of a room in the order of the calls.
 ///
 /// | state | left by |
 /// |---|---|
-/// | waiting for room, with a number | `popFirst`, when the ledger has room; `withdraw` |
-/// | waiting for the outbox, with the message's counter | `take`, when the outbox has answered |
+/// | waits for room in the ledger, with a number | `popFirst`, when the ledger has room; `withdraw` |
+/// | waits for the outbox, with the message's counter | `take`, when the outbox has answered |
 ///
-/// A waiting send that is withdrawn leaves a hole, so that withdrawing costs the logarithm of their number. Holes are
-/// removed when they come to the front, and all at once when they are more than the sends.
+/// A withdrawn send leaves a hole, so that a withdrawal costs O(log n). Holes are removed when they reach the front,
+/// and all at once when they outnumber the sends.
 struct WaitingSends: Sendable {
     struct Entry: Sendable {
         let message: OutgoingMessage
@@ -21,21 +21,21 @@ struct WaitingSends: Sendable {
         var entry: Entry?
     }
 
-    /// Holes that are kept, whatever the number of sends.
+    /// The number of holes that are always retained.
     private static let maxKeptHoleCount = 64
 
-    /// In the order of their numbers; the first is no hole.
+    /// The slots in the order of their numbers. The first slot is not a hole.
     private var slots = Deque<Slot>()
     private var lastNumber: UInt64 = 0
     private var storing: [UInt64: Promise<MessageHandle>] = [:]
-    /// Sends that wait for room.
+    /// The number of sends that wait for room.
     private(set) var count = 0
 
     var isEmpty: Bool { count == 0 }
 
     var first: Entry? { slots.first?.entry }
 
-    /// Adds a send that waits for room; answers its number.
+    /// Adds a send that waits for room, and returns its number.
     mutating func append(_ message: OutgoingMessage, _ promise: Promise<MessageHandle>) -> UInt64 {
         lastNumber += 1
         slots.append(Slot(number: lastNumber, entry: Entry(message: message, promise: promise)))
@@ -50,7 +50,7 @@ struct WaitingSends: Sendable {
         return first
     }
 
-    /// Removes a send; false when it does not wait for room any more.
+    /// Removes a send; false if it no longer waits for room.
     mutating func withdraw(_ number: UInt64) -> Bool {
         guard let index = index(of: number), slots[index].entry != nil else { return false }
         slots[index].entry = nil

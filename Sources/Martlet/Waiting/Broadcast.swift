@@ -1,17 +1,17 @@
 import MartletProtocol
 import MartletTransport
 
-/// Elements for any number of subscribers, each with a buffer of its own: what is too much for it is dropped, oldest
-/// first, and counted. Without subscribers nothing is kept.
+/// A channel to any number of subscribers. Each subscriber has a bounded buffer; if it is full, the oldest element is
+/// discarded and counted. Without subscribers, elements are discarded.
 final class Broadcast<Element: Sendable>: Waitable {
-    /// Elements that wait for one subscriber, at the most.
+    /// The maximum number of elements in a subscriber's buffer.
     static var maxBufferedElements: Int { 256 }
 
     enum Next {
         case element(Element)
-        /// So many were dropped before the next.
+        /// The number of elements that were discarded before the next one.
         case missed(Int)
-        case nothing
+        case empty
         case over
     }
 
@@ -29,7 +29,7 @@ final class Broadcast<Element: Sendable>: Waitable {
 
     private let state = Guarded(State())
 
-    /// Takes part until it goes away.
+    /// A subscription, which ends when the object is released.
     final class Subscription: Sendable {
         let broadcast: Broadcast<Element>
         let id: UInt64
@@ -72,7 +72,7 @@ final class Broadcast<Element: Sendable>: Waitable {
         for waiter in woken { waiter.wake() }
     }
 
-    /// Nothing is published any more; what waits can still be taken.
+    /// Ends the channel. Buffered elements remain available.
     func finish() {
         let woken = state.withLock { state -> [Waiter] in
             state.isOver = true
@@ -89,7 +89,7 @@ final class Broadcast<Element: Sendable>: Waitable {
                 return .missed(missed)
             }
             if let element = state.subscribers[id]!.buffer.popFirst() { return .element(element) }
-            return state.isOver ? .over : .nothing
+            return state.isOver ? .over : .empty
         }
     }
 

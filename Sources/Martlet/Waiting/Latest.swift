@@ -1,6 +1,6 @@
 import MartletTransport
 
-/// A value that changes, for any number of observers who want to know the latest and may miss what was between.
+/// A variable that any number of observers read. An observer receives the latest value and can miss earlier ones.
 final class Latest<Value: Sendable & Equatable>: Waitable {
     private struct State {
         var value: Value
@@ -17,7 +17,7 @@ final class Latest<Value: Sendable & Equatable>: Waitable {
 
     var value: Value { state.withLock { $0.value } }
 
-    /// What a new observer sees first; 0 has seen nothing.
+    /// The value, if the observer has not received it; version 0 is that of a new observer.
     func next(after version: inout UInt64) -> Value? {
         state.withLock { state in
             guard state.version != version else { return nil }
@@ -37,7 +37,7 @@ final class Latest<Value: Sendable & Equatable>: Waitable {
         }
     }
 
-    /// No value comes after the present one.
+    /// Declares the present value the last one.
     func finish() {
         change { state in
             state.isOver = true

@@ -1,6 +1,6 @@
 import MartletTransport
 
-/// The outcome of one call: resolved once, by whoever is first, and awaited once.
+/// The result of one asynchronous call. It is resolved once, by the first call of `resolve`, and awaited once.
 final class Promise<Value: Sendable>: Sendable {
     private enum State {
         case open
@@ -11,7 +11,7 @@ final class Promise<Value: Sendable>: Sendable {
 
     private let state = Guarded(State.open)
 
-    /// False when there is an outcome already.
+    /// Resolves the promise; false if it was resolved before.
     @discardableResult
     func resolve(_ result: Result<Value, any Error>) -> Bool {
         let (isFirst, waiting) = state.withLock { state -> (Bool, CheckedContinuation<Value, any Error>?) in
@@ -30,7 +30,7 @@ final class Promise<Value: Sendable>: Sendable {
         return isFirst
     }
 
-    /// Waits for the outcome. `onCancel` is called when the task is cancelled first; it may resolve.
+    /// Waits for the result. `onCancel` is called if the task is cancelled before that; it may resolve the promise.
     nonisolated(nonsending) func value(onCancel: @escaping @Sendable () -> Void) async throws -> Value {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
@@ -49,7 +49,7 @@ final class Promise<Value: Sendable>: Sendable {
         }
     }
 
-    /// Waits for the outcome, cancelled or not: it must be certain to come soon.
+    /// Waits for the result, regardless of cancellation. The caller ensures that the promise is resolved soon.
     nonisolated(nonsending) func value() async throws -> Value {
         try await value(onCancel: {})
     }

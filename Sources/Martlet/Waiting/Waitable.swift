@@ -1,20 +1,21 @@
 import Synchronization
 
-/// Something that tasks wait for by looking at it again: whoever changes it wakes them, they look, and wait again if
-/// need be.
+/// An object whose changes tasks wait for. A task checks the object's state and waits if there is no change; a change
+/// wakes the waiting tasks, which check again.
 ///
-/// A continuation has one owner, the object it was given to, which takes it out under its lock and resumes it after.
+/// A continuation has one owner, the object to which it was passed. The object removes it under its lock and resumes it
+/// after the lock is released.
 protocol Waitable: AnyObject, Sendable {
-    /// What is waited for, and what the waiter has seen of it.
+    /// The state that a task waits for, and the version of it that the task has seen.
     associatedtype Key: Sendable
 
-    /// Keeps a waiter, unless there is something new for it: then false.
+    /// Stores a waiter; false if the state has changed since the task checked it.
     func add(_ waiter: Waiter, for key: Key) -> Bool
-    /// Takes a waiter out; nil when it was woken.
+    /// Removes a waiter; nil if it was woken.
     func remove(_ waiter: UInt64) -> Waiter?
 }
 
-/// A task that waits.
+/// A waiting task.
 struct Waiter: Sendable {
     let id: UInt64
     let continuation: CheckedContinuation<Void, Never>
@@ -27,14 +28,14 @@ struct Waiter: Sendable {
 private let waiterCount = Atomic<UInt64>(0)
 
 extension Waitable {
-    /// Returns when there may be something new, or when the task is cancelled.
+    /// Returns when the state may have changed, or when the task is cancelled.
     nonisolated(nonsending) func wait(for key: Key) async {
         let id = waiterCount.wrappingAdd(1, ordering: .relaxed).newValue
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let waiter = Waiter(id: id, continuation: continuation)
                 guard add(waiter, for: key) else { return waiter.wake() }
-                // Cancelled before it was kept: the handler found nothing.
+                // The task was cancelled before the waiter was stored, so the cancellation handler found none.
                 if Task.isCancelled { remove(id)?.wake() }
             }
         } onCancel: {

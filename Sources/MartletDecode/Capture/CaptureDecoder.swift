@@ -3,33 +3,31 @@ internal import MartletWire
 
 /// Decodes the TCP connections of a capture.
 ///
-/// A connection is decoded when its bytes begin with the magic of Martlet, or when it has one of the known ports; any
-/// other is passed over. Segments are reassembled, frames inflated and joined, and links followed over their
-/// connections.
+/// A connection is decoded if its bytes begin with the magic of Martlet, or if one of its ports is a known server port.
+/// Other connections are skipped. The decoder reassembles segments, inflates and joins frames, and follows links over
+/// their connections.
 ///
-/// ```swift
-/// let decoder = CaptureDecoder { event in print(event) }
-/// try decoder.decode(CaptureReader(path: "link.pcap"))
+/// ```swift let decoder = CaptureDecoder { event in print(event) } try decoder.decode(CaptureReader(path: "link.pcap"))
 /// ```
 ///
-/// A decoder is used from one thread at a time.
+/// A decoder can be used by one thread at a time.
 public final class CaptureDecoder {
-    /// The most connections remembered; beyond it those that are over are forgotten, then the oldest ones.
+    /// The maximum number of connections in memory. Beyond it, ended connections are removed, then the oldest ones.
     public static let maxConnectionCount = 16_384
-    /// The port on which servers listen unless another one is named.
+    /// The known server ports, unless others are specified.
     public static let defaultPorts: Set<UInt16> = [Endpoint.defaultPort]
-    /// The most bytes held behind gaps, in all connections.
+    /// The maximum number of bytes held behind gaps, over all connections.
     public static let maxHeldByteCount = 64 << 20
 
-    /// Counts of what the capture contained.
+    /// Counters of the contents of a capture.
     public struct Totals: Equatable, Sendable {
-        /// Packets, of any kind.
+        /// The number of packets of any type.
         public var packetCount = 0
-        /// Packets that are not TCP, or not whole.
+        /// The number of packets that are not TCP or are incomplete.
         public var skippedCount = 0
-        /// Connections with Martlet in them.
+        /// The number of Martlet connections.
         public var connectionCount = 0
-        /// Connections with something else in them.
+        /// The number of connections with another protocol.
         public var foreignCount = 0
     }
 
@@ -37,7 +35,7 @@ public final class CaptureDecoder {
         var first: SocketAddress
         var second: SocketAddress
 
-        /// The same for both directions.
+        /// Creates the key, which is the same for both directions.
         init(_ segment: TCPSegment) {
             let source = segment.source
             let destination = segment.destination
@@ -53,18 +51,18 @@ public final class CaptureDecoder {
     private var heldByteCount = 0
     /// The histories of the links in the capture.
     public let links = LinkTable()
-    /// Counts of what the capture contained so far.
+    /// The counters of the packets received so far.
     public private(set) var totals = Totals()
 
-    /// How many connections are remembered.
+    /// The number of connections in memory.
     var count: Int { connections.count }
 
-    /// Creates a decoder before the first packet.
+    /// Creates a decoder.
     ///
     /// - Parameters:
-    ///   - ports: server ports. Connections to them are decoded without a check of their first bytes.
-    ///   - assumptions: what holds for connections whose handshake is not in the capture.
-    ///   - onEvent: receives what is decoded.
+    ///   - ports: The known server ports. Connections to them are decoded without a check of their first bytes.
+    ///   - assumptions: The properties of connections whose handshake is not in the capture.
+    ///   - onEvent: A closure that receives the events.
     public init(
         ports: Set<UInt16> = CaptureDecoder.defaultPorts,
         assuming assumptions: ConnectionDecoder.Assumptions = ConnectionDecoder.Assumptions(),
@@ -75,10 +73,9 @@ public final class CaptureDecoder {
         self.onEvent = onEvent
     }
 
-    /// Decodes all packets of a capture file and finishes. A file that ends inside a packet is decoded up to there,
-    /// with a note.
+    /// Decodes all packets of a capture file and finishes. If the file ends inside a packet, a note is the last event.
     ///
-    /// - Throws: ``CaptureError/malformed(packetCount:reason:)``, after the packets before it have been decoded.
+    /// - Throws: ``CaptureError/malformed(packetCount:reason:)``, after the packets before the fault were decoded.
     public func decode(_ reader: CaptureReader) throws(CaptureError) {
         var failure: CaptureError?
         do throws(CaptureError) {
@@ -100,9 +97,9 @@ public final class CaptureDecoder {
         let key = Key(segment)
         let isNew = segment.flags.contains(.syn) && !segment.flags.contains(.ack)
         if let connection = connections[key], !(isNew && connection.isOver) {
-            return give(segment, to: connection, packet.time)
+            return deliver(segment, to: connection, packet.time)
         }
-        if connections.count >= Self.maxConnectionCount, connections[key] == nil { makeRoom() }
+        if connections.count >= Self.maxConnectionCount, connections[key] == nil { evict() }
         let connection = CapturedConnection(
             firstPacketNumber: totals.packetCount, opening: segment, ports: ports, links, assumptions
         ) {
@@ -118,40 +115,40 @@ public final class CaptureDecoder {
         } onEvent: { [onEvent] in
             onEvent($0)
         }
-        if let old = connections[key] { forget(old) }
+        if let old = connections[key] { finish(old) }
         connections[key] = connection
-        give(segment, to: connection, packet.time)
+        deliver(segment, to: connection, packet.time)
     }
 
-    private func give(_ segment: TCPSegment, to connection: CapturedConnection, _ time: UInt64) {
+    private func deliver(_ segment: TCPSegment, to connection: CapturedConnection, _ time: UInt64) {
         heldByteCount -= connection.heldByteCount
         connection.receive(segment, time: time)
-        if heldByteCount + connection.heldByteCount > Self.maxHeldByteCount { connection.breakOff() }
+        if heldByteCount + connection.heldByteCount > Self.maxHeldByteCount { connection.endAtGap() }
         heldByteCount += connection.heldByteCount
     }
 
-    private func forget(_ connection: CapturedConnection) {
+    private func finish(_ connection: CapturedConnection) {
         heldByteCount -= connection.heldByteCount
         connection.finish()
     }
 
-    /// Ends the capture: incomplete frames become notes.
+    /// Ends the capture. Incomplete frames are reported as notes.
     public func finish() {
         for connection in connections.values.sorted(by: { $0.number < $1.number }) { connection.finish() }
         connections = [:]
     }
 
-    private func makeRoom() {
+    private func evict() {
         for (key, connection) in connections where connection.isOver {
-            forget(connection)
+            finish(connection)
             connections[key] = nil
         }
-        // The oldest eighth goes at once, since finding them sorts all.
+        // A sort finds the oldest connections, so that an eighth of them is removed at once.
         guard connections.count >= Self.maxConnectionCount else { return }
         let oldest = connections.sorted { $0.value.firstPacketNumber < $1.value.firstPacketNumber }.prefix(
             Self.maxConnectionCount / 8)
         for (key, connection) in oldest {
-            forget(connection)
+            finish(connection)
             connections[key] = nil
         }
     }

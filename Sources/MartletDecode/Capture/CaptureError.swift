@@ -1,12 +1,12 @@
-/// Why a capture file cannot be read, or not further.
+/// The reason why a capture file cannot be read, or not to its end.
 public enum CaptureError: Error, Equatable, Sendable {
-    /// The file cannot be opened; with the system's reason.
+    /// The file cannot be opened. The reason is the system's.
     case unreadable(reason: String)
-    /// The bytes are not the beginning of a capture file that libpcap reads; with its reason.
+    /// The input does not begin like a capture file that libpcap reads. The reason is libpcap's.
     case notACapture(reason: String)
-    /// The file is malformed behind so many packets; with libpcap's reason.
+    /// The file is malformed after the given number of packets. The reason is libpcap's.
     case malformed(packetCount: Int, reason: String)
-    /// The file ends inside the packet behind so many whole ones.
+    /// The file ends inside a packet, after the given number of complete ones.
     case truncated(packetCount: Int)
 }
 

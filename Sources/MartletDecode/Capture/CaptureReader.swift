@@ -11,11 +11,11 @@ internal import MartletWire
 
 /// Reads the packets of a capture file with libpcap, in the order of the file.
 ///
-/// The formats are those of libpcap: pcap in either byte order, in microseconds or nanoseconds, and pcapng in which all
-/// interfaces have the same link type. A packet may have 262,144 bytes; a larger one is ``CaptureError/malformed``.
-/// Compressed files are not read.
+/// The formats are those of libpcap: pcap in both byte orders, in microseconds or nanoseconds, and pcapng whose
+/// interfaces have the same link type. A packet has at most 262,144 bytes; a larger one is ``CaptureError/malformed``.
+/// Compressed files are refused.
 ///
-/// A reader is used from one thread at a time.
+/// A reader can be used by one thread at a time.
 @safe
 public final class CaptureReader {
     /// The first four bytes of the files that libpcap reads, most significant byte first.
@@ -23,30 +23,30 @@ public final class CaptureReader {
         0xA1B2_C3D4, 0xD4C3_B2A1, 0xA1B2_3C4D, 0x4D3C_B2A1, 0xA1B2_CD34, 0x34CD_B2A1, 0x0A0D_0D0A,
     ]
 
-    // The pointers stay inside, and live as long as the reader.
+    // The pointers are not passed to callers, and are valid for the lifetime of the reader.
     private let handle: OpaquePointer
-    /// The copy of the bytes that libpcap reads, where they do not come from a file.
+    /// The copy of an input in memory that libpcap reads.
     private let contents: UnsafeMutableRawPointer?
     private var packetCount = 0
-    /// Why no more packets come.
+    /// The error after which no more packets are read.
     private var failure: CaptureError?
 
-    /// The link-layer header that all packets begin with.
+    /// The type of the link-layer header of all packets.
     public let link: LinkType
 
-    /// Opens the capture file at `path`.
+    /// Opens a capture file.
     ///
-    /// - Throws: ``CaptureError/unreadable(reason:)`` when it cannot be opened, ``CaptureError/notACapture(reason:)``
-    ///   when it does not begin as a capture does.
+    /// - Throws: ``CaptureError/unreadable(reason:)`` if the file cannot be opened,
+    ///   ``CaptureError/notACapture(reason:)`` if it does not begin like a capture.
     public convenience init(path: String) throws(CaptureError) {
         try unsafe self.init(file: fopen(path, "rb"), contents: nil)
     }
 
-    /// Reads the capture file open at `descriptor` from its current offset on; the reader closes it, also when this
-    /// throws.
+    /// Opens the capture file of a descriptor at its current offset. The reader closes the descriptor, also if this
+    /// initializer throws.
     ///
-    /// - Throws: ``CaptureError/unreadable(reason:)`` when it is not open for reading,
-    ///   ``CaptureError/notACapture(reason:)`` when a capture does not begin there.
+    /// - Throws: ``CaptureError/unreadable(reason:)`` if the descriptor is not open for reading,
+    ///   ``CaptureError/notACapture(reason:)`` if no capture begins at the offset.
     public convenience init(descriptor: Int32) throws(CaptureError) {
         guard let file = unsafe fdopen(descriptor, "rb") else {
             let error = Self.systemError()
@@ -56,9 +56,9 @@ public final class CaptureReader {
         try unsafe self.init(file: file, contents: nil)
     }
 
-    /// Reads a capture file whose bytes are in memory; they are copied once.
+    /// Opens a capture file in memory. The bytes are copied once.
     ///
-    /// - Throws: ``CaptureError/notACapture(reason:)`` when they are not a capture.
+    /// - Throws: ``CaptureError/notACapture(reason:)`` if the bytes do not begin like a capture.
     public convenience init(bytes: [UInt8]) throws(CaptureError) {
         guard Self.recognizes(bytes) else { throw .notACapture(reason: "neither pcap nor pcapng") }
         let contents = UnsafeMutableRawPointer.allocate(byteCount: bytes.count, alignment: 1)
@@ -66,7 +66,7 @@ public final class CaptureReader {
         try unsafe self.init(file: fmemopen(contents, bytes.count, "rb"), contents: contents)
     }
 
-    /// Takes over both.
+    /// Creates a reader that owns both arguments.
     private init(file: UnsafeMutablePointer<FILE>?, contents: UnsafeMutableRawPointer?) throws(CaptureError) {
         guard let file = unsafe file else {
             let error = Self.systemError()
@@ -86,21 +86,20 @@ public final class CaptureReader {
     }
 
     deinit {
-        // This closes the file, too.
+        // This call also closes the file.
         unsafe pcap_close(handle)
         unsafe contents?.deallocate()
     }
 
-    /// Whether these bytes begin as a capture file does; four of them are enough.
+    /// Whether the bytes begin like a capture file. Four bytes are sufficient.
     public static func recognizes(_ prefix: [UInt8]) -> Bool {
         prefix.count >= 4 && magics.contains(prefix.rawBytes.loadUInt32(at: 0))
     }
 
-    /// The next packet; `nil` at the end of the file.
+    /// Returns the next packet; nil at the end of the file.
     ///
-    /// - Throws: ``CaptureError/truncated(packetCount:)`` when the file ends inside a packet,
-    ///   ``CaptureError/malformed(packetCount:reason:)`` when libpcap refuses it. Either is thrown again by further
-    ///   calls.
+    /// - Throws: ``CaptureError/truncated(packetCount:)`` if the file ends inside a packet,
+    ///   ``CaptureError/malformed(packetCount:reason:)`` if libpcap refuses it. Later calls throw the same error.
     public func next() throws(CaptureError) -> CapturedPacket? {
         if let failure { throw failure }
         var header: UnsafeMutablePointer<pcap_pkthdr>?
@@ -123,9 +122,9 @@ public final class CaptureReader {
         }
     }
 
-    /// Nanoseconds since 1970; a time beyond 64 bits becomes the largest that they hold.
+    /// Nanoseconds since 1970. A time beyond 64 bits is reduced to the highest value.
     private static func time(_ time: timeval) -> UInt64 {
-        // The 32 bits of the format pcap are unsigned, which libpcap does not tell apart.
+        // The 32 bits of the format pcap are unsigned, but libpcap reports them as signed.
         let seconds = time.tv_sec < 0 ? UInt64(UInt32(truncatingIfNeeded: time.tv_sec)) : UInt64(time.tv_sec)
         let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
         let (sum, carry) = scaled.addingReportingOverflow(UInt64(clamping: time.tv_usec))

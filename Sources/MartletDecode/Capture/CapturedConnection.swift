@@ -1,19 +1,19 @@
 internal import MartletTransport
 internal import MartletWire
 
-/// One TCP connection of a capture: reassembles its streams, recognizes Martlet by the first bytes, and gives
-/// them to a ``ConnectionDecoder``.
+/// A TCP connection of a capture. It reassembles the streams, recognizes Martlet by the first bytes, and passes the
+/// bytes to a ``ConnectionDecoder``.
 final class CapturedConnection {
-    /// What the first bytes of a connection are.
+    /// The protocol of a connection.
     enum Kind {
         case martlet, foreign
     }
 
-    /// The number of its first packet in the capture.
+    /// The number of the connection's first packet in the capture.
     let firstPacketNumber: Int
-    /// The sender of that packet, whose bytes are the first direction.
+    /// The sender of the first packet, whose direction is `first`.
     private let opener: SocketAddress
-    /// Whether it has one of the known ports, so that any other bytes in it are a fault.
+    /// Whether one of the ports is a known server port, so that bytes of another protocol are a fault.
     private let hasKnownPort: Bool
     private let links: LinkTable
     private let assumptions: ConnectionDecoder.Assumptions
@@ -24,14 +24,14 @@ final class CapturedConnection {
     private var decoder: ConnectionDecoder?
     private var isForeign = false
     private var wasReset = false
-    /// Directions whose bytes are not decoded, or not further.
+    /// The directions of which no further bytes are decoded.
     private var undecoded: Set<StreamDirection> = []
     private var finished: Set<StreamDirection> = []
-    /// The number of the connection in the capture; 0 until it is known to be Martlet.
+    /// The number of the connection in the capture; 0 until Martlet is recognized.
     private(set) var number = 0
 
-    /// Creates a connection that begins with this segment. A server listens on one of `ports`, if the ports tell.
-    /// `count` gives the connection its number when its kind is known.
+    /// Creates a connection from its first segment. A server is recognized by `ports`. `count` returns the number of
+    /// the connection after its protocol was recognized.
     init(
         firstPacketNumber: Int, opening segment: TCPSegment, ports: Set<UInt16>, _ links: LinkTable,
         _ assumptions: ConnectionDecoder.Assumptions,
@@ -52,18 +52,18 @@ final class CapturedConnection {
         }
     }
 
-    /// The bytes held behind gaps.
+    /// The number of bytes held behind gaps.
     var heldByteCount: Int { streams[0].heldByteCount + streams[1].heldByteCount }
 
     /// Ends the streams that have a gap.
-    func breakOff() {
+    func endAtGap() {
         for direction in StreamDirection.allCases where self[direction].hasGap { noteGap(direction) }
     }
 
-    /// Whether only repeated segments are expected.
+    /// Whether both streams have ended. Only repeated segments can follow.
     var isOver: Bool { wasReset || streams.allSatisfy { $0.hasEnded || $0.isBroken } }
 
-    /// Receives its next segment.
+    /// Receives the next segment.
     func receive(_ segment: TCPSegment, time: UInt64) {
         let direction: StreamDirection = segment.source == opener ? .first : .second
         if segment.flags.contains(.rst) { wasReset = true }
@@ -74,7 +74,7 @@ final class CapturedConnection {
         if self[direction].hasEnded, finished.insert(direction).inserted { decoder?.finish(direction, time: time) }
     }
 
-    /// Ends both streams: the capture is over.
+    /// Ends both streams at the end of the capture.
     func finish() {
         for direction in StreamDirection.allCases where !self[direction].hasEnded && !undecoded.contains(direction) {
             if self[direction].hasGap {
@@ -91,7 +91,7 @@ final class CapturedConnection {
     }
 
     private func noteGap(_ direction: StreamDirection) {
-        self[direction].breakOff()
+        self[direction].endAtGap()
         guard undecoded.insert(direction).inserted, let decoder else { return }
         decoder.note(direction, "bytes are not in the capture: the rest of this direction is not read")
     }
@@ -102,7 +102,7 @@ final class CapturedConnection {
             bytes, on: direction, time: time, hasBeginning: self[direction].hasBeginning)
     }
 
-    /// Whether the first bytes of a direction are to be decoded; foreign bytes are passed over.
+    /// Whether the first bytes of a direction are decoded. Bytes of another protocol are skipped.
     private func isDecodable(_ bytes: [UInt8], _ direction: StreamDirection, _ time: UInt64) -> Bool {
         if decoder?.hasBytes(direction) == true { return true }
         do throws(WireError) {

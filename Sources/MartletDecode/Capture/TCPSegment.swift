@@ -1,9 +1,9 @@
 package import MartletTransport
 internal import MartletWire
 
-/// A TCP segment as a packet carried it.
+/// A TCP segment of a captured packet.
 package struct TCPSegment: Equatable, Sendable {
-    /// The control bits that reassembly needs.
+    /// The control bits that are needed for reassembly.
     package struct Flags: OptionSet, Sendable {
         package let rawValue: UInt8
 
@@ -20,31 +20,31 @@ package struct TCPSegment: Equatable, Sendable {
 
     package var source: SocketAddress
     package var destination: SocketAddress
-    /// The number of the first byte, or of the SYN in front of it.
+    /// The sequence number of the first byte, or of the SYN before it.
     package var sequence: UInt32
     package var flags: Flags
     package var payload: [UInt8]
-    /// How many bytes of the payload the capture left out at its end.
+    /// The number of bytes at the end of the payload that are not in the capture.
     package var missingByteCount = 0
 }
 
 extension TCPSegment {
-    /// What a packet contains.
+    /// The content of a packet.
     package enum Content: Equatable, Sendable {
         case segment(TCPSegment)
-        /// A fragment of an IP packet; IP fragments are not reassembled.
+        /// A fragment of an IP packet. IP fragments are not reassembled.
         case fragment
-        /// Anything but TCP over IP.
+        /// Another protocol than TCP over IP.
         case other
     }
 
-    /// Parses a packet. Every length is checked; a packet whose lengths do not fit is `other`.
+    /// Parses a packet. A packet with an invalid length is `other`.
     package static func parse(_ packet: CapturedPacket) -> Content {
         guard let start = startOfIP(packet.link, packet.bytes.rawBytes) else { return .other }
         return parseIP(packet.bytes[start...])
     }
 
-    /// Where the IP header begins; `nil` when there is none.
+    /// The offset of the IP header; nil if the packet has none.
     private static func startOfIP(_ link: LinkType, _ bytes: RawSpan) -> Int? {
         switch link {
         case .raw, .rawOnBSD, .rawOnOpenBSD, .ipv4, .ipv6: return 0
@@ -53,7 +53,7 @@ extension TCPSegment {
         case .linuxCooked2: return isIP(bytes, typeAt: 0) ? min(20, bytes.byteCount) : nil
         case .ethernet:
             var offset = 12
-            // At most two VLAN tags.
+            // A packet has at most two VLAN tags.
             for _ in 0..<2 where bytes.byteCount >= offset + 2 {
                 guard [0x8100, 0x88A8, 0x9100].contains(bytes.loadUInt16(at: offset)) else { break }
                 offset += 4
@@ -86,7 +86,7 @@ extension TCPSegment {
         }
     }
 
-    /// The length of the packet by its header. Segmentation offload leaves the field zero.
+    /// The length of the packet according to its header. Segmentation offload leaves the field zero.
     private static func total(_ length: UInt16, _ bytes: RawSpan) -> Int {
         length == 0 ? bytes.byteCount : Int(length)
     }
@@ -97,7 +97,7 @@ extension TCPSegment {
         let total = length == 0 ? bytes.byteCount : 40 + Int(length)
         var next = bytes.loadUInt8(at: 6)
         var offset = 40
-        // Hop-by-hop options, routing and destination options; at most 8 headers are read.
+        // At most 8 headers of hop-by-hop options, routing and destination options are read.
         for _ in 0..<8 {
             switch next {
             case 6:
@@ -116,7 +116,7 @@ extension TCPSegment {
         return .other
     }
 
-    /// `byteCount` is the length of the segment by the IP header; padding may follow.
+    /// Parses a segment. `byteCount` is its length according to the IP header; padding can follow.
     private static func parseTCP(
         _ segment: ArraySlice<UInt8>, _ byteCount: Int, _ source: IPAddress, _ destination: IPAddress
     ) -> Content {

@@ -1,11 +1,11 @@
 internal import MartletWire
 
-/// Decodes the bytes of both directions of one connection into frames, and follows its handshake and its link
+/// Decodes the bytes of both directions of a connection into frames, and follows its handshake and its link
 /// (Specs/wire.md §3, §5).
 ///
-/// Before welcome the rules and limits of the handshake apply, behind it those that welcome names. Where the handshake
-/// was not in the input, ``Assumptions`` apply. The first fault ends a direction; the other one is read on. Frames are
-/// given to the `onEvent` of the initializer in the order of the input.
+/// Before welcome the rules and limits of the handshake apply, after it those of welcome. If the handshake is not in
+/// the input, ``Assumptions`` apply. The first fault ends its direction; the other direction continues. `onEvent`
+/// receives the frames in the order of the input.
 ///
 /// ```swift
 /// let decoder = ConnectionDecoder { event in
@@ -15,37 +15,45 @@ internal import MartletWire
 /// decoder.finish(.first)
 /// ```
 ///
-/// A decoder is used from one thread at a time.
+/// A decoder can be used by one thread at a time.
 public final class ConnectionDecoder {
-    /// What holds for a connection whose handshake is not in the input.
+    /// The properties of a connection whose handshake is not in the input.
     public struct Assumptions: Sendable {
-        /// The longest body, in bytes.
+        /// The maximum size of a body, in bytes.
         public var bodyByteCount = 1 << 20
-        /// The longest message, in bytes.
+        /// The maximum size of a message, in bytes.
         public var messageByteCount = 16 << 20
-        /// What is known of links whose beginning is not in the input.
+        /// The position at which the input of a link begins.
         public var beginning = LinkHistory.Beginning.anywhere
         /// Whether bodies may be compressed.
         public var allowsZlib = true
 
-        /// The defaults: bodies up to 1 MiB, messages up to 16 MiB, with compression.
+        /// Creates a decoder for a connection.
+        ///
+        /// - Parameters:
+        ///   - number: The number of the connection in the positions of its events.
+        ///   - phase: The phase in which the input begins.
+        ///   - links: The histories of links. Decoders of connections of the same client share one table, so that a
+        ///     resumed link is followed from one connection to the next.
+        ///   - assumptions: The properties of the connection while its handshake is not in the input.
+        ///   - onEvent: A closure that receives the events.
         public init() {}
     }
 
     /// The phase of a connection.
     public enum Phase: Sendable {
-        /// Not known until the first frame.
+        /// The phase before the first frame, if the input can begin anywhere.
         case unknown
-        /// Before welcome.
+        /// The phase before welcome.
         case handshake
-        /// Behind welcome.
+        /// The phase after welcome.
         case established
     }
 
     /// The stream of one direction.
     private final class Stream {
         let cutter: FrameCutter
-        /// Whether the input has the stream from the first byte of the connection on.
+        /// Whether the input contains the first byte of the connection in this direction.
         let hasBeginning: Bool
 
         init(_ cutter: FrameCutter, hasBeginning: Bool) {
@@ -54,11 +62,11 @@ public final class ConnectionDecoder {
         }
     }
 
-    /// Frames of a server before welcome.
+    /// The types of a server's frames before welcome.
     private static let beforeWelcome: Set<FrameType> = [.welcome, .reject, .goaway]
     private static let serverTypes: Set<FrameType> = [.welcome, .reject, .accepted, .gap]
     private static let creditedTypes: Set<FrameType> = [.data, .request, .response]
-    /// The longest message that costs no credit, in bytes (Specs/session.md §7).
+    /// The maximum size of a message that uses no credit, in bytes (Specs/session.md §7).
     private static let maxUncreditedByteCount = 64 << 10
 
     /// The number of the connection in the positions of its events.
@@ -68,12 +76,12 @@ public final class ConnectionDecoder {
     private var streams: [StreamDirection: Stream] = [:]
     private var inflater = Inflater()
     private var assumptions: Assumptions
-    /// The direction of the client's bytes, once it is known.
+    /// The direction of the client's bytes; nil if it is unknown.
     public private(set) var clientDirection: StreamDirection?
     private var phase: Phase
     private var maxMessageByteCount: Int
     private var allowsZlib: Bool
-    /// Whether frames behind a hello and before welcome may be compressed: they belong to the link that it resumes.
+    /// Whether frames between hello and welcome may be compressed, because they belong to the resumed link.
     private var resumesWithZlib = false
     private var history: LinkHistory?
     /// The time of the latest bytes, for events without a frame.
@@ -101,7 +109,7 @@ public final class ConnectionDecoder {
         allowsZlib = assumptions.allowsZlib && phase != .handshake
     }
 
-    /// The sender of the bytes of a direction; `nil` while it is not known.
+    /// The sender of the bytes of a direction; nil if it is unknown.
     public func sender(of direction: StreamDirection) -> PeerRole? {
         clientDirection.map { $0 == direction ? .client : .server }
     }
@@ -109,10 +117,10 @@ public final class ConnectionDecoder {
     /// Sets the direction of the client's bytes, unless frames have determined it.
     public func setClient(_ direction: StreamDirection) { clientDirection = clientDirection ?? direction }
 
-    /// Whether a direction had a frame.
+    /// Whether a frame was decoded in a direction.
     func hasFrames(_ direction: StreamDirection) -> Bool { (streams[direction]?.cutter.frameCount ?? 0) > 0 }
 
-    /// Whether a direction had bytes.
+    /// Whether bytes were received in a direction.
     func hasBytes(_ direction: StreamDirection) -> Bool { streams[direction] != nil }
 
     /// Emits a note at the current position of a direction.
@@ -121,12 +129,14 @@ public final class ConnectionDecoder {
         onEvent(.note(position(direction, streams[direction]?.cutter.offset ?? 0), text))
     }
 
-    /// Receives the next bytes of a direction; after a fault they are dropped.
+    /// Receives the next bytes of a direction. Bytes after a fault are discarded.
     ///
     /// - Parameters:
-    ///   - time: when they were captured, in nanoseconds since 1970.
-    ///   - hasBeginning: whether the first bytes of the direction are those of the connection. Where they are not, a
-    ///     first frame other than hello is no fault.
+    ///   - bytes: The bytes.
+    ///   - direction: Their direction.
+    ///   - time: The time of capture, in nanoseconds since 1970.
+    ///   - hasBeginning: Whether the first bytes of the direction are the first bytes of the connection. Otherwise a
+    ///     first frame other than hello is not a fault.
     public func receive(
         _ bytes: [UInt8], on direction: StreamDirection, time: UInt64? = nil, hasBeginning: Bool = true
     ) {
@@ -147,7 +157,7 @@ public final class ConnectionDecoder {
         }
     }
 
-    /// Ends a direction in order; an incomplete frame is a fault.
+    /// Ends a direction at the end of its stream. An incomplete frame is a fault.
     public func finish(_ direction: StreamDirection, time: UInt64? = nil) {
         self.time = time ?? self.time
         guard let stream = streams[direction] else { return }
@@ -156,7 +166,8 @@ public final class ConnectionDecoder {
         }
     }
 
-    /// Ends a direction whose connection or capture was cut off; an incomplete frame becomes a note with the reason.
+    /// Ends a direction of an incomplete connection or capture. An incomplete frame is reported as a note with the
+    /// reason.
     func abandon(_ direction: StreamDirection, _ reason: String) {
         guard let stream = streams[direction], stream.cutter.fault == nil, stream.cutter.bufferedByteCount > 0 else {
             return
@@ -176,7 +187,7 @@ public final class ConnectionDecoder {
         StreamPosition(connection: number, sender: sender(of: direction), offset: offset, time: time)
     }
 
-    /// Checks the type of a client's first frame as soon as its header is there.
+    /// Checks the type of a client's first frame when its header is complete.
     private func checkPending(_ direction: StreamDirection, _ stream: Stream) throws(DecodeFault) {
         guard let header = stream.cutter.pendingHeader, stream.cutter.frameCount == 0, sender(of: direction) == .client
         else {
@@ -191,7 +202,7 @@ public final class ConnectionDecoder {
         }
     }
 
-    // MARK: A frame
+    // MARK: Frames
 
     private func handle(_ cut: FrameCutter.Cut, on direction: StreamDirection, _ stream: Stream) throws(DecodeFault) {
         let header = cut.header
@@ -224,7 +235,7 @@ public final class ConnectionDecoder {
         if case .frame(let value) = frame.content { follow(value) }
     }
 
-    /// Recognizes the client's direction and the phase by the first frames.
+    /// Determines the client's direction and the phase from the first frames.
     private func recognize(_ header: FrameHeader, on direction: StreamDirection) {
         if clientDirection == nil {
             if header.type == .hello { clientDirection = direction }
@@ -256,7 +267,7 @@ public final class ConnectionDecoder {
         if !allowsZlib, !isResuming { throw DecodeFault(.compressionNotAllowed, "compression was not agreed upon") }
     }
 
-    /// What may be sent before and after welcome (Specs/wire.md §5).
+    /// Checks that the type is permitted before or after welcome (Specs/wire.md §5).
     private func checkPhase(_ header: FrameHeader, _ sender: PeerRole?) throws(DecodeFault) {
         guard let sender else { return }
         switch (sender, phase) {
@@ -274,7 +285,7 @@ public final class ConnectionDecoder {
         }
     }
 
-    /// Whether the type is known; throws what its header must not be (Specs/wire.md §13.1).
+    /// Returns whether the type is known. Throws if its header violates the rule of the type (Specs/wire.md §13.1).
     private func checkRule(_ header: FrameHeader, _ sender: PeerRole?) throws(DecodeFault) -> Bool {
         guard let rule = header.type.rule else {
             if header.type.isCritical { throw DecodeFault(.unknownCriticalFrame(header.type)) }
@@ -312,7 +323,7 @@ public final class ConnectionDecoder {
             frame.content = .fragment(nil)
             return false
         }
-        // Flags of an unknown type have no meaning, but its place between fragments is checked.
+        // The flags of an unknown type have no meaning, but its position between fragments is checked.
         if !isKnown { header.flags.remove(.moreFragments) }
         let limit = Self.creditedTypes.contains(header.type) ? maxMessageByteCount : Self.maxUncreditedByteCount
         do throws(DecodeFault) {
@@ -322,7 +333,7 @@ public final class ConnectionDecoder {
                 frame.fragmentCount = fragmentCount
                 return true
             case .part(let number): frame.content = .fragment(number)
-            case .givenUp: frame.content = .fragment(nil)
+            case .discarded: frame.content = .fragment(nil)
             }
         } catch {
             guard error.code == .messageTooLarge else { throw error }
@@ -331,8 +342,8 @@ public final class ConnectionDecoder {
         return false
     }
 
-    /// Parses a whole body. Where it may be the end of a message whose beginning is not in the input, and does not
-    /// parse, it counts as a fragment.
+    /// Parses a complete body. An invalid body counts as a fragment if the beginning of its message may not be in the
+    /// input.
     private func parse(_ frame: inout DecodedFrame, _ sender: PeerRole?, isSure: Bool) throws(DecodeFault) {
         let type = frame.header.type
         do throws(WireError) {
@@ -348,8 +359,8 @@ public final class ConnectionDecoder {
         }
     }
 
-    /// Refuses only the frame where a field of a message or a request is wrong and the frame can be named
-    /// (Specs/wire.md §12); throws otherwise.
+    /// Refuses only the frame if a field of an identifiable message or request is invalid (Specs/wire.md §12). Throws
+    /// otherwise.
     private func refuse(_ frame: inout DecodedFrame, _ fault: DecodeFault, _ error: WireError) throws(DecodeFault) {
         guard error.scope == .frame else { throw fault }
         switch frame.header.type {
@@ -360,7 +371,7 @@ public final class ConnectionDecoder {
         }
     }
 
-    // MARK: The effect of a frame on those behind it
+    // MARK: Effects of frames on later frames
 
     private func follow(_ frame: Frame) {
         switch frame {
@@ -378,7 +389,7 @@ public final class ConnectionDecoder {
             if features.contains(.compact) {
                 for stream in streams.values { stream.cutter.allowPackets(deflated: features.contains(.sharedDeflate)) }
             }
-            if let history { links.remember(history, as: welcome.link) }
+            if let history { links.insert(history, as: welcome.link) }
         case .reject:
             history = nil
         default: break

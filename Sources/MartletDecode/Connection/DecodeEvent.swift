@@ -1,6 +1,6 @@
 public import MartletWire
 
-/// Why bytes are malformed: what a peer would answer, and a description.
+/// A fault in the input: the error code with which a peer would answer, and a description.
 public struct DecodeFault: Error, Equatable, Sendable {
     /// The error code that a peer would answer with (Specs/wire.md §12).
     public var code: ErrorCode
@@ -29,40 +29,40 @@ public struct DecodeFault: Error, Equatable, Sendable {
     }
 }
 
-/// A frame, with what its connection and its link tell about it.
+/// A decoded frame with its position, its session and its place in a message.
 public struct DecodedFrame: Equatable, Sendable {
     /// The meaning of the body.
     public enum Content: Equatable, Sendable {
-        /// A whole valid body.
+        /// A complete valid body.
         case frame(Frame)
-        /// A fragment of one: its number, from 1, unless the beginning is not in the input.
+        /// A fragment of a body. The number is counted from 1, and nil if the first fragment is not in the input.
         case fragment(Int?)
-        /// The body of a frame type that is not known and may be skipped.
+        /// The body of an unknown frame type that may be ignored.
         case unknown
         /// An invalid body that a peer refuses without ending the connection.
         case refused(DecodeFault)
     }
 
-    /// The position of the frame, or of the packet that held it.
+    /// The position of the frame, or of the packet that contains it.
     public var position: StreamPosition
-    /// The header; a frame that was in a packet has the header that it would have alone.
+    /// The header. A frame of a packet has the header of its uncompacted form.
     public var header: FrameHeader
-    /// The body, inflated; of the last fragment, the joined body.
+    /// The inflated body. The last fragment of a message has the joined body.
     public var body: [UInt8]
     /// The meaning of the body.
     public var content: Content
     /// The 64-bit sequence of a reliable frame.
     public var sequence: UInt64?
-    /// Whether a frame with this sequence came before.
+    /// Whether an earlier frame had this sequence.
     public var isRepeated = false
-    /// How many sequences before this one were not seen.
+    /// The number of sequences before this one that are not in the input.
     public var missingCount: UInt64 = 0
-    /// How many fragments the body was joined from.
+    /// The number of fragments of the joined body.
     public var fragmentCount = 1
-    /// The room that the session was opened on, if that is known.
+    /// The room on which the session was opened, if it is known.
     public var room: String?
 
-    /// Whether the body is whole, so that it has fields.
+    /// Whether the body is complete and therefore has fields.
     public var hasFields: Bool {
         switch content {
         case .frame, .refused: true
@@ -70,21 +70,22 @@ public struct DecodedFrame: Equatable, Sendable {
         }
     }
 
-    /// The fields of the body as a tree; without fields for a fragment and for an unknown type.
+    /// Parses the fields of the body. A fragment and an unknown type have no fields.
     ///
-    /// - Parameter showingSecrets: whether credentials and resume tokens are in the tree.
-    /// - Throws: the `WireError` of a refused body whose structure is wrong.
+    /// - Parameter showingSecrets: Whether the tree contains credentials and resume tokens.
+    /// - Throws: The `WireError` of a refused body with an invalid structure.
     public func fields(showingSecrets: Bool = false) throws(WireError) -> FieldTree {
         hasFields ? try FieldTree(parsing: body, showingSecrets: showingSecrets) : FieldTree()
     }
 }
 
-/// What decoding emits, in the order of the input.
+/// An event of a decoder. Events are emitted in the order of the input.
 public enum DecodeEvent: Equatable, Sendable {
+    /// A frame.
     case frame(DecodedFrame)
-    /// The stream is malformed at this position, and is not read further.
+    /// A fault at which the decoding of the stream ends.
     case fault(StreamPosition, DecodeFault)
-    /// A condition of the input that is no fault of a peer, as a text in English.
+    /// A condition of the input that is not a fault of a peer, described in English.
     case note(StreamPosition, String)
 }
 
@@ -97,17 +98,17 @@ extension WireError {
         case .reservedBits(let flags): "flags \(hex(flags, digits: 2))"
         case .frameTooLarge(let byteCount, let limit): "a body of \(byteCount) bytes, where \(limit) are allowed"
         case .badChecksum(let expected, let actual):
-            "the header says \(hex(expected, digits: 8)), the bytes give \(hex(actual, digits: 8))"
+            "the header has checksum \(hex(expected, digits: 8)), the bytes have \(hex(actual, digits: 8))"
         case .missingChecksum: "the frame is not checksummed"
         case .unexpectedEOF(let missing): "the stream ends inside a frame, \(missing) bytes or more are missing"
         case .unknownCriticalFrame(let type): "critical frame type \(type)"
         case .unknownCriticalTag(let tag): "critical tag \(tag)"
         case .malformedTLV(let offset): "the field at byte \(offset) of the body does not fit"
-        case .tlvTooDeep(let limit): "more than \(limit) containers one in another"
+        case .tlvTooDeep(let limit): "more than \(limit) nested containers"
         case .tooManyTLVs(let limit): "more than \(limit) fields"
         case .missingField(let tag): "\(tag) is missing"
-        case .duplicateField(let tag): "\(tag) comes again"
-        case .invalidValue(let tag): "a value of \(tag) that is not allowed"
+        case .duplicateField(let tag): "\(tag) is repeated"
+        case .invalidValue(let tag): "an invalid value of \(tag)"
         case .unsupportedCompression(let value): "compression \(value)"
         case .inflateLimit(let limit): "the body inflates beyond \(limit) bytes"
         case .inflateFailed: "the compressed body is damaged"
@@ -116,7 +117,7 @@ extension WireError {
     }
 }
 
-/// A number as `0x` and at least `digits` hexadecimal digits.
+/// Formats a number as `0x` and at least `digits` hexadecimal digits.
 package func hex(_ number: some BinaryInteger, digits: Int = 1) -> String {
     let text = String(number, radix: 16, uppercase: true)
     return "0x" + String(repeating: "0", count: max(digits - text.count, 0)) + text

@@ -1,8 +1,8 @@
 import MartletWire
 
-/// Cuts the stream of one direction into frames, with the offset of each.
+/// Splits the stream of one direction into frames with their offsets.
 ///
-/// The first fault ends the stream; the cutter does not look for the next magic (Specs/wire.md §3).
+/// The first fault ends the stream. The splitter does not search for the next magic (Specs/wire.md §3).
 final class FrameCutter {
     /// A frame as it was sent, before inflating and joining.
     struct Cut {
@@ -14,13 +14,13 @@ final class FrameCutter {
     private var framer: Framer
     /// The offset of the next frame in the stream, in bytes.
     private(set) var offset = 0
-    /// How many frames were whole.
+    /// The number of complete frames.
     private(set) var frameCount = 0
     /// The fault that ended the stream.
     private(set) var fault: DecodeFault?
     private var input: [UInt8] = []
     private var consumedByteCount = 0
-    /// The offset of the frame or packet that held the latest frame; a packet holds several frames.
+    /// The offset of the frame or packet that contains the latest frame. A packet contains several frames.
     private var unitOffset = 0
     private var streamByteCount = 0
 
@@ -29,19 +29,19 @@ final class FrameCutter {
         framer = Framer(maxBodyByteCount: maxBodyByteCount)
     }
 
-    /// How many bytes a body may have, from the next header on.
+    /// The maximum size of a body, in bytes, from the next header on.
     var maxBodyByteCount: Int {
         get { framer.maxBodyByteCount }
         set { framer.maxBodyByteCount = newValue }
     }
 
-    /// Allows packets from here on.
+    /// Admits packets from here on.
     func allowPackets(deflated: Bool) { framer.allowPackets(deflated: deflated) }
 
     /// The header of the frame whose body is incomplete.
     var pendingHeader: FrameHeader? { framer.pendingHeader }
 
-    /// How many bytes of an incomplete frame are there.
+    /// The number of buffered bytes of an incomplete frame.
     var bufferedByteCount: Int { framer.bufferedByteCount }
 
     /// Receives bytes; ``next()`` returns the frames in them.
@@ -50,7 +50,7 @@ final class FrameCutter {
         consumedByteCount = 0
     }
 
-    /// The next frame; `nil` when more bytes are needed.
+    /// The next frame; nil if more bytes are needed.
     func next() throws(DecodeFault) -> Cut? {
         if let fault { throw fault }
         let rest = input[consumedByteCount...]

@@ -1,28 +1,28 @@
 public import MartletWire
 
-/// The state of one link as far as the input shows it, over all its connections: the rooms of its sessions, the
-/// sequences of each direction, and the messages of which fragments have come.
+/// The state of a link, as far as the input contains it, over all its connections: the rooms of its sessions, the
+/// sequences of each direction, and the messages of which some fragments were received.
 ///
-/// A ``ConnectionDecoder`` keeps the histories up to date; a ``LinkTable`` finds them by link.
+/// A ``ConnectionDecoder`` updates the histories. A ``LinkTable`` finds them by link.
 public final class LinkHistory {
-    /// Where the input of a link begins.
+    /// The position at which the input of a link begins.
     public enum Beginning: Sendable {
-        /// With the link: every sequence starts at 1.
+        /// The beginning of the link, where each sequence is 1.
         case link
-        /// Between two messages of the link.
+        /// A position between two messages of the link.
         case betweenMessages
-        /// Anywhere, also inside a message.
+        /// Any position, including one inside a message.
         case anywhere
     }
 
-    /// The place of a reliable frame in its session.
+    /// The position of a reliable frame in its session.
     struct Position: Equatable {
         var sequence: UInt64
         var isRepeated = false
         var missingCount: UInt64 = 0
     }
 
-    /// A message of which the first fragments have come.
+    /// A message whose first fragments were received.
     private struct PartialMessage {
         var type: FrameType
         var bytes: [UInt8]
@@ -31,10 +31,10 @@ public final class LinkHistory {
 
     /// One direction of a session.
     private struct Direction {
-        /// The lowest sequence that was not seen.
+        /// The lowest sequence that was not received.
         var next: UInt64?
         var partial: PartialMessage?
-        /// Whether the next frame is known to begin a message, or to continue one whose first fragment has come.
+        /// Whether the next frame begins a message, or continues one whose first fragment was received.
         var isSure: Bool
     }
 
@@ -58,7 +58,7 @@ public final class LinkHistory {
         }
     }
 
-    /// Where the input of this link begins.
+    /// The position at which the input of this link begins.
     public let beginning: Beginning
     private let budget: JoinBudget
     private var sessions: [SessionID: Session] = [:]
@@ -70,20 +70,20 @@ public final class LinkHistory {
 
     deinit {
         for session in sessions.values {
-            for direction in [session.client, session.server] { budget.give(back: direction.partial?.bytes.count ?? 0) }
+            for direction in [session.client, session.server] { budget.release(direction.partial?.bytes.count ?? 0) }
         }
     }
 
-    /// The room that a session was opened on; `nil` where its open is not in the input.
+    /// The room on which a session was opened; nil if its open frame is not in the input.
     public func room(of session: SessionID) -> String? { sessions[session]?.room }
 
-    /// The lowest sequence of a sender in a session that is not in the input; `nil` before its first reliable frame
-    /// where the input does not begin with the link.
+    /// The lowest sequence of a sender in a session that is not in the input; nil before its first reliable frame if
+    /// the input does not begin with the link.
     public func nextSequence(of session: SessionID, from sender: PeerRole) -> UInt64? {
         sessions[session]?[sender].next
     }
 
-    /// Whether the latest frame of a sender is known to have begun a message, or to have continued one.
+    /// Whether the latest frame of a sender began a message, or continued one whose first fragment was received.
     func isSure(_ session: SessionID, _ sender: PeerRole) -> Bool { sessions[session]?[sender].isSure ?? true }
 
     private func session(_ id: SessionID) -> Session {
@@ -91,7 +91,7 @@ public final class LinkHistory {
             ?? Session(isSure: beginning != .anywhere, next: beginning == .link ? 1 : nil)
     }
 
-    /// Locates a reliable frame in the sequences of its sender (Specs/session.md §3).
+    /// Determines the position of a reliable frame in the sequences of its sender (Specs/session.md §3).
     func locate(_ header: FrameHeader, from sender: PeerRole) -> Position {
         var session = session(header.session)
         if header.type == .open, session.isOver { session = Session(isSure: true, next: 1) }
@@ -115,16 +115,16 @@ public final class LinkHistory {
 
     /// The result of joining a body with the fragments before it.
     enum Joined: Equatable {
-        /// The whole body, joined from so many fragments.
+        /// The complete body, and the number of its fragments.
         case whole([UInt8], fragmentCount: Int)
-        /// A fragment, by its number from 1.
+        /// A fragment, with its number from 1.
         case part(Int)
-        /// Dropped, since partial messages have reached the bound of ``JoinBudget``.
-        case givenUp
+        /// Discarded, because the partial messages have reached the bound of ``JoinBudget``.
+        case discarded
     }
 
-    /// Adds the inflated body of a frame (Specs/wire.md §3.9). Throws when a frame of another type comes between
-    /// fragments, or when the message is longer than `limit` bytes.
+    /// Adds the inflated body of a frame (Specs/wire.md §3.9). Throws if a frame of another type comes between
+    /// fragments, or if the message exceeds `limit` bytes.
     func join(
         _ header: FrameHeader, _ body: [UInt8], from sender: PeerRole, limit: Int
     ) throws(DecodeFault) -> Joined {
@@ -134,22 +134,22 @@ public final class LinkHistory {
         defer { if !hasMore { session[sender].isSure = true } }
         guard var partial = session[sender].partial else {
             if !hasMore { return .whole(body, fragmentCount: 1) }
-            guard budget.take(body.count) else {
+            guard budget.reserve(body.count) else {
                 session[sender].isSure = false
-                return .givenUp
+                return .discarded
             }
             session[sender].partial = PartialMessage(type: header.type, bytes: body, fragmentCount: 1)
             return .part(1)
         }
         session[sender].partial = nil
         if partial.type != header.type {
-            budget.give(back: partial.bytes.count)
+            budget.release(partial.bytes.count)
             throw DecodeFault(.protocolViolation, "\(header.type) between the fragments of \(partial.type)")
         }
-        guard partial.bytes.count + body.count <= limit, budget.take(body.count) else {
-            budget.give(back: partial.bytes.count)
+        guard partial.bytes.count + body.count <= limit, budget.reserve(body.count) else {
+            budget.release(partial.bytes.count)
             session[sender].isSure = !hasMore
-            if partial.bytes.count + body.count <= limit { return .givenUp }
+            if partial.bytes.count + body.count <= limit { return .discarded }
             throw DecodeFault(.messageTooLarge, "a message of more than \(limit) bytes")
         }
         partial.bytes += body
@@ -158,16 +158,16 @@ public final class LinkHistory {
             session[sender].partial = partial
             return .part(partial.fragmentCount)
         }
-        budget.give(back: partial.bytes.count)
+        budget.release(partial.bytes.count)
         return .whole(partial.bytes, fragmentCount: partial.fragmentCount)
     }
 
     private func drop(_ direction: inout Direction) {
-        budget.give(back: direction.partial?.bytes.count ?? 0)
+        budget.release(direction.partial?.bytes.count ?? 0)
         direction.partial = nil
     }
 
-    /// Applies a whole frame to its session.
+    /// Applies a complete frame to its session.
     func follow(_ frame: Frame, _ header: FrameHeader, from sender: PeerRole) {
         switch frame {
         case .open(let open):
@@ -187,19 +187,19 @@ public final class LinkHistory {
     }
 }
 
-/// The bytes of partial messages, over all links of a table.
+/// The bound on the partial messages of all links of a table.
 final class JoinBudget {
-    /// The most bytes held.
+    /// The maximum size of all partial messages, in bytes.
     static let maxByteCount = 64 << 20
 
     private var byteCount = 0
 
-    /// Takes so many bytes more; false when the bound is reached.
-    func take(_ byteCount: Int) -> Bool {
+    /// Reserves bytes; false if the bound is reached.
+    func reserve(_ byteCount: Int) -> Bool {
         guard self.byteCount + byteCount <= Self.maxByteCount else { return false }
         self.byteCount += byteCount
         return true
     }
 
-    func give(back byteCount: Int) { self.byteCount -= byteCount }
+    func release(_ byteCount: Int) { self.byteCount -= byteCount }
 }

@@ -1,11 +1,11 @@
 public import MartletWire
 
-/// The histories of the links in an input, by link, which the decoders of several connections share.
+/// The histories of the links in an input. The decoders of several connections share one table.
 public final class LinkTable {
-    /// The most links that are remembered; the oldest one is forgotten first.
+    /// The maximum number of links. Beyond it the oldest link is removed.
     public static let maxLinkCount = 4096
 
-    /// The bytes of partial messages that all links hold together.
+    /// The bound on the partial messages of all links.
     let budget = JoinBudget()
     private var links: [LinkID: LinkHistory] = [:]
     private var order: [LinkID] = []
@@ -13,11 +13,11 @@ public final class LinkTable {
     /// Creates an empty table.
     public init() {}
 
-    /// The history of a link; `nil` for one that the input has not shown, or that was forgotten.
+    /// The history of a link; nil if the link is not in the input or was removed.
     public subscript(id: LinkID) -> LinkHistory? { links[id] }
 
-    /// Remembers the history of a link.
-    func remember(_ history: LinkHistory, as id: LinkID) {
+    /// Inserts the history of a link.
+    func insert(_ history: LinkHistory, as id: LinkID) {
         if links.updateValue(history, forKey: id) == nil { order.append(id) }
         if order.count > Self.maxLinkCount { links[order.removeFirst()] = nil }
     }

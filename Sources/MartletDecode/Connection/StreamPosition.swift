@@ -1,12 +1,12 @@
-/// The side of a connection that a peer is on.
+/// The role of a peer on a connection.
 public enum PeerRole: String, Sendable {
     case client, server
 
-    /// The role of the peer.
+    /// The role of the other peer.
     public var other: PeerRole { self == .client ? .server : .client }
 }
 
-/// One of the two directions of a connection. Which one the client sends on may be unknown at first.
+/// One of the two directions of a connection. The client's direction can be unknown at first.
 public enum StreamDirection: Int, CaseIterable, Sendable {
     case first, second
 
@@ -18,11 +18,11 @@ public enum StreamDirection: Int, CaseIterable, Sendable {
 public struct StreamPosition: Equatable, Sendable {
     /// The number of the connection, from 1; 0 for the capture as a whole.
     public var connection = 1
-    /// The sender of the stream; `nil` while it is not known.
+    /// The sender of the stream; nil if it is unknown.
     public var sender: PeerRole?
     /// The offset in the stream, in bytes.
     public var offset = 0
-    /// When the bytes were captured, in nanoseconds since 1970; `nil` outside captures.
+    /// The time of capture, in nanoseconds since 1970; nil outside of captures.
     public var time: UInt64?
 
     /// Creates a position.

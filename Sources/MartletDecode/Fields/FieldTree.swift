@@ -8,21 +8,21 @@ public import MartletWire
 /// }
 /// ```
 public struct FieldTree: Equatable, Sendable {
-    /// One field.
+    /// A field of a body.
     public struct Field: Equatable, Sendable {
         /// The tag.
         public var tag: Tag
         /// The name in the specification, or the number in hexadecimal.
         public var name: String
-        /// How many containers the field is in; at most `TLVLimits.maxDepth`.
+        /// The number of containers around the field, at most `TLVLimits.maxDepth`.
         public var depth: Int
         /// The length of the value, in bytes.
         public var byteCount: Int
-        /// The value; `nil` for a container, whose fields follow with a greater depth.
+        /// The value; nil for a container, whose fields follow with a greater depth.
         public var value: FieldValue?
     }
 
-    /// The fields, each container in front of its contents.
+    /// The fields. A container precedes its contents.
     public var fields: [Field] = []
 
     /// Creates a tree without fields.
@@ -31,10 +31,10 @@ public struct FieldTree: Equatable, Sendable {
     /// Parses an inflated body.
     ///
     /// - Parameters:
-    ///   - body: the body, at most as long as a frame allows; a tree has at most `TLVLimits.maxCount` fields.
-    ///   - showingSecrets: whether the tree has the bytes of credentials and resume tokens.
-    /// - Throws: the `WireError` of a body whose structure is wrong: ``MartletWire/WireError/malformedTLV(offset:)``,
-    ///   `tlvTooDeep`, `tooManyTLVs`. Values that do not have the form of their tag are no error.
+    ///   - body: The body, within the limit of a frame. A tree has at most `TLVLimits.maxCount` fields.
+    ///   - showingSecrets: Whether the tree contains the bytes of credentials and resume tokens.
+    /// - Throws: ``MartletWire/WireError/malformedTLV(offset:)``, `tlvTooDeep` or `tooManyTLVs` for an invalid
+    ///   structure. A value with another form than that of its tag causes no error.
     public init(parsing body: [UInt8], showingSecrets: Bool = false) throws(WireError) {
         let tree = try TLVTree(parsing: body.rawBytes)
         var work = tree.nodes.reversed().map { (node: $0, depth: 0, isContent: false) }

@@ -1,8 +1,9 @@
 package import MartletWire
 
-/// The value of a field, by the form that the registry gives its tag. A value of any other form is ``bytes(_:)``.
+/// The value of a field in the form that the registry specifies for its tag. A value without that form is
+/// ``bytes(_:)``.
 public indirect enum FieldValue: Equatable, Sendable {
-    /// One number of a record.
+    /// A number in a record.
     public struct Member: Equatable, Sendable {
         /// The name in the specification.
         public var name: String
@@ -10,17 +11,21 @@ public indirect enum FieldValue: Equatable, Sendable {
         public var value: FieldValue
     }
 
+    /// An unsigned integer.
     case number(UInt64)
     /// A random number that identifies a device, a link or a log.
     case identifier(UInt64)
     /// A text from a peer. It may contain control characters.
     case text(String)
-    /// A name of the specification, such as that of an error code.
+    /// A name in the specification, such as that of an error code.
     case name(String)
+    /// Bytes without a known form.
     case bytes([UInt8])
-    /// A secret that was not asked for: its length in bytes.
+    /// The length of a secret whose bytes were not requested.
     case secret(Int)
+    /// A list of values.
     case list([FieldValue])
+    /// A record of numbers.
     case record([Member])
 }
 
@@ -74,7 +79,7 @@ enum FieldShape: Sendable {
         number.flatMap { UInt16(exactly: $0) }.flatMap(name).map { .name($0) }
     }
 
-    /// Integers one behind the other, by name and size in bytes.
+    /// Parses consecutive integers with the given names and sizes in bytes.
     private static func record(
         _ bytes: some Collection<UInt8>, _ layout: KeyValuePairs<String, Int>
     ) -> FieldValue? {
@@ -100,7 +105,7 @@ enum FieldShape: Sendable {
 }
 
 extension Features {
-    /// The names of the bits that are set, from the lowest; a bit without a name as its number.
+    /// The names of the set bits, from the lowest. A bit without a name is shown by its number.
     package var names: [String] {
         let known = Self.registeredNames
         return (0..<64).filter { rawValue >> UInt64($0) & 1 == 1 }.map { $0 < known.count ? known[$0] : "bit \($0)" }

@@ -6,19 +6,20 @@ public import MartletWire
 /// A relay calls it for every connection. After `RelayConfiguration.authTimeout` the relay closes the connection and
 /// cancels the calling task.
 public protocol Authenticator: Sendable {
-    /// The account that the client may use, usually the requested one (C-26).
+    /// Determines the account that the client uses, usually the requested one (C-26).
     ///
-    /// Throws `AuthenticationFailure` to refuse the client. Any other error is reported as
-    /// `RelayEvent.authenticatorFailed`, and the client receives `serverBusy`, because the client is not at fault.
+    /// - Throws: `AuthenticationFailure` to refuse the client. Any other error is reported as
+    ///   `RelayEvent.authenticatorFailed`, and the client receives `serverBusy`, because the error is not a fault of
+    ///   the client.
     func authenticate(_ request: AuthenticationRequest) async throws -> AccountName
 }
 
-/// The reason for a refusal, and the client's next step (C-27).
+/// The reason for a refusal, and the notice that the client receives (C-27).
 public struct AuthenticationFailure: Error, Equatable, Sendable {
     /// The notice sent to the client.
     public var notice: Notice
 
-    /// Refuses a client with this notice.
+    /// Creates a refusal with this notice.
     public init(_ notice: Notice) {
         self.notice = notice
     }
@@ -28,7 +29,7 @@ public struct AuthenticationFailure: Error, Equatable, Sendable {
     /// The account may not use this relay.
     public static let forbidden = AuthenticationFailure(Notice(code: .forbidden))
 
-    /// Another relay is responsible. `endpoint` has 1 to 512 bytes.
+    /// Another relay is responsible. `endpoint` is its address, of 1 to 512 bytes.
     public static func redirected(to endpoint: String) -> AuthenticationFailure {
         AuthenticationFailure(Notice(code: .redirected, redirect: endpoint))
     }
@@ -39,7 +40,7 @@ public struct AllowAllAuthenticator: Authenticator {
     /// Creates the authenticator.
     public init() {}
 
-    /// The requested account.
+    /// Returns the requested account.
     public func authenticate(_ request: AuthenticationRequest) async -> AccountName {
         request.account
     }

@@ -1,7 +1,7 @@
 public import MartletProtocol
 public import MartletWire
 
-/// Authenticates accounts by one token each, from a table.
+/// Authenticates each account by one token from a table.
 public struct TokenAuthenticator: Authenticator {
     private let credentials: [AccountName: Credential]
     private let decoy: Credential?
@@ -12,7 +12,7 @@ public struct TokenAuthenticator: Authenticator {
         decoy = credentials.values.first
     }
 
-    /// Creates an authenticator for accounts and their tokens; nil when a name or token exceeds the bounds of its type.
+    /// Creates an authenticator for accounts and their tokens; nil if a name or token is invalid.
     public init?(_ tokens: [String: String]) {
         var credentials: [AccountName: Credential] = [:]
         for (name, token) in tokens {
@@ -22,10 +22,12 @@ public struct TokenAuthenticator: Authenticator {
         self.init(credentials)
     }
 
-    /// The requested account if its credential matches. Throws `AuthenticationFailure.unauthenticated` otherwise.
+    /// Returns the requested account if its credential matches.
+    ///
+    /// - Throws: `AuthenticationFailure.unauthenticated` otherwise.
     public func authenticate(_ request: AuthenticationRequest) async throws -> AccountName {
         let known = credentials[request.account]
-        // An unknown account costs a comparison too, so the response time does not reveal which accounts exist.
+        // The credential of an unknown account is compared too, so that the response time does not reveal the accounts.
         guard let expected = known ?? decoy, let presented = request.credential, presented == expected, known != nil
         else { throw AuthenticationFailure.unauthenticated }
         return request.account

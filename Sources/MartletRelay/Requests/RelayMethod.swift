@@ -1,14 +1,15 @@
 import MartletProtocol
 public import MartletWire
 
-/// The methods that a relay answers itself for requests without a recipient. Both describe the request's room.
+/// The methods with which a relay responds to requests without a recipient. They describe the room of the request
+///
 public enum RelayMethod: String, CaseIterable, Sendable {
-    /// The members of the room: the content has the fields of `Opened`, with at most 256 members.
+    /// The members of the room. The content has the fields of `Opened`, with at most 256 members.
     case members
-    /// The offsets of the room: the same fields without the members.
+    /// The offsets of the room. The content has the same fields without the members.
     case head
 
-    /// The method's name in requests.
+    /// The name of the method.
     public var name: MethodName { MethodName(rawValue)! }
 
     init?(_ name: MethodName) {

@@ -1,8 +1,8 @@
 public import MartletWire
 
-/// Answers requests without a recipient, except the methods of `RelayMethod`.
+/// Responds to requests without a recipient, except the methods of ``RelayMethod``.
 public protocol RequestHandler: Sendable {
-    /// The answer to a request. An answer after `request.timeout` is dropped.
+    /// Returns the response to a request. A response after `request.timeout` is discarded.
     func respond(to request: RelayRequest) async -> RequestAnswer
 }
 
@@ -16,20 +16,22 @@ public struct RelayRequest: Equatable, Sendable {
     public var method: MethodName
     /// The TLVs of the request, which satisfy `ContentRules`.
     public var content: [UInt8]?
-    /// The time that the sender waits for the answer.
+    /// The duration for which the sender waits for the response.
     public var timeout: Duration
 }
 
-/// The answer to a request.
+/// The response to a request.
 public struct RequestAnswer: Equatable, Sendable {
-    /// The status: `none` for success, or the reason of the failure.
+    /// The status: `none` for success, or the code of the failure.
     public let status: ErrorCode
-    /// The reason in words, truncated to 256 bytes.
+    /// An explanation for people, truncated to 256 bytes.
     public let reason: String?
     /// The TLVs of the result.
     public let content: [UInt8]?
 
-    /// Creates a successful answer. Throws the error of `ContentRules.check` when `content` is malformed.
+    /// Creates a successful response.
+    ///
+    /// - Throws: The error of `ContentRules.check` if `content` is malformed.
     public init(content: [UInt8]? = nil) throws(WireError) {
         if let content { try ContentRules.check(content.rawBytes) }
         status = .none
@@ -37,7 +39,7 @@ public struct RequestAnswer: Equatable, Sendable {
         self.content = content
     }
 
-    /// Creates a failed answer.
+    /// Creates a failure.
     public init(status: ErrorCode, reason: String? = nil) {
         self.status = status
         self.reason = reason

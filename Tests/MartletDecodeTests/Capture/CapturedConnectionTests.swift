@@ -51,7 +51,7 @@ import Testing
         next.sequence += 1000
         connection.receive(next, time: 0)
         #expect(connection.heldByteCount == next.payload.count)
-        connection.breakOff()
+        connection.endAtGap()
         #expect(connection.heldByteCount == 0)
         #expect(heard.notes.count == 1)
         connection.finish()

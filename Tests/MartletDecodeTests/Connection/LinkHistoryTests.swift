@@ -63,7 +63,7 @@ import Testing
         do {
             let second = LinkHistory(.link, budget: budget)
             #expect(try second.join(header(1, more: true), half, from: .client, limit: .max) == .part(1))
-            #expect(try first.join(header(1, more: true), [1], from: .server, limit: .max) == .givenUp)
+            #expect(try first.join(header(1, more: true), [1], from: .server, limit: .max) == .discarded)
             #expect(!first.isSure(SessionID(rawValue: 1), .server))
         }
         #expect(try first.join(header(2, more: true), half, from: .client, limit: .max) == .part(2))

@@ -8,8 +8,8 @@ import Testing
         let table = LinkTable()
         for number in 0...LinkTable.maxLinkCount {
             let id = LinkID(rawValue: UInt64(number))
-            table.remember(LinkHistory(.link, budget: table.budget), as: id)
-            table.remember(LinkHistory(.anywhere, budget: table.budget), as: id)
+            table.insert(LinkHistory(.link, budget: table.budget), as: id)
+            table.insert(LinkHistory(.anywhere, budget: table.budget), as: id)
         }
         #expect(table[LinkID(rawValue: 0)] == nil)
         #expect(table[LinkID(rawValue: 1)]?.beginning == .anywhere)

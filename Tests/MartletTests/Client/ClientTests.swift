@@ -1,7 +1,7 @@
 import Martlet
 import Testing
 
-@Suite("A client's beginning")
+@Suite("Creation of a client")
 struct ClientTests {
     private func failure(_ endpoint: String, account: String = "alice") -> MartletError? {
         do throws(MartletError) {
@@ -14,16 +14,16 @@ struct ClientTests {
 
     // W-1, Specs/hostile.md row 25
     @Test(arguments: ["martlets://chat.example.com", "chat.example.com", "chat.example.com:7227", "[::1]:7227"])
-    func `where TLS is asked for or meant it is said that there is none`(endpoint: String) {
+    func `an address with martlets:// or without a scheme -> tlsUnavailable`(endpoint: String) {
         #expect(failure(endpoint) == .tlsUnavailable)
     }
 
     @Test(arguments: ["", "http://chat.example.com", "martlet://", "martlet://host:99999", "martlet://host/room"])
-    func `what names no relay is refused`(endpoint: String) {
+    func `an invalid address -> invalidEndpoint`(endpoint: String) {
         #expect(failure(endpoint) == .invalidEndpoint(endpoint))
     }
 
-    @Test func `an account's name is checked, and so is a room's`() async throws {
+    @Test func `an invalid account name, an invalid room name, no address -> errors`() async throws {
         #expect(failure("martlet://host", account: "") == .invalidName(""))
         let client = try Client(to: "martlet://host", as: .anonymous("alice"))
         await #expect(throws: MartletError.invalidName("a\nb")) { try await client.open(room: "a\nb") }
@@ -31,7 +31,7 @@ struct ClientTests {
         #expect(throws: MartletError.invalidEndpoint("")) { try Client(to: [], as: .anonymous("alice")) }
     }
 
-    @Test func `before the start the status says so, and nothing has been counted`() async throws {
+    @Test func `a client that was not started -> status idle, no frames counted`() async throws {
         let client = try Client(to: "martlet://host", as: .anonymous("alice"))
         #expect(client.currentStatus.phase == .idle)
         #expect(client.currentStatus.explanation == "not started")

@@ -5,11 +5,11 @@ import Testing
 
 /// W-1, Specs/hostile.md row 25.
 ///
-/// This version has no TLS, so no certificate can be good enough: what asks for TLS fails closed, with the reason, and
+/// This version has no TLS. A client that requires TLS fails with a reason, and sends no byte without encryption.
 /// not a byte goes out in the clear.
-@Suite("A client that asks for TLS fails closed", .timeLimit(.minutes(10)))
+@Suite("TLS is unavailable", .timeLimit(.minutes(10)))
 struct UnavailableTLSTests {
-    @Test func `a client that is to use TLS is not made, and nobody is connected to`() async throws {
+    @Test func `an address that requires TLS -> tlsUnavailable, no connection`() async throws {
         try await withListener { port, accepted in
             for endpoint in ["martlets://127.0.0.1:\(port)", "127.0.0.1:\(port)"] {
                 #expect(throws: MartletError.tlsUnavailable) {
@@ -24,12 +24,12 @@ struct UnavailableTLSTests {
         }
     }
 
-    @Test func `a server that redirects to TLS is not followed in the clear`() async throws {
+    @Test func `a redirect to martlets:// -> the attempt fails with tlsFailure, no connection`() async throws {
         try await withListener { port, accepted in
             let relay = Relay(
                 configuration: try Relay.Configuration(port: 0), store: InMemoryStore(), authenticator: .allowAll)
             let first = try relay.start()[0].port
-            // The attempt after the one that fails is far away, so that its failure is there to be seen.
+            // The long wait before the next attempt keeps the failure in the status.
             var configuration = Client.Configuration()
             configuration.reconnect.base = .seconds(86_400)
             configuration.reconnect.cap = .seconds(86_400)
@@ -50,7 +50,7 @@ struct UnavailableTLSTests {
         }
     }
 
-    /// Listens on a port, and counts who comes.
+    /// Listens on a port and counts accepted connections.
     private func withListener(_ body: (UInt16, Counted) async throws -> Void) async throws {
         let loop = try EventLoop(name: "eavesdropper")
         let accepted = Counted()

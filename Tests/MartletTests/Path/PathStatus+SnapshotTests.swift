@@ -4,7 +4,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite("What the machine's path means to the protocol")
+@Suite("Conversion of a path snapshot")
 struct PathStatusSnapshotTests {
     private func status(_ interface: String, _ addresses: String...) throws -> PathStatus {
         let addresses = try addresses.map { try #require(IPAddress($0)) }
@@ -12,7 +12,7 @@ struct PathStatusSnapshotTests {
             PathSnapshot(isUp: true, kind: .wifi, addresses: addresses, defaultInterface: interface))
     }
 
-    @Test func `another address on the same network is the same network`() throws {
+    @Test func `another address with the same prefix -> the same network ID`() throws {
         let here = try status("wlan0", "192.168.1.20", "2001:db8:1:2::5")
         #expect(try status("wlan0", "192.168.1.77", "2001:db8:1:2:aaaa::1").network == here.network)
         #expect(try status("wlan0", "192.168.2.20", "2001:db8:1:2::5").network != here.network)
@@ -20,14 +20,14 @@ struct PathStatusSnapshotTests {
         #expect(try status("eth0", "192.168.1.20", "2001:db8:1:2::5").network != here.network)
     }
 
-    @Test func `the number is the same in every process`() throws {
+    @Test func `a given snapshot -> a constant network ID`() throws {
         var hash = FNV1a()
         hash.add("a")
-        // FNV-1a of "a" is af63dc4c8601ec8c; the zero behind it is one more step.
+        // FNV-1a of "a" is af63dc4c8601ec8c; the zero byte after it is one more step.
         #expect(hash.value == (0xAF63_DC4C_8601_EC8C as UInt64) &* 0x0000_0100_0000_01B3)
     }
 
-    @Test func `kinds and addresses are taken over`() throws {
+    @Test func `a snapshot -> its kind and addresses`() throws {
         let here = try status("wlan0", "192.168.1.20")
         #expect(here.isUp)
         #expect(here.kind == .wifi)
@@ -40,7 +40,7 @@ struct PathStatusSnapshotTests {
         ("10.1.2.3", "10.1.2"), ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2"), ("2001:db8::1", "2001:db8:0:0"),
         ("fd00::", "fd00:0:0:0"),
     ])
-    func `a network's part of an address`(address: String, prefix: String) throws {
+    func `an address -> its network prefix`(address: String, prefix: String) throws {
         #expect(try #require(IPAddress(address)).networkPrefix == prefix)
     }
 }

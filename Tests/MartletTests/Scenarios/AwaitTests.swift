@@ -4,15 +4,15 @@ import Testing
 @testable import Martlet
 @testable import MartletProtocol
 
-/// Whatever is called together, in whatever order and circumstances, each call ends: those that promise it by
-/// themselves, all others when the client has stopped.
-@Suite("Every await ends", .timeLimit(.minutes(10)))
+/// Each pending call ends, for each combination of calls and circumstances: some by themselves, all others when the
+/// client has stopped.
+@Suite("Each pending call ends", .timeLimit(.minutes(10)))
 struct AwaitTests {
     enum Setting: CaseIterable, Sendable {
         case online, offline, stalledOutbox, failingOutbox, stalledOpening, stoppedLoop
     }
 
-    /// Every pair and every triple, a call with itself included.
+    /// All pairs and triples of calls, including repeated calls.
     private static let combinations: [[Call]] = {
         let calls = Call.allCases
         var all: [[Call]] = []
@@ -26,7 +26,7 @@ struct AwaitTests {
     }()
 
     @Test(arguments: Setting.allCases)
-    func `each call ends, whichever two others are made with it`(setting: Setting) async throws {
+    func `three concurrent calls in each setting -> all end`(setting: Setting) async throws {
         guard setting == .online else { return try await runAll(setting, "martlet://127.0.0.1:1") }
         try await withRelay { try await runAll(setting, $0) }
     }
@@ -47,7 +47,7 @@ struct AwaitTests {
         await loop.shutdown()
     }
 
-    /// Answers the calls that did not end.
+    /// Returns the calls that did not end.
     private func run(
         _ calls: [Call], _ setting: Setting, _ relay: String, on loop: EventLoop, seed: UInt64
     ) async throws -> [Call] {

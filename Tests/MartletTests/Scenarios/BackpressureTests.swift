@@ -3,7 +3,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite("MessageHandle more than may wait", .timeLimit(.minutes(10)))
+@Suite("Sends beyond the bound of unaccepted messages", .timeLimit(.minutes(10)))
 struct BackpressureTests {
     private var narrow: Client.Configuration {
         var configuration = Client.Configuration.hasty
@@ -15,7 +15,7 @@ struct BackpressureTests {
         room.core.state.withLock { $0.sends.count }
     }
 
-    /// A task that sends and is known to wait behind all before it.
+    /// A task whose send waits behind all earlier sends.
     private func waitingSend(_ text: String, in room: Room) async -> Task<MessageHandle, any Error> {
         let before = waitingCount(room)
         let task = Task { try await room.send(text) }
@@ -23,7 +23,7 @@ struct BackpressureTests {
         return task
     }
 
-    @Test func `send waits at the bound, in the order of the calls, and goes on when messages are accepted`()
+    @Test func `sends beyond the bound -> wait in the order of the calls, continue after acceptances`()
         async throws
     {
         try await withBarredRelay { relay, proxy in
@@ -45,7 +45,7 @@ struct BackpressureTests {
         }
     }
 
-    @Test func `bytes are bounded as messages are, and a small message does not overtake a large one`() async throws {
+    @Test func `sends beyond the bound of bytes -> wait; a small send does not overtake a large one`() async throws {
         var configuration = Client.Configuration.hasty
         configuration.maxPendingByteCount = 1000
         try await withBarredRelay { relay, proxy in
@@ -64,7 +64,7 @@ struct BackpressureTests {
         }
     }
 
-    @Test func `a send that is cancelled while it waits was never queued, and who waits behind it goes on`()
+    @Test func `a cancelled waiting send -> not queued, the sends behind it continue`()
         async throws
     {
         try await withBarredRelay { relay, proxy in
@@ -87,7 +87,7 @@ struct BackpressureTests {
         }
     }
 
-    @Test func `a send by a task that is cancelled already queues nothing`() async throws {
+    @Test func `a send by a cancelled task -> not queued`() async throws {
         try await withRelay { relay in
             try await withClient("alice", at: relay) { alice in
                 let hers = try await alice.open(room: "lobby")
@@ -103,7 +103,7 @@ struct BackpressureTests {
         }
     }
 
-    @Test func `stop lets those go who wait to send`() async throws {
+    @Test func `stop -> waiting sends fail with stopped`() async throws {
         var configuration = narrow
         configuration.flushTimeout = .zero
         try await withBarredRelay { _, proxy in
@@ -118,7 +118,7 @@ struct BackpressureTests {
         }
     }
 
-    @Test func `closing the room lets those go who wait to send`() async throws {
+    @Test func `close -> waiting sends fail with roomClosed`() async throws {
         try await withBarredRelay { _, proxy in
             try await withClient("alice", at: proxy.endpoint, configuration: narrow) { alice in
                 let hers = try await alice.open(room: "lobby", options: .offline)
@@ -134,7 +134,7 @@ struct BackpressureTests {
         }
     }
 
-    @Test func `ten thousand messages go through a bound of four`() async throws {
+    @Test func `10,000 sends with a bound of four -> all accepted in order`() async throws {
         try await withRelay { relay in
             try await withClient("alice", at: relay, configuration: narrow) { alice in
                 let hers = try await alice.open(room: "lobby")

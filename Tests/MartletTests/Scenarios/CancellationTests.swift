@@ -3,9 +3,9 @@ import Testing
 
 @testable import Martlet
 
-@Suite("What cancellation does to each call", .timeLimit(.minutes(10)))
+@Suite("Cancellation of each call", .timeLimit(.minutes(10)))
 struct CancellationTests {
-    /// Cancels a task that is known to wait.
+    /// Cancels a task after it has begun to wait.
     private func cancel<Value: Sendable>(
         _ task: Task<Value, any Error>, when isWaiting: () async -> Bool
     ) async {
@@ -13,7 +13,7 @@ struct CancellationTests {
         task.cancel()
     }
 
-    @Test func `start gives up with an outbox that obeys, and the client can be started again`() async throws {
+    @Test func `a cancelled start -> the outbox's open is cancelled, the client can be started again`() async throws {
         let outbox = HangingOutbox()
         let client = try Client(to: "martlet://127.0.0.1:1", as: .anonymous("alice"), outbox: outbox)
         let start = Task { try await client.start() }
@@ -27,7 +27,7 @@ struct CancellationTests {
         await #expect(throws: MartletError.stopped) { try await client.start() }
     }
 
-    @Test func `a start that is cancelled leaves the outbox to another caller's start`() async throws {
+    @Test func `one of two concurrent starts is cancelled -> the other one succeeds`() async throws {
         let outbox = StalledOutbox(stallsOpening: true, obeys: true)
         let client = try Client(to: "martlet://127.0.0.1:1", as: .anonymous("alice"), outbox: outbox)
         let first = Task { try await client.start() }
@@ -41,7 +41,7 @@ struct CancellationTests {
         await client.stop()
     }
 
-    @Test func `a message that was cancelled has failed when the call returns`() async throws {
+    @Test func `a cancelled message -> failed when the call returns`() async throws {
         try await withClient("alice", at: "martlet://127.0.0.1:1", configuration: impatient) { alice in
             let lobby = try await alice.open(room: "lobby", options: .offline)
             for number in 1...100 {
@@ -52,7 +52,7 @@ struct CancellationTests {
         }
     }
 
-    @Test func `open leaves no room behind`() async throws {
+    @Test func `a cancelled open -> the room is closed`() async throws {
         try await withBarredRelay { _, proxy in
             try await withClient("alice", at: proxy.endpoint, configuration: .hasty) { alice in
                 let open = Task { try await alice.open(room: "lobby") }
@@ -66,7 +66,7 @@ struct CancellationTests {
         }
     }
 
-    @Test func `a room can be opened as soon as a cancelled open of it has thrown`() async throws {
+    @Test func `a new open after a cancelled one has thrown -> succeeds`() async throws {
         try await withClient("alice", at: "martlet://127.0.0.1:1", configuration: impatient) { alice in
             for number in 1...200 {
                 let open = Task { try await alice.open(room: "lobby") }
@@ -79,7 +79,7 @@ struct CancellationTests {
         }
     }
 
-    @Test func `a cancelled open of a room leaves what an earlier client has to send there`() async throws {
+    @Test func `a cancelled open of a room with messages of an earlier client -> they are still sent`() async throws {
         let outbox = InMemoryOutbox()
         let entry = OutboxEntry(
             id: MessageID(sender: AccountName("alice")!, device: outbox.open().device, counter: 1), room: "lobby",
@@ -108,7 +108,7 @@ struct CancellationTests {
         return configuration
     }
 
-    @Test func `accepted leaves the message queued`() async throws {
+    @Test func `a cancelled wait for acceptance -> the message remains queued`() async throws {
         try await withBarredRelay { _, proxy in
             try await withClient("alice", at: proxy.endpoint, configuration: .hasty) { alice in
                 let lobby = try await alice.open(room: "lobby", options: .offline)
@@ -123,7 +123,7 @@ struct CancellationTests {
         }
     }
 
-    @Test func `an iteration over messages throws, and the next one misses nothing`() async throws {
+    @Test func `a cancelled iteration over messages -> throws, the next iteration misses nothing`() async throws {
         try await withRelay { relay in
             try await withClient("alice", at: relay) { alice in
                 let lobby = try await alice.open(room: "lobby", options: Room.Options(echo: true))
@@ -137,7 +137,7 @@ struct CancellationTests {
         }
     }
 
-    @Test func `sequences that do not throw end`() async throws {
+    @Test func `cancelled sequences that do not throw -> end`() async throws {
         try await withRelay { relay in
             try await withClient("alice", at: relay) { alice in
                 let lobby = try await alice.open(room: "lobby")
@@ -156,7 +156,7 @@ struct CancellationTests {
         }
     }
 
-    @Test func `close, cancel, statistics and stop do what they say all the same`() async throws {
+    @Test func `close, cancel, statistics and stop in a cancelled task -> complete`() async throws {
         try await withRelay { relay in
             let alice = try Client(to: relay, as: .anonymous("alice"))
             try await alice.start()
@@ -180,7 +180,7 @@ struct CancellationTests {
         }
     }
 
-    @Test func `a body of withClient that is cancelled has its client flushed and stopped`() async throws {
+    @Test func `a cancelled body of withClient -> the client is flushed and stopped`() async throws {
         try await withRelay { relay in
             let outbox = InMemoryOutbox()
             let sent = Counted()
@@ -200,7 +200,7 @@ struct CancellationTests {
     }
 }
 
-/// Never opens, until it is cancelled.
+/// An outbox whose `open` ends only by cancellation.
 private final class HangingOutbox: Outbox {
     private let opened = Counted()
 

@@ -3,9 +3,9 @@ import MartletRelay
 import MartletWire
 import Testing
 
-@Suite("A conversation over sockets", .timeLimit(.minutes(10)))
+@Suite("Conversation over sockets", .timeLimit(.minutes(10)))
 struct ConversationTests {
-    @Test func `messages arrive in order, once, with who, where and what`() async throws {
+    @Test func `500 messages -> received once, in order, with sender, offset, ID and text`() async throws {
         try await withRelay { relay in
             try await withClient("alice", at: relay) { alice in
                 let hers = try await alice.open(room: "lobby")
@@ -24,7 +24,7 @@ struct ConversationTests {
         }
     }
 
-    @Test func `a sender sees its message accepted with its offset, delivered to and read by a member`() async throws {
+    @Test func `a message that a member receives and reads -> accepted, delivered, read`() async throws {
         try await withRelay { relay in
             try await withClient("alice", at: relay) { alice in
                 let hers = try await alice.open(room: "lobby")
@@ -50,7 +50,7 @@ struct ConversationTests {
         }
     }
 
-    @Test func `who comes, types, says something in passing and leaves is told as it happens`() async throws {
+    @Test func `a member that joins, types, sends a transient frame and leaves -> events in that order`() async throws {
         try await withRelay { relay in
             try await withClient("alice", at: relay) { alice in
                 let hers = try await alice.open(room: "lobby")
@@ -88,7 +88,7 @@ struct ConversationTests {
         return nil
     }
 
-    @Test func `with echo a device sees its own messages at their place`() async throws {
+    @Test func `the option echo -> a device receives its own messages in order`() async throws {
         try await withRelay { relay in
             try await withClient("alice", at: relay) { alice in
                 let lobby = try await alice.open(room: "lobby", options: Room.Options(echo: true))
@@ -100,7 +100,7 @@ struct ConversationTests {
         }
     }
 
-    @Test func `a message of several fragments arrives whole, one that is too large is refused`() async throws {
+    @Test func `a message of many fragments -> received whole; beyond the limit -> messageTooLarge`() async throws {
         try await withRelay { relay in
             try await withClient("alice", at: relay) { alice in
                 let hers = try await alice.open(room: "lobby")
@@ -115,7 +115,7 @@ struct ConversationTests {
                 await #expect(throws: MartletError.messageTooLarge(byteCount: (1 << 20) + 6, limit: (1 << 20) - 512)) {
                     try await hers.send(tooLong)
                 }
-                await #expect(throws: MartletError.invalidContent("a text message has a text")) {
+                await #expect(throws: MartletError.invalidContent("the text of a message is empty")) {
                     try await hers.send("")
                 }
             }
@@ -124,7 +124,7 @@ struct ConversationTests {
 }
 
 extension OutgoingMessage {
-    /// An application's own kind, with one field of its own.
+    /// A message of an application's own kind, with one field.
     static let waving = try! OutgoingMessage(
         kind: ContentKind(rawValue: 0xF001), content: [0x7F, 0x01, 0, 0, 0, 2, 0x77, 0x76])
 }

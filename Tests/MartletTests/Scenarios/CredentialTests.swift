@@ -3,14 +3,14 @@ import MartletRelay
 import MartletTransport
 import Testing
 
-@Suite("Who is let in", .timeLimit(.minutes(10)))
+@Suite("Credentials", .timeLimit(.minutes(10)))
 struct CredentialTests {
     private func authenticator() throws -> TokenAuthenticator {
         try #require(TokenAuthenticator(["alice": "secret"]))
     }
 
     // C-12
-    @Test func `a token is asked for anew for every attempt`() async throws {
+    @Test func `two connection attempts -> the token provider is called for each`() async throws {
         let calls = Counted()
         try await withRelay(authenticator: try authenticator()) { relay in
             try await withProxy(to: relay) { proxy in
@@ -33,7 +33,7 @@ struct CredentialTests {
         }
     }
 
-    @Test func `with a wrong token the client gives up, says so, and tries again when asked`() async throws {
+    @Test func `a wrong token -> the client stops retrying; retryNow -> a new attempt`() async throws {
         let token = Guarded("wrong")
         try await withRelay(authenticator: try authenticator()) { relay in
             let alice = try Client(
@@ -53,7 +53,7 @@ struct CredentialTests {
         }
     }
 
-    @Test func `open directly behind retryNow waits for the attempt`() async throws {
+    @Test func `open right after retryNow -> waits for the attempt`() async throws {
         try await withRelay(authenticator: try authenticator()) { relay in
             for _ in 0..<20 {
                 let token = Guarded("wrong")
@@ -69,7 +69,7 @@ struct CredentialTests {
         }
     }
 
-    @Test func `a provider that fails shows in the status, and is asked again`() async throws {
+    @Test func `a provider that throws -> its error in the status, a call for the next attempt`() async throws {
         struct NoNetwork: Error, CustomStringConvertible {
             var description: String { "the login server is down" }
         }
@@ -94,7 +94,7 @@ struct CredentialTests {
         }
     }
 
-    @Test func `a provider is cancelled when the client stops`() async throws {
+    @Test func `stop during a call of the provider -> the call is cancelled`() async throws {
         let started = Counted()
         let cancelled = Counted()
         try await withRelay { relay in
@@ -115,7 +115,7 @@ struct CredentialTests {
         }
     }
 
-    @Test func `a revoked credential ends the client, and messages say why`() async throws {
+    @Test func `a revoked credential -> the client stops, messages fail with the reason`() async throws {
         var configuration = try Relay.Configuration(port: 0)
         configuration.engine = .patient
         let relay = Relay(configuration: configuration, store: InMemoryStore(), authenticator: .allowAll)
@@ -128,7 +128,7 @@ struct CredentialTests {
         await relay.shutdown()
     }
 
-    @Test func `who waits for an acceptance is told that the client gave up`() async throws {
+    @Test func `a client that stops retrying -> a pending wait for acceptance throws gaveUp`() async throws {
         var configuration = Client.Configuration.hasty
         configuration.reconnect.maxAttemptCount = 1
         let alice = try Client(to: "martlet://127.0.0.1:1", as: .anonymous("alice"), configuration: configuration)

@@ -3,16 +3,16 @@ import Martlet
 import MartletTransport
 import Testing
 
-/// Every message of every room at every member, in the order of offsets, once.
+/// Many clients in many rooms: each member receives each message of its room once, in the order of offsets.
 ///
-/// `make crowd` runs it with 2,000 clients and a relay in another process, and prints the figures of that run.
-@Suite("A crowd", .timeLimit(.minutes(10)))
+/// `make crowd` runs this test with 2,000 clients and a relay in another process, and prints the figures of that run.
+@Suite("Many clients on one loop", .timeLimit(.minutes(10)))
 struct CrowdTests {
     private struct Size {
         var clients = 200
         var rooms = 10
         var messagesPerClient = 5
-        /// A relay in another process; the figures are printed when there is one.
+        /// The address of a relay in another process. With it, the test prints its figures.
         var relay: String?
 
         static var asked: Size {
@@ -26,13 +26,13 @@ struct CrowdTests {
             return size
         }
 
-        /// Members of room 0, which has the most.
+        /// The number of members of a room. Room 0 has the most.
         func members(of room: Int) -> Int { clients / rooms + (room < clients % rooms ? 1 : 0) }
         func messages(in room: Int) -> Int { members(of: room) * messagesPerClient }
         var deliveries: Int { (0..<rooms).reduce(0) { $0 + members(of: $1) * messages(in: $1) } }
     }
 
-    @Test func `gets all that is said in its rooms, on one loop`() async throws {
+    @Test func `messages in many rooms -> each member receives each one once, in order`() async throws {
         let size = Size.asked
         let loop = try EventLoop(name: "crowd")
         if let relay = size.relay {

@@ -6,12 +6,12 @@ import Testing
 
 @testable import Martlet
 
-/// A message is handled when the next one is asked for; from there a later client goes on.
-@Suite("Which messages count as handled", .timeLimit(.minutes(10)))
+/// A message is handled when the next one is requested. A later client continues after the handled messages.
+@Suite("Handled messages", .timeLimit(.minutes(10)))
 struct HandledTests {
     private struct Failure: Error {}
 
-    /// A room with so many messages, at the offsets from 1.
+    /// Creates a room with the given number of messages, at the offsets from 1.
     private func withHistory(_ count: Int, _ body: (String) async throws -> Void) async throws {
         try await withRelay { relay in
             try await withClient("alice", at: relay) { alice in
@@ -26,7 +26,7 @@ struct HandledTests {
         outbox.open().cursors.mapValues(\.offset)
     }
 
-    /// The offsets that the next client of an outbox is given, as many as there are up to the last.
+    /// The offsets that the next client with this outbox receives, up to the last one.
     private func next(_ outbox: InMemoryOutbox, at relay: String, upTo last: UInt64) async throws -> [UInt64] {
         try await withClient("bob", at: relay, outbox: outbox) { bob in
             let lobby = try await bob.open(room: "lobby")
@@ -39,7 +39,7 @@ struct HandledTests {
         }
     }
 
-    @Test func `of 500 messages in one batch 498 are handled when the 499th is in hand, and the outbox hears of it`()
+    @Test func `the 499th of 500 messages in hand -> 498 are handled, the outbox has that cursor`()
         async throws
     {
         try await withHistory(500) { relay in
@@ -58,7 +58,7 @@ struct HandledTests {
     }
 
     @Test(arguments: [false, true])
-    func `the message in hand is given again after the loop was left`(throwing: Bool) async throws {
+    func `a loop left at a message -> that message is delivered to the next client`(throwing: Bool) async throws {
         try await withHistory(3) { relay in
             let outbox = InMemoryOutbox()
             try await withClient("bob", at: relay, outbox: outbox) { bob in
@@ -75,7 +75,7 @@ struct HandledTests {
         }
     }
 
-    @Test func `a body that is cancelled at a message leaves it to the next client`() async throws {
+    @Test func `a body cancelled at a message -> that message is delivered to the next client`() async throws {
         try await withHistory(3) { relay in
             let outbox = InMemoryOutbox()
             let inHand = Counted()
@@ -96,7 +96,7 @@ struct HandledTests {
         }
     }
 
-    @Test func `a later iteration of the room goes on behind the message in hand, which is handled with that`()
+    @Test func `a later iteration of the room -> continues after the message in hand, which is then handled`()
         async throws
     {
         try await withHistory(3) { relay in
@@ -112,7 +112,7 @@ struct HandledTests {
         }
     }
 
-    @Test func `an application that waits for more has handled all it was given`() async throws {
+    @Test func `a wait for the next message -> all delivered messages are handled`() async throws {
         try await withHistory(3) { relay in
             let outbox = InMemoryOutbox()
             try await withClient("bob", at: relay, outbox: outbox) { bob in
@@ -125,8 +125,8 @@ struct HandledTests {
         }
     }
 
-    /// All in one turn of the loop, so that the timer that looks at marks again cannot come between.
-    @Test func `a message that is handled after its room was closed is remembered when the loop stops at once`()
+    /// All steps are in one turn of the loop, so that the timer that polls the marks cannot fire between them.
+    @Test func `a message handled after the end of its room, then a shutdown of the loop -> the cursor is stored`()
         async throws
     {
         let loop = try EventLoop(name: "handled")
@@ -140,7 +140,7 @@ struct HandledTests {
         let core = try await opened.value()
         await withCheckedContinuation { continuation in
             loop.execute {
-                // The first raise notifies the loop, the second leaves it to the timer.
+                // The first raise notifies the loop. The timer polls the second one.
                 core.handled(upTo: RoomCursor(offset: 1))
                 driver.takeChanges(of: core)
                 driver.close(core, Promise())

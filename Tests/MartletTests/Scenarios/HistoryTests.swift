@@ -2,9 +2,9 @@ import Martlet
 import MartletRelay
 import Testing
 
-@Suite("Where a room's messages begin", .timeLimit(.minutes(10)))
+@Suite("First message of a room", .timeLimit(.minutes(10)))
 struct HistoryTests {
-    /// A room with twenty messages, "1" at offset 1 and so on.
+    /// Creates a room with twenty messages: "1" at offset 1 and so on.
     private func withHistory(_ store: InMemoryStore = InMemoryStore(), _ body: (String) async throws -> Void)
         async throws
     {
@@ -26,7 +26,7 @@ struct HistoryTests {
         }
     }
 
-    @Test func `at the start, after a cursor, or so many before the end`() async throws {
+    @Test func `the options start, cursor and latest -> the first message received`() async throws {
         try await withHistory { relay in
             let cases: [(Room.Options.From, ClosedRange<UInt64>)] = [
                 (.start, 1...20), (.cursor(15), 16...20), (.latest(count: 3), 18...20), (.latest(count: 100), 1...20),
@@ -39,14 +39,14 @@ struct HistoryTests {
         }
     }
 
-    @Test func `stored goes on after what an earlier client has handled`() async throws {
+    @Test func `the option stored -> continues after the messages that an earlier client has handled`() async throws {
         try await withHistory { relay in
             let outbox = InMemoryOutbox()
             var seen: [UInt64] = []
             for _ in 1...3 {
                 try await withClient("bob", at: relay, outbox: outbox) { bob in
                     let lobby = try await bob.open(room: "lobby")
-                    // The fifth is handled when the next is asked for.
+                    // The fifth message is handled when the next one is requested.
                     seen += try await lobby.messages.first(6).dropLast().map(\.offset)
                 }
             }
@@ -55,7 +55,7 @@ struct HistoryTests {
         }
     }
 
-    @Test func `one iteration goes on where another ended, within a client`() async throws {
+    @Test func `two iterations of one client -> the second continues after the first`() async throws {
         try await withHistory { relay in
             try await withClient("bob", at: relay) { bob in
                 let lobby = try await bob.open(room: "lobby")
@@ -66,7 +66,7 @@ struct HistoryTests {
         }
     }
 
-    @Test func `a room that is closed and opened again goes on where it was`() async throws {
+    @Test func `a room closed and opened again -> delivery continues after the last message`() async throws {
         try await withHistory { relay in
             try await withClient("bob", at: relay) { bob in
                 var seen: [UInt64] = []
@@ -80,7 +80,7 @@ struct HistoryTests {
         }
     }
 
-    @Test func `what the relay has forgotten shows as a gap`() async throws {
+    @Test func `messages that the relay no longer stores -> a gap`() async throws {
         try await withHistory(InMemoryStore(maxMessagesPerRoom: 5)) { relay in
             try await withClient("bob", at: relay) { bob in
                 let lobby = try await bob.open(room: "lobby", options: Room.Options(from: .cursor(3)))

@@ -2,8 +2,8 @@ import Martlet
 import MartletRelay
 import Testing
 
-/// A relay that is started anew with a store of its own: the outbox's cursors are of a log that is gone.
-@Suite("A log that began anew", .timeLimit(.minutes(10)))
+/// The relay is restarted with an empty store, so that the log of the outbox's cursors is lost.
+@Suite("Replaced log", .timeLimit(.minutes(10)))
 struct LogLossTests {
     private func say(_ texts: ClosedRange<Int>, at relay: String) async throws {
         try await withClient("bob", at: relay) { bob in
@@ -19,7 +19,7 @@ struct LogLossTests {
     }
 
     //
-    @Test func `a client that comes back to a longer log is told, and gets it from its first message`() async throws {
+    @Test func `a stored cursor of a lost log -> logReplaced, then the new log from its first message`() async throws {
         let outbox = InMemoryOutbox()
         try await withRelay { relay in
             try await say(1...3, at: relay)
@@ -42,7 +42,7 @@ struct LogLossTests {
     }
 
     //
-    @Test func `a cursor that the application kept goes on in its log, and is told of another`() async throws {
+    @Test func `a cursor of the application -> continues in its log; another log -> logReplaced`() async throws {
         try await withRelay { relay in
             try await say(1...5, at: relay)
             try await withClient("alice", at: relay) { alice in

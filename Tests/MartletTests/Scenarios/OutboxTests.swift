@@ -4,7 +4,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite("An outbox", .timeLimit(.minutes(10)))
+@Suite("Outbox", .timeLimit(.minutes(10)))
 struct OutboxTests {
     private var impatient: Client.Configuration {
         var configuration = Client.Configuration.hasty
@@ -12,7 +12,7 @@ struct OutboxTests {
         return configuration
     }
 
-    /// Leaves messages in the outbox as a client does that never reaches its relay.
+    /// Stores messages in the outbox by a client that never reaches its relay.
     private func leave(_ texts: [String], in outbox: InMemoryOutbox, room: String = "lobby") async throws -> [MessageID]
     {
         try await withBarredRelay { _, proxy in
@@ -25,7 +25,7 @@ struct OutboxTests {
     }
 
     //
-    @Test func `send returns when the outbox has the message, which it keeps until it is accepted`() async throws {
+    @Test func `a send -> returns when the outbox has the message, which stays there until acceptance`() async throws {
         let outbox = RecordingOutbox()
         try await withRelay { relay in
             try await withClient("alice", at: relay, outbox: outbox) { alice in
@@ -33,7 +33,7 @@ struct OutboxTests {
                 let handle = try await lobby.send("hello")
                 #expect(await outbox.appended == [handle.id])
                 try await lobby.send("and again")
-                // The first is handled when the second is asked for.
+                // The first message is handled when the second one is requested.
                 _ = try await lobby.messages.first(2)
             }
             #expect(await outbox.removed == outbox.appended)
@@ -41,7 +41,7 @@ struct OutboxTests {
         }
     }
 
-    @Test func `a message that the outbox does not take is not sent, and the next one is`() async throws {
+    @Test func `a message that the outbox does not store -> not sent; the next one is sent`() async throws {
         let outbox = RecordingOutbox()
         try await withRelay { relay in
             try await withClient("alice", at: relay, outbox: outbox) { alice in
@@ -56,7 +56,7 @@ struct OutboxTests {
         }
     }
 
-    @Test func `many sends share the outbox's calls and keep their order`() async throws {
+    @Test func `many concurrent sends -> combined calls of the outbox, in order`() async throws {
         let outbox = RecordingOutbox()
         try await withRelay { relay in
             try await withClient("alice", at: relay, outbox: outbox) { alice in
@@ -71,7 +71,7 @@ struct OutboxTests {
         }
     }
 
-    @Test func `an outbox that cannot be opened keeps the client from starting`() async throws {
+    @Test func `an outbox that cannot be opened -> start fails`() async throws {
         let outbox = RecordingOutbox()
         await outbox.failOpen()
         let client = try Client(to: "martlet://127.0.0.1:1", as: .anonymous("alice"), outbox: outbox)
@@ -80,7 +80,7 @@ struct OutboxTests {
     }
 
     // W-60
-    @Test func `the next client sends what an earlier one left, under its IDs, in order, without being asked`()
+    @Test func `messages of an earlier client -> the next client sends them under their IDs, in order`()
         async throws
     {
         let outbox = InMemoryOutbox()
@@ -99,7 +99,7 @@ struct OutboxTests {
     }
 
     @Test(arguments: [Room.Options(), Room.Options(from: .start, echo: true)])
-    func `a room with messages from earlier can be opened, and new messages come after them`(
+    func `a room with messages of an earlier client -> can be opened, new messages follow them`(
         options: Room.Options
     ) async throws {
         let outbox = InMemoryOutbox()
@@ -122,7 +122,7 @@ struct OutboxTests {
     }
 
     @Test(arguments: [Room.Options.From.start, .latest(count: 3), .cursor(7), .stored], [false, true])
-    func `a room with messages from earlier is opened at once without a relay, whatever the options`(
+    func `a room with messages of an earlier client, no relay -> opened at once with any options`(
         from: Room.Options.From, gaveUp: Bool
     ) async throws {
         let outbox = InMemoryOutbox()
@@ -142,7 +142,7 @@ struct OutboxTests {
         #expect(outbox.open().pending.count == 3)
     }
 
-    @Test func `what was accepted but not forgotten in time is not shown twice`() async throws {
+    @Test func `an accepted message that was not removed from the outbox -> received once`() async throws {
         let outbox = RecordingOutbox()
         await outbox.ignoreRemovals()
         try await withRelay { relay in
@@ -163,7 +163,7 @@ struct OutboxTests {
     }
 }
 
-/// Remembers what it was asked, and fails when it is told to.
+/// An outbox that records its calls and can be made to fail.
 private actor RecordingOutbox: Outbox {
     struct DiskFull: Error, CustomStringConvertible {
         var description: String { "disk full" }

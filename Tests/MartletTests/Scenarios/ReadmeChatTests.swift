@@ -1,9 +1,9 @@
 import Martlet
 import Testing
 
-@Suite("The README's client", .timeLimit(.minutes(10)))
+@Suite("The client of the README", .timeLimit(.minutes(10)))
 struct ReadmeSnippetTests {
-    @Test func `says what was typed and shows what others say`() async throws {
+    @Test func `typed lines -> sent; messages of others -> shown`() async throws {
         try await withRelay { relay in
             let (lines, input) = AsyncStream.makeStream(of: String.self)
             input.yield("hello")

@@ -7,7 +7,7 @@ func chat(as name: String, at relay: String, lines: AsyncStream<String>, show: (
         let lobby = try await client.open(room: "lobby")
         async let typing: Void = {
             for await line in lines { try await lobby.send(line) }
-            await client.stop()  // waits until the relay has accepted what was sent
+            await client.stop()  // waits until the relay has accepted all messages
         }()
         for try await message in lobby.messages {
             show("\(message.sender): \(message.text ?? "")")

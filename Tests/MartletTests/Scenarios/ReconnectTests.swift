@@ -3,9 +3,9 @@ import MartletProtocol
 import MartletRelay
 import Testing
 
-@Suite("Connections end, conversations do not", .timeLimit(.minutes(10)))
+@Suite("Reconnection", .timeLimit(.minutes(10)))
 struct ReconnectTests {
-    @Test func `nothing is lost or shown twice when the connection is cut again and again`() async throws {
+    @Test func `repeated cuts of the connection -> all messages once, in order`() async throws {
         let count = 1000
         try await withRelay { relay in
             try await withProxy(to: relay) { proxy in
@@ -27,7 +27,7 @@ struct ReconnectTests {
         }
     }
 
-    @Test func `a cut connection is resumed, and the status says so`() async throws {
+    @Test func `a cut connection -> resumed, with the failure in the status`() async throws {
         try await withRelay { relay in
             try await withProxy(to: relay) { proxy in
                 try await withClient("alice", at: proxy.endpoint, configuration: .hasty) { alice in
@@ -46,7 +46,7 @@ struct ReconnectTests {
         }
     }
 
-    @Test func `without a relay the status says why and when the next attempt is, and retryNow does not wait`()
+    @Test func `no relay -> the failure and the next attempt in the status; retryNow -> an attempt at once`()
         async throws
     {
         try await withBarredRelay { _, proxy in
@@ -69,13 +69,13 @@ struct ReconnectTests {
     }
 
     //
-    @Test func `a relay that comes back with its store but without its links gets every message once`() async throws {
+    @Test func `a relay restarted with its store and without its links -> each message once`() async throws {
         let store = InMemoryStore()
         let alice: Client
         let lobby: Room
         var configuration = try Relay.Configuration(port: 0)
         #if os(Linux)
-            // Nobody connects from here, so that nobody is given the port while it is free.
+            // No client of this machine connects meanwhile, so that the free port is not assigned.
             configuration.addresses = [try #require(SocketAddress("127.0.0.5:0"))]
         #endif
         configuration.engine = .patient
@@ -98,7 +98,7 @@ struct ReconnectTests {
     }
 
     // C-58
-    @Test func `a client follows the relay to where it sends it`() async throws {
+    @Test func `a redirect -> the client connects to its target`() async throws {
         try await withRelay { home in
             try await withRelay(authenticator: Redirecting(target: home)) { relay in
                 try await withClient("alice", at: relay, configuration: .hasty) { alice in

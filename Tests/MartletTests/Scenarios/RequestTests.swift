@@ -3,9 +3,9 @@ import MartletRelay
 import MartletWire
 import Testing
 
-@Suite("Requests and bots", .timeLimit(.minutes(10)))
+@Suite("Requests", .timeLimit(.minutes(10)))
 struct RequestTests {
-    /// A bot that rolls dice, refuses `crash`, forgets `forget` and never answers `wait`.
+    /// A bot that answers `roll`, fails `crash`, never answers `wait`, and releases other requests without a response.
     private func serve(_ room: Room) async throws {
         var kept: [RoomRequest] = []
         for await request in room.requests {
@@ -32,14 +32,14 @@ struct RequestTests {
         }
     }
 
-    @Test func `a bot answers with a text`() async throws {
+    @Test func `a request -> the response of the bot`() async throws {
         try await withBot { lobby in
             let answer = try await lobby.request("roll", text: "2d6", to: "dicebot")
             #expect(answer.text == "alice rolled 2d6")
         }
     }
 
-    @Test func `a bot's failure comes with its code and reason`() async throws {
+    @Test func `a request that fails -> code and reason`() async throws {
         try await withBot { lobby in
             await #expect(
                 throws: MartletError.answeredWithFailure(ErrorCode(rawValue: 0xF001), reason: "as asked")
@@ -49,7 +49,7 @@ struct RequestTests {
         }
     }
 
-    @Test func `a request that is dropped without an answer is refused`() async throws {
+    @Test func `a request released without a response -> refused`() async throws {
         try await withBot { lobby in
             await #expect(throws: MartletError.answeredWithFailure(.refused, reason: nil)) {
                 try await lobby.request("forget", to: "dicebot")
@@ -57,15 +57,15 @@ struct RequestTests {
         }
     }
 
-    @Test func `a request that nobody answers ends at its deadline`() async throws {
+    @Test func `a request without a response -> deadlineExceeded after its timeout`() async throws {
         try await withBot { lobby in
             await #expect(throws: MartletError.deadlineExceeded) {
-                try await lobby.request("wait", to: "dicebot", deadline: .milliseconds(20))
+                try await lobby.request("wait", to: "dicebot", timeout: .milliseconds(20))
             }
         }
     }
 
-    @Test func `a request to nobody fails at once`() async throws {
+    @Test func `a request to an absent member -> fails at once`() async throws {
         try await withBot { lobby in
             await #expect(throws: MartletError.answeredWithFailure(.noRecipient, reason: nil)) {
                 try await lobby.request("roll", to: "nobody")
@@ -73,9 +73,9 @@ struct RequestTests {
         }
     }
 
-    @Test func `a cancelled request is over at once, and the next one works`() async throws {
+    @Test func `a cancelled request -> ends at once, the next request succeeds`() async throws {
         try await withBot { lobby in
-            let request = Task { try await lobby.request("wait", to: "dicebot", deadline: .seconds(3600)) }
+            let request = Task { try await lobby.request("wait", to: "dicebot", timeout: .seconds(3600)) }
             request.cancel()
             await #expect(throws: CancellationError.self) { try await request.value }
             let answer = try await lobby.request("roll", text: "1", to: "dicebot")
@@ -83,10 +83,10 @@ struct RequestTests {
         }
     }
 
-    @Test func `closing the room ends a request with the room's error`() async throws {
+    @Test func `close during a request -> roomClosed`() async throws {
         try await withBot { lobby in
-            let answer = Task { try await lobby.request("wait", to: "dicebot", deadline: .seconds(3600)) }
-            // The answer to a later request shows that the earlier one was made.
+            let answer = Task { try await lobby.request("wait", to: "dicebot", timeout: .seconds(3600)) }
+            // The response to a later request proves that the earlier one was sent.
             _ = try await lobby.request("roll", text: "1", to: "dicebot")
             await lobby.close()
             await #expect(throws: MartletError.roomClosed(nil)) { try await answer.value }

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Martlet
 
-@Suite("How a client ends", .timeLimit(.minutes(10)))
+@Suite("End of a client", .timeLimit(.minutes(10)))
 struct StopTests {
-    @Test func `stop waits until the relay has accepted everything`() async throws {
+    @Test func `stop with queued messages -> returns after the relay has accepted them`() async throws {
         try await withRelay { relay in
             let alice = try Client(to: relay, as: .anonymous("alice"), configuration: .patient)
             try await alice.start()
@@ -18,7 +18,7 @@ struct StopTests {
         }
     }
 
-    @Test func `without a relay stop gives up after its time, and the outbox still has the messages`() async throws {
+    @Test func `stop without a relay -> returns after flushTimeout, the outbox keeps the messages`() async throws {
         let outbox = InMemoryOutbox()
         var configuration = Client.Configuration.hasty
         configuration.flushTimeout = .milliseconds(20)
@@ -35,7 +35,7 @@ struct StopTests {
         }
     }
 
-    @Test func `everything that waits or iterates ends with stop`() async throws {
+    @Test func `stop -> all pending calls and iterations end`() async throws {
         try await withRelay { relay in
             let alice = try Client(to: relay, as: .anonymous("alice"))
             try await alice.start()
@@ -52,7 +52,7 @@ struct StopTests {
                 Task { for await _ in alice.status {} },
                 Task { for await _ in handle.states {} },
             ]
-            let request = Task { try await lobby.request("wait", to: "bob", deadline: .seconds(3600)) }
+            let request = Task { try await lobby.request("wait", to: "bob", timeout: .seconds(3600)) }
             await until { his.core.state.withLock { !$0.requests.isEmpty } }
             await until { lobby.core.state.withLock { !$0.waiters.readers.isEmpty } }
             await alice.stop()
@@ -69,7 +69,7 @@ struct StopTests {
     }
 
     @Test(arguments: [false, true])
-    func `stop ends a send whose outbox does not answer, cancelled or not, and the one behind it`(
+    func `stop during a call of a stalled outbox -> the send and the one behind it fail`(
         isCancelled: Bool
     ) async throws {
         let outbox = StalledOutbox()
@@ -87,7 +87,7 @@ struct StopTests {
         }
     }
 
-    @Test func `a client that is dropped ends a send whose outbox does not answer`() async throws {
+    @Test func `release of a client during a call of a stalled outbox -> the send fails`() async throws {
         let outbox = StalledOutbox()
         defer { outbox.release() }
         var alice: Client? = try Client(
@@ -100,7 +100,7 @@ struct StopTests {
         await #expect(throws: MartletError.stopped) { try await send.value }
     }
 
-    @Test func `stop ends a start whose outbox does not open`() async throws {
+    @Test func `stop while the outbox opens -> start fails with stopped`() async throws {
         let outbox = StalledOutbox(stallsOpening: true)
         let alice = try Client(to: "martlet://127.0.0.1:1", as: .anonymous("alice"), outbox: outbox)
         let starts = [Task { try await alice.start() }, Task { try await alice.start() }]
@@ -111,7 +111,7 @@ struct StopTests {
         await #expect(throws: MartletError.stopped) { try await alice.open(room: "lobby") }
     }
 
-    @Test func `the shutdown of its loop stops a client, with all that waits`() async throws {
+    @Test func `shutdown of the loop -> the client stops, pending calls end`() async throws {
         let loop = try EventLoop(name: "stopped")
         let outbox = InMemoryOutbox()
         let alice = try Client(
@@ -132,7 +132,7 @@ struct StopTests {
         #expect(alice.currentStatus.phase == .stopped(nil))
     }
 
-    @Test func `a client that is started on a loop that was shut down has stopped`() async throws {
+    @Test func `start on a loop that was shut down -> the client stops`() async throws {
         let loop = try EventLoop(name: "stopped")
         await loop.shutdown()
         let alice = try Client(to: "martlet://127.0.0.1:1", as: .anonymous("alice"), on: loop)
@@ -142,7 +142,7 @@ struct StopTests {
         await #expect(throws: MartletError.stopped) { try await alice.open(room: "lobby") }
     }
 
-    @Test func `the status of a client that was never started ends when the client is dropped`() async throws {
+    @Test func `release of a client that was not started -> its status sequence ends`() async throws {
         var alice: Client? = try Client(to: "martlet://127.0.0.1:1", as: .anonymous("alice"))
         let status = try #require(alice?.status)
         alice = nil
@@ -157,19 +157,19 @@ struct StopTests {
         return configuration
     }
 
-    @Test func `who waits for a room is told that the client stopped`() async throws {
+    @Test func `stop during open -> open fails with stopped`() async throws {
         try await withBarredRelay { _, proxy in
             let alice = try Client(to: proxy.endpoint, as: .anonymous("alice"), configuration: .hasty)
             try await alice.start()
             let open = Task { try await alice.open(room: "lobby") }
-            // The statistics are asked for behind the room or before it: either way the client has stopped after that.
+            // The call of `open` can precede or follow that of `statistics`. It fails in both cases.
             _ = await alice.statistics
             await alice.stop()
             await #expect(throws: MartletError.stopped) { try await open.value }
         }
     }
 
-    @Test func `stop can be called by many, twice, and before start`() async throws {
+    @Test func `several concurrent stops, a second stop, a stop before start -> all return`() async throws {
         try await withRelay { relay in
             let alice = try Client(to: relay, as: .anonymous("alice"))
             try await alice.start()
@@ -186,7 +186,7 @@ struct StopTests {
         }
     }
 
-    @Test func `a stopped client leaves nothing behind`() async throws {
+    @Test func `a stopped client -> no objects in memory`() async throws {
         try await withRelay { relay in
             weak var core: RoomCore?
             weak var mailbox: Mailbox?
@@ -203,7 +203,7 @@ struct StopTests {
         }
     }
 
-    @Test func `a client that nobody refers to any more says goodbye`() async throws {
+    @Test func `release of the last reference -> the client ends its link`() async throws {
         try await withRelay { relay in
             try await withClient("bob", at: relay) { bob in
                 let his = try await bob.open(room: "lobby")

@@ -4,7 +4,7 @@ import Testing
 @testable import Martlet
 @testable import MartletProtocol
 
-@Suite("The states of a message that an observer is given")
+@Suite("States of a message for an observer")
 struct ObservedStatesTests {
     private let bob = AccountName("bob")!
     private let carol = AccountName("carol")!
@@ -33,7 +33,7 @@ struct ObservedStatesTests {
         return states
     }
 
-    @Test func `each change gives a state, and each member's receipt gives one`() throws {
+    @Test func `a change of the state, a receipt of each member -> one state each`() throws {
         var ledger = try ledger()
         var observed = ObservedStates()
         #expect(all(&observed, ledger) == [.queued])
@@ -51,7 +51,7 @@ struct ObservedStatesTests {
         #expect(ObservedStates.furthest(1, in: ledger) == .read(by: bob))
     }
 
-    @Test func `a late observer is given the latest states only`() throws {
+    @Test func `an observer that starts late -> the latest states only`() throws {
         var ledger = try ledger()
         send(&ledger)
         accept(&ledger, at: 9)
@@ -60,7 +60,7 @@ struct ObservedStatesTests {
         #expect(all(&observed, ledger) == [.accepted(offset: 9), .read(by: bob)])
     }
 
-    @Test func `failed is the last state, and a discarded message has none`() throws {
+    @Test func `a failed message -> failed, then nothing; a discarded message -> nothing`() throws {
         var ledger = try ledger()
         _ = ledger.fail(1, .refused(.roomFull, reason: "full"))
         var observed = ObservedStates()
@@ -68,7 +68,7 @@ struct ObservedStatesTests {
         #expect(ObservedStates.furthest(2, in: ledger) == nil)
     }
 
-    @Test func `an accepted message at an unknown offset gives no receipts`() throws {
+    @Test func `an accepted message with an unknown offset, receipts -> no further states`() throws {
         var ledger = try ledger()
         send(&ledger)
         accept(&ledger, at: 0)
@@ -78,7 +78,7 @@ struct ObservedStatesTests {
     }
 
     //
-    @Test func `a log that is replaced gives no state`() throws {
+    @Test func `a replaced log after acceptance -> no further state`() throws {
         var ledger = try ledger()
         send(&ledger)
         accept(&ledger, at: 9)

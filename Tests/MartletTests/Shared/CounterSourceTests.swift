@@ -2,9 +2,9 @@ import Testing
 
 @testable import Martlet
 
-@Suite("A device's message counters") struct CounterSourceTests {
+@Suite("Message counters of a device") struct CounterSourceTests {
     // W-60
-    @Test func `two rooms take counters in turns: each counter is taken once, and rises within a room`() {
+    @Test func `two rooms that take counters alternately -> each counter once, rising within a room`() {
         let source = CounterSource(first: 10)
         var rooms = [RoomCounters(source), RoomCounters(source)]
         var counters: [[UInt64]] = [[], []]

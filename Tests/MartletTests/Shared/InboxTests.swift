@@ -4,7 +4,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite("A room's inbox")
+@Suite("Inbox of a room")
 struct InboxTests {
     private func message(_ offset: UInt64) throws -> Inbox.Item {
         let stamp = RelayStamp(
@@ -17,7 +17,7 @@ struct InboxTests {
         inbox.items.compactMap { if case .gap(let offsets, _) = $0 { offsets } else { nil } }
     }
 
-    @Test func `all is taken at once, in order`() throws {
+    @Test func `several appends, one take -> all items in order`() throws {
         var inbox = Inbox()
         inbox.append([try message(1), try message(2)])
         inbox.append([try message(3)])
@@ -27,7 +27,7 @@ struct InboxTests {
         #expect(inbox.items.isEmpty)
     }
 
-    @Test func `storage is used again, but for that of a burst`() throws {
+    @Test func `a take -> the storage is reused; a take after a burst -> the storage is released`() throws {
         var inbox = Inbox()
         inbox.append([try message(1)])
         var taken: [Inbox.Item] = []
@@ -44,7 +44,7 @@ struct InboxTests {
         #expect(inbox.items.capacity == 0)
     }
 
-    @Test func `what was not handed out comes back to the front`() throws {
+    @Test func `items put back -> at the front of the queue, the item in hand is reported once`() throws {
         var inbox = Inbox()
         inbox.append([try message(1), try message(2)])
         var taken: [Inbox.Item] = []
@@ -56,14 +56,14 @@ struct InboxTests {
         #expect(inHand == [1, nil])
     }
 
-    @Test func `neighbouring gaps are one, and all are counted`() throws {
+    @Test func `adjacent gaps -> one gap, all offsets counted`() throws {
         var inbox = Inbox()
         inbox.append([.gap(1...3), .gap(4...5), try message(6), .gap(7...7)])
         #expect(gaps(inbox) == [1...5, 7...7])
         #expect(inbox.skippedMessages == 6)
     }
 
-    @Test func `gaps cannot fill the inbox`() {
+    @Test func `more gaps than the bound -> merged into the last gap`() {
         var inbox = Inbox()
         let count = UInt64(Inbox.maxWaitingGaps)
         inbox.append((0..<(3 * count)).map { .gap((10 * $0 + 1)...(10 * $0 + 2)) })
@@ -72,7 +72,7 @@ struct InboxTests {
     }
 
     // Specs/hostile.md row 34
-    @Test func `row 34, gaps up to the highest offset there is are counted, and what follows them comes`() {
+    @Test func `gaps up to the highest offset -> counted without overflow, later gaps are kept`() {
         var inbox = Inbox()
         inbox.append([.gap(1 ... .max)])
         inbox.append([.gap(6...7), .gap(1 ... .max), .gap(.max ... .max)])
@@ -81,19 +81,19 @@ struct InboxTests {
     }
 
     // Specs/hostile.md row 34
-    @Test func `replaced logs cannot fill the inbox, and the first cursor of all is told`() throws {
-        func place(_ number: UInt64) -> RoomCursor { RoomCursor(log: LogID(rawValue: number), offset: number) }
+    @Test func `many replaced logs -> one item, with the first previous and the last current cursor`() throws {
+        func cursor(_ number: UInt64) -> RoomCursor { RoomCursor(log: LogID(rawValue: number), offset: number) }
         var inbox = Inbox()
         inbox.append([try message(1)])
         for number in UInt64(1)...1000 {
-            inbox.append([.logReplaced(previous: place(number), current: place(number + 1)), .gap(1...2)])
+            inbox.append([.logReplaced(previous: cursor(number), current: cursor(number + 1)), .gap(1...2)])
         }
         #expect(inbox.items.count == 3)
         guard case .logReplaced(let previous, let current) = inbox.items[1] else {
             Issue.record("\(inbox.items[1])")
             return
         }
-        #expect(previous == place(1))
-        #expect(current == place(1001))
+        #expect(previous == cursor(1))
+        #expect(current == cursor(1001))
     }
 }

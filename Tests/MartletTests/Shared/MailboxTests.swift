@@ -4,14 +4,14 @@ import Testing
 
 @testable import Martlet
 
-@Suite("A client's mailbox", .timeLimit(.minutes(10))) struct MailboxTests {
-    @Test func `takes nothing before it is opened`() throws {
+@Suite("Mailbox of a client", .timeLimit(.minutes(10))) struct MailboxTests {
+    @Test func `a command before the mailbox is opened -> notStarted`() throws {
         let client = try Client(to: "martlet://127.0.0.1:1", as: .token(account: "alice", "token"))
         #expect(client.life.mailbox.post(.abandon) == .notStarted)
     }
 
-    /// A credential is there before the thread that began the client goes on.
-    @Test func `what comes before the driver's start is taken by it`() async throws {
+    /// A credential can arrive before the driver has started.
+    @Test func `commands before the start of the driver -> performed after its start`() async throws {
         let loop = try EventLoop(name: "mailbox")
         let client = try Client(to: "martlet://127.0.0.1:1", as: .token(account: "alice", "token"), on: loop)
         let mailbox = client.life.mailbox
@@ -21,7 +21,7 @@ import Testing
         mailbox.open(for: driver)
         #expect(mailbox.post(.statistics(statistics)) == .posted)
         #expect(mailbox.post(.stop(end)) == .posted)
-        // Nothing was handed to the loop: the driver has not been started, and would trap.
+        // The loop has no job for the driver, which would trap before its start.
         await withCheckedContinuation { continuation in loop.execute { continuation.resume() } }
         loop.execute { driver.start() }
         #expect(try await statistics.value().reconnects == 0)
@@ -30,7 +30,7 @@ import Testing
         await loop.shutdown()
     }
 
-    @Test func `commands that are taken together with the one that ends the client are performed or refused`()
+    @Test func `commands behind stop in the same batch -> performed or refused`()
         async throws
     {
         let loop = try EventLoop(name: "mailbox")
@@ -45,7 +45,7 @@ import Testing
         mailbox.post(.open(try #require(RoomName("lobby")), .offline, open))
         loop.execute { driver.start() }
         let room = try await open.value()
-        // All of them are posted before the loop looks.
+        // All commands are posted before the loop takes them.
         let ends = (stop: Promise<Void>(), close: Promise<Void>(), again: Promise<Void>())
         let behind = (
             open: Promise<RoomCore>(), cancel: Promise<Bool>(), statistics: Promise<Client.Statistics>(),

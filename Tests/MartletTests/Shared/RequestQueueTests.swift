@@ -5,7 +5,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite("Requests that wait for the application")
+@Suite("Queue of incoming requests")
 struct RequestQueueTests {
     private let now = ContinuousClock.now
 
@@ -18,7 +18,7 @@ struct RequestQueueTests {
             correlation, MethodName("roll")!, from: AccountName("bob")!, nil, deadline: now + deadline, in: room)
     }
 
-    @Test func `they are taken in order, and those whose time is up are passed over`() {
+    @Test func `requests, one past its deadline -> the others in order`() {
         var queue = RequestQueue()
         for waiting in [request(1, deadline: .seconds(1)), request(2), request(3)] {
             let surplus = queue.append(waiting, now: now)
@@ -30,7 +30,7 @@ struct RequestQueueTests {
         #expect(queue.isEmpty)
     }
 
-    @Test func `one too many comes back, unless others' time is up`() {
+    @Test func `a request beyond the bound -> returned, unless a queued one is past its deadline`() {
         var queue = RequestQueue()
         for number in 1...UInt64(RequestQueue.maxWaitingRequests) {
             _ = queue.append(request(number, deadline: .seconds(number == 1 ? 1 : 10)), now: now)

@@ -2,14 +2,14 @@ import Testing
 
 @testable import Martlet
 
-@Suite("Sends that have not returned", .timeLimit(.minutes(1))) struct WaitingSendsTests {
+@Suite("Pending sends", .timeLimit(.minutes(1))) struct WaitingSendsTests {
     private func filled(_ count: Int) throws -> (WaitingSends, numbers: [UInt64]) {
         var sends = WaitingSends()
         let numbers = try (0..<count).map { sends.append(try OutgoingMessage(text: "\($0)"), Promise()) }
         return (sends, numbers)
     }
 
-    @Test func `a send that is withdrawn leaves the others in their order`() throws {
+    @Test func `a withdrawn send -> the others keep their order`() throws {
         var (sends, numbers) = try filled(5)
         for index in [1, 0, 4] {
             let isWithdrawn = sends.withdraw(numbers[index])
@@ -22,7 +22,7 @@ import Testing
         #expect(sends.isEmpty)
     }
 
-    @Test func `a send that was withdrawn or admitted is not withdrawn`() throws {
+    @Test func `a withdrawal of a withdrawn or admitted send -> false`() throws {
         var (sends, numbers) = try filled(3)
         _ = sends.popFirst()
         let withdrawals = [sends.withdraw(numbers[0]), sends.withdraw(numbers[1]), sends.withdraw(numbers[1])]
@@ -33,7 +33,7 @@ import Testing
         #expect(!late)
     }
 
-    @Test func `a send that waits for the outbox is found by its promise and taken by its counter`() throws {
+    @Test func `a send that waits for the outbox -> found by its promise, taken by its counter`() throws {
         var (sends, _) = try filled(1)
         let promise = Promise<MessageHandle>()
         sends.store(7, promise)
@@ -46,12 +46,12 @@ import Testing
         #expect(sends.removeAll().count == 1)
     }
 
-    /// With a search and a copy for each, this takes ten thousand million steps.
-    @Test func `a hundred thousand sends are withdrawn in any order, and the one that is left remains`() throws {
+    /// A linear search and a copy for each withdrawal would take 10¹⁰ steps.
+    @Test func `100,000 withdrawals in any order -> the remaining send is first`() throws {
         let count = 100_000
         var (sends, numbers) = try filled(count)
         let isLeft = 77_777
-        // 7,919 is prime to the count: each index comes once.
+        // 7,919 and the count are coprime, so each index occurs once.
         for step in 0..<count where step * 7919 % count != isLeft {
             let isWithdrawn = sends.withdraw(numbers[step * 7919 % count])
             guard isWithdrawn else {

@@ -3,12 +3,12 @@ import MartletTransport
 
 @testable import Martlet
 
-/// The calls of the public API that wait for something.
+/// The calls of the public API that wait.
 enum Call: CaseIterable, Sendable {
     case start, stop, statistics, open, openOffline, status
     case close, request, send, cancelMessage, accepted, states, messages, items, events, requests
 
-    /// Whether the call ends by itself, whatever else happens; every other ends with the client at the latest.
+    /// Whether the call ends by itself in each setting. Each other call ends with the client at the latest.
     var isSoonOver: Bool {
         switch self {
         case .stop, .statistics, .close, .cancelMessage: true
@@ -32,7 +32,7 @@ enum Call: CaseIterable, Sendable {
         let handle = MessageHandle(room: room.core, counter: 1)
         switch self {
         case .close: await room.close()
-        case .request: _ = try await room.request("wait", to: "nobody", deadline: .seconds(3600))
+        case .request: _ = try await room.request("wait", to: "nobody", timeout: .seconds(3600))
         case .send: try await room.send("hello")
         case .cancelMessage: await handle.cancel()
         case .accepted: _ = try await handle.accepted()
@@ -45,9 +45,9 @@ enum Call: CaseIterable, Sendable {
     }
 }
 
-/// Calls under way at the same time, by name.
+/// Concurrent calls by number.
 final class CallRun: Sendable {
-    /// Far longer than any call takes: a call that has not ended by then is reported as one that never ends.
+    /// A multiple of the duration of any call. A call that has not ended by then is reported.
     private static let patienceSeconds = 120.0
 
     private let pending = Guarded<[Int: Call]>([:])
@@ -68,26 +68,26 @@ final class CallRun: Sendable {
         for task in tasks.withLock({ $0.values }) { task.cancel() }
     }
 
-    /// Waits for the calls that `isMeant`; answers those that have not ended.
-    func end(_ isMeant: @escaping @Sendable (Call) -> Bool = { _ in true }) async -> [Call] {
-        let waiting = pending.withLock { $0.filter { isMeant($0.value) }.keys.sorted() }
+    /// Waits for the calls that match, and returns those that have not ended.
+    func end(_ matches: @escaping @Sendable (Call) -> Bool = { _ in true }) async -> [Call] {
+        let waiting = pending.withLock { $0.filter { matches($0.value) }.keys.sorted() }
         guard !waiting.isEmpty else { return [] }
         let over = Promise<Void>()
         let all = Task {
             for number in waiting { await tasks.withLock { $0[number] }?.value }
             over.resolve(.success(()))
         }
-        // A watchdog can make a test fail, never pass: what has not ended by then is answered.
+        // The watchdog ends the wait, so that calls without an end are reported.
         let watchdog = DispatchWorkItem { over.resolve(.success(())) }
         DispatchQueue.global().asyncAfter(deadline: .now() + Self.patienceSeconds, execute: watchdog)
         try? await over.value()
         watchdog.cancel()
         _ = all
-        return pending.withLock { $0.values.filter(isMeant) }
+        return pending.withLock { $0.values.filter(matches) }
     }
 }
 
-/// Holds a loop in one turn, so that what is handed over meanwhile is taken together.
+/// Holds a loop in one turn, so that the commands of that time are taken together.
 final class LoopHold: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
 

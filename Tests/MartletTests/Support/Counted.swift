@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts from any task.
+/// A counter that any task can increment.
 final class Counted: Sendable {
     private let atomic = Atomic(0)
 

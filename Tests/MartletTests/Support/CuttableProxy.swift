@@ -1,13 +1,12 @@
 import MartletTransport
 import MartletWire
 
-/// Stands between clients and a relay, on a loop of its own: lets everything through until it is told to cut or to
-/// refuse.
+/// A proxy between clients and a relay, on its own loop. It can reset or refuse connections.
 final class CuttableProxy: @unchecked Sendable {
     private let loop: EventLoop
     private let target: Endpoint
     private var listener: TCPListener?
-    // On the loop:
+    // Accessed on the loop only:
     private var pipes: [ObjectIdentifier: Pipe] = [:]
     private var isRefusing = false
     private var accepted = 0
@@ -19,20 +18,20 @@ final class CuttableProxy: @unchecked Sendable {
         listener = try TCPListener.bind(to: address, on: loop) { [unowned self] in self.accept($0) }
     }
 
-    /// Where clients connect to.
+    /// The address for clients.
     var endpoint: String { "martlet://127.0.0.1:\(listener!.port)" }
 
-    /// Connections so far.
+    /// The number of accepted connections.
     var acceptedCount: Int {
         get async { await onLoop { $0.accepted } }
     }
 
-    /// Resets every connection; new ones are let through.
+    /// Resets each connection. New connections are forwarded.
     func cut() async {
         await onLoop { $0.cutAll() }
     }
 
-    /// Resets every connection, and every new one at once.
+    /// Resets each connection and each new one.
     func refuse() async {
         await onLoop { proxy in
             proxy.isRefusing = true
@@ -40,7 +39,7 @@ final class CuttableProxy: @unchecked Sendable {
         }
     }
 
-    /// Lets new connections through again.
+    /// Forwards new connections again.
     func admit() async {
         await onLoop { $0.isRefusing = false }
     }
@@ -80,7 +79,7 @@ final class CuttableProxy: @unchecked Sendable {
     }
 }
 
-/// One end of a connection through the proxy: what it receives, the other end sends.
+/// One end of a connection through the proxy. The other end sends the bytes that this end receives.
 private final class Pipe: TransportHandler {
     private(set) var transport: (any Transport)?
     private weak var other: Pipe?

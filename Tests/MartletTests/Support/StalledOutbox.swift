@@ -1,24 +1,24 @@
 import Martlet
 
-/// Opens as told, and from then on answers nothing until it is let go.
+/// An outbox whose calls do not return until it is released.
 final class StalledOutbox: Outbox {
-    private let letGo = AsyncStream<Never>.makeStream()
+    private let released = AsyncStream<Never>.makeStream()
     private let stallsOpening: Bool
     private let obeys: Bool
     private let begun = Counted()
 
-    /// Calls that have begun.
+    /// The number of calls.
     var callCount: Int { begun.value }
 
-    /// - Parameter obeys: a call that is cancelled throws; an outbox need not.
+    /// - Parameter obeys: Whether a cancelled call throws, which is optional for an outbox.
     init(stallsOpening: Bool = false, obeys: Bool = false) {
         self.stallsOpening = stallsOpening
         self.obeys = obeys
     }
 
-    /// Every call returns, those of now and later.
+    /// Ends all present and later calls.
     func release() {
-        letGo.continuation.finish()
+        released.continuation.finish()
     }
 
     func open() async throws -> OutboxState {
@@ -32,7 +32,7 @@ final class StalledOutbox: Outbox {
 
     private func stall() async throws {
         begun.count()
-        let gate = Task { [stream = letGo.stream] in for await _ in stream {} }
+        let gate = Task { [stream = released.stream] in for await _ in stream {} }
         guard obeys else { return await gate.value }
         await withTaskCancellationHandler {
             await gate.value
@@ -43,7 +43,7 @@ final class StalledOutbox: Outbox {
     }
 }
 
-/// Fails at everything but opening.
+/// An outbox whose methods other than `open` throw.
 struct FailingOutbox: Outbox {
     struct DiskFull: Error {}
 

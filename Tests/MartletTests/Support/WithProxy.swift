@@ -1,6 +1,6 @@
 import Martlet
 
-/// Puts a proxy before a relay for as long as `body` takes.
+/// Runs a proxy before a relay while `body` runs.
 func withProxy(to relay: String, _ body: (CuttableProxy) async throws -> Void) async throws {
     let proxy = try CuttableProxy(to: relay)
     do {
@@ -12,7 +12,7 @@ func withProxy(to relay: String, _ body: (CuttableProxy) async throws -> Void) a
     await proxy.shutdown()
 }
 
-/// A relay, and a proxy before it that lets nobody through until it is told to.
+/// Runs a relay and a proxy that refuses connections until `admit` is called.
 func withBarredRelay(_ body: (_ relay: String, CuttableProxy) async throws -> Void) async throws {
     try await withRelay { relay in
         try await withProxy(to: relay) { proxy in
@@ -22,12 +22,12 @@ func withBarredRelay(_ body: (_ relay: String, CuttableProxy) async throws -> Vo
     }
 }
 
-/// Lets others run until something that is certain to happen has happened; the suite's time limit bounds it.
+/// Yields until an inevitable event has happened. The time limit of the suite bounds the wait.
 func until(_ hasHappened: () async -> Bool) async {
     while !(await hasHappened()) { await Task.yield() }
 }
 
 extension Room.Options {
-    /// For a client that has no connection yet.
+    /// Options for a client without a connection.
     static let offline = Room.Options(waitsForRelay: false)
 }

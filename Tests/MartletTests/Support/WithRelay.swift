@@ -5,7 +5,7 @@ import MartletTransport
 import MartletWire
 
 extension RelayConfiguration {
-    /// Without deadlines that a test may miss because the machine is busy.
+    /// A relay whose timeouts are too long to expire on a busy machine.
     static var patient: RelayConfiguration {
         var configuration = RelayConfiguration()
         configuration.handshakeTimeout = .seconds(3600)
@@ -16,7 +16,7 @@ extension RelayConfiguration {
     }
 }
 
-/// Runs a relay on a port of its own for as long as `body` takes; `body` gets its endpoint.
+/// Runs a relay on a free port while `body` runs. The argument of `body` is its address.
 func withRelay(
     _ engine: RelayConfiguration = .patient, port: UInt16 = 0, store: any RoomStore = InMemoryStore(),
     authenticator: any Authenticator = .allowAll, requestHandler: (any RequestHandler)? = nil,

@@ -2,18 +2,18 @@ import Testing
 
 @testable import Martlet
 
-@Suite("Elements for many subscribers", .timeLimit(.minutes(10)))
+@Suite("Broadcast to subscribers", .timeLimit(.minutes(10)))
 struct BroadcastTests {
     private func next(_ subscription: Broadcast<Int>.Subscription) -> String {
         switch subscription.broadcast.next(for: subscription.id) {
         case .element(let element): "\(element)"
         case .missed(let count): "missed \(count)"
-        case .nothing: "nothing"
+        case .empty: "empty"
         case .over: "over"
         }
     }
 
-    @Test func `each subscriber gets what comes after it subscribed, up to the end`() {
+    @Test func `published elements -> each subscriber receives those after its subscription, then the end`() {
         let broadcast = Broadcast<Int>()
         broadcast.publish(0)
         let one = Broadcast.Subscription(broadcast)
@@ -25,17 +25,17 @@ struct BroadcastTests {
         #expect((1...2).map { _ in next(other) } == ["2", "over"])
     }
 
-    @Test func `the oldest are dropped for who is too slow, and counted`() {
+    @Test func `more elements than the buffer holds -> the oldest are discarded and counted`() {
         let broadcast = Broadcast<Int>()
         let subscription = Broadcast.Subscription(broadcast)
         let limit = Broadcast<Int>.maxBufferedElements
         for number in 0..<(limit + 3) { broadcast.publish(number) }
         #expect(next(subscription) == "missed 3")
         for number in 3..<(limit + 3) { #expect(next(subscription) == "\(number)") }
-        #expect(next(subscription) == "nothing")
+        #expect(next(subscription) == "empty")
     }
 
-    @Test func `who waits is woken by an element, by the end and by cancellation`() async {
+    @Test func `an element, the end, a cancellation -> each wakes a waiting task`() async {
         let broadcast = Broadcast<Int>()
         let subscription = Broadcast.Subscription(broadcast)
         let first = Task { await broadcast.wait(for: subscription.id) }

@@ -2,9 +2,9 @@ import Testing
 
 @testable import Martlet
 
-@Suite("A value of which the latest counts", .timeLimit(.minutes(10)))
+@Suite("Latest value", .timeLimit(.minutes(10)))
 struct LatestTests {
-    @Test func `an observer sees the present value first and may miss what was between`() {
+    @Test func `two changes between two reads -> the present value first, then only the latest`() {
         let latest = Latest(1)
         var version: UInt64 = 0
         var seen = [latest.next(after: &version), latest.next(after: &version)]
@@ -16,7 +16,7 @@ struct LatestTests {
         #expect(seen == [1, nil, 3, nil])
     }
 
-    @Test func `who waits is woken by a change, by the end and by cancellation`() async {
+    @Test func `a change, the end, a cancellation -> each wakes the waiting tasks`() async {
         let latest = Latest(1)
         var version: UInt64 = 0
         _ = latest.next(after: &version)

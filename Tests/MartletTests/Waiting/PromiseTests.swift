@@ -2,9 +2,9 @@ import Testing
 
 @testable import Martlet
 
-@Suite("The outcome of one call", .timeLimit(.minutes(10)))
+@Suite("Promise", .timeLimit(.minutes(10)))
 struct PromiseTests {
-    @Test func `the first outcome counts, whether it comes before the wait or after`() async throws {
+    @Test func `two results -> the first one counts, before and during the wait`() async throws {
         let early = Promise<Int>()
         #expect(early.resolve(.success(1)))
         #expect(!early.resolve(.success(2)))
@@ -16,7 +16,7 @@ struct PromiseTests {
         #expect(!late.resolve(.success(4)))
     }
 
-    @Test func `cancellation calls its handler, also when it came first, and an outcome beats it`() async throws {
+    @Test func `a cancellation before the result -> the handler runs; after it -> the result counts`() async throws {
         let promise = Promise<Int>()
         let task = Task {
             await until { Task.isCancelled }

@@ -3,9 +3,9 @@ import Testing
 @testable import Martlet
 @testable import MartletTransport
 
-@Suite("What lives leave behind", .timeLimit(.minutes(10)))
-struct LivesTests {
-    /// What a client was made of: its driver, connections and timers refer to its life.
+@Suite("Release of resources", .timeLimit(.minutes(10)))
+struct LifecycleTests {
+    /// Weak references to the parts of a client. Its driver, connections and timers refer to its `ClientLife`.
     private struct Remains {
         weak var life: ClientLife?
         weak var core: RoomCore?
@@ -14,7 +14,7 @@ struct LivesTests {
         var isGone: Bool { life == nil && core == nil && witness == nil }
     }
 
-    @Test func `many clients that come, are cut off and go leave nothing in memory and nothing on their loop`()
+    @Test func `50 clients whose connections are cut -> no objects in memory, no sources or timers on the loop`()
         async throws
     {
         let loop = try EventLoop(name: "lives")
@@ -31,13 +31,13 @@ struct LivesTests {
         await loop.shutdown()
     }
 
-    @Test func `connections that were cut leave nothing with a client that goes on`() async throws {
+    @Test func `20 cut connections of one client -> one transport, no pending attempts`() async throws {
         let loop = try EventLoop(name: "cuts")
         try await withRelay { relay in
             try await withProxy(to: relay) { proxy in
                 let client = try Client(
                     to: proxy.endpoint, as: .token(account: "alice", "token"), configuration: .hasty, on: loop)
-                // As its life begins it, but kept here.
+                // `ClientLife` creates the driver in the same way. The test keeps a reference to it.
                 let driver = ClientDriver(client.life, InMemoryOutbox().open())
                 client.life.mailbox.open(for: driver)
                 loop.execute { driver.start() }
@@ -58,7 +58,7 @@ struct LivesTests {
         await loop.shutdown()
     }
 
-    /// A client comes, says something, is cut off, says something on its next connection, and goes.
+    /// Starts a client that sends a message, loses its connection, sends another message, and stops.
     private func live(
         through proxy: CuttableProxy, _ outbox: InMemoryOutbox, on loop: EventLoop
     ) async throws -> Remains {
@@ -80,10 +80,10 @@ struct LivesTests {
 }
 
 extension EventLoop {
-    /// What `question` answers on the loop.
-    fileprivate func answer<Answer: Sendable>(_ question: @escaping @Sendable () -> Answer) async -> Answer {
+    /// Evaluates a closure on the loop.
+    fileprivate func answer<Answer: Sendable>(_ body: @escaping @Sendable () -> Answer) async -> Answer {
         await withCheckedContinuation { continuation in
-            execute { continuation.resume(returning: question()) }
+            execute { continuation.resume(returning: body()) }
         }
     }
 }

@@ -1,7 +1,7 @@
 import Martlet
 
 extension AsyncSequence where Self: Sendable {
-    /// The first elements, in order; what comes later is left.
+    /// The first elements in order.
     func first(_ count: Int) async throws -> [Element] {
         var elements: [Element] = []
         guard count > 0 else { return [] }
@@ -12,15 +12,15 @@ extension AsyncSequence where Self: Sendable {
         return elements
     }
 
-    /// The first element for which `isMeant` holds.
+    /// The first element that matches.
     @discardableResult
-    func first(until isMeant: (Element) -> Bool) async throws -> Element? {
-        for try await element in self where isMeant(element) { return element }
+    func first(until matches: (Element) -> Bool) async throws -> Element? {
+        for try await element in self where matches(element) { return element }
         return nil
     }
 }
 
-/// Runs a client for as long as `body` takes.
+/// Runs a client while `body` runs.
 func withClient<Result>(
     _ account: String, at relay: String, outbox: some Outbox = .memory,
     configuration: Client.Configuration = .patient,
@@ -31,14 +31,14 @@ func withClient<Result>(
 }
 
 extension Client.Configuration {
-    /// Stops only when all is done, however long a busy machine takes for it.
+    /// A client whose `stop` waits without a practical limit, so that a busy machine does not affect the test.
     static var patient: Client.Configuration {
         var configuration = Client.Configuration()
         configuration.flushTimeout = .seconds(3600)
         return configuration
     }
 
-    /// Connects again after milliseconds.
+    /// A client that reconnects within milliseconds.
     static var hasty: Client.Configuration {
         var configuration = Client.Configuration()
         configuration.reconnect.base = .milliseconds(1)
