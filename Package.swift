@@ -30,10 +30,17 @@ let package = Package(
         .target(
             name: "CMartletCrypto", linkerSettings: [.linkedLibrary("crypto", .when(platforms: [.linux]))]),
         .target(name: "CMartletSystem"),
+        .target(
+            name: "CMartletTLS",
+            linkerSettings: [
+                .linkedLibrary("ssl", .when(platforms: [.linux])), .linkedLibrary("crypto", .when(platforms: [.linux])),
+            ]),
         .systemLibrary(name: "CPcap", providers: [.apt(["libpcap-dev"])]),
         .target(name: "MartletWire", dependencies: ["CMartletCodec"], swiftSettings: settings),
         .target(name: "MartletProtocol", dependencies: ["MartletWire"], swiftSettings: settings),
-        .target(name: "MartletTransport", dependencies: ["MartletWire", "CMartletSystem"], swiftSettings: settings),
+        .target(
+            name: "MartletTransport", dependencies: ["MartletWire", "CMartletSystem", "CMartletTLS"],
+            swiftSettings: settings),
         .target(
             name: "MartletTestKit", dependencies: ["MartletWire", "MartletProtocol", "MartletTransport"],
             swiftSettings: settings),

@@ -2,6 +2,7 @@
 #include "CMartletSystem.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -143,3 +144,19 @@ void martlet_sanitizer_acquire(const void *address) { (void)address; }
 
 void martlet_sanitizer_release(const void *address) { (void)address; }
 #endif
+
+int64_t martlet_file_read(const char *path, void *buffer, size_t count) {
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return -errno;
+    size_t used = 0;
+    int64_t result = 0;
+    while (used < count) {
+        ssize_t part = read(descriptor, (char *)buffer + used, count - used);
+        if (part < 0 && errno == EINTR) continue;
+        if (part < 0) result = -errno;
+        if (part <= 0) break;
+        used += (size_t)part;
+    }
+    close(descriptor);
+    return result < 0 ? result : (int64_t)used;
+}

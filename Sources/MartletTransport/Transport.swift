@@ -14,6 +14,13 @@ public protocol Transport: AnyObject, Sendable {
     /// Whether sent bytes were lost and wait for retransmission by the layer below; false if this is unknown.
     var isStalled: Bool { get }
 
+    /// The encryption of the stream; nil for a stream in the clear, and before the handshake is complete.
+    var security: TransportSecurity? { get }
+
+    /// Returns keying material of the encryption for a label (RFC 5705, RFC 8446 §7.5), for channel bindings; nil when
+    /// `security` is nil.
+    func exportSecret(label: String, byteCount: Int) -> [UInt8]?
+
     /// Sets the handler, once. `transportDidConnect` follows at the end of the turn, and reading begins after it.
     func start(_ handler: any TransportHandler)
 
@@ -52,6 +59,22 @@ extension Transport {
 
     /// Returns nil.
     public func move(to loop: EventLoop) -> (any Transport)? { nil }
+
+    /// Returns nil.
+    public var security: TransportSecurity? { nil }
+
+    /// Returns nil.
+    public func exportSecret(label: String, byteCount: Int) -> [UInt8]? { nil }
+}
+
+/// The encryption of a stream.
+public struct TransportSecurity: Sendable, Hashable {
+    /// The version of the protocol, such as "TLSv1.3".
+    public var version: String
+    /// Whether the handshake resumed an earlier session.
+    public var isResumed: Bool
+    /// The common name of the peer's verified certificate; nil without one.
+    public var peerName: String?
 }
 
 /// The user of a transport. All methods are called on the transport's loop. A call of the

@@ -26,6 +26,8 @@ public indirect enum TransportError: Error, Sendable, Equatable {
     case loopStopped
     /// getaddrinfo failed with this code and the system's text for it.
     case resolutionFailed(code: Int32, text: String)
+    /// TLS failed, usually because the peer's certificate was not accepted.
+    case tls(TLSError)
     /// All connection attempts failed, in order of failure.
     case connectFailed([ConnectFailure])
     /// Any other error number, with the failed call.
@@ -86,6 +88,7 @@ extension TransportError: CustomStringConvertible {
         case .resolverBusy: "resolver busy"
         case .loopStopped: "event loop stopped"
         case .resolutionFailed(_, let text): "name resolution failed: \(text)"
+        case .tls(let error): "\(error)"
         case .connectFailed(let failures): failures.map(\.description).joined(separator: "; ")
         case .system(let number, let call):
             "\(call): \(unsafe systemText { unsafe martlet_error_text(number, $0, $1) })"

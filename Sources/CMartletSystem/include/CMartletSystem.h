@@ -119,6 +119,11 @@ int32_t martlet_thread_start(const char *name, void (*body)(void *), void *conte
 void martlet_sanitizer_acquire(const void *address);
 void martlet_sanitizer_release(const void *address);
 
+// MARK: files
+
+/// Reads at most `count` bytes from the start of a file.
+int64_t martlet_file_read(const char *path, void *buffer, size_t count);
+
 // MARK: memory
 
 /// Lets threads that allocate for the first time share so many heaps, where the C library would give each its own

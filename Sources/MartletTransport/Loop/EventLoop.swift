@@ -60,6 +60,11 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // Only `qu
     public var readByteCount = readBufferByteCount
     let readBuffer = LoopBuffer(byteCount: readBufferByteCount)
     let writeBuffer = LoopBuffer(byteCount: writeBufferByteCount)
+    /// The application data of connections with TLS: of one read and of an incomplete record before it, and of one
+    /// write.
+    private(set) lazy var plainReadBuffer = LoopBuffer(
+        byteCount: Self.readBufferByteCount + TLSConnection.maxRecordByteCount)
+    private(set) lazy var plainWriteBuffer = LoopBuffer(byteCount: Self.writeBufferByteCount)
     private var turnTime: UInt64
     private var timers = TimerHeap()
     private var jobStorage: [JobQueue.Job] = []

@@ -24,6 +24,11 @@ final class LoopBuffer {
         unsafe Int(martlet_socket_receive(descriptor, start, min(limit, storage.count)))
     }
 
+    /// Calls `body` with the whole storage, for a library in C.
+    func withStorage<Result>(_ body: (UnsafeMutableRawBufferPointer) -> Result) -> Result {
+        unsafe body(storage)
+    }
+
     /// Calls `body` with the first `count` bytes.
     func withBytes(_ count: Int, _ body: (RawSpan) -> Void) {
         let bytes = unsafe UnsafeRawBufferPointer(rebasing: storage[..<count])

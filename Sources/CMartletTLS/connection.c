@@ -1,0 +1,326 @@
+#include "internal.h"
+
+#ifndef __APPLE__
+#include <openssl/err.h>
+#include <openssl/x509v3.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static BIO_METHOD *method;
+static int connection_index;
+
+int martlet_tls_connection_index(void) { return connection_index; }
+
+// MARK: - The BIO over the caller's memory
+
+static int read_input(BIO *bio, char *target, int count) {
+    martlet_tls_connection *connection = BIO_get_data(bio);
+    BIO_clear_retry_flags(bio);
+    if (connection->failure.kind == martlet_tls_failure_limit) return -1;
+    if (connection->input_count == 0) {
+        BIO_set_retry_read(bio);
+        return -1;
+    }
+    size_t taken = (size_t)count < connection->input_count ? (size_t)count : connection->input_count;
+    memcpy(target, connection->input, taken);
+    connection->input += taken;
+    connection->input_count -= taken;
+    return (int)taken;
+}
+
+static int append_pending(martlet_tls_connection *connection, const char *bytes, size_t count) {
+    size_t used = connection->pending_end - connection->pending_start;
+    if (used + count > martlet_tls_max_pending_byte_count) {
+        connection->failure.kind = martlet_tls_failure_limit;
+        martlet_tls_copy_text(connection->failure.text, sizeof connection->failure.text, "too many unsent bytes");
+        return 0;
+    }
+    if (connection->pending_end + count > connection->pending_capacity) {
+        size_t capacity = used + count + 1024;
+        uint8_t *memory = malloc(capacity);
+        if (!memory) return 0;
+        if (used) memcpy(memory, connection->pending + connection->pending_start, used);
+        free(connection->pending);
+        connection->pending = memory;
+        connection->pending_start = 0;
+        connection->pending_end = used;
+        connection->pending_capacity = capacity;
+    }
+    memcpy(connection->pending + connection->pending_end, bytes, count);
+    connection->pending_end += count;
+    return 1;
+}
+
+static int write_output(BIO *bio, const char *bytes, int count) {
+    martlet_tls_connection *connection = BIO_get_data(bio);
+    BIO_clear_retry_flags(bio);
+    size_t direct = 0;
+    // Once a record did not fit, all later ones follow it.
+    if (connection->pending_end == connection->pending_start) {
+        size_t room = connection->record_capacity - connection->record_count;
+        direct = (size_t)count < room ? (size_t)count : room;
+        if (direct) memcpy(connection->records + connection->record_count, bytes, direct);
+        connection->record_count += direct;
+    }
+    if (direct == (size_t)count) return count;
+    return append_pending(connection, bytes + direct, (size_t)count - direct) ? count : -1;
+}
+
+static long control(BIO *bio, int command, long number, void *pointer) {
+    (void)bio, (void)number, (void)pointer;
+    return command == BIO_CTRL_FLUSH;
+}
+
+static void initialize(void) {
+    connection_index = SSL_get_ex_new_index(0, NULL, NULL, NULL, NULL);
+    method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "martlet");
+    BIO_meth_set_read(method, read_input);
+    BIO_meth_set_write(method, write_output);
+    BIO_meth_set_ctrl(method, control);
+}
+
+// MARK: - Creation
+
+/// Counts key updates, each of which costs a key derivation (RFC 8446 §4.6.3).
+static void count_key_updates(
+    int is_written, int version, int type, const void *bytes, size_t count, SSL *ssl, void *argument) {
+    (void)version, (void)ssl;
+    martlet_tls_connection *connection = argument;
+    if (is_written || type != SSL3_RT_HANDSHAKE || count == 0) return;
+    if (*(const uint8_t *)bytes != SSL3_MT_KEY_UPDATE) return;
+    if (++connection->key_update_count <= martlet_tls_max_key_updates) return;
+    connection->failure.kind = martlet_tls_failure_limit;
+    martlet_tls_copy_text(connection->failure.text, sizeof connection->failure.text, "too many key updates");
+}
+
+static int set_host(SSL *ssl, const char *host) {
+    X509_VERIFY_PARAM *parameters = SSL_get0_param(ssl);
+    // A numeric address is not sent as a name (RFC 6066 §3).
+    if (X509_VERIFY_PARAM_set1_ip_asc(parameters, host) == 1) return 1;
+    ERR_clear_error();
+    SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+    return SSL_set1_host(ssl, host) == 1 && SSL_set_tlsext_host_name(ssl, host) == 1;
+}
+
+martlet_tls_connection *martlet_tls_connection_create(
+    martlet_tls_context *context, const char *host, martlet_tls_session *session) {
+    pthread_once(&once, initialize);
+    martlet_tls_connection *connection = calloc(1, sizeof *connection);
+    if (!connection) return NULL;
+    connection->context = context;
+    connection->ssl = SSL_new(context->ssl);
+    BIO *bio = method ? BIO_new(method) : NULL;
+    if (!connection->ssl || !bio) {
+        BIO_free(bio);
+        martlet_tls_connection_free(connection);
+        return NULL;
+    }
+    BIO_set_data(bio, connection);
+    BIO_set_init(bio, 1);
+    SSL_set_bio(connection->ssl, bio, bio);
+    SSL_set_ex_data(connection->ssl, connection_index, connection);
+    SSL_set_msg_callback(connection->ssl, count_key_updates);
+    SSL_set_msg_callback_arg(connection->ssl, connection);
+    if (context->is_server) {
+        SSL_set_accept_state(connection->ssl);
+    } else {
+        SSL_set_connect_state(connection->ssl);
+        if (!host || !set_host(connection->ssl, host)) {
+            martlet_tls_connection_free(connection);
+            return NULL;
+        }
+        if (session) SSL_set_session(connection->ssl, (SSL_SESSION *)session);
+    }
+    return connection;
+}
+
+void martlet_tls_connection_free(martlet_tls_connection *connection) {
+    if (connection->ssl) {
+        // Without this the session of a lost connection could not be resumed (openssl/openssl#4720).
+        SSL_set_shutdown(connection->ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
+        SSL_free(connection->ssl);
+    }
+    SSL_SESSION_free(connection->session);
+    free(connection->pending);
+    free(connection);
+}
+
+// MARK: - Failures
+
+int martlet_tls_classify(unsigned long error) {
+    int reason = ERR_GET_REASON(error);
+    if (ERR_GET_LIB(error) != ERR_LIB_SSL) return martlet_tls_failure_protocol_error;
+    switch (reason) {
+    case SSL_R_UNSUPPORTED_PROTOCOL:
+    case SSL_R_NO_PROTOCOLS_AVAILABLE:
+    case SSL_R_WRONG_SSL_VERSION:
+    case SSL_R_VERSION_TOO_LOW:
+    case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION: return martlet_tls_failure_version;
+    case SSL_R_NO_APPLICATION_PROTOCOL:
+    case SSL_AD_REASON_OFFSET + SSL_AD_NO_APPLICATION_PROTOCOL: return martlet_tls_failure_no_protocol;
+    case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE: return martlet_tls_failure_no_certificate;
+    case SSL_R_EXCESSIVE_MESSAGE_SIZE: return martlet_tls_failure_limit;
+    case SSL_R_EE_KEY_TOO_SMALL:
+    case SSL_R_CA_KEY_TOO_SMALL:
+    case SSL_R_CA_MD_TOO_WEAK:
+    case SSL_R_DH_KEY_TOO_SMALL: return martlet_tls_failure_weak;
+    case SSL_R_WRONG_VERSION_NUMBER:
+    case SSL_R_HTTP_REQUEST:
+    case SSL_R_HTTPS_PROXY_REQUEST: return martlet_tls_failure_not_tls;
+    default: return reason > SSL_AD_REASON_OFFSET ? martlet_tls_failure_alert : martlet_tls_failure_protocol_error;
+    }
+}
+
+static void note_failure(martlet_tls_connection *connection) {
+    struct martlet_tls_failure *failure = &connection->failure;
+    connection->state = martlet_tls_failed;
+    if (failure->kind == martlet_tls_failure_none) {
+        unsigned long error = ERR_peek_last_error();
+        failure->kind = martlet_tls_classify(error);
+        const char *text = ERR_reason_error_string(error);
+        if (failure->kind == martlet_tls_failure_alert)
+            text = SSL_alert_desc_string_long(ERR_GET_REASON(error) - SSL_AD_REASON_OFFSET);
+        martlet_tls_copy_text(failure->text, sizeof failure->text, text ? text : "unknown error");
+    }
+    ERR_clear_error();
+}
+
+// MARK: - Input and output
+
+static int finish_handshake(martlet_tls_connection *connection) {
+    ERR_clear_error();
+    int result = SSL_do_handshake(connection->ssl);
+    if (result == 1) {
+        const unsigned char *protocol;
+        unsigned int count;
+        SSL_get0_alpn_selected(connection->ssl, &protocol, &count);
+        const uint8_t *expected = connection->context->protocol;
+        if (count != expected[0] || memcmp(protocol, expected + 1, count) != 0) {
+            connection->failure.kind = martlet_tls_failure_no_protocol;
+            note_failure(connection);
+            return 0;
+        }
+        connection->state = martlet_tls_open;
+        return 1;
+    }
+    if (SSL_get_error(connection->ssl, result) != SSL_ERROR_WANT_READ) note_failure(connection);
+    return 0;
+}
+
+int32_t martlet_tls_receive(
+    martlet_tls_connection *connection, const void *bytes, size_t count, void *plain, size_t capacity,
+    size_t *plain_count) {
+    *plain_count = 0;
+    if (connection->state == martlet_tls_failed || connection->state == martlet_tls_peer_closed)
+        return connection->state;
+    connection->input = bytes;
+    connection->input_count = count;
+    connection->record_capacity = connection->record_count = 0;
+    if (connection->state == martlet_tls_handshaking && !finish_handshake(connection)) return connection->state;
+    while (*plain_count < capacity) {
+        size_t read = 0;
+        ERR_clear_error();
+        int result = SSL_read_ex(connection->ssl, (uint8_t *)plain + *plain_count, capacity - *plain_count, &read);
+        if (result == 1) {
+            *plain_count += read;
+            connection->key_update_count = 0;
+            continue;
+        }
+        switch (SSL_get_error(connection->ssl, result)) {
+        case SSL_ERROR_WANT_READ: break;
+        case SSL_ERROR_ZERO_RETURN: connection->state = martlet_tls_peer_closed; break;
+        default: note_failure(connection); break;
+        }
+        break;
+    }
+    connection->input = NULL;
+    connection->input_count = 0;
+    return connection->state;
+}
+
+ptrdiff_t martlet_tls_send(
+    martlet_tls_connection *connection, const void *bytes, size_t count, void *records, size_t capacity) {
+    if (connection->state != martlet_tls_open && connection->state != martlet_tls_peer_closed) return -1;
+    connection->records = records;
+    connection->record_capacity = capacity;
+    connection->record_count = 0;
+    size_t written = 0;
+    ERR_clear_error();
+    int result = count ? SSL_write_ex(connection->ssl, bytes, count, &written) : 1;
+    size_t record_count = connection->record_count;
+    connection->records = NULL;
+    connection->record_capacity = connection->record_count = 0;
+    if (result == 1) return (ptrdiff_t)record_count;
+    note_failure(connection);
+    return -1;
+}
+
+void martlet_tls_close(martlet_tls_connection *connection) {
+    if (connection->has_sent_close || connection->state == martlet_tls_handshaking) return;
+    connection->has_sent_close = 1;
+    if (connection->state == martlet_tls_failed) return;
+    SSL_shutdown(connection->ssl);
+    ERR_clear_error();
+}
+
+size_t martlet_tls_pending_count(const martlet_tls_connection *connection) {
+    return connection->pending_end - connection->pending_start;
+}
+
+size_t martlet_tls_take_pending(martlet_tls_connection *connection, void *records, size_t capacity) {
+    size_t count = martlet_tls_pending_count(connection);
+    if (count > capacity) count = capacity;
+    if (count) memcpy(records, connection->pending + connection->pending_start, count);
+    connection->pending_start += count;
+    if (connection->pending_start == connection->pending_end) {
+        free(connection->pending);
+        connection->pending = NULL;
+        connection->pending_start = connection->pending_end = connection->pending_capacity = 0;
+    }
+    return count;
+}
+
+void martlet_tls_get_failure(const martlet_tls_connection *connection, struct martlet_tls_failure *failure) {
+    *failure = connection->failure;
+}
+
+// MARK: - Properties
+
+martlet_tls_session *martlet_tls_take_session(martlet_tls_connection *connection) {
+    SSL_SESSION *session = connection->session;
+    connection->session = NULL;
+    return (martlet_tls_session *)session;
+}
+
+int32_t martlet_tls_is_resumed(const martlet_tls_connection *connection) {
+    return SSL_session_reused(connection->ssl);
+}
+
+const char *martlet_tls_version(const martlet_tls_connection *connection) {
+    return SSL_get_version(connection->ssl);
+}
+
+int32_t martlet_tls_export(martlet_tls_connection *connection, const char *label, void *secret, size_t count) {
+    if (connection->state == martlet_tls_handshaking || connection->state == martlet_tls_failed) return -1;
+    int is_done =
+        SSL_export_keying_material(connection->ssl, secret, count, label, strlen(label), (const uint8_t *)"", 0, 1);
+    return is_done == 1 ? 0 : -1;
+}
+
+ptrdiff_t martlet_tls_peer_name(const martlet_tls_connection *connection, char *name, size_t capacity) {
+    if (SSL_get_verify_mode(connection->ssl) == SSL_VERIFY_NONE) return -1;
+    X509 *certificate = SSL_get0_peer_certificate(connection->ssl);
+    if (!certificate || SSL_get_verify_result(connection->ssl) != X509_V_OK) return -1;
+    X509_NAME *subject = X509_get_subject_name(certificate);
+    int index = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
+    if (index < 0) return -1;
+    unsigned char *text = NULL;
+    int count = ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, index)));
+    ptrdiff_t result = count >= 0 && (size_t)count <= capacity ? count : -1;
+    if (result > 0) memcpy(name, text, (size_t)result);
+    OPENSSL_free(text);
+    return result;
+}
+#endif

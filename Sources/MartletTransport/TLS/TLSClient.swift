@@ -1,0 +1,33 @@
+/// The TLS side of clients: the trusted certificates, and sessions for resumption. It can be shared by clients and
+/// threads.
+public final class TLSClient: Sendable {
+    /// The maximum number of hosts for which sessions are kept.
+    static let maxSessions = 64
+
+    private let context: TLSContext
+    private let serverName: String?
+    /// The latest session of each server. TLS 1.3 uses each once (RFC 8446 appendix C.4).
+    private let sessions = Guarded<[String: TLSSession]>([:])
+
+    /// Reads the files of the options. Throws `TLSError.invalidFile`, `.keyMismatch` or `.weakKey`.
+    public init(_ options: TLSClientOptions = TLSClientOptions()) throws(TLSError) {
+        context = try TLSContext(client: options)
+        serverName = options.serverName
+    }
+
+    /// Returns TLS over a transport to the endpoint, neither of them started. Throws `TLSError.invalidHost`.
+    public func transport(over lower: any Transport, to endpoint: Endpoint) throws(TLSError) -> TLSTransport {
+        let server = "\(endpoint.host):\(endpoint.port)"
+        let session = sessions.withLock { $0.removeValue(forKey: server) }
+        let connection = try TLSConnection(
+            client: context, host: serverName ?? endpoint.host, resuming: session)
+        return TLSTransport(connection, over: lower) { [weak self] in self?.keep($0, of: server) }
+    }
+
+    private func keep(_ session: TLSSession, of server: String) {
+        sessions.withLock { sessions in
+            if sessions.count >= Self.maxSessions, sessions[server] == nil { sessions.removeAll() }
+            sessions[server] = session
+        }
+    }
+}

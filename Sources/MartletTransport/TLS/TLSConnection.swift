@@ -1,0 +1,160 @@
+import CMartletTLS
+
+/// A session that a later connection to the same host can resume (RFC 8446 §2.2).
+@safe
+final class TLSSession: @unchecked Sendable {  // Immutable.
+    fileprivate let pointer: OpaquePointer
+
+    fileprivate init(_ pointer: OpaquePointer) {
+        unsafe self.pointer = pointer
+    }
+
+    deinit {
+        unsafe martlet_tls_session_free(pointer)
+    }
+}
+
+/// The TLS state of one connection, without input and output of its own: ciphertext goes in and out as bytes.
+///
+/// | state | exit |
+/// |---|---|
+/// | handshaking | the peer's last handshake message, a failure |
+/// | open | the peer's close_notify, a failure |
+/// | peerClosed: only this side sends | |
+/// | failed: an alert may be pending | |
+@safe
+final class TLSConnection {
+    enum State: Equatable {
+        case handshaking
+        case open
+        case peerClosed
+        case failed
+    }
+
+    /// The maximum size of a record's plaintext, in bytes.
+    static let maxRecordByteCount = 16 << 10
+
+    private let context: TLSContext
+    private let pointer: OpaquePointer
+    private let host: String
+    private(set) var state = State.handshaking
+
+    /// The client's side of a connection to `host`.
+    init(client context: TLSContext, host: String, resuming session: TLSSession?) throws(TLSError) {
+        guard
+            let pointer = unsafe host.withCString({ name in
+                unsafe martlet_tls_connection_create(context.pointer, name, session?.pointer)
+            })
+        else { throw .invalidHost(host) }
+        self.context = context
+        self.host = host
+        unsafe self.pointer = pointer
+    }
+
+    /// The server's side of a connection; nil without memory.
+    init?(server context: TLSContext) {
+        guard let pointer = unsafe martlet_tls_connection_create(context.pointer, nil, nil) else { return nil }
+        self.context = context
+        host = ""
+        unsafe self.pointer = pointer
+    }
+
+    deinit {
+        unsafe martlet_tls_connection_free(pointer)
+    }
+
+    /// The number of bytes that wait to be sent.
+    var pendingByteCount: Int { unsafe martlet_tls_pending_count(pointer) }
+
+    /// Starts the handshake of a client.
+    func start(using buffer: LoopBuffer) {
+        receive(RawSpan(), into: buffer) { _ in }
+    }
+
+    /// Processes received bytes, and calls `body` with the application data in them, if any.
+    func receive(_ bytes: RawSpan, into buffer: LoopBuffer, _ body: (RawSpan) -> Void) {
+        var count = 0
+        let result = unsafe bytes.withUnsafeBytes { bytes in
+            unsafe buffer.withStorage { plain in
+                unsafe martlet_tls_receive(
+                    pointer, bytes.baseAddress, bytes.count, plain.baseAddress!, plain.count, &count)
+            }
+        }
+        update(result)
+        if count > 0 { buffer.withBytes(count, body) }
+    }
+
+    /// Moves pending records to `records`.
+    func takePending(into records: inout OutputRawSpan) {
+        guard pendingByteCount > 0 else { return }
+        unsafe records.withUnsafeMutableBytes { bytes, count in
+            let free = unsafe bytes.dropFirst(count)
+            guard let start = unsafe UnsafeMutableRawBufferPointer(rebasing: free).baseAddress else { return }
+            count += unsafe martlet_tls_take_pending(pointer, start, free.count)
+        }
+    }
+
+    /// Encrypts the first `byteCount` bytes of `plain`. Records without room in `records` become pending. Returns false
+    /// after a failure.
+    func send(_ byteCount: Int, of plain: LoopBuffer, into records: inout OutputRawSpan) -> Bool {
+        guard byteCount > 0 else { return true }
+        var result = 0
+        unsafe records.withUnsafeMutableBytes { bytes, count in
+            let free = unsafe UnsafeMutableRawBufferPointer(rebasing: bytes.dropFirst(count))
+            guard let start = free.baseAddress else { return }
+            unsafe plain.withStorage { plain in
+                result = unsafe martlet_tls_send(pointer, plain.baseAddress!, byteCount, start, free.count)
+            }
+            count += max(result, 0)
+        }
+        if result < 0 { state = .failed }
+        return result >= 0
+    }
+
+    /// Adds close_notify to the pending records, once.
+    func close() {
+        unsafe martlet_tls_close(pointer)
+    }
+
+    /// The error in the state `failed`.
+    var error: TLSError {
+        var failure = martlet_tls_failure()
+        unsafe martlet_tls_get_failure(pointer, &failure)
+        return TLSError(failure, host: host)
+    }
+
+    /// The latest session of the server since the last call.
+    func takeSession() -> TLSSession? {
+        unsafe martlet_tls_take_session(pointer).map { unsafe TLSSession($0) }
+    }
+
+    /// Whether the handshake resumed a session.
+    var isResumed: Bool { unsafe martlet_tls_is_resumed(pointer) != 0 }
+
+    /// The version, such as "TLSv1.3".
+    var version: String { unsafe String(cString: martlet_tls_version(pointer)) }
+
+    /// The common name of the peer's verified certificate.
+    var peerName: String? {
+        var name = [CChar](repeating: 0, count: 256)
+        let count = unsafe martlet_tls_peer_name(pointer, &name, name.count)
+        guard count >= 0 else { return nil }
+        return String(validating: name.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// Keying material for a label (RFC 5705, RFC 8446 §7.5); nil before the handshake is complete.
+    func exportSecret(label: String, byteCount: Int) -> [UInt8]? {
+        var secret = [UInt8](repeating: 0, count: byteCount)
+        let result = unsafe label.withCString { unsafe martlet_tls_export(pointer, $0, &secret, byteCount) }
+        return result == 0 ? secret : nil
+    }
+
+    private func update(_ result: Int32) {
+        switch martlet_tls_state(UInt32(result)) {
+        case martlet_tls_handshaking: state = .handshaking
+        case martlet_tls_open: state = .open
+        case martlet_tls_peer_closed: state = .peerClosed
+        default: state = .failed
+        }
+    }
+}

@@ -1,0 +1,80 @@
+import CMartletTLS
+
+/// The certificates and keys of one side. A context is immutable: a reload creates another one, and connections keep
+/// theirs.
+@safe
+final class TLSContext: @unchecked Sendable {  // OpenSSL's contexts may be used by several threads.
+    /// The application protocol (RFC 7301).
+    static let applicationProtocol = "martlet/1"
+    /// The maximum number of ticket keys in a file.
+    static let maxTicketKeys = 16
+
+    let pointer: OpaquePointer
+
+    init(client options: TLSClientOptions) throws(TLSError) {
+        var trustFile: String?
+        var pins: [UInt8] = []
+        switch options.trust {
+        case .system: break
+        case .file(let path): trustFile = path
+        case .pins(let pin, let backup): pins = pin.bytes + backup.bytes
+        }
+        unsafe pointer = try TLSContext.make(options.identity, trustFile: trustFile, pins: pins)
+    }
+
+    init(server options: TLSServerOptions, ticketKeys: [UInt8]) throws(TLSError) {
+        var trustFile: String?
+        var request = martlet_tls_peer_certificate_ignored
+        switch options.clientCertificates {
+        case .ignored: break
+        case .optional(let path): (trustFile, request) = (path, martlet_tls_peer_certificate_optional)
+        case .required(let path): (trustFile, request) = (path, martlet_tls_peer_certificate_required)
+        }
+        unsafe pointer = try TLSContext.make(
+            options.identity, trustFile: trustFile, isServer: true, request: request, ticketKeys: ticketKeys)
+    }
+
+    deinit {
+        unsafe martlet_tls_context_free(pointer)
+    }
+
+    private static func make(
+        _ identity: TLSIdentity?, trustFile: String?, isServer: Bool = false, pins: [UInt8] = [],
+        request: martlet_tls_peer_certificate = martlet_tls_peer_certificate_ignored, ticketKeys: [UInt8] = []
+    ) throws(TLSError) -> OpaquePointer {
+        var failure = martlet_tls_failure()
+        let pointer = unsafe withTexts([applicationProtocol, identity?.certificateFile, identity?.keyFile, trustFile]) {
+            (texts: [UnsafePointer<CChar>?]) -> OpaquePointer? in
+            unsafe pins.withUnsafeBufferPointer { pins -> OpaquePointer? in
+                unsafe ticketKeys.withUnsafeBufferPointer { ticketKeys -> OpaquePointer? in
+                    guard let name = unsafe texts[0] else { return nil }
+                    var options = unsafe martlet_tls_options(
+                        is_server: isServer ? 1 : 0, protocol: name, certificate_file: texts[1], key_file: texts[2],
+                        trust_file: texts[3], pins: pins.baseAddress, pin_count: pins.count / TLSPin.byteCount,
+                        ticket_keys: ticketKeys.baseAddress,
+                        ticket_key_count: ticketKeys.count / Int(martlet_tls_ticket_key_byte_count),
+                        peer_certificate: Int32(request.rawValue))
+                    return unsafe martlet_tls_context_create(&options, &failure)
+                }
+            }
+        }
+        guard let pointer = unsafe pointer else { throw TLSError(failure) }
+        return unsafe pointer
+    }
+}
+
+/// Calls `body` with the terminated texts.
+func withTexts<Result>(
+    _ texts: [String?], _ pointers: [UnsafePointer<CChar>?] = unsafe [], _ body: ([UnsafePointer<CChar>?]) -> Result
+) -> Result {
+    guard let first = texts.first else { return unsafe body(pointers) }
+    let rest = Array(texts.dropFirst())
+    guard let first else { return unsafe withTexts(rest, pointers + [nil], body) }
+    return unsafe first.withCString { unsafe withTexts(rest, pointers + [$0], body) }
+}
+
+/// Fills `bytes` with random bytes; false when the system has none.
+func fillRandom(_ bytes: inout [UInt8]) -> Bool {
+    let count = bytes.count
+    return unsafe martlet_tls_random(&bytes, count) == 0
+}

@@ -1,0 +1,71 @@
+import CMartletSystem
+import CMartletTLS
+
+/// The TLS side of a server: its certificate and ticket keys. It can be shared by threads.
+public final class TLSServer: Sendable {
+    /// The maximum age of ticket keys that are not from a file, in nanoseconds.
+    static let maxTicketKeyAge: UInt64 = 12 * 3600 * 1_000_000_000
+
+    private struct State: Sendable {
+        var context: TLSContext
+        /// The time of the context's creation, on the loops' clock.
+        var createdAt: UInt64
+        /// The first ticket key of a server without a file. It decrypts tickets after its replacement.
+        var ownKey: [UInt8]
+    }
+
+    private let options: TLSServerOptions
+    private let state: Guarded<State>
+
+    /// Reads the files of the options. Throws `TLSError.invalidFile`, `.keyMismatch` or `.weakKey`.
+    public init(_ options: TLSServerOptions) throws(TLSError) {
+        self.options = options
+        state = Guarded(try Self.load(options, previousKey: []))
+    }
+
+    /// Reads all files again. Existing connections keep their certificate. After an error the server continues with the
+    /// earlier certificate and keys.
+    public func reload() throws(TLSError) {
+        let next = try Self.load(options, previousKey: state.withLock { $0.ownKey })
+        state.withLock { $0 = next }
+    }
+
+    /// Returns TLS over an accepted transport, neither of them started; nil without memory.
+    public func transport(over lower: any Transport) -> TLSTransport? {
+        let isOld = state.withLock { EventLoop.clock - $0.createdAt > Self.maxTicketKeyAge }
+        // The files are read again, since a context is immutable. If they are invalid, the old keys remain in use.
+        if isOld, options.ticketKeyFile == nil { try? reload() }
+        return TLSConnection(server: state.withLock { $0.context }).map { TLSTransport($0, over: lower) }
+    }
+
+    private static func load(_ options: TLSServerOptions, previousKey: [UInt8]) throws(TLSError) -> State {
+        let keyByteCount = Int(martlet_tls_ticket_key_byte_count)
+        var ownKey: [UInt8] = []
+        let keys: [UInt8]
+        if let file = options.ticketKeyFile {
+            keys = try readFile(file, maxByteCount: TLSContext.maxTicketKeys * keyByteCount)
+            guard !keys.isEmpty, keys.count % keyByteCount == 0 else {
+                throw .invalidFile(path: file, reason: "not a multiple of \(keyByteCount) bytes")
+            }
+        } else {
+            ownKey = [UInt8](repeating: 0, count: keyByteCount)
+            guard fillRandom(&ownKey) else { throw .protocolError("the system has no random bytes") }
+            keys = ownKey + previousKey
+        }
+        let context = try TLSContext(server: options, ticketKeys: keys)
+        return State(context: context, createdAt: EventLoop.clock, ownKey: ownKey)
+    }
+
+    private static func readFile(_ path: String, maxByteCount: Int) throws(TLSError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: maxByteCount + 1)
+        let count = unsafe martlet_file_read(path, &bytes, bytes.count)
+        guard count >= 0 else {
+            throw .invalidFile(
+                path: path, reason: unsafe systemText { unsafe martlet_error_text(Int32(-count), $0, $1) })
+        }
+        guard count <= maxByteCount else {
+            throw .invalidFile(path: path, reason: "longer than \(maxByteCount) bytes")
+        }
+        return Array(bytes.prefix(Int(count)))
+    }
+}
