@@ -13,9 +13,9 @@ extension Client {
         public var usesCompactFrames = true
         /// Whether the client compresses messages that become smaller by compression.
         ///
-        /// If the relay supports it, all messages of a link share one deflate stream, which needs 268 KiB of memory
-        /// while the client sends, and 44 KiB while the relay sends. The size of a compressed message reveals part of
-        /// its content. Exclude a message that contains a secret beside text from another user by
+        /// If the relay supports it, the small messages of a link share one deflate stream, which needs 268 KiB of
+        /// memory while the client sends, and 44 KiB while the relay sends. The size of a compressed message reveals
+        /// part of its content. Exclude a message that contains a secret beside text from another user by
         /// ``OutgoingMessage/isCompressible``.
         public var compressesMessages = false
         /// The intervals at which the client sends pings to a silent relay.
