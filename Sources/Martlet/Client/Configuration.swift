@@ -41,7 +41,7 @@ extension Client {
         /// ``Room/send(_:)-(OutgoingMessage)`` waits.
         public var maxPendingByteCount = 4 * 1024 * 1024
         /// The maximum number of requests without an answer. A relay has a limit of its own for each member of a room,
-        /// beyond which it answers `tooManyRequests`: 64 in ``MartletRelay``.
+        /// beyond which it answers `tooManyRequests`: 64 in MartletRelay.
         public var maxRequests = 1024
 
         /// Creates the default configuration.
