@@ -67,13 +67,15 @@ public final class Client: Sendable {
     /// The account of the client.
     public var account: AccountName { life.identity.account }
 
-    // MARK: Life
+    // MARK: Lifecycle
 
     /// Opens the outbox and starts to connect.
     ///
-    /// The method returns when the outbox is open. It does not wait for a connection. It has no effect on a running
-    /// client. If the calling task is cancelled while the outbox opens, the outbox's `open` is cancelled, and the
-    /// client is not started if `open` throws.
+    /// The method returns when the outbox is open. It does not wait for a connection, and has no effect on a running
+    /// client.
+    ///
+    /// If the calling task is cancelled while the outbox opens, and no other call of this method waits for it, the
+    /// opening is cancelled. The client is then not started if the `open` method of the outbox throws.
     ///
     /// - Throws: `outboxFailed`, after which the client can be started again; `stopped`.
     nonisolated(nonsending) public func start() async throws {
@@ -84,11 +86,11 @@ public final class Client: Sendable {
     /// Stops the client.
     ///
     /// The method waits until the relay has accepted the queued messages, for at most `Configuration.flushTimeout`. It
-    /// then ends the link, and all pending calls and iterations. Unaccepted messages remain in the outbox.
+    /// then ends the link, all pending calls, and all iterations. Unaccepted messages remain in the outbox.
     ///
-    /// The client waits for pending operations of the outbox for at most `flushTimeout`. A `send` that still waits for
-    /// the outbox then throws `stopped`, although the outbox may have stored its message. Cancellation of the calling
-    /// task has no effect.
+    /// The client also waits for pending operations of the outbox, for at most `flushTimeout`. A `send` that then still
+    /// waits for the outbox throws `stopped`, although the outbox may have stored its message. Cancellation of the
+    /// calling task has no effect.
     nonisolated(nonsending) public func stop() async {
         await life.stop()
     }

@@ -13,9 +13,9 @@ extension Client {
         public var usesCompactFrames = true
         /// Whether the client compresses messages that become smaller by compression.
         ///
-        /// If the relay supports it, all messages of a link share one deflate stream, which needs 268 KiB of memory
-        /// while the client sends, and 44 KiB while the relay sends. The size of a compressed message reveals part of
-        /// its content. Exclude a message that contains a secret beside text from another user by
+        /// If the relay supports it, the small messages of a link share one deflate stream, which needs 268 KiB of
+        /// memory while the client sends, and 44 KiB while the relay sends. The size of a compressed message reveals
+        /// part of its content. Exclude a message that contains a secret beside text from another user by
         /// ``OutgoingMessage/isCompressible``.
         public var compressesMessages = false
         /// The intervals at which the client sends pings to a silent relay.
@@ -41,7 +41,7 @@ extension Client {
         /// ``Room/send(_:)-(OutgoingMessage)`` waits.
         public var maxPendingByteCount = 4 * 1024 * 1024
         /// The maximum number of requests without an answer. A relay has a limit of its own for each member of a room,
-        /// beyond which it answers `tooManyRequests`: 64 in ``MartletRelay``.
+        /// beyond which it answers `tooManyRequests`: 64 in MartletRelay.
         public var maxRequests = 1024
 
         /// Creates the default configuration.

@@ -256,8 +256,8 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         }
     }
 
-    /// Whether the end need not wait longer. Without a connection it waits for messages only, and after the client has
-    /// stopped retrying for nothing.
+    /// Whether the flush is complete. Without a connection it requires only that no message is pending, and after the
+    /// client has stopped retrying only that the outbox is idle.
     private var isFlushed: Bool {
         guard outbox.isIdle else { return false }
         if case .stopped = engine.status.state { return true }

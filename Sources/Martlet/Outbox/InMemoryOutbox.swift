@@ -58,7 +58,7 @@ public final class InMemoryOutbox: ImmediateOutbox {
         }
     }
 
-    /// Stores the cursor of a room.
+    /// Stores the cursor of a room. A lower cursor of the same log has no effect.
     public func saveCursor(_ cursor: RoomCursor, room: String) {
         state.withLock { state in
             guard state.cursors[room] != nil || state.cursors.count < Self.maxCursorCount else { return }

@@ -9,16 +9,25 @@ public import MartletWire
 ///
 public protocol Outbox: Sendable {
     /// Returns the stored state. A client calls this method first.
+    ///
+    /// - Throws: Any error. ``Client/start()`` then throws `outboxFailed`.
     func open() async throws -> OutboxState
 
     /// Stores messages in this order, either all or none. The counters ascend within a room.
+    ///
+    /// - Throws: Any error, after which none of the messages is stored. The calls of `send` then throw `outboxFailed`.
     func append(_ entries: [OutboxEntry]) async throws
 
     /// Removes messages of a room. IDs that the outbox does not contain have no effect.
+    ///
+    /// - Throws: Any error, which `Client.Statistics.outboxFailures` counts. The next client then sends the messages
+    ///   again, and the relay accepts each message once.
     func remove(_ ids: [MessageID], room: String) async throws
 
     /// Stores the cursor up to which the application has handled the messages of a room (``Room/messages``). It
     /// replaces the earlier cursor. A cursor with a lower offset belongs to another log.
+    ///
+    /// - Throws: Any error, which `Client.Statistics.outboxFailures` counts.
     func saveCursor(_ cursor: RoomCursor, room: String) async throws
 }
 

@@ -16,10 +16,10 @@ extension Room {
             /// After the cursor; at the first stored message if the room has another log than the cursor's.
             case cursor(RoomCursor)
 
-            /// Returns the position after an offset of the room's present log, whichever log that is.
+            /// Returns the position after an offset of the room's present log.
             ///
             /// If the relay has lost the log of the offset and the new log has reached the offset, the messages before
-            /// it are skipped without a report. A ``RoomCursor`` with its log prevents this.
+            /// it are skipped without a report. A `RoomCursor` with its log prevents this.
             public static func cursor(_ offset: UInt64) -> From { .cursor(RoomCursor(offset: offset)) }
         }
 

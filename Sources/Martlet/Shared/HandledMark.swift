@@ -21,12 +21,12 @@ struct HandledMark: Sendable {
         return !isWatched
     }
 
-    /// The cursor to which the mark was raised since the last poll.
+    /// Removes the cursor to which the mark was raised since the last poll.
     mutating func take() -> RoomCursor? {
         raisedTo.take()
     }
 
-    /// The same. If there is none, the next raise requires a notification of the loop.
+    /// Like `take`. If there is no cursor, the next raise requires a notification of the loop.
     mutating func takeOrUnwatch() -> RoomCursor? {
         if raisedTo == nil { isWatched = false }
         return raisedTo.take()

@@ -4,7 +4,7 @@ import MartletWire
 /// The items that a room has received and the application has not taken.
 ///
 /// Messages are bounded by the session's credit, which is returned when they are taken. Gaps and replaced logs use no
-/// credit: adjacent gaps are merged, all further gaps too when `maxWaitingGaps` are queued, and a replaced log
+/// credit. Adjacent gaps are merged, and a gap beyond `maxWaitingGaps` is merged into the last one. A replaced log
 /// supersedes the gaps and replaced logs after the last message (Specs/hostile.md row 34).
 struct Inbox: Sendable {
     /// The maximum number of queued gaps.
@@ -77,13 +77,13 @@ struct Inbox: Sendable {
         gapCount = 0
     }
 
-    /// Returns items that an ended iteration had taken to the front of the queue.
+    /// Inserts the remaining items of an ended iteration at the front of the queue.
     mutating func putBack(_ rest: ArraySlice<Item>, inHand cursor: RoomCursor) {
         items.insert(contentsOf: rest, at: 0)
         inHand.advance(to: cursor)
     }
 
-    /// The last item that an ended iteration returned. The next iteration proves that it was handled.
+    /// Removes the last item that an ended iteration returned. The next iteration proves that it was handled.
     mutating func takeInHand() -> RoomCursor? {
         inHand.take()
     }

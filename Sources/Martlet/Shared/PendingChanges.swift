@@ -1,8 +1,8 @@
 import MartletProtocol
 import MartletWire
 
-/// The changes of a room by the application that the loop has not taken. Their size is bounded: cursors are cumulative,
-/// only the last value of a switch counts, and the oldest transient frames are discarded.
+/// The changes that the application has made to a room and the loop has not taken. Their size is bounded: cursors are
+/// cumulative, only the last value of a switch counts, and the oldest transient frames are discarded.
 struct PendingChanges: Sendable {
     /// The maximum number of queued transient frames.
     static let maxTransients = 64

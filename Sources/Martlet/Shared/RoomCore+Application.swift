@@ -90,7 +90,7 @@ extension RoomCore {
         }
     }
 
-    /// Items were returned to the application: their credit is returned, and their senders receive receipts.
+    /// The application has received items. Their credit is returned, and their senders receive receipts.
     func handedOut(creditByteCount: Int, upTo cursor: RoomCursor) {
         note { $0.changes.take(byteCount: creditByteCount, upTo: cursor) }
     }

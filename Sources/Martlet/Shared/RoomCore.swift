@@ -92,7 +92,8 @@ final class RoomCore: Waitable, LedgerOwner {
     let events = Broadcast<Room.Event>()
     let mailbox: Mailbox
     let state: Guarded<State>
-    /// Set when received items that were not returned must be discarded. They are delivered again after the cursor.
+    /// Set when the remaining items of an iteration must be discarded. A later client receives them again, after the
+    /// cursor.
     let isOverHere = Atomic(false)
 
     init(

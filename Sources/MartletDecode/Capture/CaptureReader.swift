@@ -12,7 +12,7 @@ internal import MartletWire
 /// Reads the packets of a capture file with libpcap, in the order of the file.
 ///
 /// The formats are those of libpcap: pcap in both byte orders, in microseconds or nanoseconds, and pcapng whose
-/// interfaces have the same link type. A packet has at most 262,144 bytes; a larger one is ``CaptureError/malformed``.
+/// interfaces have the same link type. A packet has at most 262,144 bytes; a larger one is `CaptureError.malformed`.
 /// Compressed files are refused.
 ///
 /// A reader can be used by one thread at a time.

@@ -28,15 +28,7 @@ public final class ConnectionDecoder {
         /// Whether bodies may be compressed.
         public var allowsZlib = true
 
-        /// Creates a decoder for a connection.
-        ///
-        /// - Parameters:
-        ///   - number: The number of the connection in the positions of its events.
-        ///   - phase: The phase in which the input begins.
-        ///   - links: The histories of links. Decoders of connections of the same client share one table, so that a
-        ///     resumed link is followed from one connection to the next.
-        ///   - assumptions: The properties of the connection while its handshake is not in the input.
-        ///   - onEvent: A closure that receives the events.
+        /// Creates the defaults: bodies of up to 1 MiB, messages of up to 16 MiB, and compression.
         public init() {}
     }
 
@@ -87,15 +79,15 @@ public final class ConnectionDecoder {
     /// The time of the latest bytes, for events without a frame.
     private var time: UInt64?
 
-    /// Creates a decoder for a connection before its first byte.
+    /// Creates a decoder for a connection.
     ///
     /// - Parameters:
-    ///   - number: the number of the connection in the positions of its events.
-    ///   - phase: the phase in which the input begins.
-    ///   - links: what is known of links; the decoders of a client's connections share one table, so that a resumed
-    ///     link is followed from one to the next.
-    ///   - assumptions: what holds while the handshake is not in the input.
-    ///   - onEvent: receives what is decoded.
+    ///   - number: The number of the connection in the positions of its events.
+    ///   - phase: The phase in which the input begins.
+    ///   - links: The histories of links. Decoders of connections of the same client share one table, so that a resumed
+    ///     link is followed from one connection to the next.
+    ///   - assumptions: The properties of the connection while its handshake is not in the input.
+    ///   - onEvent: A closure that receives the events.
     public init(
         _ number: Int = 1, in phase: Phase = .unknown, links: LinkTable = LinkTable(),
         assuming assumptions: Assumptions = Assumptions(), onEvent: @escaping (DecodeEvent) -> Void

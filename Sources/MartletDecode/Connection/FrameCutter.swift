@@ -2,7 +2,7 @@ import MartletWire
 
 /// Splits the stream of one direction into frames with their offsets.
 ///
-/// The first fault ends the stream. The splitter does not search for the next magic (Specs/wire.md §3).
+/// The first fault ends the stream. The cutter does not search for the next magic (Specs/wire.md §3).
 final class FrameCutter {
     /// A frame as it was sent, before inflating and joining.
     struct Cut {
@@ -24,7 +24,7 @@ final class FrameCutter {
     private var unitOffset = 0
     private var streamByteCount = 0
 
-    /// A cutter at the start of a stream.
+    /// Creates a cutter for the beginning of a stream.
     init(maxBodyByteCount: Int) {
         framer = Framer(maxBodyByteCount: maxBodyByteCount)
     }

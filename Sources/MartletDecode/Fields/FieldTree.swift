@@ -33,7 +33,7 @@ public struct FieldTree: Equatable, Sendable {
     /// - Parameters:
     ///   - body: The body, within the limit of a frame. A tree has at most `TLVLimits.maxCount` fields.
     ///   - showingSecrets: Whether the tree contains the bytes of credentials and resume tokens.
-    /// - Throws: ``MartletWire/WireError/malformedTLV(offset:)``, `tlvTooDeep` or `tooManyTLVs` for an invalid
+    /// - Throws: `WireError.malformedTLV`, `tlvTooDeep` or `tooManyTLVs` for an invalid
     ///   structure. A value with another form than that of its tag causes no error.
     public init(parsing body: [UInt8], showingSecrets: Bool = false) throws(WireError) {
         let tree = try TLVTree(parsing: body.rawBytes)

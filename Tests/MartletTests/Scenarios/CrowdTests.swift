@@ -15,7 +15,7 @@ struct CrowdTests {
         /// The address of a relay in another process. With it, the test prints its figures.
         var relay: String?
 
-        static var asked: Size {
+        static var requested: Size {
             let environment = ProcessInfo.processInfo.environment
             func number(_ name: String) -> Int? { environment["MARTLET_CROWD_\(name)"].flatMap(Int.init) }
             var size = Size()
@@ -33,7 +33,7 @@ struct CrowdTests {
     }
 
     @Test func `messages in many rooms -> each member receives each one once, in order`() async throws {
-        let size = Size.asked
+        let size = Size.requested
         let loop = try EventLoop(name: "crowd")
         if let relay = size.relay {
             try await meet(at: relay, size, on: loop)
@@ -73,7 +73,7 @@ struct CrowdTests {
         }
     }
 
-    /// The messages that each member got, by their IDs; that their offsets are 1, 2, 3 is checked on the way.
+    /// The IDs of the messages that each member has received. Their offsets must be 1, 2, 3 and so on.
     private func converse(_ rooms: [Room], _ size: Size) async throws -> [[MessageID]] {
         try await inOrder(rooms.indices) { index in
             for number in 1...size.messagesPerClient { try await rooms[index].send("\(index): \(number)") }
@@ -95,7 +95,7 @@ struct CrowdTests {
         return (counts ?? []).reduce(0, +)
     }
 
-    /// One task for each, and what they return in the order of the indices.
+    /// Runs one task for each index, and returns the results in the order of the indices.
     private func inOrder<Value: Sendable>(
         _ indices: Range<Int>, _ body: @escaping @Sendable (Int) async throws -> Value
     ) async throws -> [Value] {
@@ -112,10 +112,10 @@ struct CrowdTests {
         print(
             """
             crowd: \(size.clients) clients in \(size.rooms) rooms, on one loop of one process, the relay in another
-            crowd: connected and let in within \(opening.text), \(reconnects) reconnects
+            crowd: connected, and rooms opened, within \(opening.text), \(reconnects) reconnects
             crowd: \(size.clients * size.messagesPerClient) messages, \(size.deliveries) deliveries within \
             \(conversation.text), \(Int(deliveries / conversation.seconds)) a second
-            crowd: every message of every room at every member, in the order of offsets, once
+            crowd: each member received each message of its room once, in the order of offsets
             """)
     }
 }

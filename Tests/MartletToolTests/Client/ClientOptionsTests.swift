@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test func `a room that is no name is an error of the command line, without a count of lines`() throws {
-        let error = UsageError(message: #"" x" is no name: it begins with a blank"#)
+        let error = UsageError(message: #"" x" is not a valid name: it begins with a space"#)
         #expect(try failure("--room", " x") == error)
     }
 
