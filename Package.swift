@@ -80,11 +80,14 @@ let package = Package(
             name: "MartletProtocolTests", dependencies: ["MartletProtocol", "MartletTestKit", "MartletDifferential"],
             swiftSettings: settings),
         .testTarget(
-            name: "MartletTransportTests", dependencies: ["MartletTransport", "MartletWire"], swiftSettings: settings),
+            name: "MartletTransportTests",
+            dependencies: ["MartletTransport", "MartletWire", "MartletToolTestSupport"], swiftSettings: settings),
         .testTarget(
             name: "MartletRelayTests", dependencies: ["MartletRelay", "MartletTestKit"], swiftSettings: settings),
         .testTarget(
-            name: "MartletTests", dependencies: ["Martlet", "MartletRelay", "MartletTestKit"], swiftSettings: settings),
+            name: "MartletTests",
+            dependencies: ["Martlet", "MartletRelay", "MartletTestKit", "MartletToolTestSupport"],
+            swiftSettings: settings),
         .testTarget(
             name: "MartletDecodeTests",
             dependencies: ["MartletDecode", "MartletLab", "MartletDifferential", "MartletToolTestSupport"],

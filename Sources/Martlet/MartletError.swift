@@ -1,4 +1,5 @@
 public import MartletProtocol
+public import MartletTransport
 public import MartletWire
 
 /// An error thrown by ``Client``, ``Room``, ``RoomRequest`` and ``MessageHandle``.
@@ -7,9 +8,11 @@ public import MartletWire
 public enum MartletError: Error, Equatable, Sendable {
     /// The text is not a valid relay address. The text is empty if the list of addresses is empty.
     case invalidEndpoint(String)
-    /// The address requires TLS, which this version does not implement: its scheme is `martlets://`, or it has no
-    /// scheme.
-    case tlsUnavailable
+    /// The address has the scheme `martlet://`, which does not use TLS, and its host is not this machine. See
+    /// ``Client/Configuration/allowsPlaintext``.
+    case plaintextNotAllowed(String)
+    /// The TLS options are not valid. The error names the file.
+    case invalidTLS(TLSError)
     /// The text is not a valid name of an account, a room or a method: it is empty or too long, or contains a character
     /// that names exclude (W-31).
     case invalidName(String)
@@ -72,8 +75,8 @@ public enum MartletError: Error, Equatable, Sendable {
     /// The party that caused this error.
     public var origin: Origin {
         switch self {
-        case .invalidEndpoint, .tlsUnavailable, .invalidName, .invalidContent, .messageTooLarge, .roomAlreadyOpen,
-            .tooManyRooms, .tooManyRequests, .notStarted, .stopped, .roomClosed(nil):
+        case .invalidEndpoint, .plaintextNotAllowed, .invalidTLS, .invalidName, .invalidContent, .messageTooLarge,
+            .roomAlreadyOpen, .tooManyRooms, .tooManyRequests, .notStarted, .stopped, .roomClosed(nil):
             .caller
         case .notAccepted(.cancelled), .notAccepted(.closed): .caller
         case .notAccepted(.expired), .deadlineExceeded, .connectionLost, .gaveUp(.attemptLimit): .network
@@ -86,7 +89,7 @@ public enum MartletError: Error, Equatable, Sendable {
     /// The part of the client that this error affects.
     public var scope: Scope {
         switch self {
-        case .invalidEndpoint, .tlsUnavailable, .notStarted, .stopped, .gaveUp: .client
+        case .invalidEndpoint, .plaintextNotAllowed, .invalidTLS, .notStarted, .stopped, .gaveUp: .client
         case .roomClosed: .room
         case .invalidContent, .messageTooLarge, .notAccepted: .message
         case .invalidName, .roomAlreadyOpen, .tooManyRooms, .tooManyRequests, .answeredWithFailure,
@@ -104,7 +107,8 @@ extension MartletError: CustomStringConvertible {
     private var sentence: String {
         switch self {
         case .invalidEndpoint(let text): "\"\(text)\" is not a valid relay address"
-        case .tlsUnavailable: "TLS is not available in this version; an address without TLS begins with martlet://"
+        case .plaintextNotAllowed(let text): "\"\(text)\" does not use TLS, which is allowed to this machine only"
+        case .invalidTLS(let error): "\(error)"
         case .invalidName(let text): "\"\(text)\" is not a valid name\(NameFault(text).map { ": \($0)" } ?? "")"
         case .invalidContent(let text): "the content is not valid: \(text)"
         case .messageTooLarge(let byteCount, let limit): "the message has \(byteCount) bytes; the limit is \(limit)"

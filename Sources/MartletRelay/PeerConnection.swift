@@ -39,6 +39,9 @@ final class PeerConnection: TransportHandler {
     }
 
     func transport(_ transport: any Transport, didClose reason: CloseReason) {
+        if case .error(.tls(let error)) = reason {
+            driver.parts.onEvent(.tlsFailed(error, peer: transport.remoteAddress))
+        }
         driver.closed(self)
     }
 }

@@ -11,6 +11,11 @@ extension Relay {
         public var addresses: [SocketAddress]
         /// The bounds of connections, links and rooms.
         public var engine = RelayConfiguration()
+        /// The certificate and other options of TLS; nil for connections in the clear.
+        public var tls: TLSServerOptions?
+        /// Whether a relay without TLS may listen on addresses other than those of the loopback interface. Then anybody
+        /// on the network path can read and change messages, and take over accounts.
+        public var allowsPlaintext = false
         /// The options of accepted connections.
         public var connection = TCPOptions()
         /// The maximum number of connections accepted at each address in any second, 2 or more; nil for no maximum.

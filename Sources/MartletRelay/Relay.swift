@@ -33,6 +33,7 @@ public final class Relay: Sendable {
         /// One driver for each loop. The first one has the listeners.
         var drivers: [RelayDriver]
         var listeners: [TCPListener]
+        var tls: TLSServer?
 
         /// Runs `work` on one loop after another and returns the results.
         func onLoops<Answer: Sendable>(_ work: @escaping @Sendable (RelayDriver) -> Answer) async -> [Answer] {
@@ -106,8 +107,8 @@ public final class Relay: Sendable {
     /// can be started again.
     ///
     /// - Returns: The addresses, with the ports that the system chose.
-    /// - Throws: `RelayError.alreadyStarted`; `RelayError.cannotListen` if an address is not available;
-    ///   `TransportError` if the system has no more threads or descriptors.
+    /// - Throws: `RelayError.alreadyStarted`; `RelayError.invalidTLS`; `RelayError.plaintextNotAllowed`;
+    ///   `RelayError.cannotListen` if an address is not available; `TransportError` if the system has no more threads or descriptors.
     @discardableResult
     public func start() throws -> [SocketAddress] {
         try phase.withLock { phase in
@@ -120,6 +121,7 @@ public final class Relay: Sendable {
 
     /// No loop starts before all sockets listen, so a failure needs no cleanup.
     private func listen() throws -> Running {
+        let tls = try makeTLS()
         var options = TCPListener.Options()
         options.connection = parts.configuration.connection
         options.maxAcceptsPerSecond = parts.configuration.maxAcceptsPerSecond
@@ -146,7 +148,31 @@ public final class Relay: Sendable {
         let first = drivers[0]
         return Running(
             loops: group, drivers: drivers,
-            listeners: sockets.map { TCPListener($0, on: first.loop, options: options) { first.accept($0) } })
+            listeners: sockets.map { socket in
+                TCPListener(socket, on: first.loop, options: options) { connection in
+                    guard let tls else { return first.accept(connection) }
+                    if let secure = tls.transport(over: connection) { first.accept(secure) }
+                }
+            }, tls: tls)
+    }
+
+    private func makeTLS() throws(RelayError) -> TLSServer? {
+        let configuration = parts.configuration
+        if let options = configuration.tls {
+            do { return try TLSServer(options) } catch { throw .invalidTLS(error) }
+        }
+        let exposed = configuration.addresses.first { !$0.ip.isLoopback }
+        if let exposed, !configuration.allowsPlaintext { throw .plaintextNotAllowed(exposed) }
+        return nil
+    }
+
+    /// Reads the certificate, its key and the ticket keys again. Existing connections are not affected.
+    ///
+    /// - Throws: `RelayError.invalidTLS`, after which the earlier certificate remains in use; `RelayError.noTLS` if the
+    ///   relay does not run or does not use TLS.
+    public func reloadTLS() throws(RelayError) {
+        guard let tls = running?.tls else { throw .noTLS }
+        do { try tls.reload() } catch { throw .invalidTLS(error) }
     }
 
     /// The addresses on which the relay listens; empty while it is not running.

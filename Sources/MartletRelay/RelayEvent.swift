@@ -9,6 +9,8 @@ public enum RelayEvent: Sendable {
     case note(RelayNote, peer: SocketAddress?)
     /// The system has no resources to accept connections. Accepting resumes without intervention.
     case acceptingPaused(TransportError)
+    /// A TLS handshake or connection failed.
+    case tlsFailed(TLSError, peer: SocketAddress?)
     /// The store threw an error. The affected sessions were reset with `storeUnavailable`.
     case storeFailed(RoomName, any Error)
     /// The authenticator threw an error other than `AuthenticationFailure`. The client received `serverBusy`.
@@ -23,6 +25,13 @@ public enum RelayError: Error, Equatable, Sendable {
     case invalidAddress(String)
     /// The relay cannot listen on the address.
     case cannotListen(SocketAddress, TransportError)
+    /// The relay would listen without TLS on an address that is not a loopback address; see
+    /// `Relay.Configuration.allowsPlaintext`.
+    case plaintextNotAllowed(SocketAddress)
+    /// The certificate or another file of TLS is not valid.
+    case invalidTLS(TLSError)
+    /// The relay has no TLS to reload, or does not run.
+    case noTLS
 }
 
 extension RelayError: CustomStringConvertible {
@@ -32,6 +41,9 @@ extension RelayError: CustomStringConvertible {
         case .alreadyStarted: "the relay was started before"
         case .invalidAddress(let text): "\"\(text)\" is not an IP address"
         case .cannotListen(let address, let error): "cannot listen on \(address): \(error)"
+        case .plaintextNotAllowed(let address): "without TLS a relay does not listen on \(address)"
+        case .invalidTLS(let error): "\(error)"
+        case .noTLS: "the relay does not use TLS"
         }
     }
 }

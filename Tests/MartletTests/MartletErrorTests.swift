@@ -4,7 +4,7 @@ import Testing
 @Suite("Errors of the client")
 struct MartletErrorTests {
     @Test(arguments: [
-        (MartletError.tlsUnavailable, MartletError.Origin.caller, MartletError.Scope.client),
+        (MartletError.plaintextNotAllowed("martlet://host"), MartletError.Origin.caller, MartletError.Scope.client),
         (.messageTooLarge(byteCount: 2, limit: 1), .caller, .message),
         (.roomClosed(nil), .caller, .room),
         (.roomClosed(.roomForbidden), .relay, .room),

@@ -25,8 +25,9 @@ public final class Client: Sendable {
     ///   - outbox: The storage of unaccepted messages and cursors.
     ///   - configuration: The limits and timeouts of the client.
     ///   - loop: The event loop on which the client runs.
-    /// - Throws: `invalidEndpoint`, `invalidName`; `tlsUnavailable` for an address with the scheme `martlets://` or
-    ///   without a scheme, because both require TLS, which this version does not implement.
+    /// - Throws: `invalidEndpoint`, `invalidName`, `invalidTLS`; `plaintextNotAllowed` for an address with the scheme
+    ///   `martlet://`, unless the host is this machine or the configuration allows it. An address without a scheme uses
+    ///   TLS.
     public convenience init(
         to endpoint: String, as credentials: Credentials, outbox: some Outbox = .memory,
         configuration: Configuration = Configuration(), on loop: EventLoop = .shared
@@ -45,18 +46,20 @@ public final class Client: Sendable {
     ///   - outbox: The storage of unaccepted messages and cursors.
     ///   - configuration: The limits and timeouts of the client.
     ///   - loop: The event loop on which the client runs.
-    /// - Throws: `invalidEndpoint`, with an empty text if `endpoints` is empty; `invalidName`, `tlsUnavailable`.
+    /// - Throws: `invalidEndpoint`, with an empty text if `endpoints` is empty; `invalidName`,
+    ///   `invalidTLS`, `plaintextNotAllowed`.
     public init(
         to endpoints: [String], as credentials: Credentials, outbox: some Outbox = .memory,
         configuration: Configuration = Configuration(), on loop: EventLoop = .shared
     ) throws(MartletError) {
         guard !endpoints.isEmpty else { throw .invalidEndpoint("") }
         var parsed: [Endpoint] = []
-        for text in endpoints { parsed.append(try plainEndpoint(text)) }
+        for text in endpoints { parsed.append(try endpoint(text, configuration)) }
         let account = try accountName(credentials.account)
         life = ClientLife(
             ClientIdentity(
-                account: account, endpoints: parsed, provider: credentials.provider, configuration: configuration),
+                account: account, endpoints: parsed, provider: credentials.provider, configuration: configuration,
+                tls: try tlsClient(for: parsed, configuration)),
             outbox: outbox, loop: loop)
     }
 
@@ -162,9 +165,19 @@ public final class Client: Sendable {
     }
 }
 
-private func plainEndpoint(_ text: String) throws(MartletError) -> Endpoint {
+private func endpoint(_ text: String, _ configuration: Client.Configuration) throws(MartletError) -> Endpoint {
     guard let endpoint = try? Endpoint(parsing: text) else { throw .invalidEndpoint(text) }
-    // A secure address is never connected to without TLS (W-1, C-12, Specs/hostile.md row 25).
-    guard endpoint.security == .plain else { throw .tlsUnavailable }
+    // Credentials and messages are not sent in the clear by mistake (W-1, C-12, Specs/hostile.md row 25).
+    guard endpoint.security == .tls || endpoint.isLoopback || configuration.allowsPlaintext else {
+        throw .plaintextNotAllowed(text)
+    }
     return endpoint
+}
+
+/// Reads the files of the TLS options, if an endpoint uses TLS.
+private func tlsClient(
+    for endpoints: [Endpoint], _ configuration: Client.Configuration
+) throws(MartletError) -> TLSClient? {
+    guard endpoints.contains(where: { $0.security == .tls }) else { return nil }
+    do { return try TLSClient(configuration.tls) } catch { throw .invalidTLS(error) }
 }

@@ -8,6 +8,8 @@ struct ClientIdentity: Sendable {
     let endpoints: [Endpoint]
     let provider: Credentials.Provider?
     let configuration: Client.Configuration
+    /// Present if an endpoint uses TLS.
+    let tls: TLSClient?
 }
 
 /// The lifecycle of a client: it opens the outbox, creates the driver, and keeps the final status and statistics.

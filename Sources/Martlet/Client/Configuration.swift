@@ -1,4 +1,5 @@
 public import MartletProtocol
+public import MartletTransport
 public import MartletWire
 
 extension Client {
@@ -30,6 +31,11 @@ extension Client {
         /// Whether the client monitors the network interfaces and reacts to changes immediately. A client of a relay on
         /// the same machine does not monitor them.
         public var watchesPath = true
+        /// The trusted certificates and other options of TLS.
+        public var tls = TLSClientOptions()
+        /// Whether the client connects to other machines without TLS, if an address has the scheme `martlet://`. Then
+        /// anybody on the network path can read and change messages, and take over the account.
+        public var allowsPlaintext = false
         /// Whether connections use Multipath TCP (RFC 8684) where both machines support it.
         public var usesMultipath = false
         /// The maximum number of open rooms.

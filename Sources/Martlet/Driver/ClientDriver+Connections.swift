@@ -20,7 +20,9 @@ extension ClientDriver {
     func connect(_ id: ConnectionID, redirect: String?) {
         cancelDial()
         let endpoints: [Endpoint]
-        switch redirect.map({ RedirectTarget($0, from: life.identity.endpoints) }) {
+        switch redirect.map({
+            RedirectTarget($0, from: life.identity.endpoints, allowsPlaintext: configuration.allowsPlaintext)
+        }) {
         case nil: endpoints = life.identity.endpoints
         case .endpoint(let endpoint): endpoints = [endpoint]
         case .refused(let failure, let detail): return connectFailed(id, failure, detail)
@@ -107,12 +109,28 @@ extension ClientDriver {
         self.dial = nil
         switch result {
         case .success(let connection):
-            transports[id] = connection
-            connection.start(ConnectionHandler(id, self))
+            do throws(TLSError) {
+                let transport = try secured(connection)
+                transports[id] = transport
+                transport.start(ConnectionHandler(id, self))
+            } catch {
+                connectFailed(id, .tlsFailure, "\(error)")
+                settle()
+            }
         case .failure(let error):
             connectFailed(id, .unreachable, "\(error)")
             settle()
         }
+    }
+
+    /// The connection with TLS, if its endpoint uses TLS. A redirect may lead from an endpoint without TLS to one with
+    /// TLS.
+    private func secured(_ connection: TCPConnection) throws(TLSError) -> any Transport {
+        guard let endpoint = connection.endpoint, endpoint.security == .tls else { return connection }
+        if let tls { return try tls.transport(over: connection, to: endpoint) }
+        let new = try TLSClient(configuration.tls)
+        tls = new
+        return try new.transport(over: connection, to: endpoint)
     }
 
     private func connectFailed(_ id: ConnectionID, _ failure: ConnectionFailure, _ detail: String) {
@@ -149,6 +167,7 @@ extension ClientDriver {
     func forget(_ id: ConnectionID, _ reason: CloseReason) {
         guard transports[id] != nil else { return }
         if case .error(let error) = reason { detail = "\(error)" }
+        if case .error(.tls) = reason { engine.connectFailed(id, .tlsFailure, now: now) }
         engine.closed(id, byPeer: reason == .endOfStream || reason == .reset, now: now)
         transports[id] = nil
         settle()

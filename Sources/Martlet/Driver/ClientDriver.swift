@@ -57,6 +57,8 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
     var dial: Dial?
     var credentialTask: CredentialTask?
     var detail: String?
+    /// The trusted certificates and the sessions of TLS; created with the first endpoint that uses TLS.
+    var tls: TLSClient?
 
     private var timer: LoopTimer?
     private var flushTimer: LoopTimer?
@@ -72,6 +74,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         loop = life.loop
         mailbox = life.mailbox
         device = opened.device
+        tls = life.identity.tls
         engine = ClientEngine(
             configuration: ClientConfiguration(life.identity, device: opened.device), seed: .random(in: 0 ... .max),
             now: Instant(nanoseconds: EventLoop.clock))

@@ -1,8 +1,8 @@
 import MartletProtocol
 import MartletTransport
 
-/// The target of a redirect (C-58). A redirect from TLS to a carrier without TLS is refused, and so is one to TLS,
-/// which this version does not implement.
+/// The target of a redirect (C-58). A redirect from TLS to a carrier without TLS is refused, and one to a carrier
+/// without TLS on another machine unless the client allows that.
 enum RedirectTarget: Equatable {
     case endpoint(Endpoint)
     /// The redirect is not followed. The connection attempt fails with this failure.
@@ -10,8 +10,10 @@ enum RedirectTarget: Equatable {
 
     /// Parses the address in a redirect.
     ///
-    /// - Parameter endpoints: The addresses of the present relay. An address without a scheme has their security.
-    init(_ text: String, from endpoints: [Endpoint]) {
+    /// - Parameters:
+    ///   - endpoints: The addresses of the present relay. An address without a scheme has their security.
+    ///   - allowsPlaintext: Whether the client connects to other machines without TLS.
+    init(_ text: String, from endpoints: [Endpoint], allowsPlaintext: Bool) {
         let isSecure = endpoints.allSatisfy { $0.security == .tls }
         let endpoint: Endpoint
         do {
@@ -20,11 +22,11 @@ enum RedirectTarget: Equatable {
             self = .refused(.unreachable, detail: "the server redirects to \(text): \(error)")
             return
         }
-        switch endpoint.security {
-        case .tls: self = .refused(.tlsFailure, detail: "the server redirects to \(text), and there is no TLS")
-        case .plain where isSecure:
+        let mayBePlain = !isSecure && (endpoint.isLoopback || allowsPlaintext)
+        guard endpoint.security == .tls || mayBePlain else {
             self = .refused(.tlsFailure, detail: "the server redirects to \(text), which is not TLS")
-        case .plain: self = .endpoint(endpoint)
+            return
         }
+        self = .endpoint(endpoint)
     }
 }

@@ -73,7 +73,7 @@ extension CommandError {
             case .gaveUp(let reason): Self.code(for: reason)
             case .roomClosed(.roomForbidden?), .roomClosed(.forbidden?): .noPermission
             case .roomClosed, .stopped, .connectionLost: .unavailable
-            case .invalidEndpoint, .invalidName, .tlsUnavailable: .usage
+            case .invalidEndpoint, .invalidName, .plaintextNotAllowed, .invalidTLS: .usage
             default: .failure
             }
         self.init(code, "\(error)")

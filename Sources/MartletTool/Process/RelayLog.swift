@@ -72,6 +72,10 @@ enum RelayLog {
         case .note(let note, let peer):
             members(of: note) + (peer.map { [.init("peer", .string("\($0)"))] } ?? [])
         case .acceptingPaused(let error): named("acceptingPaused", [.init("error", .string("\(error)"))])
+        case .tlsFailed(let error, let peer):
+            named(
+                "tlsFailed",
+                [.init("error", .string("\(error)"))] + (peer.map { [.init("peer", .string("\($0)"))] } ?? []))
         case .storeFailed(let room, let error):
             named("storeFailed", [.init("room", .string(room.text)), .init("error", .string("\(error)"))])
         case .authenticatorFailed(let account, let error):

@@ -23,6 +23,9 @@ public struct Endpoint: Hashable, Sendable {
     /// The port, from 1 to 65535.
     public let port: UInt16
 
+    /// Whether the host is this machine: `localhost` or a numeric loopback address.
+    public var isLoopback: Bool { host == "localhost" || IPAddress(host)?.isLoopback == true }
+
     /// Creates an endpoint. Throws when `host` is empty, too long, or neither an ASCII host name nor a numeric address.
     public init(host: String, port: UInt16 = defaultPort, security: Security = .tls) throws(EndpointError) {
         guard !host.isEmpty else { throw .empty }

@@ -103,6 +103,11 @@ public struct HappyEyeballs: Sendable, Equatable {
         nextStart = 0
     }
 
+    /// The endpoint of an attempt.
+    public func endpoint(ofAttempt attempt: Int) -> Endpoint {
+        endpoints[attempts[attempt].candidate.endpoint]
+    }
+
     /// Cancels the connect and abandons all attempts.
     public mutating func cancel() {
         if outcome == nil { end(.failed(.cancelled)) }

@@ -99,6 +99,7 @@ public final class TCPConnector: @unchecked Sendable {  // All state is accessed
         attempts[attempt] = nil
         switch result {
         case .success(let connection):
+            connection.endpoint = happyEyeballs.endpoint(ofAttempt: attempt)
             connections[attempt] = connection
             happyEyeballs.connected(attempt: attempt)
         case .failure(let error): happyEyeballs.failed(attempt: attempt, error)

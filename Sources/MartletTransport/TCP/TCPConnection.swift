@@ -33,6 +33,8 @@ public final class TCPConnection: Transport, @unchecked Sendable {  // All state
     /// The peer's address; nil when the connection closed before the address was read.
     public let remoteAddress: SocketAddress?
     private let settings: SharedTCPOptions
+    /// The endpoint to which a connector connected; nil for an accepted connection.
+    public internal(set) var endpoint: Endpoint?
 
     // The loop accesses all properties below; before `start(_:)`, the connection's owner.
     private var descriptor: SharedDescriptor?

@@ -13,9 +13,29 @@ struct ClientTests {
     }
 
     // W-1, Specs/hostile.md row 25
-    @Test(arguments: ["martlets://chat.example.com", "chat.example.com", "chat.example.com:7227", "[::1]:7227"])
-    func `an address with martlets:// or without a scheme -> tlsUnavailable`(endpoint: String) {
-        #expect(failure(endpoint) == .tlsUnavailable)
+    @Test func `an address without TLS on another machine -> plaintextNotAllowed unless the client allows it`() throws {
+        let endpoint = "martlet://chat.example.com"
+        #expect(failure(endpoint) == .plaintextNotAllowed(endpoint))
+        var configuration = Client.Configuration()
+        configuration.allowsPlaintext = true
+        _ = try Client(to: endpoint, as: .anonymous("alice"), configuration: configuration)
+    }
+
+    @Test(arguments: [
+        "martlet://localhost", "martlet://127.0.0.1:7000", "martlet://[::1]", "martlets://chat.example.com",
+        "chat.example.com:7227",
+    ])
+    func `an address of this machine or with TLS -> a client`(endpoint: String) {
+        #expect(failure(endpoint) == nil)
+    }
+
+    @Test func `an invalid file of certificates -> invalidTLS, for an address with TLS only`() throws {
+        var configuration = Client.Configuration()
+        configuration.tls.trust = .file("/nonexistent")
+        #expect(throws: MartletError.self) {
+            try Client(to: "chat.example.com", as: .anonymous("alice"), configuration: configuration)
+        }
+        _ = try Client(to: "martlet://localhost", as: .anonymous("alice"), configuration: configuration)
     }
 
     @Test(arguments: ["", "http://chat.example.com", "martlet://", "martlet://host:99999", "martlet://host/room"])
@@ -24,15 +44,15 @@ struct ClientTests {
     }
 
     @Test func `an invalid account name, an invalid room name, no address -> errors`() async throws {
-        #expect(failure("martlet://host", account: "") == .invalidName(""))
-        let client = try Client(to: "martlet://host", as: .anonymous("alice"))
+        #expect(failure("martlet://localhost", account: "") == .invalidName(""))
+        let client = try Client(to: "martlet://localhost", as: .anonymous("alice"))
         await #expect(throws: MartletError.invalidName("a\nb")) { try await client.open(room: "a\nb") }
         await #expect(throws: MartletError.notStarted) { try await client.open(room: "lobby") }
         #expect(throws: MartletError.invalidEndpoint("")) { try Client(to: [], as: .anonymous("alice")) }
     }
 
     @Test func `a client that was not started -> status idle, no frames counted`() async throws {
-        let client = try Client(to: "martlet://host", as: .anonymous("alice"))
+        let client = try Client(to: "martlet://localhost", as: .anonymous("alice"))
         #expect(client.currentStatus.phase == .idle)
         #expect(client.currentStatus.explanation == "not started")
         #expect(await client.statistics.framesSent == 0)

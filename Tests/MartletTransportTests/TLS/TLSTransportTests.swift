@@ -1,3 +1,4 @@
+import MartletToolTestSupport
 import Testing
 
 @testable import MartletTransport

@@ -1,16 +1,15 @@
-import Foundation
-
-@testable import MartletTransport
+package import Foundation
+package import MartletTransport
 
 /// Certificates in a temporary directory, made once for all tests.
-struct TestCertificates: Sendable {
-    static let shared = TestCertificates()
+package struct TestCertificates: Sendable {
+    package static let shared = TestCertificates()
 
-    let directory: URL
+    package let directory: URL
     /// Issues all certificates but `foreign`, `selfSigned` and `foreignAuthority`.
-    let authority: TLSIdentity
+    package let authority: TLSIdentity
     /// For localhost, 127.0.0.1 and ::1.
-    let server: TLSIdentity
+    package let server: TLSIdentity
 
     private init() {
         directory = FileManager.default.temporaryDirectory.appending(path: "martlet-tls-\(UUID().uuidString)")
@@ -27,7 +26,7 @@ struct TestCertificates: Sendable {
     }
 
     /// Makes a certificate for localhost, issued by the authority, with changes.
-    func make(
+    package func make(
         _ name: String, issuer: TLSIdentity?? = nil, _ change: (inout TLSCertificateRequest) -> Void = { _ in }
     ) throws -> TLSIdentity {
         try Self.make(name, in: directory, issuer: issuer ?? authority) { request in
@@ -37,7 +36,7 @@ struct TestCertificates: Sendable {
     }
 
     /// The path of a new file.
-    func file(_ content: [UInt8]) throws -> String {
+    package func file(_ content: [UInt8]) throws -> String {
         let url = directory.appending(path: UUID().uuidString)
         try Data(content).write(to: url)
         return url.path

@@ -1,0 +1,149 @@
+import Martlet
+import MartletRelay
+import MartletToolTestSupport
+import MartletTransport
+import Testing
+
+/// Clients and relays with TLS (C-12, Specs/hostile.md row 25).
+@Suite("A client with TLS", .timeLimit(.minutes(10)))
+struct TLSClientTests {
+    private let certificates = TestCertificates.shared
+
+    private func relay(
+        _ identity: TLSIdentity? = nil, _ change: (inout Relay.Configuration) -> Void = { _ in }
+    ) throws -> (relay: Relay, port: UInt16) {
+        var configuration = try Relay.Configuration(port: 0)
+        configuration.tls = TLSServerOptions(identity: identity ?? certificates.server)
+        change(&configuration)
+        let relay = Relay(configuration: configuration, store: InMemoryStore(), authenticator: .allowAll)
+        return (relay, try relay.start()[0].port)
+    }
+
+    private func client(to endpoint: String, _ name: String = "alice", waits: Bool = false) throws -> Client {
+        var configuration = Client.Configuration()
+        configuration.tls.trust = .file(certificates.authority.certificateFile)
+        // The long wait before the next attempt keeps a failure in the status.
+        if waits {
+            configuration.reconnect.base = .seconds(86_400)
+            configuration.reconnect.cap = .seconds(86_400)
+        }
+        return try Client(to: endpoint, as: .anonymous(name), configuration: configuration)
+    }
+
+    /// The status after the first failure with TLS.
+    private func failure(of client: Client) async -> String? {
+        for await status in client.status where status.lastFailure == .tlsFailure { return status.explanation }
+        return nil
+    }
+
+    @Test func `a relay with a trusted certificate -> messages in both directions, and a resume after a loss`()
+        async throws
+    {
+        let (relay, port) = try relay()
+        let alice = try client(to: "localhost:\(port)")
+        let bob = try client(to: "martlets://127.0.0.1:\(port)", "bob")
+        var rooms: [Room] = []
+        for client in [alice, bob] {
+            try await client.start()
+            rooms.append(try await client.open(room: "lobby"))
+        }
+        for (sender, receiver) in [(rooms[0], rooms[1]), (rooms[1], rooms[0])] {
+            try await sender.send("hello").accepted()
+            for try await message in receiver.messages {
+                #expect(message.text == "hello")
+                break
+            }
+        }
+        await alice.stop()
+        await bob.stop()
+        await relay.shutdown()
+    }
+
+    @Test func `a relay whose certificate is for another host -> tlsFailure that names both`() async throws {
+        let other = try certificates.make("other") { $0.hosts = ["chat.example.com"] }
+        let (relay, port) = try relay(other)
+        let client = try client(to: "localhost:\(port)", waits: true)
+        try await client.start()
+        let explanation = try #require(await failure(of: client))
+        #expect(explanation.contains("localhost") && explanation.contains("chat.example.com"))
+        await client.stop()
+        await relay.shutdown()
+    }
+
+    @Test func `a relay with an expired certificate -> tlsFailure with the date`() async throws {
+        let expired = try certificates.make("expired") { $0.validity = -86_400..<(-3600) }
+        let (relay, port) = try relay(expired)
+        let client = try client(to: "localhost:\(port)", waits: true)
+        try await client.start()
+        #expect(await failure(of: client)?.contains("expired on") == true)
+        await client.stop()
+        await relay.shutdown()
+    }
+
+    @Test func `a relay without TLS -> tlsFailure, and the credential is not sent`() async throws {
+        let relay = Relay(
+            configuration: try Relay.Configuration(port: 0), store: InMemoryStore(), authenticator: .allowAll)
+        let port = try relay.start()[0].port
+        let client = try client(to: "localhost:\(port)", waits: true)
+        try await client.start()
+        #expect(await failure(of: client) != nil)
+        #expect(await relay.statistics.linksBegun == 0)
+        await client.stop()
+        await relay.shutdown()
+    }
+
+    @Test func `a redirect from a relay without TLS to one with TLS -> followed`() async throws {
+        let (secure, port) = try relay()
+        let relay = Relay(
+            configuration: try Relay.Configuration(port: 0), store: InMemoryStore(), authenticator: .allowAll)
+        let first = try relay.start()[0].port
+        let client = try client(to: "martlet://127.0.0.1:\(first)")
+        try await client.start()
+        _ = try await client.open(room: "lobby")
+        await relay.drain(within: .seconds(60), retryAfter: .zero, redirect: "martlets://localhost:\(port)")
+        for await status in client.status where status.phase == .online && status.reconnects == 1 { break }
+        #expect(await secure.statistics.connections == 1)
+        await client.stop()
+        await relay.shutdown()
+        await secure.shutdown()
+    }
+
+    @Test func `a relay without TLS on all addresses -> plaintextNotAllowed unless the configuration allows it`()
+        async throws
+    {
+        var configuration = try Relay.Configuration(address: "0.0.0.0", port: 0)
+        let refused = Relay(configuration: configuration, store: InMemoryStore(), authenticator: .allowAll)
+        #expect(throws: RelayError.plaintextNotAllowed(configuration.addresses[0])) { try refused.start() }
+        configuration.allowsPlaintext = true
+        let allowed = Relay(configuration: configuration, store: InMemoryStore(), authenticator: .allowAll)
+        try allowed.start()
+        #expect(throws: RelayError.noTLS) { try allowed.reloadTLS() }
+        await allowed.shutdown()
+    }
+
+    @Test func `a reload with a valid certificate -> used for new connections; with an invalid one -> kept`()
+        async throws
+    {
+        let identity = try certificates.make("first")
+        let (relay, port) = try relay(identity)
+        var request = TLSCertificateRequest(commonName: "second")
+        request.hosts = ["example.com"]
+        request.issuer = certificates.authority
+        try request.make(identity)
+        try relay.reloadTLS()
+        let refused = try client(to: "localhost:\(port)", waits: true)
+        try await refused.start()
+        #expect(await failure(of: refused)?.contains("example.com") == true)
+        await refused.stop()
+        request.hosts = ["localhost"]
+        try request.make(identity)
+        try relay.reloadTLS()
+        try request.make(TLSIdentity(certificateFile: identity.certificateFile, keyFile: identity.keyFile + ".other"))
+        #expect(throws: RelayError.self) { try relay.reloadTLS() }
+        let admitted = try client(to: "localhost:\(port)")
+        try await admitted.start()
+        _ = try await admitted.open(room: "lobby")
+        await admitted.stop()
+        await relay.shutdown()
+    }
+}
