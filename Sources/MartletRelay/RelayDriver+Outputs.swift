@@ -20,7 +20,7 @@ extension RelayDriver {
         case .append(let room, let entries): append(entries, to: room)
         case .read(let room, let member, let range): read(range, of: room, for: member)
         case .request(let room, let member, let request): answer(request, of: member, in: room)
-        case .tell(let loop, let messages): send(messages, to: loop)
+        case .send(let loop, let messages): send(messages, to: loop)
         case .transfer(let key, let loop): transfer(key, to: loop)
         case .note(let note, let key): report(note, on: key)
         }

@@ -143,7 +143,7 @@ final class VirtualLoops {
         case .close(let key, let afterFlush): return .close(name(key), afterFlush: afterFlush)
         case .pauseReading(let key): return .pauseReading(name(key))
         case .resumeReading(let key): return .resumeReading(name(key))
-        case .tell, .load, .append, .read, .request, .note: return output
+        case .send, .load, .append, .read, .request, .note: return output
         }
     }
 

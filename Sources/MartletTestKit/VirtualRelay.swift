@@ -146,7 +146,7 @@ public final class VirtualRelay {
                 notes.append(note)
                 onNote?(note)
             case .transmit, .close, .pauseReading, .resumeReading: network.append(output)
-            case .tell(let loop, let messages): work.append((.send(loop, messages), VirtualRelay.loopDelay))
+            case .send(let loop, let messages): work.append((.send(loop, messages), VirtualRelay.loopDelay))
             case .transfer: preconditionFailure("VirtualLoops performs transfers")
             }
         }

@@ -21,19 +21,27 @@ struct SlotTable<Element> {
 
     /// The element of a number that is live; it can be changed in place.
     subscript(slot: Int) -> Element {
-        unsafeAddress {
-            guard let memory, slot >= 0, slot < slotCount, memory.isLive(slot) else {
-                preconditionFailure("a number without an element")
-            }
-            return unsafe UnsafePointer(memory.address(slot))
+        @inline(__always) unsafeAddress { unsafe address(slot) }
+        @inline(__always) unsafeMutableAddress { unsafe mutableAddress(slot) }
+    }
+
+    /// The address of an element, for the subscript of a table that wraps this one; it is valid during the access.
+    @inline(__always)
+    func address(_ slot: Int) -> UnsafePointer<Element> {
+        guard let memory, slot >= 0, slot < slotCount, memory.isLive(slot) else {
+            preconditionFailure("a number without an element")
         }
-        unsafeMutableAddress {
-            own()
-            guard let memory, slot >= 0, slot < slotCount, memory.isLive(slot) else {
-                preconditionFailure("a number without an element")
-            }
-            return unsafe memory.address(slot)
+        return unsafe UnsafePointer(memory.address(slot))
+    }
+
+    /// The same for a change in place.
+    @inline(__always)
+    mutating func mutableAddress(_ slot: Int) -> UnsafeMutablePointer<Element> {
+        own()
+        guard let memory, slot >= 0, slot < slotCount, memory.isLive(slot) else {
+            preconditionFailure("a number without an element")
         }
+        return unsafe memory.address(slot)
     }
 
     /// A copy of the element, if the number is live.

@@ -30,15 +30,15 @@ public enum RoomCall: Sendable {
     /// A member's link lost its connection, or has one again.
     case setAway(MemberHandle, Bool)
     /// A member's link has room for some of what there is to tell it.
-    case tell(MemberHandle)
+    case sendPending(MemberHandle)
     /// A member's message, checked.
-    case post(MemberHandle, counter: UInt64, body: [UInt8], layout: BodyLayout, acceptedAt: UInt64)
+    case publish(MemberHandle, counter: UInt64, body: [UInt8], layout: BodyLayout, acceptedAt: UInt64)
     /// A member's session has room for so many more bytes.
     case credit(MemberHandle, byteCount: Int)
     /// A member has taken or read messages.
     case progressed(MemberHandle, Receipt.Progress)
     /// A member's typing and the like.
-    case whisper(MemberHandle, Transient)
+    case broadcast(MemberHandle, Transient)
     /// A member's request.
     case request(MemberHandle, Request)
     /// A member's answer.
@@ -48,7 +48,7 @@ public enum RoomCall: Sendable {
 }
 
 extension Rooms {
-    mutating func take(_ call: RoomCall, now: Instant) {
+    mutating func receive(_ call: RoomCall, now: Instant) {
         switch call {
         case .join(let request): join(request)
         case .withdraw(let key, let room): withdraw(key, from: room)
@@ -58,13 +58,13 @@ extension Rooms {
         case .setHeldBack(let handle, let isHeldBack): setHeldBack(isHeldBack, handle)
         case .setFeatures(let handle, let features): setFeatures(features, handle)
         case .setAway(let handle, let isAway): setAway(isAway, handle)
-        case .tell(let handle): tell(handle)
-        case .post(let handle, let counter, let body, let layout, let acceptedAt):
+        case .sendPending(let handle): sendPending(handle)
+        case .publish(let handle, let counter, let body, let layout, let acceptedAt):
             let message = ClientMessage(counter: counter, body: body.rawBytes, layout: layout)
-            post(handle, message, acceptedAt: acceptedAt)
+            publish(handle, message, acceptedAt: acceptedAt)
         case .credit(let handle, let byteCount): credit(handle, byteCount: byteCount)
         case .progressed(let handle, let progress): progressed(handle, progress)
-        case .whisper(let handle, let transient): whisper(handle, transient)
+        case .broadcast(let handle, let transient): broadcast(handle, transient)
         case .request(let handle, let request): self.request(handle, request, now: now)
         case .respond(let handle, let response): respond(handle, response)
         case .cancel(let handle, let correlation): cancel(handle, correlation: correlation)

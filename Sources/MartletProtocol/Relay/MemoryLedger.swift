@@ -1,59 +1,43 @@
-/// What the engine of one loop holds in memory, in bytes with objects, against the loop's share of the relay's budget
-/// (R-48, Specs/hostile.md row 37).
+/// The decision when rooms and links of one loop are evicted, so that they fit the loop's share of the relay's memory
+/// budget (R-48, Specs/hostile.md row 37).
 ///
-/// Each class has one place that changes it, so nothing is looked through for a message.
+/// The tables of connections, links and rooms count their bytes, so that no search is needed for a message. The bytes
+/// of a queue are an upper bound until they are counted again: a body counts in each queue that holds it.
 ///
-///     class        changed by                                        counts
-///     links        a link after a turn in which it was touched       its queues, what it holds, its sessions
-///     connections  a frame that is not whole, bytes on their way     the framer's storage, what the carrier has left
-///     rooms        a room after a turn in which it was touched       `Rooms.memoryByteCount`
-///
-/// A queue's share is an upper bound until it is counted anew: a body counts in each queue that holds it. States:
-///
-///     fits ──more than the budget──► over: rooms and links give way ──still over──► full: what is new is refused
-///      ▲                               │                                             │
-///      └───────────────────────────────┴──────────── within the budget again ────────┘
+///     fits ──more than the budget──► over: rooms and links are evicted ──still over──► full: new objects are refused
+///      ▲                               │                                                │
+///      └───────────────────────────────┴────────── within the budget again ─────────────┘
 struct MemoryLedger: Sendable {
-    /// What a connection takes beside what it has read of a frame, in bytes, its socket's objects included.
+    /// Bytes of a connection beside its incomplete frame, its socket's objects included.
     static let connectionByteCount = 768
-    /// The shortest time between two searches for rooms and links that can give way, unless the budget is exceeded by a
-    /// sixteenth: each search that succeeds frees at least three sixteenths then.
-    static let reliefInterval: Duration = .milliseconds(50)
+    /// The shortest time between two evictions, unless the budget is exceeded by a sixteenth: a successful one frees at
+    /// least three sixteenths then.
+    static let evictionInterval: Duration = .milliseconds(50)
 
     enum OnCheck: Equatable {
         case fits
-        /// Rooms and links have to give way until this many bytes are held.
-        case giveWay(to: Int)
-        /// They have just done so, or there is nothing that could.
+        /// Rooms and links are evicted until this many bytes are held.
+        case evict(to: Int)
+        /// The last eviction was recent, or nothing can be evicted.
         case wait
     }
 
     /// Bytes that may be held.
     let budget: Int
-    /// What links hold, and connections beside what each takes.
-    private(set) var links = 0
-    private(set) var connections = 0
-    /// Whether what is new is refused.
+    /// Whether new objects are refused.
     private(set) var isFull = false
-    private var relievedAt: Instant?
-    private var roomsRelievedAt: Instant?
-    private var isGoingOn = false
+    private var evictedAt: Instant?
+    private var roomsEvictedAt: Instant?
+    private var continues = false
 
     init(budget: Int) {
         self.budget = budget
     }
 
-    /// Links hold so much more, or less.
-    @inline(__always)
-    mutating func changeLinks(by byteCount: Int) { links += byteCount }
-
-    /// Connections hold so much more, or less.
-    mutating func changeConnections(by byteCount: Int) { connections += byteCount }
-
-    /// At the end of a turn, with all that is held.
+    /// Decides at the end of a turn, for all bytes that are held.
     @inline(__always)
     mutating func check(_ byteCount: Int, now: Instant) -> OnCheck {
-        guard byteCount > budget || isGoingOn else {
+        guard byteCount > budget || continues else {
             isFull = false
             return .fits
         }
@@ -62,30 +46,30 @@ struct MemoryLedger: Sendable {
 
     @inline(never)
     private mutating func overBudget(_ byteCount: Int, now: Instant) -> OnCheck {
-        if !isGoingOn, let relievedAt, relievedAt + MemoryLedger.reliefInterval > now {
-            // One message to a large room can charge more than a sixteenth: that is no reason to refuse anything, but
-            // for giving way at once.
+        if !continues, let evictedAt, evictedAt + MemoryLedger.evictionInterval > now {
+            // One message to a large room can charge more than a sixteenth, which requires an eviction at once but no
+            // refusal.
             guard !isFull, byteCount > budget + budget / 16 else { return .wait }
         }
-        relievedAt = now
-        return .giveWay(to: budget - budget / 8)
+        evictedAt = now
+        return .evict(to: budget - budget / 8)
     }
 
     /// Continues the eviction at the next check. The memory of an ended link is freed later in the turn.
-    mutating func goOn() {
-        isGoingOn = true
+    mutating func continueEviction() {
+        continues = true
     }
 
-    /// There are as many rooms as may be: whether links may end for that now.
-    mutating func mayRelieveRooms(now: Instant) -> Bool {
-        if let roomsRelievedAt, roomsRelievedAt + MemoryLedger.reliefInterval > now { return false }
-        roomsRelievedAt = now
+    /// Whether links may end now because the number of rooms has reached its maximum.
+    mutating func mayEvictForRooms(now: Instant) -> Bool {
+        if let roomsEvictedAt, roomsEvictedAt + MemoryLedger.evictionInterval > now { return false }
+        roomsEvictedAt = now
         return true
     }
 
-    /// All that can give way has: what is left is full when it is still more than the budget.
-    mutating func relieved(_ byteCount: Int) {
-        isGoingOn = false
+    /// Everything that can be evicted was. The relay is full if the rest still exceeds the budget.
+    mutating func evicted(remaining byteCount: Int) {
+        continues = false
         isFull = byteCount > budget
     }
 }

@@ -36,7 +36,7 @@ public struct RelayConfiguration: Sendable {
     /// is not among them. Less than 16 MiB for each loop is meant for tests only.
     public var memoryBudget = 1024 * 1024 * 1024
     /// Resumes that a connection may try in vain (Specs/hostile.md row 23).
-    public var maxResumeTries = 5
+    public var maxResumeAttempts = 5
     /// The sequence of each session's first frame, as its clients have it (W-11).
     package var firstSequence: UInt64 = 1
 
@@ -146,7 +146,7 @@ public enum RelayOutput: Sendable {
     /// Answer a request that names no recipient, with `respond`.
     case request(RoomName, MemberHandle, Request)
     /// Another loop is to be told this, with `receive`, in the order in which it was said.
-    case tell(loop: Int, [LoopMessage])
+    case send(loop: Int, [LoopMessage])
     /// The connection belongs to another loop: take it out with `transfer`, for the other's engine to `adopt`.
     case transfer(ConnectionKey, loop: Int)
     /// Something worth a line in a log, and the connection that it is about.

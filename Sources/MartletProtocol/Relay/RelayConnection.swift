@@ -2,194 +2,158 @@ import MartletWire
 
 /// One connection at the relay, from accept to close (C-8).
 ///
-/// Phases and exits:
-///
 ///     awaitingHello ──hello──► authenticating ──accepted──► attached ──end, fault, fenced──► closing
 ///          ▲                        │ refused: closing
-///          └──── resume refused ────┘ (early frames of the refused link are passed over)
+///          └──── resume refused ────┘ (early frames of the refused link are skipped)
 ///
-/// While authenticating nothing is parsed: what came behind the hello waits, at most one read's worth, and reading is
-/// paused.
+/// | phase | owns | ends |
+/// |---|---|---|
+/// | awaitingHello | a `ConnectionEntry` | a hello; a fault; `handshakeTimeout`, after a refused resume `authTimeout` |
+/// | authenticating | a `ConnectionEntry` with the input behind the hello | the authenticator's answer; `authTimeout` |
+/// | attached | the slot of its link | a fault; `idleTimeout`; `frameTimeout` of an incomplete frame |
+/// | closing | its outbox, until the carrier has taken it | `closed` |
+///
+/// While a connection is authenticating, its input is not parsed: one read is kept and reading is paused.
 struct RelayConnection {
     enum Phase: Equatable {
         case awaitingHello
         case authenticating
-        case attached(link: Int)
+        case attached(link: Int32)
         case closing
     }
 
-    /// Bytes kept behind a hello at the most, while nobody knows who it is; a client may send half of them early
+    /// Bytes kept behind a hello at the most, before the peer is authenticated. A client may send half of them early
     /// (`Specs/wire.md` W-35).
     static let maxHeldByteCount = 2 * Link.earlyByteCount
 
-    private(set) var generation: UInt32
-    let carrier: Carrier
-    private var stage = Stage.awaitingHello
-    /// Whether the engine has it among those that it asked for bytes.
-    var isAmongAsked = false
-    /// Whether input of it waits to be read on.
-    var hasUnread = false
-    /// The link's slot while the stage is `attached`.
-    private var attachedSlot: Int32 = 0
+    private(set) var generation: UInt32 = 0
     /// How long a body may be, in bytes.
-    var maxBodyByteCount = UInt32(Limits.maxHandshakeBodyByteCount)
-    /// What counts before a link is attached; nil from then on.
-    var entry: ConnectionEntry?
-    /// What there is of an incomplete frame; between frames the engine's framer serves. Where packets may come, the
-    /// link has the framer.
+    private(set) var maxBodyByteCount = UInt32(Limits.maxHandshakeBodyByteCount)
+    private(set) var phase = Phase.awaitingHello
+    let carrier: Carrier
+    /// Whether the transmit queue has it among the connections of this turn.
+    var isInTurn = false
+    /// Whether `UnreadInput` has input of it.
+    var hasUnread = false
+    /// The state of the handshake; nil after a link was attached.
+    private(set) var entry: ConnectionEntry?
+    /// The framer that holds an incomplete frame. Between frames the engine's shared framer serves.
     var framer: FramerBox?
-    /// Handshake frames and a goaway that wait to be written.
+    /// Handshake frames and a goaway that are queued.
     var outbox = HandshakeQueue()
-    /// What it has given that its carrier has not taken yet, in bytes.
-    private(set) var unsentByteCount: UInt32 = 0
-    /// What the engine's ledger was told that it holds, in bytes.
+    /// Bytes that the carrier holds unsent.
+    var unsentByteCount: UInt32 = 0
+    /// The bytes that the table counts for it.
     private(set) var chargedByteCount: UInt32 = 0
     var lastReceived: Instant
-    private var asked = Instant.distantFuture
-    private var partial = Instant.distantFuture
-    private var armed = Instant.distantFuture
+    /// When `transmit` was requested, as long as it was not called.
+    @Compact var requestedAt: Instant? = nil
+    /// Since when a frame has been incomplete.
+    @Compact var partialSince: Instant? = nil
+    /// When the timer fires; not later than the deadline.
+    @Compact var armedAt: Instant? = nil
 
-    private enum Stage: UInt8 {
-        case awaitingHello
-        case authenticating
-        case attached
-        case closing
-    }
-
-    init(generation: UInt32, carrier: Carrier, now: Instant) {
-        self.generation = generation
+    init(carrier: Carrier, now: Instant) {
         self.carrier = carrier
         lastReceived = now
         entry = ConnectionEntry(acceptedAt: now)
     }
 
-    var phase: Phase {
-        get {
-            switch stage {
-            case .awaitingHello: .awaitingHello
-            case .authenticating: .authenticating
-            case .attached: .attached(link: Int(attachedSlot))
-            case .closing: .closing
-            }
-        }
-        set {
-            switch newValue {
-            case .awaitingHello: stage = .awaitingHello
-            case .authenticating: stage = .authenticating
-            case .attached(let link): (stage, attachedSlot, entry) = (.attached, Int32(link), nil)
-            case .closing: stage = .closing
-            }
-        }
+    /// Starts in a table, as accepted or as transferred from another loop.
+    mutating func start(generation: UInt32) {
+        self.generation = generation
+        chargedByteCount = 0
+        isInTurn = false
+        requestedAt = nil
+        armedAt = nil
     }
 
     @inline(__always)
-    var linkSlot: Int? { stage == .attached ? Int(attachedSlot) : nil }
+    var linkSlot: Int? { if case .attached(let link) = phase { Int(link) } else { nil } }
 
-    /// Since when `transmit` has been asked for and not called.
-    @inline(__always)
-    var transmitAskedAt: Instant? {
-        get { asked == .distantFuture ? nil : asked }
-        set { asked = newValue ?? .distantFuture }
+    // MARK: Phases
+
+    /// A hello was received; the authenticator decides.
+    mutating func authenticate(_ hello: Hello, now: Instant) {
+        phase = .authenticating
+        entry?.hello = hello
+        entry?.askedAt = now
+        entry?.skipsFrames = false
+        partialSince = nil
     }
 
-    /// Since when a frame has been incomplete.
-    var partialSince: Instant? {
-        get { partial == .distantFuture ? nil : partial }
-        set { partial = newValue ?? .distantFuture }
+    /// A resume was refused; false when the connection may not send another hello.
+    mutating func awaitAnotherHello(maxResumeAttempts: Int) -> Bool {
+        phase = .awaitingHello
+        guard let entry else { return false }
+        entry.resumeAttempts += 1
+        entry.skipsFrames = true
+        return carrier == .reliable && entry.resumeAttempts < maxResumeAttempts
     }
 
-    /// When the engine looks at the deadline: not later than it is due.
-    var armedAt: Instant? {
-        get { armed == .distantFuture ? nil : armed }
-        set { armed = newValue ?? .distantFuture }
+    /// The handshake is over: bodies may be as long as the link's limits permit (W-7).
+    mutating func attach(_ link: Int, maxBodyByteCount: Int) {
+        phase = .attached(link: Int32(link))
+        entry = nil
+        self.maxBodyByteCount = UInt32(maxBodyByteCount)
+        framer?.framer.maxBodyByteCount = maxBodyByteCount
     }
 
-    /// What a connection was when it was asked for bytes.
-    enum OnAsk {
-        /// It was asked before and has not given any.
-        case isWaiting
-        /// It has, and is among those that were asked in this turn.
-        case isAmongAsked
-        case isNew
+    mutating func close() {
+        phase = .closing
+        entry?.held = []
     }
 
-    mutating func ask(_ now: Instant) -> OnAsk {
-        guard asked == .distantFuture else { return .isWaiting }
-        asked = now
-        defer { isAmongAsked = true }
-        return isAmongAsked ? .isAmongAsked : .isNew
-    }
+    // MARK: Memory
 
-    /// From now on bodies may have so many bytes.
-    mutating func limitBodies(to byteCount: Int) {
-        maxBodyByteCount = UInt32(byteCount)
-        framer?.framer.maxBodyByteCount = byteCount
-    }
-
-    /// Its carrier has so much left of what it was given; how much more the connection holds with that, in bytes.
-    mutating func noteUnsent(_ byteCount: Int) -> Int {
-        unsentByteCount = UInt32(clamping: byteCount)
-        return takeChargeChange()
-    }
-
-    /// How much more its framer and its carrier hold than when it was asked last, in bytes.
+    /// Returns the change of the bytes that its framer and its carrier hold since the last call.
     mutating func takeChargeChange() -> Int {
         let byteCount = (framer?.framer.storageByteCount ?? 0) + Int(unsentByteCount)
         defer { chargedByteCount = UInt32(clamping: byteCount) }
         return byteCount - Int(chargedByteCount)
     }
 
-    /// Begins anew on another loop.
-    mutating func move(generation: UInt32) {
-        chargedByteCount = 0
-        self.generation = generation
-        isAmongAsked = false
-        transmitAskedAt = nil
-        armedAt = nil
-    }
+    /// Bytes received that were not parsed.
+    var heldByteCount: Int { (framer?.framer.storageByteCount ?? 0) + (entry?.held.count ?? 0) }
 
-    /// When something is due, and what it is called when it is (C-10, C-60).
+    // MARK: Time
+
+    /// The next deadline and its error code (C-10, C-60).
     ///
-    /// Mutating although it changes nothing: a connection that is only read is copied out of the table first.
+    /// Mutating although it changes nothing: the table copies an element for a call that does not mutate.
     mutating func deadline(_ configuration: RelayConfiguration) -> (at: Instant, code: ErrorCode)? {
-        var due: (at: Instant, code: ErrorCode)
-        switch stage {
+        switch phase {
         case .closing: return nil
         case .awaitingHello, .authenticating:
             guard let entry else { return nil }
-            if stage == .awaitingHello, entry.resumeTries == 0 {
-                due = (entry.acceptedAt + configuration.handshakeTimeout, .handshakeTimeout)
-            } else {
-                due = (entry.acceptedAt + configuration.authTimeout, .authTimeout)
+            if phase == .awaitingHello, entry.resumeAttempts == 0 {
+                return (entry.acceptedAt + configuration.handshakeTimeout, .handshakeTimeout)
             }
+            return (entry.acceptedAt + configuration.authTimeout, .authTimeout)
         case .attached:
-            due = (lastReceived + configuration.idleTimeout, .idleTimeout)
-            if let partialSince { due = earlier(due, (partialSince + configuration.frameTimeout, .frameTimeout)) }
+            let idle = lastReceived + configuration.idleTimeout
+            guard let partialSince, partialSince + configuration.frameTimeout < idle else {
+                return (idle, .idleTimeout)
+            }
+            return (partialSince + configuration.frameTimeout, .frameTimeout)
         }
-        return due
-    }
-
-    private func earlier(
-        _ left: (at: Instant, code: ErrorCode), _ right: (at: Instant, code: ErrorCode)
-    ) -> (at: Instant, code: ErrorCode) {
-        right.at < left.at ? right : left
     }
 }
 
-/// What a connection keeps until its link is attached.
+/// The state of a connection's handshake.
 final class ConnectionEntry {
     let acceptedAt: Instant
     var hello: Hello?
-    /// When it was asked whether the hello's credential holds.
+    /// When the authentication began.
     var askedAt = Instant.zero
-    /// Who it is, on the way to the loop of the account.
+    /// The proven identity, during a transfer to the loop of the account.
     var admission: Admission?
-    /// What was read behind the hello.
+    /// Bytes received behind the hello.
     var held: [UInt8] = []
-    /// Whether frames are passed over until the next hello.
-    var isPassingOver = false
-    var resumeTries = 0
-    /// Bytes either way: before authentication little is said to who said little.
+    /// Whether frames are skipped until the next hello.
+    var skipsFrames = false
+    var resumeAttempts = 0
+    /// Bytes in each direction, which bound the answers to an unauthenticated peer.
     var receivedByteCount = 0
     var sentByteCount = 0
 
@@ -198,7 +162,23 @@ final class ConnectionEntry {
     }
 }
 
-/// Gives a framer, which cannot be copied, a place in tables of connections and links.
+/// The proven identity of a peer.
+struct Admission {
+    var hello: Hello
+    var account: AccountName
+    var grant: TokenGrant
+    /// The digest of the token that was presented for a resume.
+    var presented: TokenDigest?
+
+    var device: DeviceKey { DeviceKey(account: account, device: hello.device) }
+}
+
+/// A connection during its transfer from one loop's engine to another's.
+public struct DepartingConnection: @unchecked Sendable {  // the engine that took it out no longer refers to it
+    let connection: RelayConnection
+}
+
+/// A reference to a framer, which cannot be copied, for tables of connections and links.
 final class FramerBox {
     var framer: Framer
 

@@ -1,33 +1,37 @@
 import MartletWire
 
+/// Connections: input, handshake, end.
 extension RelayEngine {
-    /// Takes bytes that arrived on a connection, in whatever pieces; they are borrowed.
+    // MARK: Input
+
+    /// Bytes arrived on a connection, in any pieces; they are borrowed.
     ///
-    /// What goes beyond the connection's budget of a turn is kept, `.pauseReading` asks for no more of it, and
-    /// `deadlinePassed` reads on (R-50, Specs/hostile.md row 42).
+    /// Input beyond the connection's budget of a turn is kept, `.pauseReading` stops further input, and
+    /// `deadlinePassed` continues (R-50, Specs/hostile.md row 42).
     public mutating func receive(_ bytes: RawSpan, on key: ConnectionKey, now: Instant) {
-        guard let slot = slot(key), connections[slot].phase != .closing else { return }
+        noteEvent()
+        guard let slot = connections.slot(key), connections[slot].phase != .closing else { return }
         connections[slot].lastReceived = now
         connections[slot].entry?.receivedByteCount += bytes.byteCount
         guard connections[slot].phase != .authenticating else { return hold(bytes, on: slot, now: now) }
         guard !connections[slot].hasUnread else { return unread.extend(key, with: bytes) }
-        turn.begin(key)
+        sessions.budget.begin(key)
         read(bytes, on: slot, now: now)
     }
 
-    /// Reads as far as the budget goes; the rest waits.
+    /// Parses as much as the budget permits and keeps the rest.
     private mutating func read(_ bytes: RawSpan, on slot: Int, now: Instant) {
         guard let count = parse(bytes, on: slot, now: now) else { return }
         connections[slot].hasUnread = true
-        unread.append(bytes.extracting(droppingFirst: count), of: key(slot))
-        outputs.append(.pauseReading(key(slot)))
+        unread.append(bytes.extracting(droppingFirst: count), of: connections.key(slot))
+        outputs.append(.pauseReading(connections.key(slot)))
     }
 
-    /// Reads on for the connection that has waited for longest, as far as a budget goes.
-    mutating func readOn(now: Instant) {
+    /// Parses the unread input of the connection that has waited longest, as much as a budget permits.
+    mutating func continueReading(now: Instant) {
         while var part = unread.popFirst() {
-            guard let slot = slot(part.connection), connections[slot].phase != .closing else { continue }
-            turn.beginAnew(part.connection)
+            guard let slot = connections.slot(part.connection), connections[slot].phase != .closing else { continue }
+            sessions.budget.restart(part.connection)
             let count = parse(part.bytes.rawBytes.extracting(droppingFirst: part.readByteCount), on: slot, now: now)
             if let count {
                 part.readByteCount += count
@@ -37,181 +41,37 @@ extension RelayEngine {
         }
     }
 
-    /// All that waited of a connection has been read.
+    /// All unread input of a connection was parsed.
     private mutating func finishUnread(_ part: UnreadInput.Part, now: Instant) {
-        guard let slot = slot(part.connection), connections[slot].phase != .closing else { return }
+        guard let slot = connections.slot(part.connection), connections[slot].phase != .closing else { return }
         connections[slot].hasUnread = false
         if part.isLast { return endOfStream(part.connection, now: now) }
-        // One that waits for its hello's answer is read again after that.
+        // A connection that is authenticating is read again after the authenticator's answer.
         if connections[slot].phase != .authenticating { outputs.append(.resumeReading(part.connection)) }
     }
 
-    /// The shell's answer to `.authenticate`.
-    public mutating func authenticated(_ key: ConnectionKey, _ answer: AuthenticationAnswer, now: Instant) {
-        guard let slot = slot(key), connections[slot].phase == .authenticating,
-            let entry = connections[slot].entry, let hello = entry.hello
-        else { return }
-        entry.hello = nil
-        switch answer {
-        case .refused(let notice):
-            outputs.append(.note(.refused(hello.account, notice.code), on: key))
-            return say(.reject, notice, on: slot, now: now)
-        case .accepted(let account, let grant, let presented):
-            let admission = Admission(hello: hello, account: account, grant: grant, presented: presented)
-            let loop = place.loop(of: account)
-            guard loop == place.index else {
-                entry.admission = admission
-                return outputs.append(.transfer(key, loop: loop))
-            }
-            finishHandshake(slot, entry, admission, now: now)
-        }
-    }
-
-    /// Admits who has been authenticated, and takes up what came early, in its order (C-18).
-    mutating func finishHandshake(
-        _ slot: Int, _ entry: ConnectionEntry, _ admission: Admission, now: Instant
-    ) {
-        guard !revocations.covers(admission.account, provenAt: entry.askedAt) else {
-            outputs.append(.note(.refused(admission.account, .revoked), on: key(slot)))
-            return say(.reject, Notice(code: .revoked), on: slot, now: now)
-        }
-        admit(
-            slot, admission.hello, as: DeviceKey(account: admission.account, device: admission.hello.device),
-            admission.grant, admission.presented, now: now)
-        guard phase(slot) != .closing else { return }
-        outputs.append(.resumeReading(key(slot)))
-        let held = entry.held
-        entry.held = []
-        // The handshake's time is over: nobody is woken for it.
-        connections[slot].armedAt = nil
-        armConnection(slot)
-        turn.beginAnew(key(slot))
-        if !held.isEmpty { read(held.rawBytes, on: slot, now: now) }
-    }
-
-    /// Ends a connection for a fault of the peer's and tells it where that is possible (C-41).
-    mutating func fail(_ slot: Int, _ error: LinkError, now: Instant) {
-        guard connections[slot].phase != .closing else { return }
-        counted.faults += 1
-        outputs.append(.note(.faulted(error.code), on: key(slot)))
-        // C-22
-        let spoken: [WireVersion] = error.code == .unsupportedVersion ? configuration.features.spokenVersions : []
-        // A hello whose fields are wrong is answered like any that is not let in (C-13).
-        let type: FrameType = error.code == .invalidHello ? .reject : .goaway
-        say(type, Notice(code: error.code, spokenVersions: spoken), on: slot, now: now)
-    }
-
-    /// Ends a connection; its link waits to be resumed.
-    mutating func end(_ slot: Int, afterFlush: Bool, now: Instant) {
-        guard connections[slot].phase != .closing else { return }
-        detach(slot, now: now)
-        connections[slot].phase = .closing
-        connections[slot].entry?.held = []
-        timers.cancel(TimerKey.connection(slot))
-        outputs.append(.close(key(slot), afterFlush: afterFlush))
-        if !afterFlush { forget(slot) }
-    }
-
-    mutating func connectionDeadline(_ slot: Int, now: Instant) {
-        guard connections.isLive(slot) else { return }
-        connections[slot].armedAt = nil
-        guard let due = connections[slot].deadline(configuration) else { return }
-        guard due.at <= now else { return armConnection(slot) }
-        if due.code == .idleTimeout { return end(slot, afterFlush: false, now: now) }
-        fail(slot, .peer(due.code), now: now)
-    }
-
-    /// The timer is only ever moved to the earliest that was known; what has moved on is seen when it fires.
-    mutating func armConnection(_ slot: Int) {
-        guard connections.isLive(slot), let due = connections[slot].deadline(configuration)?.at else { return }
-        if let armedAt = connections[slot].armedAt, armedAt <= due { return }
-        connections[slot].armedAt = due
-        timers.set(TimerKey.connection(slot), at: due)
-    }
-
-    func slot(_ key: ConnectionKey) -> Int? {
-        let slot = Int(key.slot)
-        return connections.isLive(slot) && connections[slot].generation == key.generation ? slot : nil
-    }
-
-    @inline(__always)
-    private func phase(_ slot: Int) -> RelayConnection.Phase? {
-        connections.isLive(slot) ? connections[slot].phase : nil
-    }
-
-    func key(_ slot: Int) -> ConnectionKey {
-        ConnectionKey(slot: Int32(slot), generation: connections[slot].generation)
-    }
-
-    mutating func forget(_ slot: Int) {
-        guard connections.isLive(slot) else { return }
-        memory.changeConnections(by: -Int(connections[slot].chargedByteCount))
-        connections.remove(slot)
-        timers.cancel(TimerKey.connection(slot))
-        counted.connections -= 1
-    }
-
-    // MARK: Bytes
-
-    /// The framer that holds what has come of a frame, or the one that serves all other connections between frames.
-    private mutating func framer(for slot: Int) -> FramerBox {
-        if let own = connections[slot].framer { return own }
-        let box = spareFramer ?? FramerBox(Framer(maxBodyByteCount: 0))
-        spareFramer = nil
-        box.framer.maxBodyByteCount = Int(connections[slot].maxBodyByteCount)
-        box.framer.maxPacketsPerCall = TurnBudget.packetsPerCall
-        if let link = connections[slot].linkSlot, links[link].link.readsPackets {
-            box.framer.serve(links[link].packetReader, deflated: links[link].link.features.contains(.sharedDeflate))
-        } else {
-            box.framer.serve()
-        }
-        return box
-    }
-
-    /// The framer stays with its connection as long as it holds something; one that has failed serves nobody else.
-    private mutating func takeBack(_ box: FramerBox, from slot: Int) {
-        guard connections.isLive(slot), connections[slot].phase != .closing else { return }
-        if box.framer.allowsPackets, let link = connections[slot].linkSlot {
-            links[link].packetReader = box.framer.reader
-        }
-        if !box.framer.isBetweenUnits {
-            connections[slot].framer = box
-            memory.changeConnections(by: connections[slot].takeChargeChange())
-        } else {
-            if connections[slot].framer != nil {
-                connections[slot].framer = nil
-                memory.changeConnections(by: connections[slot].takeChargeChange())
-            }
-            spareFramer = box
-        }
-    }
-
-    /// Bytes kept of what was received and not understood yet.
-    mutating func heldByteCount(of slot: Int) -> Int {
-        (connections[slot].framer?.framer.storageByteCount ?? 0) + (connections[slot].entry?.held.count ?? 0)
-    }
-
+    /// Keeps input behind a hello. Input of an unauthenticated peer is bounded (C-9).
     private mutating func hold(_ bytes: RawSpan, on slot: Int, now: Instant) {
-        // What nobody has vouched for is bounded (C-9).
         guard let entry = connections[slot].entry,
             entry.held.count + bytes.byteCount <= RelayConnection.maxHeldByteCount
         else { return fail(slot, .peer(.protocolViolation), now: now) }
         entry.held.append(bytes: bytes)
     }
 
+    /// Parses input. Returns the number of parsed bytes when the budget is spent, otherwise nil.
     private mutating func parse(_ bytes: RawSpan, on slot: Int, now: Instant) -> Int? {
-        let box = framer(for: slot)
-        defer { takeBack(box, from: slot) }
+        let box = takeFramer(for: slot)
+        defer { returnFramer(box, of: slot) }
         var consumed = 0
-        var frames = 0
+        var frameCount = 0
         while consumed < bytes.byteCount || box.framer.hasWaitingFrames {
-            guard !turn.isSpent else { return consumed }
+            guard !sessions.budget.isSpent else { return consumed }
             var failure: LinkError?
             let before = consumed
             do throws(WireError) {
                 consumed += try box.framer.consumeContents(bytes.extracting(droppingFirst: consumed)) {
-                    frames += 1
-                    do throws(LinkError) { return try take($0, $1, on: slot, now: now) } catch { failure = error }
+                    frameCount += 1
+                    do throws(LinkError) { return try receive($0, $1, on: slot, now: now) } catch { failure = error }
                     return .stop
                 }
             } catch {
@@ -222,36 +82,70 @@ extension RelayEngine {
                 return nil
             }
             if box.framer.allowsPackets, !chargePackets(box, on: slot, now: now) { return nil }
-            switch phase(slot) {
+            switch connections.phase(slot) {
             case nil, .closing: return nil
             case .authenticating:
                 hold(bytes.extracting(droppingFirst: consumed), on: slot, now: now)
                 return nil
-            case .attached(let link): links[link].link.noteReceived(byteCount: consumed - before)
+            case .attached(let link): sessions.links[Int(link)].link.noteReceived(byteCount: consumed - before)
             case .awaitingHello: break
             }
         }
-        checkPartial(slot, box, hadFrames: frames > 0, now: now)
+        checkPartial(slot, box, hadFrames: frameCount > 0, now: now)
         return nil
     }
 
-    /// Packets cost beside their frames; false when they were so many without any that the connection is over (S-59).
+    /// The framer with the connection's incomplete frame, or the one for all other connections.
+    private mutating func takeFramer(for slot: Int) -> FramerBox {
+        if let own = connections[slot].framer { return own }
+        let box = spareFramer ?? FramerBox(Framer(maxBodyByteCount: 0))
+        spareFramer = nil
+        box.framer.maxBodyByteCount = Int(connections[slot].maxBodyByteCount)
+        box.framer.maxPacketsPerCall = TurnBudget.packetsPerCall
+        if let link = connections[slot].linkSlot {
+            sessions.links[link].serve(&box.framer)
+        } else {
+            box.framer.serve()
+        }
+        return box
+    }
+
+    /// The connection keeps the framer while it holds an incomplete frame. A framer that has failed is discarded.
+    private mutating func returnFramer(_ box: FramerBox, of slot: Int) {
+        guard connections.isLive(slot), connections[slot].phase != .closing else { return }
+        if let link = connections[slot].linkSlot { sessions.links[link].keepReader(of: box.framer) }
+        if !box.framer.isBetweenUnits {
+            connections[slot].framer = box
+            connections.settle(slot)
+        } else {
+            if connections[slot].framer != nil {
+                connections[slot].framer = nil
+                connections.settle(slot)
+            }
+            spareFramer = box
+        }
+    }
+
+    /// Charges packets beside their frames. Returns false when too many packets without frames have ended the
+    /// connection (S-59).
     private mutating func chargePackets(_ box: FramerBox, on slot: Int, now: Instant) -> Bool {
         let counts = box.framer.takePacketCounts()
-        turn.charge(counts.packets + counts.streams * TurnBudget.streamUnits)
+        sessions.budget.charge(counts.packets + counts.streams * TurnBudget.streamUnits)
         let unproductive = counts.withoutFrames + counts.streams * TurnBudget.streamUnits
         guard unproductive > 0, let link = connections[slot].linkSlot else { return true }
-        do throws(LinkError) { try links[link].link.chargeUnproductive(unproductive, now: now) } catch {
+        do throws(LinkError) {
+            try sessions.links[link].link.chargeUnproductive(unproductive, now: now)
+            return true
+        } catch {
             fail(slot, error, now: now)
             return false
         }
-        return true
     }
 
-    /// A first frame that is not hello is refused by its header, before its body (Specs/hostile.md row 4); a frame that
-    /// is not complete has a deadline (row 5; C-13; W-32).
+    /// Refuses a first frame other than hello by its header, before its body (Specs/hostile.md row 4), and starts the
+    /// timeout of an incomplete frame (row 5; C-13; W-32).
     private mutating func checkPartial(_ slot: Int, _ box: FramerBox, hadFrames: Bool, now: Instant) {
-        if connections[slot].phase == .awaitingHello, connections[slot].entry?.isPassingOver == false,
+        if connections[slot].phase == .awaitingHello, connections[slot].entry?.skipsFrames == false,
             let header = box.framer.pendingHeader, header.type != .hello
         {
             return fail(slot, .peer(.expectedHello), now: now)
@@ -261,38 +155,44 @@ extension RelayEngine {
             connections[slot].partialSince = nil
         } else if before == nil || hadFrames {
             connections[slot].partialSince = now
-            if before == nil { armConnection(slot) }
+            if before == nil { connections.arm(slot, configuration) }
         }
     }
 
-    private mutating func take(
+    private mutating func receive(
         _ header: FrameHeader, _ content: FrameContent, on slot: Int, now: Instant
     ) throws(LinkError) -> FramerStep {
-        switch phase(slot) {
+        switch connections.phase(slot) {
         case .awaitingHello:
             guard header.type == .hello else {
-                // Early frames of a link whose resume was refused: the client begins again with another hello. And
-                // datagrams may overtake the hello; what is not acknowledged comes again (C-13, C-34).
-                guard connections[slot].entry?.isPassingOver == true || connections[slot].carrier == .unreliable else {
+                // Early frames of a refused resume precede the client's next hello. A datagram may overtake the hello;
+                // its frames are retransmitted (C-13, C-34).
+                guard connections[slot].entry?.skipsFrames == true || connections[slot].carrier == .unreliable else {
                     throw .peer(.expectedHello)
                 }
-                turn.charge(frameOf: content.byteCount)
-                return turn.isSpent ? .stop : .proceed
+                sessions.budget.charge(frameOf: content.byteCount)
+                return sessions.budget.isSpent ? .stop : .proceed
             }
-            try content.withBody { body throws(LinkError) in try takeHello(header, body, on: slot, now: now) }
+            try content.withBody { body throws(LinkError) in try receiveHello(header, body, on: slot, now: now) }
             return .stop
         case .attached(let link):
-            try receive(header, content, onLink: link, now: now)
-            if case .attached = phase(slot), !turn.isSpent { return .proceed }
+            switch try sessions.receive(header, content, on: Int(link), now: now) {
+            case .proceed: break
+            case .disconnect: end(slot, afterFlush: true, now: now)
+            case .endLink:
+                end(slot, afterFlush: true, now: now)
+                removeLink(Int(link), now: now)
+            }
+            if case .attached = connections.phase(slot), !sessions.budget.isSpent { return .proceed }
             return .stop
         case .authenticating, .closing, nil:
             return .stop
         }
     }
 
-    // MARK: Hello
+    // MARK: Handshake
 
-    private mutating func takeHello(
+    private mutating func receiveHello(
         _ header: FrameHeader, _ body: RawSpan, on slot: Int, now: Instant
     ) throws(LinkError) {
         guard header.compression == .none else { throw .peer(.compressionNotAllowed) }
@@ -304,30 +204,63 @@ extension RelayEngine {
         guard hello.spokenVersions.contains(where: { $0.major == WireVersion.current.major }) else {
             throw .peer(.unsupportedVersion)
         }
-        if let drainNotice {
-            say(.reject, drainNotice, on: slot, now: now)
-            return
-        }
-        connections[slot].phase = .authenticating
-        connections[slot].entry?.hello = hello
-        connections[slot].entry?.askedAt = now
-        connections[slot].entry?.isPassingOver = false
-        connections[slot].partialSince = nil
-        armConnection(slot)
-        outputs.append(.pauseReading(key(slot)))  // C-9
+        if let drainNotice { return end(slot, with: .reject, drainNotice, now: now) }
+        connections[slot].authenticate(hello, now: now)
+        connections.arm(slot, configuration)
+        outputs.append(.pauseReading(connections.key(slot)))  // C-9
         outputs.append(
             .authenticate(
-                key(slot),
+                connections.key(slot),
                 AuthenticationRequest(
                     account: hello.account, device: hello.device, credential: hello.credential, agent: hello.agent,
                     presentedToken: hello.resume?.token)))
     }
 
-    private mutating func admit(
-        _ slot: Int, _ hello: Hello, as who: DeviceKey, _ grant: TokenGrant, _ presented: TokenDigest?, now: Instant
+    /// The result of `.authenticate`.
+    public mutating func authenticated(_ key: ConnectionKey, _ answer: AuthenticationAnswer, now: Instant) {
+        noteEvent()
+        guard let slot = connections.slot(key), connections[slot].phase == .authenticating,
+            let entry = connections[slot].entry, let hello = entry.hello.take()
+        else { return }
+        switch answer {
+        case .refused(let notice):
+            note(.refused(hello.account, notice.code), on: slot)
+            end(slot, with: .reject, notice, now: now)
+        case .accepted(let account, let grant, let presented):
+            let admission = Admission(hello: hello, account: account, grant: grant, presented: presented)
+            let place = sessions.rooms.place
+            guard place.loop(of: account) == place.index else {
+                entry.admission = admission
+                return outputs.append(.transfer(key, loop: place.loop(of: account)))
+            }
+            finishHandshake(slot, entry, admission, now: now)
+        }
+    }
+
+    /// Admits an authenticated peer, and parses its early input, in its order (C-18).
+    mutating func finishHandshake(
+        _ slot: Int, _ entry: ConnectionEntry, _ admission: Admission, now: Instant
     ) {
-        // Minors only add: a client that speaks later ones alone takes ours, one that speaks an earlier one gets that
-        // (W-40, C-22).
+        guard !revocations.covers(admission.account, provenAt: entry.askedAt) else {
+            note(.refused(admission.account, .revoked), on: slot)
+            return end(slot, with: .reject, Notice(code: .revoked), now: now)
+        }
+        admit(slot, admission, now: now)
+        guard connections.phase(slot) != .closing else { return }
+        outputs.append(.resumeReading(connections.key(slot)))
+        let held = entry.held
+        entry.held = []
+        // The timer of the handshake is no longer needed.
+        connections[slot].armedAt = nil
+        connections.arm(slot, configuration)
+        sessions.budget.restart(connections.key(slot))
+        if !held.isEmpty { read(held.rawBytes, on: slot, now: now) }
+    }
+
+    private mutating func admit(_ slot: Int, _ admission: Admission, now: Instant) {
+        let (hello, who, token) = (admission.hello, admission.device, admission.grant.digest)
+        // Minor versions only add: a client of a later one speaks the current version, a client of an earlier one its
+        // own (W-40, C-22).
         let spoken = hello.spokenVersions.filter { $0.major == WireVersion.current.major }.max() ?? .current
         let version = min(spoken, configuration.features.spokenVersion)
         let features = hello.features.intersection(configuration.features).available(in: version)  // W-41
@@ -335,66 +268,150 @@ extension RelayEngine {
         var resumed: [SessionPosition]?
         let link: Int
         if let point = hello.resume {
-            guard let found = resumable(point, by: who, presented),
-                links[found].link.canAdopt(limits, features: features)
+            guard let found = resumable(point, by: admission),
+                sessions.links[found].link.canAdopt(limits, features: features)
             else { return refuseResume(slot, who, now: now) }
             link = found
-            // Fenced first: whose the link is must be settled before anybody is welcomed (W-47, C-32, C-38,
+            // The older connection is fenced before the welcome, so that the link has one owner (W-47, C-32, C-38,
             // Specs/hostile.md row 22).
-            if let older = links[link].connection {
-                links[link].connection = nil
-                say(.goaway, Notice(code: .staleEpoch), on: older, now: now)
+            if let older = sessions.links[link].connection {
+                sessions.links[link].connection = nil
+                end(older, with: .goaway, Notice(code: .staleEpoch), now: now)
             }
-            links[link].epoch = Epoch(rawValue: links[link].epoch.rawValue &+ 1)
-            links[link].token = grant.digest
-            links[link].link.adopt(limits, features: features)
-            for handle in links[link].handles { call(.setFeatures(handle, features)) }
+            sessions.resume(link, limits, features, token)
             attach(link, to: slot, now: now)
-            links[link].link.confirm(point.positions, now: now)
-            resumed = links[link].link.positions
-            counted.resumes += 1
-            outputs.append(.note(.resumed(who, links[link].id, epoch: links[link].epoch), on: key(slot)))
+            sessions.links[link].link.confirm(point.positions, now: now)
+            resumed = sessions.links[link].link.positions
+            note(.resumed(who, sessions.links[link].id, epoch: sessions.links[link].epoch), on: slot)
         } else {
-            removeLink(of: who, now: now)
-            let account = accounts.place(of: who.account, now: now)
-            if let code = makePlace(forLinkOf: account, now: now) {
-                return say(.reject, Notice(code: code), on: slot, now: now)
+            if let older = sessions.links.slot(of: who) {
+                endLink(older, Notice(code: .replaced), now: now)  // C-2, C-39
             }
-            link = makeLink(for: who, of: account, limits, features, grant.digest, now: now)
+            if let code = makeRoom(forLinkOf: who.account, now: now) {
+                return end(slot, with: .reject, Notice(code: code), now: now)
+            }
+            link = sessions.insert(who, limits, features, token, now: now)
             attach(link, to: slot, now: now)
-            outputs.append(.note(.linked(who, links[link].id), on: key(slot)))
+            note(.linked(who, sessions.links[link].id), on: slot)
         }
         let welcome = Welcome(
-            version: version, features: features, limits: limits, account: who.account, link: links[link].id,
-            resumeToken: grant.token, epoch: links[link].epoch, resumeLifetime: configuration.resumeLifetime,
-            heartbeatInterval: nil, resumed: resumed)
+            version: version, features: features, limits: limits, account: who.account, link: sessions.links[link].id,
+            resumeToken: admission.grant.token, epoch: sessions.links[link].epoch,
+            resumeLifetime: configuration.resumeLifetime, heartbeatInterval: nil, resumed: resumed)
         enqueue(.welcome, welcome.encode(), on: slot, now: now)
-        touch(link)
+        sessions.markDirty(link)
     }
 
-    // Whatever is wrong, the answer is the same (C-31, C-35).
-    private mutating func resumable(_ point: ResumePoint, by who: DeviceKey, _ presented: TokenDigest?) -> Int? {
-        guard let presented,
-            let slot = linkOfID.find(point.link, where: { links[$0].id == point.link }), links[slot].who == who,
-            links[slot].token == presented, links[slot].link.canResume(from: point.positions)
+    /// The link that a client may resume. Every obstacle has the same answer (C-31, C-35).
+    private func resumable(_ point: ResumePoint, by admission: Admission) -> Int? {
+        guard let presented = admission.presented, let slot = sessions.links.slot(of: point.link),
+            sessions.links[slot].who == admission.device, sessions.links[slot].accepts(presented),
+            sessions.links[slot].link.canResume(from: point.positions)
         else { return nil }
         return slot
     }
 
-    /// A resume is refused whole; the connection stays for a fresh hello where that cannot be overtaken by the old
-    /// link's early frames (C-34, C-35, W-38), but not for ever (Specs/hostile.md row 23).
+    /// Refuses a whole resume. The connection may send another hello, a few times (Specs/hostile.md row 23), unless
+    /// early frames of the old link can overtake it (C-34, C-35, W-38).
     private mutating func refuseResume(_ slot: Int, _ who: DeviceKey, now: Instant) {
-        counted.resumesRefused += 1
-        outputs.append(.note(.refused(who.account, .resumeRejected), on: key(slot)))
-        connections[slot].entry?.resumeTries += 1
-        connections[slot].phase = .awaitingHello
-        connections[slot].entry?.isPassingOver = true
+        note(.refused(who.account, .resumeRejected), on: slot)
         let notice = Notice(code: .resumeRejected)
-        guard connections[slot].carrier == .reliable, let tries = connections[slot].entry?.resumeTries,
-            tries < configuration.maxResumeTries
-        else {
-            return say(.reject, notice, on: slot, now: now)
+        if connections[slot].awaitAnotherHello(maxResumeAttempts: configuration.maxResumeAttempts) {
+            enqueue(.reject, Reject(notice).encode(), on: slot, now: now)
+        } else {
+            end(slot, with: .reject, notice, now: now)
         }
-        enqueue(.reject, Reject(notice).encode(), on: slot, now: now)
+    }
+
+    /// Makes room for one more link of an account; otherwise returns the reason of the refusal.
+    private mutating func makeRoom(forLinkOf account: AccountName, now: Instant) -> ErrorCode? {
+        let maxCount = configuration.maxLinksPerAccount
+        switch sessions.links.check(anotherLinkOf: account, maxCount: maxCount, now: now) {
+        case .fits: break
+        case .replaces(let slot): removeLink(slot, now: now)
+        case .tooManyLinks: return .tooManyLinks
+        }
+        return sessions.links.count < configuration.maxLinks && !memory.isFull ? nil : .serverBusy
+    }
+
+    // MARK: Links
+
+    private mutating func attach(_ link: Int, to slot: Int, now: Instant) {
+        sessions.attach(link, to: slot, connections[slot].carrier, now: now)
+        connections[slot].attach(link, maxBodyByteCount: sessions.links[link].link.limits.maxBodyByteCount)
+    }
+
+    /// Suspends the connection's link.
+    mutating func detach(_ slot: Int, now: Instant) {
+        guard let link = connections[slot].linkSlot, sessions.detach(link, from: slot, now: now) else { return }
+        note(.suspended(sessions.links[link].who, sessions.links[link].id), on: slot)
+        while let surplus = sessions.links.surplusSuspended(maxCount: configuration.maxSuspendedLinks) {
+            removeLink(surplus, now: now)
+        }
+    }
+
+    /// Ends a link and its connection.
+    mutating func endLink(_ slot: Int, _ notice: Notice, now: Instant) {
+        if let connection = sessions.links[slot].connection { end(connection, with: .goaway, notice, now: now) }
+        if sessions.links.isLive(slot) { removeLink(slot, now: now) }
+    }
+
+    mutating func removeLink(_ slot: Int, now: Instant) {
+        let link = sessions.remove(slot, now: now)
+        if let connection = link.connection { connections[connection].close() }
+        note(.ended(link.who, link.id), on: link.connection)
+    }
+
+    // MARK: End
+
+    /// Ends a connection for a fault, which a notice reports if possible (C-41).
+    mutating func fail(_ slot: Int, _ error: LinkError, now: Instant) {
+        guard connections[slot].phase != .closing else { return }
+        note(.faulted(error.code), on: slot)
+        // C-22
+        let spoken: [WireVersion] = error.code == .unsupportedVersion ? configuration.features.spokenVersions : []
+        // An invalid hello has the answer of a refused one (C-13).
+        let type: FrameType = error.code == .invalidHello ? .reject : .goaway
+        end(slot, with: type, Notice(code: error.code, spokenVersions: spoken), now: now)
+    }
+
+    /// Queues a goaway or a reject, and ends the connection behind it (C-40).
+    ///
+    /// The answer to an unauthenticated peer has at most three times the bytes of its input, so that no third host can
+    /// be flooded (Specs/hostile.md row 32). A longer notice is shortened or omitted (W-37, C-15).
+    mutating func end(_ slot: Int, with type: FrameType, _ notice: Notice, now: Instant) {
+        for shorter in [notice, notice.withoutReason, Notice(code: notice.code)] {
+            let body = type == .reject ? Reject(shorter).encode() : GoAway(shorter).encode()
+            if let entry = connections[slot].entry {
+                let byteCount = entry.sentByteCount + FrameHeader.byteCount + body.count
+                guard byteCount <= 3 * entry.receivedByteCount else { continue }
+            }
+            enqueue(type, body, on: slot, now: now)
+            break
+        }
+        end(slot, afterFlush: true, now: now)
+    }
+
+    /// Ends a connection. Its link is suspended.
+    mutating func end(_ slot: Int, afterFlush: Bool, now: Instant) {
+        guard connections[slot].phase != .closing else { return }
+        detach(slot, now: now)
+        connections[slot].close()
+        connections.disarm(slot)
+        outputs.append(.close(connections.key(slot), afterFlush: afterFlush))
+        if !afterFlush { connections.remove(slot) }
+    }
+
+    /// Queues a handshake frame.
+    private mutating func enqueue(_ type: FrameType, _ body: [UInt8], on slot: Int, now: Instant) {
+        let byteCount = connections[slot].outbox.append(type, body)
+        connections[slot].entry?.sentByteCount += byteCount
+        transmits.request(slot, in: &connections, now: now)
+    }
+}
+
+extension Notice {
+    fileprivate var withoutReason: Notice {
+        Notice(code: code, retryAfter: retryAfter, redirect: redirect, spokenVersions: spokenVersions)
     }
 }

@@ -2,256 +2,389 @@ public import MartletWire
 
 /// All decisions of a relay on one loop: connections, links and rooms, without sockets, clocks or stores.
 ///
-/// Events come in as calls, each with its instant; then `nextOutput` is called until it answers nil, and
-/// `deadlinePassed` when `deadline` has come. Bytes go in with `receive` and out with `transmit`. A connection is
-/// admitted by its hello, gets a link (new or resumed), and the link's sessions become members of rooms. A fault of a
-/// connection ends that connection and suspends its link; a fault of a session resets that session.
+/// A hello admits a connection, which gets a link (new or resumed), and the link's sessions become members of rooms. A
+/// fault of a connection ends that connection and suspends its link; a fault of a session resets that session.
+///
+/// The drain contract between the engine and its driver:
+///
+/// 1. The driver sets `wallClock` at the begin of a turn and reports the turn's events, each with its instant: the
+///    methods for connections, time, results, the operator and other loops. The engine performs no action yet.
+/// 2. The driver calls `nextOutput` and performs the output, one at a time, until the result is nil. It may report an
+///    immediate result of an output at once; the outputs of this event follow the queued ones.
+/// 3. The driver reads `deadline`, sleeps until then at the latest, and calls `deadlinePassed`. A deadline in the past
+///    means that unread input or joins continue in the next turn.
+///
+/// | output | the driver | answers with |
+/// |---|---|---|
+/// | `transmit` | calls `transmit` for each connection when its carrier has room, at best at once | `noteUnsent` |
+/// | `close` | ends the connection, after the outbox is written if requested | `closed`, exactly once |
+/// | `pauseReading`, `resumeReading` | stops or continues to read the socket | |
+/// | `authenticate` | asks the authenticator | `authenticated` |
+/// | `load`, `append`, `read` | calls the store | `loaded`; `stored` or `logLost`; `read` |
+/// | `request` | asks the request handler | `respond` |
+/// | `send` | passes the messages to the engine of another loop, in order | `receive` there |
+/// | `transfer` | calls `transfer`, and passes the connection to another loop | `adopt` there |
+/// | `note` | writes a log | |
+///
+/// `transmit` and `noteUnsent` cause no output: they may be called at any time, and step 3 follows. Debug builds trap
+/// when a driver reads `deadline` before step 2 is complete.
 public struct RelayEngine: ~Copyable {
-    /// The bounds this relay keeps.
+    /// The bounds that this relay keeps.
     public let configuration: RelayConfiguration
-    /// The relay's wall clock in milliseconds since 1970; the shell sets it at the beginning of each turn.
-    public var wallClock: UInt64 = 0
-
-    /// The numbers of timers: connections have the even ones, links the odd ones.
-    enum TimerKey {
-        static func connection(_ slot: Int) -> Int { 2 * slot }
-        static func link(_ slot: Int) -> Int { 2 * slot + 1 }
+    /// The relay's wall clock in milliseconds since 1970.
+    public var wallClock: UInt64 {
+        get { sessions.wallClock }
+        set { sessions.wallClock = newValue }
     }
 
-    /// Entries of a queue, of which at most `current` are not outdated, beyond which the others are let go.
+    /// Entries of a queue, of which at most `current` are current, beyond which outdated ones are removed.
     static func maxQueued(current: Int) -> Int { 2 * current + 16 }
 
-    var connections = SlotTable<RelayConnection>()
-    var links = SlotTable<RelayLink>()
-    var generation: UInt32 = 0
-    var linkOfDevice = SlotIndex()
-    var linkOfID = SlotIndex()
-    var accounts = AccountTable()
-    var suspended = Deque<Suspension>()
-    var suspendedCount = 0
-    /// Those that live on this loop.
-    var rooms: Rooms
-    let place: LoopPlace
-    /// What other loops are to be told at the end of the turn, by their numbers.
-    var departing: [[LoopMessage]]
-    var timers = SlotTimers()
-    /// Connections that are to be asked for bytes, those that were in this turn, and those that have given none since
-    /// an earlier one.
-    var unasked: [ConnectionKey] = []
-    var asked: [Int] = []
-    var waits = Deque<TransmitWait>()
-    var touched = TouchedLinks()
-    var outputs = Deque<RelayOutput>()
-    /// Whether a group of links has been seen to, and what they want goes before further effects.
-    private var isHandingOut = false
-    var inflater = Inflater()
-    /// What the connection that is read may still cause in this turn, and input of those that have caused enough.
-    var turn = TurnBudget()
+    var connections = ConnectionTable()
+    var sessions: SessionRouter
+    var transmits = TransmitQueue()
+    /// Input of connections that have spent their budget of a turn.
     var unread = UnreadInput()
-    /// Serves connections that hold nothing of a frame.
+    var outputs = Deque<RelayOutput>()
+    /// The framer for all connections without an incomplete frame.
     var spareFramer: FramerBox?
-    var nextLinkID: UInt64
-    var drainNotice: Notice?
+    private(set) var drainNotice: Notice?
     private(set) var revocations = Revocations()
-    var counted = RelayStatistics()
     var memory: MemoryLedger
+    private var counted = RelayStatistics()
+    /// Whether the connections of a group of links are reported before further effects of rooms.
+    private var isFlushingGroup = false
+    /// Whether `nextOutput` has returned nil since the last event.
+    private var isDrained = true
 
     /// A relay without connections.
     ///
     /// - Parameters:
-    ///   - seed: where link IDs start, so that those of one run are not mistaken for another's. A link ID is no secret.
-    ///   - place: which of the relay's loops this is.
+    ///   - seed: the number before the first link ID, so that IDs of one run differ from another's. A link ID is no
+    ///     secret.
+    ///   - place: the engine's place among the relay's loops.
     public init(
         configuration: RelayConfiguration = RelayConfiguration(), seed: UInt64, place: LoopPlace = .only
     ) {
         self.configuration = configuration
-        self.place = place
         memory = MemoryLedger(budget: configuration.memoryBudget / place.count)
-        nextLinkID = seed
-        rooms = Rooms(loop: place.number)
-        departing = Array(repeating: [], count: place.count)
+        sessions = SessionRouter(configuration, firstID: seed, place: place)
     }
+
+    /// An event is reported: the driver has to drain the engine.
+    @inline(__always)
+    mutating func noteEvent() { isDrained = false }
 
     // MARK: Connections
 
-    /// A connection was accepted; nil when there are too many and it is to be closed at once (C-11).
+    /// A connection was accepted. Returns nil when there are too many; the driver then closes it at once (C-11).
     public mutating func accepted(_ carrier: Carrier, now: Instant) -> ConnectionKey? {
-        guard counted.connections < configuration.maxConnections, !memory.isFull else { return nil }
-        generation &+= 1
-        let slot = connections.insert(RelayConnection(generation: generation, carrier: carrier, now: now))
-        counted.connections += 1
+        noteEvent()
+        guard connections.count < configuration.maxConnections, !memory.isFull else { return nil }
+        let slot = connections.insert(RelayConnection(carrier: carrier, now: now))
         counted.connectionsAccepted += 1
-        armConnection(slot)
-        return key(slot)
+        connections.arm(slot, configuration)
+        return connections.key(slot)
     }
 
-    /// A connection is over: its link waits to be resumed.
+    /// A connection has closed. Its link is suspended.
     public mutating func closed(_ key: ConnectionKey, now: Instant) {
-        guard let slot = slot(key) else { return }
+        noteEvent()
+        guard let slot = connections.slot(key) else { return }
         detach(slot, now: now)
-        forget(slot)
+        connections.remove(slot)
     }
 
-    /// The peer will send no more; a frame that is not whole is not delivered (Specs/hostile.md row 8).
+    /// The peer sends no more. An incomplete frame is not delivered (Specs/hostile.md row 8).
     public mutating func endOfStream(_ key: ConnectionKey, now: Instant) {
-        guard let slot = slot(key), connections[slot].phase != .closing else { return }
+        noteEvent()
+        guard let slot = connections.slot(key), connections[slot].phase != .closing else { return }
         guard !connections[slot].hasUnread else { return unread.noteEnd(of: key) }
         do { try connections[slot].framer?.framer.finish() } catch { return fail(slot, LinkError(error), now: now) }
         end(slot, afterFlush: true, now: now)
     }
 
+    /// Writes whole frames of a connection, as far as `out` has room.
+    ///
+    /// - Returns: whether there may be more.
+    @discardableResult
+    public mutating func transmit(on key: ConnectionKey, into out: inout OutputRawSpan, now: Instant) -> Bool {
+        guard let slot = connections.slot(key) else { return false }
+        let hasMore = write(from: slot, into: &out, now: now)
+        transmits.transmitted(slot, hasMore: hasMore, in: &connections, now: now)
+        return hasMore
+    }
+
+    private mutating func write(from slot: Int, into out: inout OutputRawSpan, now: Instant) -> Bool {
+        guard connections[slot].outbox.write(into: &out) else { return true }
+        guard let link = connections[slot].linkSlot else { return false }
+        sessions.links[link].link.transmit(into: &out, now: now)
+        sessions.links.arm(link, now: now)
+        return sessions.links[link].hasOutput(now: now)
+    }
+
+    /// A connection's carrier holds this many bytes from `transmit` unsent; they count in the memory budget (R-48,
+    /// Specs/hostile.md row 49).
+    public mutating func noteUnsent(_ byteCount: Int, on key: ConnectionKey) {
+        guard let slot = connections.slot(key), byteCount != Int(connections[slot].unsentByteCount) else { return }
+        connections[slot].unsentByteCount = UInt32(clamping: byteCount)
+        connections.settle(slot)
+    }
+
     // MARK: Time
 
-    /// When `deadlinePassed` wants to be called; a time that has passed while input waits to be read on.
+    /// When `deadlinePassed` is due; in the past while unread input or joins remain.
+    ///
+    /// - Precondition: `nextOutput` has returned nil since the last event.
     public var deadline: Instant? {
-        unread.isEmpty ? nextDeadline : .zero
+        assert(isDrained, "the driver reads the deadline before it has performed all outputs")
+        guard unread.isEmpty else { return .zero }
+        return connections.deadline.orEarlier(sessions.links.deadline)
+            .orEarlier(transmits.deadline(in: connections, timeout: configuration.slowConsumerTimeout))
+            .orEarlier(sessions.links.suspensionDeadline(lifetime: configuration.resumeLifetime))
+            .orEarlier(sessions.rooms.local.deadline)
     }
 
-    private var nextDeadline: Instant? {
-        timers.earliest.orEarlier(waitDeadline).orEarlier(suspensionDeadline).orEarlier(rooms.deadline)
-    }
-
-    /// Bytes of input that wait to be read on.
+    /// Bytes of unread input.
     public var unreadByteCount: Int { unread.byteCount }
 
-    /// Acts on the deadlines that have passed, and reads on for one of the connections whose input waits.
+    /// Acts on the deadlines that have passed, and reads the input of the next connection with unread input.
     public mutating func deadlinePassed(now: Instant) {
-        readOn(now: now)
-        rooms.deadlinePassed(now: now)
-        endLongWaits(now: now)
-        endLongSuspensions(now: now)
-        while let key = timers.popExpired(now: now) {
-            if key % 2 == 0 { connectionDeadline(key / 2, now: now) } else { linkDeadline(key / 2, now: now) }
+        noteEvent()
+        continueReading(now: now)
+        sessions.rooms.local.deadlinePassed(now: now)
+        endSlowConsumers(now: now)
+        while let slot = sessions.links.popExpiredSuspension(lifetime: configuration.resumeLifetime, now: now) {
+            removeLink(slot, now: now)
         }
-    }
-
-    // MARK: Answers of the shell
-
-    /// The store's answer to `.load`; nil when it could not.
-    public mutating func loaded(_ room: RoomName, _ snapshot: RoomSnapshot?) {
-        rooms.loaded(room, snapshot, at: wallClock)
-    }
-
-    /// The store's answer to `.append`: durable up to this offset; nil when it could not.
-    public mutating func stored(_ room: RoomName, upTo offset: UInt64?, messageCount: Int) {
-        if offset != nil { counted.messagesStored += UInt64(messageCount) }
-        rooms.stored(room, upTo: offset)
-    }
-
-    /// The store's other answer to `.append`: it has lost the room's log since it was loaded. The room begins anew.
-    public mutating func logLost(_ room: RoomName) {
-        rooms.logLost(room)
-    }
-
-    /// The store's answer to `.read`; nil when it could not. `first` is the lowest offset that the store keeps.
-    public mutating func read(_ handle: MemberHandle, _ entries: [LogEntry]?, first: UInt64) {
-        rooms.read(handle, entries, first: first)
-    }
-
-    /// The handler's answer to `.request`.
-    public mutating func respond(to handle: MemberHandle, _ response: Response) {
-        rooms.respond(handle, response, isRelay: true)
-    }
-
-    /// What `opened` would say now of the room that a member is in; nil when the member is gone.
-    public func state(of handle: MemberHandle) -> Opened? {
-        rooms.state(of: handle)
-    }
-
-    // MARK: The operator
-
-    /// Ends every connection and link of an account, whose credential no longer holds (C-28, Specs/hostile.md row 24).
-    ///
-    /// Who is still being authenticated as it, here or on the way from another loop, is not let in.
-    public mutating func revoke(_ account: AccountName, now: Instant) {
-        revocations.insert(account, now: now)
-        for slot in links.slots where links.isLive(slot) && links[slot].who.account == account {
-            if let connection = links[slot].connection {
-                say(.goaway, Notice(code: .revoked), on: connection, now: now)
+        while let due = connections.popOverdue(configuration, now: now) {
+            if due.code == .idleTimeout {
+                end(due.slot, afterFlush: false, now: now)
+            } else {
+                fail(due.slot, .peer(due.code), now: now)
             }
-            remove(slot, now: now)
+        }
+        while let slot = sessions.links.popExpired(now: now) { linkDeadline(slot, now: now) }
+    }
+
+    /// Ends connections whose carriers have not had room for the timeout.
+    private mutating func endSlowConsumers(now: Instant) {
+        transmits.endTurn(in: &connections, now: now)
+        let timeout = configuration.slowConsumerTimeout
+        while let slot = transmits.popOverdue(in: connections, timeout: timeout, now: now) {
+            switch connections[slot].phase {
+            case .attached: fail(slot, .peer(.slowConsumer), now: now)
+            // The handshake has its own timeouts.
+            case .awaitingHello, .authenticating:
+                transmits.transmitted(slot, hasMore: true, in: &connections, now: now)
+            case .closing: break
+            }
         }
     }
 
-    /// Admits nobody any more and sends everybody away, to come back after a while or elsewhere (C-45).
+    private mutating func linkDeadline(_ slot: Int, now: Instant) {
+        guard let connection = sessions.links[slot].connection else { return }
+        if !sessions.links[slot].link.hasUnacknowledged {
+            sessions.links[slot].releaseIdleMemory()
+            sessions.links.settle(slot)
+        }
+        guard let deadline = sessions.links[slot].link.deadline else { return }
+        guard deadline <= now else { return sessions.links.arm(slot, at: deadline) }
+        switch sessions.links[slot].link.deadlinePassed(now: now) {
+        case .proceed, .overdue: sessions.markDirty(slot)
+        case .replaceConnection: end(connection, afterFlush: false, now: now)
+        case .ackTimeout: fail(connection, .peer(.ackTimeout), now: now)
+        }
+    }
+
+    // MARK: Results
+
+    /// The result of `.load`; nil when the store failed.
+    public mutating func loaded(_ room: RoomName, _ snapshot: RoomSnapshot?) {
+        noteEvent()
+        sessions.rooms.local.loaded(room, snapshot, at: wallClock)
+    }
+
+    /// The result of `.append`: the messages up to this offset are durable; nil when the store failed.
+    public mutating func stored(_ room: RoomName, upTo offset: UInt64?, messageCount: Int) {
+        noteEvent()
+        if offset != nil { counted.messagesStored += UInt64(messageCount) }
+        sessions.rooms.local.stored(room, upTo: offset)
+    }
+
+    /// The result of `.append` when the store has lost the room's log since it was loaded. The next log starts.
+    public mutating func logLost(_ room: RoomName) {
+        noteEvent()
+        sessions.rooms.local.logLost(room)
+    }
+
+    /// The result of `.read`; nil when the store failed. `first` is the lowest offset that the store keeps.
+    public mutating func read(_ handle: MemberHandle, _ entries: [LogEntry]?, first: UInt64) {
+        noteEvent()
+        sessions.rooms.local.read(handle, entries, first: first)
+    }
+
+    /// The result of `.request`.
+    public mutating func respond(to handle: MemberHandle, _ response: Response) {
+        noteEvent()
+        sessions.rooms.local.respond(handle, response, isRelay: true)
+    }
+
+    /// The current state of a member's room, as `opened` reports it; nil when the member has left.
+    public func state(of handle: MemberHandle) -> Opened? {
+        sessions.rooms.local.state(of: handle)
+    }
+
+    // MARK: Operator
+
+    /// Ends every connection and link of an account whose credential was revoked (C-28, Specs/hostile.md row 24).
+    /// Authentications in progress, here or during a transfer between loops, are refused.
+    public mutating func revoke(_ account: AccountName, now: Instant) {
+        noteEvent()
+        revocations.insert(account, now: now)
+        for slot in sessions.links.slots
+        where sessions.links.isLive(slot) && sessions.links[slot].who.account == account {
+            endLink(slot, Notice(code: .revoked), now: now)
+        }
+    }
+
+    /// Refuses new peers and ends all connections, with the time or the address of the next attempt (C-45).
     public mutating func drain(retryAfter: Duration?, redirect: String? = nil, now: Instant) {
+        noteEvent()
         let notice = Notice(code: .draining, retryAfter: retryAfter, redirect: redirect)
         drainNotice = notice
         for slot in connections.slots where connections.isLive(slot) && connections[slot].phase != .closing {
-            say(.goaway, notice, on: slot, now: now)
+            end(slot, with: .goaway, notice, now: now)
         }
     }
 
-    /// Counts of what is and what was.
+    /// Counts of current objects and of past events.
     public var statistics: RelayStatistics {
         var result = counted
-        result.rooms = rooms.count
-        result.suspendedLinks = suspendedCount
+        result.connections = connections.count
+        result.links = sessions.links.count
+        result.suspendedLinks = sessions.links.suspendedCount
+        result.rooms = sessions.rooms.local.count
         return result
+    }
+
+    // MARK: Other loops
+
+    /// Messages of another loop.
+    public mutating func receive(_ messages: [LoopMessage], now: Instant) {
+        noteEvent()
+        for message in messages {
+            switch message {
+            case .call(let call): sessions.rooms.local.receive(call, now: now)
+            case .effect(let effect): perform(effect, now: now)
+            }
+        }
+    }
+
+    /// Takes a connection out of the engine, for the engine of its account's loop; nil when it has closed.
+    public mutating func transfer(_ key: ConnectionKey) -> DepartingConnection? {
+        noteEvent()
+        guard let slot = connections.slot(key), connections[slot].entry?.admission != nil else { return nil }
+        let connection = connections[slot]
+        connections.remove(slot)
+        return DepartingConnection(connection: connection)
+    }
+
+    /// Continues the handshake of a connection from another loop. Returns nil when there are too many; the driver then
+    /// closes it at once (C-11).
+    public mutating func adopt(_ departing: DepartingConnection, now: Instant) -> ConnectionKey? {
+        noteEvent()
+        guard connections.count < configuration.maxConnections, let entry = departing.connection.entry,
+            let admission = entry.admission.take()
+        else { return nil }
+        let slot = connections.insert(departing.connection)
+        let key = connections.key(slot)
+        if let drainNotice {
+            end(slot, with: .reject, drainNotice, now: now)
+        } else {
+            finishHandshake(slot, entry, admission, now: now)
+        }
+        return key
     }
 
     // MARK: Outputs
 
-    /// The next thing to do; nil when there is none until the next event.
+    /// The next action of the driver; nil when there is none until the next event.
     public mutating func nextOutput(now: Instant) -> RelayOutput? {
         while true {
-            // Effects first: a shell that answers an output at once would heap up those of many rooms.
-            if !isHandingOut, let effect = rooms.nextEffect(now: now) {
-                apply(consume effect, now: now)
-                if touched.isGroupFull {
-                    flushTouched(isGroup: true, now: now)
-                    isHandingOut = true
+            // Effects precede outputs: the events of immediate results would otherwise accumulate those of many rooms.
+            if !isFlushingGroup, let effect = sessions.rooms.local.nextEffect(now: now) {
+                perform(consume effect, now: now)
+                if sessions.dirty.isGroupFull {
+                    flushDirty(isGroup: true, now: now)
+                    isFlushingGroup = true
                 }
                 continue
             }
-            if !unasked.isEmpty {
-                defer { unasked = [] }
-                return .transmit(unasked)
-            }
+            if let keys = transmits.takeUnreported() { return .transmit(keys) }
             if let output = outputs.popFirst() { return output }
-            if isHandingOut {
-                isHandingOut = false
-                continue
-            }
-            guard !touched.isEmpty else {
-                if let output = nextDeparture() { return output }
-                if boundMemory(now: now) { continue }
-                queueWaits(now: now)
-                turn.end()
-                rooms.endTurn()
+            if isFlushingGroup {
+                isFlushingGroup = false
+            } else if !sessions.dirty.isEmpty {
+                flushDirty(isGroup: false, now: now)
+            } else if let output = sessions.rooms.nextDeparture() {
+                return output
+            } else if !evictIfNeeded(now: now) {
+                transmits.endTurn(in: &connections, now: now)
+                sessions.endTurn()
+                isDrained = true
                 return nil
             }
-            flushTouched(isGroup: false, now: now)
         }
     }
 
-    /// The goaway's or reject's bytes go into the connection's outbox, and the connection ends behind them (C-40).
-    ///
-    /// Before authentication never more than three times what was received, so that nobody can be made to flood another
-    /// (Specs/hostile.md row 32): what is too long is said in fewer words, or not at all (W-37, C-15).
-    mutating func say(_ type: FrameType, _ notice: Notice, on slot: Int, now: Instant) {
-        for words in [notice, notice.withoutReason, Notice(code: notice.code)] {
-            let body = type == .reject ? Reject(words).encode() : GoAway(words).encode()
-            if let entry = connections[slot].entry {
-                let byteCount = entry.sentByteCount + FrameHeader.byteCount + body.count
-                guard byteCount <= 3 * entry.receivedByteCount else { continue }
+    private mutating func perform(_ effect: consuming RoomEffect, now: Instant) {
+        guard let fault = sessions.apply(effect, into: &outputs, now: now) else { return }
+        if let connection = sessions.links[fault.slot].connection { fail(connection, fault.error, now: now) }
+    }
+
+    /// Requests the transmission of dirty links, and sets the timers of the others.
+    private mutating func flushDirty(isGroup: Bool, now: Instant) {
+        let slots = sessions.takeDirty()
+        // Receivers of messages precede publishers, which wait for an acknowledgement only.
+        for slot in slots.reversed() {
+            guard let connection = sessions.update(slot, isGroup: isGroup) else { continue }
+            // The timer is set after the transmission, unless the carrier has no room.
+            if sessions.links[slot].hasOutput(now: now),
+                transmits.request(connection, in: &connections, now: now)
+            {
+                continue
             }
-            enqueue(type, body, on: slot, now: now)
-            break
+            sessions.links.arm(slot, now: now)
         }
-        end(slot, afterFlush: true, now: now)
+        sessions.recycle(slots)
     }
 
-    /// Appends a handshake frame to the connection's outbox.
-    mutating func enqueue(_ type: FrameType, _ body: [UInt8], on slot: Int, now: Instant) {
-        let byteCount = connections[slot].outbox.append(type, body)
-        connections[slot].entry?.sentByteCount += byteCount
-        askToTransmit(slot, now: now)
+    /// Reports a note, and counts its event.
+    mutating func note(_ note: RelayNote, on slot: Int? = nil) {
+        switch note {
+        case .faulted: counted.faults += 1
+        case .resumed: counted.resumes += 1
+        case .refused(_, .resumeRejected): counted.resumesRefused += 1
+        case .linked, .suspended, .ended, .refused: break
+        }
+        outputs.append(.note(note, on: slot.map { connections.key($0) }))
     }
-}
 
-extension Notice {
-    fileprivate var withoutReason: Notice {
-        Notice(code: code, retryAfter: retryAfter, redirect: redirect, spokenVersions: spokenVersions)
+    // MARK: Quiescence
+
+    /// Checks that no state is left over, although every device is connected and has received everything.
+    package func quiescence() -> QuiescenceCheck {
+        var check = QuiescenceCheck("relay")
+        check.empty("messages to other loops", count: sessions.rooms.departureCount)
+        connections.check(&check)
+        sessions.links.check(&check)
+        sessions.rooms.local.check(&check)
+        return check
+    }
+
+    /// The credit of a device's link; nil when there is none.
+    package func creditTable(of who: DeviceKey) -> CreditTable? {
+        sessions.links.slot(of: who).flatMap { sessions.links.find($0) }.map { CreditTable($0.link) }
     }
 }

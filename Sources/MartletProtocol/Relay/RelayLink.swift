@@ -1,172 +1,356 @@
 import MartletWire
 
-/// A device's link at the relay: what outlives its connections, and where its sessions are members.
+/// A device's link at the relay, which outlives its connections, and the memberships of its sessions.
+///
+/// | state | owns | ends |
+/// |---|---|---|
+/// | connected | the slot of a connection, the state of its packet stream | `detach` |
+/// | suspended | the instant of the suspension | `attach`, or the end of the link |
 struct RelayLink: Sendable {
-    /// Bytes that all sessions of a link may send before their rooms have been loaded, beside what has credit; each
-    /// frame counts with what holding it costs.
+    /// Bytes that all sessions of a link may send before their rooms are loaded, beside frames with credit; each frame
+    /// counts with the cost of holding it.
     static let maxHeldByteCount = 64 * 1024
-    /// Bytes of messages that wait for a device or its acknowledgement, objects counted, beyond which its rooms hold
-    /// messages back. Bulk is counted apart from talk, so that no line waits behind a file.
+    /// Bytes of messages in flight to a device, objects counted, beyond which its rooms hold messages back. Bulk is
+    /// counted separately, so that no other message waits behind a file.
     static let holdingByteCount = 320 * 1024
-    /// Bytes of all that waits, and of what of it is no message, beyond both of which a session that has more to say is
-    /// reset (R-45, Specs/hostile.md row 20).
+    /// Bytes of all queues, and of all but messages, beyond both of which a session that sends more is reset (R-45,
+    /// Specs/hostile.md row 20).
     static let maxQueuedByteCount = 960 * 1024
     static let maxOthersByteCount = 192 * 1024
-    /// Bytes of what is no message, beyond which rooms keep what they have to tell; less than a session is reset for
-    ///
-    static let newsByteCount = 96 * 1024
-    /// Bytes of requests and responses that wait for a device, requests with objects, beyond which none is passed on to
-    /// it while others wait.
+    /// Bytes of frames other than messages, beyond which rooms keep receipts and cancels pending; less than the bound
+    /// for which a session is reset.
+    static let pendingByteCount = 96 * 1024
+    /// Bytes of requests and responses queued for a device, requests with objects, beyond which no further one is
+    /// queued.
     static let maxRequestByteCount = 192 * 1024
-    /// What a frame that waits costs beside its bytes: its place in the queue and its body's objects.
+    /// Bytes of a queued frame beside its body: its entry in the queue and the body's objects.
     static let entryByteCount = 192
-    /// The same as `holdingByteCount` while the device has no connection: what it misses is read from the log when it
-    /// is back.
+    /// The same as `holdingByteCount` while the device has no connection: it reads the rest from the log when it has
+    /// resumed.
     static let suspendedHoldingByteCount = 16 * 1024
-    /// What a link takes with its places in the tables and its account's, and what a session that ended lately does.
+    /// Bytes of a link with its entries in the tables, and of a session that ended recently.
     static let baseByteCount = MemoryLayout<RelayLink>.stride + 384
     static let retiredByteCount = 96
     /// Sessions of an account beyond which links of it end when memory is short.
     static let fewSessions = 4
-    /// What a session takes at the link, in bytes.
+    /// Bytes of a session at the link.
     static let sessionByteCount =
         MemoryLayout<Session>.stride + Link.Slots.entryByteCount + SortedMap<SessionID, Membership>.entryByteCount
-    /// What the deflate stream of a device takes that sends one (W-94).
+    /// Bytes of the deflate stream that a device sends (W-94).
     static let streamByteCount = 44 * 1024
-    /// What a session has to hold at least to be reset for it when memory is short.
+    /// Bytes that a session has to hold at least to be reset when memory is short.
     static let leastResetByteCount = 4096
-    /// Transient frames that a link may send a minute before further ones are dropped.
+    /// Transient frames of a link in a minute, beyond which they are dropped.
     static let transientsPerMinute = 600
     /// Cancels that a client may send for requests that it has sent, before they count as frames without progress.
     static let maxCancelsDue = 1024
 
-    var key: LinkKey
-    var id: LinkID
-    var who: DeviceKey
-    /// Its account's place in the engine's table.
-    var account: Int32
+    let key: LinkKey
+    let id: LinkID
+    let who: DeviceKey
+    /// The index of the account in the engine's table.
+    let account: Int32
     var link: Link
-    var epoch = Epoch(rawValue: 1)
-    var token: TokenDigest
+    private(set) var epoch = Epoch(rawValue: 1)
+    private var token: TokenDigest
+    /// The slot of the connection; nil while the link is suspended.
     @Compact var connection: Int? = nil
-    /// Reads the packets of the connection, together with the framer that serves it; nil until there was one.
-    var packetReader: PacketReader?
+    /// The state of the connection's packet stream between two reads; nil until the first packet.
+    private var packetReader: PacketReader?
     @Compact var suspendedAt: Instant? = nil
     var sessions = SortedMap<SessionID, Membership>()
-    var transients = TokenBucket(burst: 100, perMinute: RelayLink.transientsPerMinute)
-    /// Requests that it has sent and not cancelled, as far as they are counted.
-    var cancelsDue = 0
-    /// What all sessions hold without credit, in bytes.
-    var heldByteCount = 0
-    /// What waits, objects counted; made exact when it matters.
-    var queued = LinkBacklog()
-    /// Sessions whose rooms hold messages back, those that have waited for longest first: bulk, and talk.
-    var heldBackBulk = Deque<SessionID>()
-    var heldBackTalk = Deque<SessionID>()
-    /// Sessions that rooms have something to tell, those that have waited for longest first.
-    var news = Deque<SessionID>()
-    var isTouched = false
-    /// What the engine's timer is set to, at the latest.
+    private var transients = TokenBucket(burst: 100, perMinute: RelayLink.transientsPerMinute)
+    /// Requests that the peer has sent and not cancelled, up to a maximum.
+    private var cancelsDue = 0
+    /// Bytes that all sessions hold without credit.
+    private(set) var heldByteCount = 0
+    /// The queues in bytes with objects. An upper bound until they are counted again.
+    private var queued = LinkBacklog()
+    /// Sessions whose rooms hold messages back, the longest held first, for bulk and for other sessions.
+    private var heldBackBulk = Deque<SessionID>()
+    private var heldBackOthers = Deque<SessionID>()
+    /// Sessions whose rooms have pending receipts or cancels for them, the longest waiting first.
+    private var pending = Deque<SessionID>()
+    var isDirty = false
+    /// When the timer fires; not later than the deadline.
     @Compact var armedAt: Instant? = nil
-    /// What the engine's ledger was told last that it holds.
-    var chargedByteCount = 0
+    /// The bytes that the table counts for it.
+    private var chargedByteCount = 0
 
-    /// A session's place in its room.
+    init(key: LinkKey, id: LinkID, who: DeviceKey, account: Int32, link: consuming Link, token: TokenDigest) {
+        self.key = key
+        self.id = id
+        self.who = who
+        self.account = account
+        self.link = link
+        self.token = token
+    }
+
+    /// A session's membership in a room.
     struct Membership: Sendable {
-        /// Where it waits to be let in; from then on its handle says it, unless the room lives on another loop.
+        /// The room that has not admitted the session, or a room of another loop; otherwise the handle finds the room.
         var room: RoomName?
-        /// Whether its messages may take their time.
+        /// Whether the session has the priority of bulk.
         var isBulk: Bool
-        /// Nil until the room has let the session in.
+        /// Nil until the room has admitted the session.
         var handle: MemberHandle?
-        /// Whether the session asked to hold messages back.
+        /// Whether the session has suspended the delivery of messages.
         var isSuspended = false
-        /// The cursor of a `resume` that came before the room let the session in.
+        /// The cursor of a `resume` that preceded the admission.
         @Compact var wantedCursor: UInt64? = nil
-        /// Whether its room holds messages back, because enough is on the link's way.
+        /// Whether the room holds messages back, because the link's queue is long.
         var isHeldBack = false
         var receipts = ReceiptAllowance()
-        /// Whether its close came behind frames that are held for the room (S-8).
+        /// Whether a close followed frames that are held for the room (S-8).
         var isClosing = false
-        /// What came before that.
+        /// The frames that preceded the admission.
         var heldFrames = OnDemand<HeldFrames>()
 
         var held: HeldFrames { heldFrames.value }
-        /// What came before that, in bytes with objects.
+        /// Bytes of the frames that preceded the admission, with objects.
         var heldByteCount: Int { held.storageByteCount }
     }
 
-    /// Keeps a frame of a session whose room is not loaded; false when that would be beyond the bounds.
-    mutating func hold(_ type: FrameType, _ body: RawSpan, credit: Int, on session: SessionID) -> Bool {
-        guard let place = sessions.index(of: session) else { return false }
-        let before = sessions[at: place].held.uncreditedCost
-        guard sessions[at: place].heldFrames.value.append(type, body, credit: credit) else { return false }
-        heldByteCount += sessions[at: place].held.uncreditedCost - before
-        return heldByteCount <= RelayLink.maxHeldByteCount
+    /// The handles of all memberships in the order of their sessions.
+    var handles: [MemberHandle] { sessions.values.compactMap(\.handle) }
+
+    // MARK: Connections
+
+    /// Whether a token of the device resumes the link (C-37).
+    func accepts(_ presented: TokenDigest) -> Bool { token == presented }
+
+    /// A resume begins an epoch, which invalidates the token of the last one.
+    mutating func beginEpoch(_ renewed: TokenDigest) {
+        epoch = Epoch(rawValue: epoch.rawValue &+ 1)
+        token = renewed
     }
 
-    /// The peer closes a session. True when its room has not let it in and frames that came before are held: the
-    /// close takes effect behind them (S-8).
-    mutating func defersClose(of session: SessionID) -> Bool {
-        guard let place = sessions.index(of: session), sessions[at: place].handle == nil,
-            !sessions[at: place].held.isEmpty
-        else { return false }
-        sessions[at: place].isClosing = true
+    mutating func attach(_ connection: Int, _ carrier: Carrier, deflatesPackets: Bool, now: Instant) {
+        self.connection = connection
+        packetReader = nil
+        link.attach(carrier, isEarly: false, now: now)
+        link.deflatesPackets = deflatesPackets
+    }
+
+    /// Returns false when the connection is not the link's.
+    mutating func detach(_ connection: Int) -> Bool {
+        guard self.connection == connection else { return false }
+        self.connection = nil
+        packetReader = nil
+        link.detach()
+        releaseIdleMemory()
         return true
     }
 
-    /// Takes out what is held of a session.
+    /// Prepares a framer for a read of the connection.
+    mutating func serve(_ framer: inout Framer) {
+        if link.readsPackets {
+            framer.serve(packetReader, deflated: link.features.contains(.sharedDeflate))
+        } else {
+            framer.serve()
+        }
+    }
+
+    /// Keeps the state of the packet stream until the next read.
+    mutating func keepReader(of framer: borrowing Framer) {
+        if framer.allowsPackets { packetReader = framer.reader }
+    }
+
+    /// Whether the peer's packets pass through a deflate stream now.
+    var isInflating: Bool { packetReader?.isStreaming == true }
+
+    // MARK: Rates
+
+    /// A transient frame was received; false when the rate is exceeded.
+    mutating func takeTransient(now: Instant) -> Bool { transients.take(now: now) }
+
+    /// A request was received, which the peer may cancel.
+    mutating func noteRequest() { cancelsDue = min(cancelsDue + 1, RelayLink.maxCancelsDue) }
+
+    /// A cancel was received; false when there are more cancels than requests.
+    mutating func takeCancel() -> Bool {
+        guard cancelsDue > 0 else { return false }
+        cancelsDue -= 1
+        return true
+    }
+
+    // MARK: Sessions
+
+    /// Removes a session. The frames that it holds are discarded and their credit is released.
+    mutating func removeSession(_ session: SessionID) -> Membership? {
+        guard let membership = sessions.removeValue(forKey: session) else { return nil }
+        link.release(membership.held.creditByteCount, on: session)
+        heldByteCount -= membership.held.uncreditedCost
+        return membership
+    }
+
+    /// Holds a frame of a session whose room is not loaded; false when a bound is exceeded.
+    mutating func hold(_ type: FrameType, _ body: RawSpan, credit: Int, on session: SessionID) -> Bool {
+        guard let index = sessions.index(of: session) else { return false }
+        let before = sessions[at: index].held.uncreditedCost
+        guard sessions[at: index].heldFrames.value.append(type, body, credit: credit) else { return false }
+        heldByteCount += sessions[at: index].held.uncreditedCost - before
+        return heldByteCount <= RelayLink.maxHeldByteCount
+    }
+
+    /// The peer closes a session. Returns true when the room has not admitted it and frames are held: the close takes
+    /// effect behind them (S-8).
+    mutating func defersClose(of session: SessionID) -> Bool {
+        guard let index = sessions.index(of: session), sessions[at: index].handle == nil,
+            !sessions[at: index].held.isEmpty
+        else { return false }
+        sessions[at: index].isClosing = true
+        return true
+    }
+
+    /// Takes the held frames of a session.
     mutating func takeHeld(of session: SessionID) -> HeldFrames {
-        guard let place = sessions.index(of: session) else { return HeldFrames() }
-        let held = sessions[at: place].held
+        guard let index = sessions.index(of: session) else { return HeldFrames() }
+        let held = sessions[at: index].held
         heldByteCount -= held.uncreditedCost
-        sessions[at: place].heldFrames.release()
+        sessions[at: index].heldFrames.release()
         return held
     }
 
-    /// When the link wants to be called, and whether it has something to send now.
+    // MARK: Queues
+
+    /// The link's next deadline, the release of idle memory included.
     ///
-    /// Mutating although they change nothing: a link that is only read is copied out of the table first.
+    /// Mutating although nothing changes: the table copies an element for a call that does not mutate.
     mutating func deadline(now: Instant) -> Instant? {
         guard !link.hasUnacknowledged, hasIdleMemory else { return link.deadline }
         return link.deadline.orEarlier(RelayLink.releaseTime(after: now))
     }
     mutating func hasOutput(now: Instant) -> Bool { link.hasOutput(now: now) }
 
-    /// Whether one more frame that is no message may wait.
-    var hasRoom: Bool {
-        queued.others < RelayLink.maxOthersByteCount || queued.byteCount < RelayLink.maxQueuedByteCount
-    }
-
-    /// Beyond what its rooms hold messages back.
+    /// Bytes of messages beyond which rooms hold messages back.
     private var holdingLimit: Int {
         connection == nil ? RelayLink.suspendedHoldingByteCount : RelayLink.holdingByteCount
     }
 
-    /// Whether a request or a response may wait; one may be as long as a message.
-    func takesRequest(_ byteCount: Int) -> Bool {
-        queued.requests == 0 || queued.requests + byteCount <= RelayLink.maxRequestByteCount
-    }
-
-    /// Whether rooms may tell what they have to tell.
-    var takesNews: Bool {
-        queued.others < (connection == nil ? RelayLink.suspendedHoldingByteCount : RelayLink.newsByteCount)
-    }
-
-    /// Whether enough messages of a class wait.
-    func isHolding(bulk: Bool) -> Bool {
-        (bulk ? queued.bulk : queued.talk) > holdingLimit
-    }
-
-    /// Makes exact what waits.
+    /// Counts the queues exactly.
     mutating func countQueued() {
         queued = link.queued(perFrame: RelayLink.entryByteCount)
     }
 
-    /// How much more it holds than when it was asked last, in bytes with objects.
+    /// The queues by the last count and later additions.
+    var backlog: LinkBacklog { queued }
+
+    /// Whether one more frame that is no message fits.
+    private var hasRoom: Bool {
+        queued.others < RelayLink.maxOthersByteCount || queued.byteCount < RelayLink.maxQueuedByteCount
+    }
+
+    /// The same after an exact count, if the upper bound exceeds the limits.
+    mutating func checkRoom() -> Bool {
+        if !hasRoom { countQueued() }
+        return hasRoom
+    }
+
+    /// Queues a frame of a room that is no message; false when the queues are full.
+    mutating func send(_ type: FrameType, _ body: EncodedBody, on session: SessionID) -> Bool {
+        guard checkRoom(), link.send(type, body, on: session) != .full else { return false }
+        queued.others += body.byteCount + body.fragmentCount * RelayLink.entryByteCount
+        return true
+    }
+
+    /// Queues a request or a response; false when too much is queued. One of any length fits an empty queue.
+    mutating func sendRequest(_ type: FrameType, _ body: EncodedBody, on session: SessionID) -> Bool {
+        // Other members' requests count with objects; responses were requested.
+        let objects = body.fragmentCount * RelayLink.entryByteCount
+        let cost = type == .request ? body.byteCount + objects : body.byteCount
+        if !fitsRequest(cost) { countQueued() }
+        guard fitsRequest(cost), link.send(type, body, on: session) != .full else { return false }
+        queued.requests += cost
+        if type != .request { queued.others += objects }
+        return true
+    }
+
+    private func fitsRequest(_ byteCount: Int) -> Bool {
+        queued.requests == 0 || queued.requests + byteCount <= RelayLink.maxRequestByteCount
+    }
+
+    /// Queues messages of a room; false when the session's queue is full.
+    mutating func send(_ messages: ArraySlice<LogEntry>, on session: SessionID, isBulk: Bool) -> Bool {
+        guard link.send(messages, on: session) != .full else { return false }
+        var byteCount = 0
+        for index in messages.indices {
+            byteCount += messages[index].body.byteCount
+            byteCount += messages[index].body.fragmentCount * RelayLink.entryByteCount
+        }
+        if isBulk { queued.bulk += byteCount } else { queued.talk += byteCount }
+        return true
+    }
+
+    // MARK: Holding messages back
+
+    /// Whether the rooms of a priority have to hold messages back.
+    func isHolding(bulk: Bool) -> Bool {
+        (bulk ? queued.bulk : queued.talk) > holdingLimit
+    }
+
+    /// Whether the queues are, by the upper bound, so long that an exact count is worthwhile.
+    @inline(__always)
+    private var isMuchQueued: Bool { queued.byteCount > RelayLink.holdingByteCount / 2 }
+
+    /// Whether rooms hold messages back.
+    @inline(__always)
+    var isHoldingBack: Bool { !heldBackOthers.isEmpty || !heldBackBulk.isEmpty }
+
+    mutating func noteHeldBack(_ session: SessionID) {
+        guard let index = sessions.index(of: session) else { return }
+        let isBulk = sessions[at: index].isBulk
+        sessions[at: index].isHeldBack = true
+        if isBulk { heldBackBulk.append(session) } else { heldBackOthers.append(session) }
+    }
+
+    /// Whether rooms hold messages back, or will unless the queues are counted.
+    @inline(__always)
+    var needsRelease: Bool { isHoldingBack || isMuchQueued }
+
+    /// The member that receives messages again, if the queue of its priority is short enough.
+    mutating func popHeldBack() -> MemberHandle? {
+        if isMuchQueued { countQueued() }
+        while let session = nextHeldBack() {
+            guard let index = sessions.index(of: session), let handle = sessions[at: index].handle else { continue }
+            sessions[at: index].isHeldBack = false
+            return handle
+        }
+        return nil
+    }
+
+    private mutating func nextHeldBack() -> SessionID? {
+        if queued.talk <= holdingLimit / 2, let session = heldBackOthers.popFirst() { return session }
+        return queued.bulk <= holdingLimit / 2 ? heldBackBulk.popFirst() : nil
+    }
+
+    // MARK: Pending receipts and cancels
+
+    /// A room has receipts or cancels for a session.
+    mutating func notePending(_ session: SessionID) { pending.append(session) }
+
+    @inline(__always)
+    var hasPending: Bool { !pending.isEmpty }
+
+    /// The member whose pending receipts and cancels are sent next, if the queue has room for them.
+    mutating func popPending() -> MemberHandle? {
+        if !takesPending { countQueued() }
+        while takesPending, let session = pending.popFirst() {
+            if let handle = sessions[session]?.handle { return handle }
+        }
+        return nil
+    }
+
+    private var takesPending: Bool {
+        queued.others < (connection == nil ? RelayLink.suspendedHoldingByteCount : RelayLink.pendingByteCount)
+    }
+
+    // MARK: Memory
+
+    /// Returns the change of the bytes that it holds, with objects, since the last call.
     ///
-    /// Credit that was not given back counts whatever was paid with it: what came before a room was loaded, what is
-    /// incomplete, and what is behind a gap.
+    /// Credit that was not released counts for the frames that used it: those that precede an admission, incomplete
+    /// ones, and those behind a gap.
     @inline(__always)
     mutating func takeChargeChange() -> Int {
         var byteCount = RelayLink.baseByteCount + link.storageByteCount + waitingByteCount
@@ -180,73 +364,60 @@ struct RelayLink: Sendable {
         return byteCount - chargedByteCount
     }
 
-    /// Bytes queued for the device and bytes received from it that no room has taken, objects included.
+    /// Returns the bytes that the table counts for it, when it ends.
+    var charge: Int { chargedByteCount }
+
+    /// Bytes queued for the device, and received bytes that no room has taken, objects included.
     @inline(__always)
     var waitingByteCount: Int {
         queued.byteCount + queued.requests + link.heldByteCount + heldByteCount
             + Int(truncatingIfNeeded: link.linkCreditReceived &- link.linkCreditReleased)
     }
 
-    /// Whether anything waits for the device, as far as it has been counted.
+    /// Whether the queues hold anything, by the last count.
     var hasQueued: Bool { queued.byteCount + queued.requests > 0 }
-
-    mutating func noteQueued(_ messages: ArraySlice<LogEntry>, isBulk: Bool) {
-        var byteCount = 0
-        for index in messages.indices {
-            byteCount += messages[index].body.byteCount
-            byteCount += messages[index].body.fragmentCount * RelayLink.entryByteCount
-        }
-        if isBulk { queued.bulk += byteCount } else { queued.talk += byteCount }
-    }
-
-    /// Whether so much waits, or is thought to, that it is to be counted.
-    @inline(__always)
-    var isMuchQueued: Bool { queued.byteCount > RelayLink.holdingByteCount / 2 }
-
-    /// Whether rooms hold messages back.
-    @inline(__always)
-    var isHoldingBack: Bool { !heldBackTalk.isEmpty || !heldBackBulk.isEmpty }
-
-    mutating func noteHeldBack(_ session: SessionID) {
-        guard let place = sessions.index(of: session) else { return }
-        let isBulk = sessions[at: place].isBulk
-        sessions[at: place].isHeldBack = true
-        if isBulk { heldBackBulk.append(session) } else { heldBackTalk.append(session) }
-    }
-
-    /// The session whose messages may flow again, if there is room for more of its class.
-    mutating func popHeldBack() -> SessionID? {
-        if queued.talk <= holdingLimit / 2, let session = heldBackTalk.popFirst() { return session }
-        return queued.bulk <= holdingLimit / 2 ? heldBackBulk.popFirst() : nil
-    }
-
-    /// The handles of all memberships in the order of their sessions.
-    var handles: [MemberHandle] {
-        sessions.values.compactMap(\.handle)
-    }
 
     // MARK: Idle
 
-    /// How long memory is kept that an idle link does not need: a message now and then does not take it anew each time.
+    /// How long an idle link keeps memory that it does not need, so that infrequent messages do not allocate each time.
     private static let idleMemoryLifetime: Duration = .seconds(1)
 
-    /// When a link that is idle now gives memory back. The times are the same for all links, so that one turn sees to
-    /// many.
+    /// When a link that is idle now releases memory. The instants are the same for all links, so that one turn releases
+    /// the memory of many.
     private static func releaseTime(after now: Instant) -> Instant {
         let step = UInt64(idleMemoryLifetime.nanoseconds)
         return Instant(nanoseconds: (now.nanoseconds / step + 2) * step)
     }
 
-    /// Whether it holds memory that only a link with something under way needs.
+    /// Whether it holds memory that only a busy link needs.
     var hasIdleMemory: Bool {
-        link.hasIdleMemory || heldBackBulk.slotCount + heldBackTalk.slotCount + news.slotCount > 0
+        link.hasIdleMemory || heldBackBulk.slotCount + heldBackOthers.slotCount + pending.slotCount > 0
     }
 
-    /// Gives that memory back as far as nothing is in it.
+    /// Releases that memory where it is empty.
     mutating func releaseIdleMemory() {
         link.releaseIdleMemory()
         heldBackBulk.releaseIfEmpty()
-        heldBackTalk.releaseIfEmpty()
-        news.releaseIfEmpty()
+        heldBackOthers.releaseIfEmpty()
+        pending.releaseIfEmpty()
+    }
+
+    // MARK: Quiescence
+
+    /// Checks that the link is connected and idle.
+    func quiescence() -> QuiescenceCheck {
+        var check = QuiescenceCheck("device \(who.device)")
+        check.add(link.quiescence())
+        check.empty("connections", count: connection == nil ? 1 : 0)
+        check.equal("sessions", link.sessionCount, sessions.values.count)
+        check.equal("bytes held before a room is loaded", heldByteCount, 0)
+        check.equal("sessions held back", isHoldingBack, false)
+        check.equal("memory that an idle link does not need", hasIdleMemory, false)
+        for membership in sessions.values {
+            check.empty("sessions that wait for their room", count: membership.handle == nil ? 1 : 0)
+            check.equal("memory for frames before a room is loaded", membership.heldFrames.isAllocated, false)
+            check.equal("flags", membership.isSuspended || membership.isHeldBack, false)
+        }
+        return check
     }
 }

@@ -14,7 +14,7 @@ extension Room {
     /// Takes a member's message; it is confirmed when it is durable.
     ///
     /// - Parameter draft: what this room's members posted last, or nothing.
-    mutating func post(
+    mutating func publish(
         _ handle: MemberHandle, _ message: ClientMessage, acceptedAt: UInt64, draft: inout RoomDraft,
         into effects: inout Deque<RoomEffect>
     ) {

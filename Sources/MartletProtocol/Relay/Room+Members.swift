@@ -76,7 +76,7 @@ extension Room {
     // MARK: Transient frames
 
     /// Passes typing and the like on to whoever is there; presence is the relay's own to say.
-    mutating func whisper(_ handle: MemberHandle, _ transient: Transient, into effects: inout Deque<RoomEffect>) {
+    mutating func broadcast(_ handle: MemberHandle, _ transient: Transient, into effects: inout Deque<RoomEffect>) {
         guard let slot = slot(handle) else { return }
         let feature: Features
         switch transient.content {

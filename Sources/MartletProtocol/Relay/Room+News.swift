@@ -20,14 +20,14 @@ extension Room {
     private mutating func changeNews(
         of slot: Int, into effects: inout Deque<RoomEffect>, _ change: (inout MemberNews) -> Void
     ) {
-        if work.news[slot] == nil { effects.append(.news(members[slot].key)) }
+        if work.news[slot] == nil { effects.append(.pending(members[slot].key)) }
         let before = work.news[slot]?.accountCount ?? 0
         change(&work.news[slot, default: MemberNews()])
         work.newsAccountCount += (work.news[slot]?.accountCount ?? 0) - before
     }
 
     /// A member's link has room for some of what waits: withdrawn requests first, which others' new ones wait for.
-    mutating func tell(_ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
+    mutating func sendPending(_ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
         guard let slot = slot(handle), var mine = takeNews(of: slot) else { return }
         var room = MemberNews.maxToldCount
         while room > 0, let number = mine.popWithdrawn() {
@@ -51,7 +51,7 @@ extension Room {
         guard !mine.isEmpty else { return }
         work.newsAccountCount += mine.accountCount
         work.news[slot] = mine
-        effects.append(.news(members[slot].key))
+        effects.append(.pending(members[slot].key))
     }
 
     /// Takes out all that waits for a member.

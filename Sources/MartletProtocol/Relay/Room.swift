@@ -14,8 +14,8 @@ public enum RoomEffect: Sendable {
     case deliver(MemberKey, ArraySlice<LogEntry>)
     /// A transient frame for a session.
     case sendTransient(MemberKey, EncodedBody)
-    /// There is something to tell a session when its link has room; `Rooms.tell` asks for it.
-    case news(MemberKey)
+    /// There is something to tell a session when its link has room; `RoomCall.sendPending` asks for it.
+    case pending(MemberKey)
     /// The credit of messages that are stored goes back to who sent them.
     case release(MemberKey, byteCount: Int)
     /// The room is to be loaded; `loaded` or `loadFailed` answers.

@@ -170,7 +170,7 @@ public struct Rooms: ~Copyable, Sendable {
     }
 
     /// A member's message, which is borrowed.
-    public mutating func post(_ handle: MemberHandle, _ message: ClientMessage, acceptedAt: UInt64) {
+    public mutating func publish(_ handle: MemberHandle, _ message: ClientMessage, acceptedAt: UInt64) {
         let index = Int(handle.room)
         guard rooms.isLive(index) else {
             return effects.append(.release(handle.key, byteCount: message.byteCount))  // S-38
@@ -179,7 +179,7 @@ public struct Rooms: ~Copyable, Sendable {
         if isFull {
             rooms[index].refusePost(handle, credit: message.byteCount, into: &effects)
         } else {
-            rooms[index].post(handle, message, acceptedAt: acceptedAt, draft: &draft, into: &effects)
+            rooms[index].publish(handle, message, acceptedAt: acceptedAt, draft: &draft, into: &effects)
         }
         touch(index)
     }
@@ -195,8 +195,8 @@ public struct Rooms: ~Copyable, Sendable {
     }
 
     /// A member's typing and the like.
-    public mutating func whisper(_ handle: MemberHandle, _ transient: Transient) {
-        with(handle) { $0.whisper(handle, transient, into: &$1) }
+    public mutating func broadcast(_ handle: MemberHandle, _ transient: Transient) {
+        with(handle) { $0.broadcast(handle, transient, into: &$1) }
     }
 
     /// A member's request.
@@ -215,8 +215,8 @@ public struct Rooms: ~Copyable, Sendable {
     }
 
     /// A member's link has room for some of what there is to tell it.
-    public mutating func tell(_ handle: MemberHandle) {
-        with(handle) { $0.tell(handle, into: &$1) }
+    public mutating func sendPending(_ handle: MemberHandle) {
+        with(handle) { $0.sendPending(handle, into: &$1) }
     }
 
     /// Acts on the deadlines that have passed.
@@ -285,5 +285,12 @@ public struct Rooms: ~Copyable, Sendable {
         indexOfName.remove(rooms[index].name, index)
         deadlines.cancel(index)
         rooms.remove(index)
+    }
+
+    /// Checks that no room has unfinished work.
+    func check(_ check: inout QuiescenceCheck) {
+        for index in rooms.slots {
+            if let room = rooms.find(index) { check.add(room.quiescence()) }
+        }
     }
 }

@@ -1,4 +1,4 @@
-/// The work that one connection may cause before other connections have their turn.
+/// The work that one connection may cause before the engine reads others.
 ///
 /// | state | owns | ends |
 /// |---|---|---|
@@ -11,18 +11,18 @@
 struct TurnBudget {
     /// Units of one connection in one turn.
     static let unitCount = 512
-    /// Bytes of bodies, after inflating, that cost one unit beside that of their frame.
+    /// Bytes of bodies, after inflating, that cost one unit beside the unit of their frame.
     static let bytesPerUnit = 512
-    /// A message costs the room and its members more than its reading.
+    /// The work of a message for the room and its members, beside that of its frame.
     static let messageUnits = 1
-    /// A transient frame goes to all members of a room.
+    /// The work of a transient frame, which goes to all members of a room.
     static let transientUnits = 16
-    /// A member that joins is told of the others.
+    /// The work of a join, which reports the other members.
     static let openUnits = 16
-    /// A deflate stream that begins takes its memory and its dictionary.
+    /// The work of the begin of a deflate stream, which allocates and loads the dictionary.
     static let streamUnits = 16
 
-    /// Packets that are read between two looks at the budget.
+    /// Packets that are read between two checks of the budget.
     static let packetsPerCall = 16
 
     private var owner: ConnectionKey?
@@ -30,23 +30,23 @@ struct TurnBudget {
 
     var isSpent: Bool { unitsLeft <= 0 }
 
-    /// A connection is read; it has what it has not used of its budget in this turn.
+    /// Starts a read of a connection, which continues with the budget that it has left in this turn.
     mutating func begin(_ connection: ConnectionKey) {
-        if owner != connection { beginAnew(connection) }
+        if owner != connection { restart(connection) }
     }
 
-    /// The connection has a whole budget again.
-    mutating func beginAnew(_ connection: ConnectionKey) {
+    /// Starts a read of a connection with a whole budget.
+    mutating func restart(_ connection: ConnectionKey) {
         owner = connection
         unitsLeft = TurnBudget.unitCount
     }
 
-    /// The turn ends, and with it what everybody has used.
+    /// Ends the turn.
     mutating func end() {
         owner = nil
     }
 
-    /// A frame with so many bytes of body costs.
+    /// Charges a frame with a body of this many bytes.
     @inline(__always)
     mutating func charge(frameOf byteCount: Int) {
         unitsLeft -= 1 + byteCount / TurnBudget.bytesPerUnit

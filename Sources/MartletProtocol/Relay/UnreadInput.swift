@@ -1,28 +1,28 @@
 import MartletWire
 
-/// Input of connections that have spent their budget of a turn, in the order in which they are read on.
+/// The unread input of connections that have spent their budget of a turn, in the order in which they continue.
 ///
-/// A connection is in it at most once, and its socket is not read meanwhile: what waits is at most one read of each.
+/// A connection is in it at most once. Its socket is not read meanwhile, so each has at most one read here.
 struct UnreadInput {
-    /// What is left of one connection's input.
+    /// The unread input of one connection.
     struct Part {
         let connection: ConnectionKey
         fileprivate(set) var bytes: [UInt8]
-        /// Bytes of them that have been read.
+        /// Bytes of them that were read.
         var readByteCount = 0
-        /// Whether the peer will send no more.
+        /// Whether the end of the stream follows.
         var isLast = false
 
         var byteCount: Int { bytes.count - readByteCount }
     }
 
     private var parts = Deque<Part>()
-    /// Bytes that wait on all connections.
+    /// Unread bytes of all connections.
     private(set) var byteCount = 0
 
     var isEmpty: Bool { parts.isEmpty }
 
-    /// Keeps what a connection has sent and was not read.
+    /// Adds unread input of a connection.
     mutating func append(_ bytes: RawSpan, of connection: ConnectionKey) {
         append(Part(connection: connection, bytes: [UInt8](copying: bytes)))
     }
@@ -32,20 +32,20 @@ struct UnreadInput {
         parts.append(part)
     }
 
-    /// More comes of a connection that waits already.
+    /// Appends input to that of a connection with unread input.
     mutating func extend(_ connection: ConnectionKey, with bytes: RawSpan) {
         guard let index = parts.indices.first(where: { parts[$0].connection == connection }) else { return }
         parts[index].bytes.append(bytes: bytes)
         byteCount += bytes.byteCount
     }
 
-    /// The peer of a connection that waits will send no more.
+    /// Notes the end of the stream of a connection with unread input.
     mutating func noteEnd(of connection: ConnectionKey) {
         guard let index = parts.indices.first(where: { parts[$0].connection == connection }) else { return }
         parts[index].isLast = true
     }
 
-    /// The one that has waited for longest.
+    /// Takes the input of the connection that has waited longest.
     mutating func popFirst() -> Part? {
         guard let part = parts.popFirst() else { return nil }
         byteCount -= part.byteCount

@@ -27,6 +27,9 @@ struct SlotTimers: Sendable {
     @usableFromInline
     var isEmpty: Bool { heap.isEmpty }
 
+    /// Numbers with a deadline.
+    var count: Int { heap.count }
+
     /// The earliest deadline of all.
     @usableFromInline
     var earliest: Instant? { heap.first?.deadline }

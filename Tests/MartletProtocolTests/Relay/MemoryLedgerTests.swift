@@ -5,36 +5,36 @@ import Testing
 @Suite struct MemoryLedgerTests {
     private static let start = Instant(nanoseconds: 1_000_000_000)
 
-    @Test func `within the budget nothing gives way, beyond it down to seven eighths`() {
+    @Test func `a ledger within the budget evicts nothing, and one beyond it evicts down to seven eighths`() {
         var ledger = MemoryLedger(budget: 800)
         #expect(ledger.check(800, now: Self.start) == .fits)
-        #expect(ledger.check(801, now: Self.start) == .giveWay(to: 700))
+        #expect(ledger.check(801, now: Self.start) == .evict(to: 700))
     }
 
-    @Test func `within 50 ms after memory was freed nothing gives way for less than a sixteenth`() {
+    @Test func `a ledger less than a sixteenth beyond the budget evicts nothing within 50 ms after an eviction`() {
         var ledger = MemoryLedger(budget: 800)
         _ = ledger.check(900, now: Self.start)
-        ledger.relieved(700)
+        ledger.evicted(remaining: 700)
         #expect(ledger.check(850, now: Self.start + .milliseconds(49)) == .wait)
         #expect(!ledger.isFull)
-        #expect(ledger.check(850, now: Self.start + .milliseconds(50)) == .giveWay(to: 700))
+        #expect(ledger.check(850, now: Self.start + .milliseconds(50)) == .evict(to: 700))
     }
 
-    @Test func `a sixteenth beyond the budget gives way at once and refuses nothing`() {
+    @Test func `a ledger a sixteenth beyond the budget evicts at once and is not full`() {
         var ledger = MemoryLedger(budget: 800)
         _ = ledger.check(900, now: Self.start)
-        ledger.relieved(700)
-        #expect(ledger.check(851, now: Self.start + .milliseconds(1)) == .giveWay(to: 700))
+        ledger.evicted(remaining: 700)
+        #expect(ledger.check(851, now: Self.start + .milliseconds(1)) == .evict(to: 700))
         #expect(!ledger.isFull)
     }
 
-    @Test func `a ledger that stays beyond the budget after giving way is full until it is within it`() {
+    @Test func `a ledger beyond the budget after an eviction is full until it is within the budget`() {
         var ledger = MemoryLedger(budget: 800)
         _ = ledger.check(900, now: Self.start)
-        ledger.relieved(801)
+        ledger.evicted(remaining: 801)
         #expect(ledger.isFull)
         #expect(ledger.check(900, now: Self.start + .milliseconds(49)) == .wait && ledger.isFull)
-        #expect(ledger.check(900, now: Self.start + .milliseconds(50)) == .giveWay(to: 700))
+        #expect(ledger.check(900, now: Self.start + .milliseconds(50)) == .evict(to: 700))
         #expect(ledger.check(800, now: Self.start + .milliseconds(51)) == .fits && !ledger.isFull)
     }
 }

@@ -34,8 +34,8 @@ import Testing
     @Test func `logs in memory give way before any link does`() {
         let whole = hall(budget: .max, cutsMallory: true)
         let tight = hall(budget: whole.stage.relay.engine.memoryByteCount - 100_000, cutsMallory: true)
-        #expect(whole.stage.relay.engine.rooms.rooms.find(0)?.tail.count == 200)
-        #expect(tight.stage.relay.engine.rooms.rooms.find(0)?.tail.count ?? 200 < 200)
+        #expect(whole.stage.relay.engine.sessions.rooms.local.rooms.find(0)?.tail.count == 200)
+        #expect(tight.stage.relay.engine.sessions.rooms.local.rooms.find(0)?.tail.count ?? 200 < 200)
         #expect(tight.stage.relay.engine.statistics.links == 7)
     }
 
@@ -129,7 +129,7 @@ import Testing
     // Specs/hostile.md row 48
     @Test func `row 48, when there are as many rooms as may be, those of the account that has most sessions end`() {
         let stage = RelayStage()
-        stage.relay.engine.rooms.maxRooms = 100
+        stage.relay.engine.sessions.rooms.local.maxRooms = 100
         let alice = stage.member("alice", of: .lobby)
         let mallory = crowd(at: stage)
         #expect(mallory.contains { $0.farewell == .serverBusy } && stage.relay.engine.statistics.rooms < 100)
@@ -161,7 +161,7 @@ import Testing
         #expect(stage.relay.engine.memoryByteCount <= 300_000)
         #expect(stage.link(of: alice)?.sessions.count == 1)
         for peer in slow where peer.closedAt == nil { stage.act { engine, _ in engine.noteUnsent(0, on: peer.key) } }
-        #expect(stage.relay.engine.memory.connections == 5000)
+        #expect(stage.relay.engine.connections.byteCount == 5000)
     }
 
     @Test func `a link without a connection queues little, and its device gets the rest when it is back`() throws {
@@ -176,8 +176,9 @@ import Testing
             bob.text(String(repeating: "x", count: 100), counter: counter)
             bob.acknowledgeAll()
         }
-        let slot = try #require(stage.relay.engine.suspended.first.flatMap { stage.relay.engine.slot($0.link) })
-        let queued = stage.relay.engine.links[slot].link.queued(perFrame: RelayLink.entryByteCount).byteCount
+        let links = stage.relay.engine.sessions.links
+        let slot = try #require(links.slots.first { links.find($0)?.suspendedAt != nil })
+        let queued = links[slot].link.queued(perFrame: RelayLink.entryByteCount).byteCount
         #expect(queued <= RelayLink.suspendedHoldingByteCount + 1000)
         let again = try #require(stage.connect())
         #expect(again.resume("alice", from: welcome)?.resumed != nil)

@@ -6,7 +6,9 @@ import Testing
 
 @Suite struct RelayLinkTests {
     private func isIdle(_ stage: RelayStage) -> Bool {
-        stage.relay.engine.links.slots.allSatisfy { stage.relay.engine.links.find($0)?.hasIdleMemory != true }
+        stage.relay.engine.sessions.links.slots.allSatisfy {
+            stage.relay.engine.sessions.links.find($0)?.hasIdleMemory != true
+        }
     }
 
     @Test func `links and rooms that say nothing hold no memory of queues, and go on when something is said`() {
@@ -16,11 +18,11 @@ import Testing
         for peer in [alice, bob] { peer.acknowledgeAll() }
         #expect(!isIdle(stage))
         stage.run(for: .seconds(3))
-        #expect(isIdle(stage) && stage.relay.engine.rooms.rooms.find(0)?.isBusy == false)
+        #expect(isIdle(stage) && stage.relay.engine.sessions.rooms.local.rooms.find(0)?.isBusy == false)
         #expect(MemoryLayout<RelayConnection>.size <= 80)
         alice.text("hello", counter: 1)
         #expect(bob.log.frames.last?.header.type == .data)
-        #expect(!isIdle(stage) && stage.relay.engine.rooms.rooms.find(0)?.isBusy == true)
+        #expect(!isIdle(stage) && stage.relay.engine.sessions.rooms.local.rooms.find(0)?.isBusy == true)
     }
 
     @Test func `a ping is answered and leaves no memory behind`() {
@@ -84,7 +86,9 @@ import Testing
 
         var isIdle: Bool {
             let relay = world.relay
-            return relay.engine.links.slots.allSatisfy { relay.engine.links.find($0)?.hasIdleMemory != true }
+            return relay.engine.sessions.links.slots.allSatisfy {
+                relay.engine.sessions.links.find($0)?.hasIdleMemory != true
+            }
         }
 
         /// Those that connections keep.
@@ -95,7 +99,7 @@ import Testing
 
         var streamCount: Int {
             let relay = world.relay
-            return relay.engine.links.slots.count { relay.engine.links.find($0)?.packetReader?.isStreaming == true }
+            return relay.engine.sessions.links.slots.count { relay.engine.sessions.links.find($0)?.isInflating == true }
         }
     }
 

@@ -95,9 +95,9 @@ import Testing
         script.with("carol") { $0.setSuspended(true, $1) }
         script.with("dave") { $0.setAway(true, $1) }
         _ = script.drain()
-        script.with("alice") { $0.whisper($1, Transient(.typing(true), sender: .bob)) }
+        script.with("alice") { $0.broadcast($1, Transient(.typing(true), sender: .bob)) }
         #expect(script.drain() == [.whispered("bob", .transient(Transient(.typing(true), sender: .alice)))])
-        script.with("alice") { $0.whisper($1, Transient(.presence(.left))) }
+        script.with("alice") { $0.broadcast($1, Transient(.presence(.left))) }
         #expect(script.drain().isEmpty)
         // Who is there is told to who holds back too.
         script.join("erin")

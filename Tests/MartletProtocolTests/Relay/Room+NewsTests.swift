@@ -21,7 +21,7 @@ import Testing
 
     private func tell(_ script: inout RoomScript, _ name: String) -> [RoomScript.Effect] {
         script.behind.remove(name)
-        script.with(name) { $0.tell($1) }
+        script.with(name) { $0.sendPending($1) }
         return script.drain().about(name)
     }
 
@@ -56,7 +56,7 @@ import Testing
         }
         #expect(script.drain().isEmpty)
         for _ in 1...2 {
-            script.with("alice") { $0.tell($1) }
+            script.with("alice") { $0.sendPending($1) }
             #expect(script.drain().count == 16)
         }
         #expect(tell(&script, "alice").count == 8)

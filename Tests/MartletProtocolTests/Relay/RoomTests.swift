@@ -152,11 +152,11 @@ import Testing
             script.rooms.credit(old, byteCount: 5)
             script.rooms.read(old, [], first: 1)
             script.rooms.progressed(old, Receipt.Progress(.read, upTo: 1))
-            script.rooms.whisper(old, Transient(.typing(true)))
+            script.rooms.broadcast(old, Transient(.typing(true)))
             script.rooms.respond(old, Response(correlation: 1))
             script.rooms.cancel(old, correlation: 1)
             let nothing = ClientMessage(counter: 1, body: RawSpan(), layout: .unknown)
-            script.rooms.post(old, nothing, acceptedAt: 0)
+            script.rooms.publish(old, nothing, acceptedAt: 0)
             #expect(script.rooms.state(of: old) == nil)
         }
         // The credit of a message that comes behind its member's leaving goes back all the same (S-38).

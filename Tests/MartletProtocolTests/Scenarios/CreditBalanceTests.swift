@@ -68,8 +68,8 @@ extension VirtualLoops {
     /// A device's link, on whichever loop it lives.
     func link(of who: DeviceKey) -> Link? {
         for loop in loops {
-            for slot in loop.engine.links.slots {
-                if let link = loop.engine.links.find(slot), link.who == who { return link.link }
+            for slot in loop.engine.sessions.links.slots {
+                if let link = loop.engine.sessions.links.find(slot), link.who == who { return link.link }
             }
         }
         return nil

@@ -28,7 +28,7 @@ import Testing
             mallory.send(bytes)
             mallory.acknowledgeAll()
             stage.run(for: .milliseconds(30))
-            let queued = try #require(stage.link(of: bob)?.queued)
+            let queued = try #require(stage.link(of: bob)?.backlog)
             #expect(queued.requests <= RelayLink.maxRequestByteCount)
             #expect(queued.others < RelayLink.maxOthersByteCount)
         }
@@ -46,7 +46,7 @@ import Testing
         #expect(Set(bob.log.all(CancelRequest.self).map(\.correlation)) == passed)
         mallory.say(request(9999), on: .first)
         #expect(bob.log.all(Request.self).count == passed.count + 1)
-        #expect(stage.link(of: bob)?.news.isEmpty == true)
+        #expect(stage.link(of: bob)?.hasPending == false)
     }
 
     // Specs/hostile.md row 47
@@ -68,7 +68,7 @@ import Testing
                     reader.say(Receipt.progress(Receipt.Progress(mark, upTo: offset)), on: .first)
                 }
             }
-            try #require(try #require(stage.link(of: alice)).queued.others < RelayLink.maxOthersByteCount)
+            try #require(try #require(stage.link(of: alice)).backlog.others < RelayLink.maxOthersByteCount)
         }
         #expect(!readers.contains(where: isReset))
         alice.isReading = true

@@ -28,12 +28,14 @@ extension VirtualRelay {
     /// The same for the engine, but for the messages of the rooms, and for whoever was asked for bytes in the last
     /// turn, which the next one looks through.
     var heldCount: Int {
-        var parts: [Any] = [
-            engine.suspended, engine.timers, engine.touched, engine.outputs, engine.unasked, engine.waits,
+        var parts: [Any] = [engine.outputs]
+        let links = engine.sessions.links
+        var counts = [
+            engine.connections.heldCount, links.heldCount, engine.sessions.dirty.count, engine.transmits.heldCount,
         ]
-        var counts = [engine.connections.count, engine.links.count, engine.linkOfDevice.count, engine.linkOfID.count]
-        for slot in engine.rooms.rooms.slots {
-            guard let room = engine.rooms.rooms.find(slot) else { continue }
+        let rooms = engine.sessions.rooms.local.rooms
+        for slot in rooms.slots {
+            guard let room = rooms.find(slot) else { continue }
             counts.append(room.members.count)
             parts.append(
                 [

@@ -56,15 +56,15 @@ final class RelayStage {
 
     /// What the connection's framer holds and what waits behind its hello, in bytes.
     func heldByteCount(_ peer: RawPeer) -> Int {
-        guard let slot = relay.engine.slot(peer.key) else { return 0 }
-        return relay.engine.heldByteCount(of: slot)
+        guard let slot = relay.engine.connections.slot(peer.key) else { return 0 }
+        return relay.engine.connections[slot].heldByteCount
     }
 
     func link(of peer: RawPeer) -> RelayLink? {
-        guard let slot = relay.engine.slot(peer.key), let link = relay.engine.connections[slot].linkSlot else {
-            return nil
-        }
-        return relay.engine.links.find(link)
+        guard let slot = relay.engine.connections.slot(peer.key),
+            let link = relay.engine.connections[slot].linkSlot
+        else { return nil }
+        return relay.engine.sessions.links.find(link)
     }
 
     func settle() {

@@ -69,7 +69,7 @@ struct RoomScript: ~Copyable {
         let body = RoomScript.body(counter, byteCount)
         with(name) {
             let message = ClientMessage(counter: counter, body: body.rawBytes, layout: .text)
-            $0.post($1, message, acceptedAt: 1000 &+ counter)
+            $0.publish($1, message, acceptedAt: 1000 &+ counter)
         }
     }
 
@@ -137,9 +137,9 @@ struct RoomScript: ~Copyable {
         while let effect = rooms.nextEffect(now: now) {
             if case .deliver(let key, let entries) = effect {
                 effects += entries.map { .told(name(key), frame(.data, $0.body)) }
-            } else if case .news(let key) = effect {
+            } else if case .pending(let key) = effect {
                 // Its link has room at once, or does not ask.
-                if let handle = handles[name(key)], !behind.contains(name(key)) { rooms.tell(handle) }
+                if let handle = handles[name(key)], !behind.contains(name(key)) { rooms.sendPending(handle) }
             } else {
                 effects.append(note(effect))
             }
@@ -164,7 +164,7 @@ struct RoomScript: ~Copyable {
         case .reset(let key, let code): return .reset(name(key), code)
         case .closed(let key): return .closed(name(key))
         case .send(let key, let type, let body): return .told(name(key), frame(type, body))
-        case .deliver, .news: preconditionFailure("seen to before")
+        case .deliver, .pending: preconditionFailure("seen to before")
         case .sendTransient(let key, let body): return .whispered(name(key), frame(.transient, body))
         case .release(let key, let byteCount): return .released(name(key), byteCount)
         case .load(let room): return .load(room.text)

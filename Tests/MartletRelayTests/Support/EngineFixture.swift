@@ -69,8 +69,8 @@ final class EngineFixture: @unchecked Sendable {
 
     /// Unprocessed input of a connection that the engine holds, in bytes.
     func heldByteCount(of peer: VirtualPeer) -> Int {
-        guard let slot = engine.slot(peer.key) else { return 0 }
-        return engine.heldByteCount(of: slot)
+        guard let slot = engine.connections.slot(peer.key) else { return 0 }
+        return engine.connections[slot].heldByteCount
     }
 
     /// Fills the peer's kernel buffer and stops its reading.
@@ -85,8 +85,10 @@ final class EngineFixture: @unchecked Sendable {
     }
 
     func link(of peer: VirtualPeer) -> Link? {
-        guard let slot = engine.slot(peer.key), let link = engine.connections[slot].linkSlot else { return nil }
-        return engine.links.find(link)?.link
+        guard let slot = engine.connections.slot(peer.key), let link = engine.connections[slot].linkSlot else {
+            return nil
+        }
+        return engine.sessions.links.find(link)?.link
     }
 
     // MARK: - Shell
@@ -108,7 +110,7 @@ final class EngineFixture: @unchecked Sendable {
             case .request(_, let member, let request):
                 engine.respond(to: member, Response(correlation: request.correlation, status: .unknownMethod))
             case .note(let note, _): notes.append(note)
-            case .tell, .transfer: preconditionFailure("this relay has one loop")
+            case .send, .transfer: preconditionFailure("this relay has one loop")
             }
         }
         for peer in peers.values { fill(peer) }

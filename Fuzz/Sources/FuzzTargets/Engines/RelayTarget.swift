@@ -88,8 +88,8 @@ enum RelayTarget {
 
         private func poll() {
             for intruder in intruders { intruder.poll() }
-            for index in world.relay.engine.links.slots {
-                guard let link = world.relay.engine.links.find(index) else { continue }
+            for index in world.relay.engine.sessions.links.slots {
+                guard let link = world.relay.engine.sessions.links.find(index) else { continue }
                 LinkBounds.check(link)
             }
         }

@@ -4,22 +4,22 @@ import Testing
 @testable import MartletProtocol
 @testable import MartletTestKit
 
-@Suite struct TouchedLinksTests {
-    @Test func `a group is full when so many were touched, and those that are kept do not count`() {
-        var touched = TouchedLinks()
-        for slot in 0..<TouchedLinks.groupCount - 1 { touched.append(slot) }
-        #expect(!touched.isGroupFull && !touched.isEmpty)
-        touched.append(100)
-        #expect(touched.isGroupFull)
-        let all = touched.takeAll()
-        #expect(all == Array(0..<TouchedLinks.groupCount - 1) + [100] && touched.isEmpty)
-        touched.keep(7)
-        touched.keep(8)
-        touched.giveBack(all)
-        for slot in 0..<TouchedLinks.groupCount - 1 { touched.append(slot) }
-        #expect(!touched.isGroupFull)
-        touched.append(100)
-        #expect(touched.isGroupFull && touched.takeAll().prefix(3) == [7, 8, 0])
+@Suite struct DirtyLinksTests {
+    @Test func `a group of 64 dirty links is full, and kept links do not count`() {
+        var dirty = DirtyLinks()
+        for slot in 0..<DirtyLinks.groupCount - 1 { dirty.append(slot) }
+        #expect(!dirty.isGroupFull && !dirty.isEmpty)
+        dirty.append(100)
+        #expect(dirty.isGroupFull)
+        let all = dirty.takeAll()
+        #expect(all == Array(0..<DirtyLinks.groupCount - 1) + [100] && dirty.isEmpty)
+        dirty.keep(7)
+        dirty.keep(8)
+        dirty.recycle(all)
+        for slot in 0..<DirtyLinks.groupCount - 1 { dirty.append(slot) }
+        #expect(!dirty.isGroupFull)
+        dirty.append(100)
+        #expect(dirty.isGroupFull && dirty.takeAll().prefix(3) == [7, 8, 0])
     }
 
     /// What the engine wants done, without doing it, but for the store, which has stored at once.
@@ -36,7 +36,7 @@ import Testing
         return transmits
     }
 
-    @Test func `a large room's first members are asked before the last have been given the message`() {
+    @Test func `the first members of a large room are reported before the last ones receive the message`() {
         let stage = RelayStage()
         let peers = (0..<150).map { stage.member("member-\($0)", of: .lobby) }
         for peer in peers { peer.acknowledgeAll() }
@@ -45,13 +45,13 @@ import Testing
         stage.act { engine, now in
             engine.receive(frame.rawBytes, on: peers[3].key, now: now)
             let transmits = outputs(of: &engine, now: now)
-            #expect(transmits.count == 3 && transmits.allSatisfy { $0.count <= TouchedLinks.groupCount })
+            #expect(transmits.count == 3 && transmits.allSatisfy { $0.count <= DirtyLinks.groupCount })
             #expect(Set(transmits.joined()) == Set(peers.map(\.key)) && transmits.joined().count == 150)
         }
     }
 
     //
-    @Test func `who holds messages back gets them in the end, also in a large room`() {
+    @Test func `a member of a large room whose messages are held back receives all of them later`() {
         let stage = RelayStage()
         let peers = (0..<100).map { stage.member("member-\($0)", of: .lobby) }
         let text = String(repeating: "long ", count: 2_000)
@@ -73,7 +73,7 @@ import Testing
 
     // S-20, R-45
     @Test
-    func `a link that is held back asks for an acknowledgement, so that short messages do not wait for its delay`() {
+    func `a link with held messages requests an acknowledgement, so that short messages do not wait for its delay`() {
         let stage = RelayStage()
         let alice = stage.member("alice", of: .lobby)
         let bob = stage.member("bob", of: .lobby)

@@ -5,7 +5,7 @@ import Testing
 @testable import MartletProtocol
 
 /// Links at a relay: how long they wait, who goes first, and the way from their sessions to rooms and back.
-@Suite struct RelayEngineLinksTests {
+@Suite struct SessionRouterTests {
     private func resume(_ peer: RawPeer, _ account: String, on stage: RelayStage) -> Welcome? {
         guard let welcome = peer.log.last(Welcome.self), let next = stage.connect() else { return nil }
         let positions = [SessionPosition(session: .control, received: 0)]
@@ -75,7 +75,7 @@ import Testing
             stage.run(for: .milliseconds(10))
             again.cut()
         }
-        #expect(stage.relay.engine.suspended.count <= 2 * 2 + 16)
+        #expect(stage.relay.engine.sessions.links.suspensionCount <= 2 * 2 + 16)
         let third = stage.member("c")
         third.cut()
         #expect(resume(quiet, "b", on: stage) == nil)
@@ -109,10 +109,8 @@ import Testing
         #expect(engine.connections == 0)
         #expect(engine.rooms == 0)
         #expect(stage.relay.engine.deadline == nil)
-        #expect(stage.relay.engine.timers.isEmpty)
-        #expect(stage.relay.engine.linkOfDevice.isEmpty)
-        #expect(stage.relay.engine.linkOfID.isEmpty)
-        #expect(stage.relay.engine.links.slots.count <= 2)
+        #expect(stage.relay.engine.connections.heldCount == 0 && stage.relay.engine.sessions.links.heldCount == 0)
+        #expect(stage.relay.engine.sessions.links.slots.count <= 2)
         #expect(stage.relay.engine.connections.slots.count <= 2)
     }
 

@@ -4,7 +4,7 @@ import Testing
 @testable import MartletProtocol
 @testable import MartletTestKit
 
-@Suite struct RelayEngineLoopsTests {
+@Suite struct RoomRouterTests {
     fileprivate static let now = Instant(nanoseconds: 1_000_000_000)
     /// The first account whose links live on a loop of two.
     private static func account(on loop: Int) -> AccountName {
@@ -21,22 +21,22 @@ import Testing
             second = RelayEngine(configuration: configuration, seed: 2, place: LoopPlace(index: 1, count: 2))
         }
 
-        func accept() -> ConnectionKey? { first.accepted(.reliable, now: RelayEngineLoopsTests.now) }
+        func accept() -> ConnectionKey? { first.accepted(.reliable, now: RoomRouterTests.now) }
         func outputsOfFirst() -> [String] { Self.drain(&first) }
         func outputsOfSecond() -> [String] { Self.drain(&second) }
         func transfer(_ key: ConnectionKey) -> DepartingConnection? { first.transfer(key) }
         func adopt(_ departing: DepartingConnection) -> ConnectionKey? {
-            second.adopt(departing, now: RelayEngineLoopsTests.now)
+            second.adopt(departing, now: RoomRouterTests.now)
         }
-        func closeAtFirst(_ key: ConnectionKey) { first.closed(key, now: RelayEngineLoopsTests.now) }
-        func revokeAtSecond(_ account: AccountName) { second.revoke(account, now: RelayEngineLoopsTests.now) }
-        func drainSecond() { second.drain(retryAfter: .seconds(1), now: RelayEngineLoopsTests.now) }
+        func closeAtFirst(_ key: ConnectionKey) { first.closed(key, now: RoomRouterTests.now) }
+        func revokeAtSecond(_ account: AccountName) { second.revoke(account, now: RoomRouterTests.now) }
+        func drainSecond() { second.drain(retryAfter: .seconds(1), now: RoomRouterTests.now) }
         var statistics: (RelayStatistics, RelayStatistics) { (first.statistics, second.statistics) }
 
         func transmitted(_ key: ConnectionKey) throws -> [FrameType] {
             let log = FrameLog()
-            let bytes = Framer.drain { second.transmit(on: key, into: &$0, now: RelayEngineLoopsTests.now) }
-            try log.take(bytes, at: RelayEngineLoopsTests.now)
+            let bytes = Framer.drain { second.transmit(on: key, into: &$0, now: RoomRouterTests.now) }
+            try log.take(bytes, at: RoomRouterTests.now)
             return log.frames.map(\.type)
         }
 
@@ -44,16 +44,16 @@ import Testing
         func greet(_ key: ConnectionKey, as account: AccountName, _ more: [UInt8] = []) {
             let hello = Hello(device: DeviceID(rawValue: 1), account: account)
             let bytes = FrameHeader(type: .hello).frame(body: hello.encode().rawBytes) + more
-            first.receive(bytes.rawBytes, on: key, now: RelayEngineLoopsTests.now)
+            first.receive(bytes.rawBytes, on: key, now: RoomRouterTests.now)
             let token = ResumeToken([UInt8](repeating: 7, count: ResumeToken.byteCount).rawBytes)!
             first.authenticated(
                 key, .accepted(account, TokenGrant(token: token, digest: TokenDigest(1, 2, 3, 4)), presented: nil),
-                now: RelayEngineLoopsTests.now)
+                now: RoomRouterTests.now)
         }
 
         private static func drain(_ engine: inout RelayEngine) -> [String] {
             var all: [String] = []
-            while let output = engine.nextOutput(now: RelayEngineLoopsTests.now) {
+            while let output = engine.nextOutput(now: RoomRouterTests.now) {
                 switch output {
                 case .authenticate: all.append("authenticate")
                 case .transmit(let keys): for _ in keys { all.append("transmit") }
@@ -61,7 +61,7 @@ import Testing
                 case .pauseReading: all.append("pause")
                 case .resumeReading: all.append("resume")
                 case .transfer(_, let loop): all.append("transfer to \(loop)")
-                case .tell(let loop, let messages): all.append("tell \(loop) \(messages.count)")
+                case .send(let loop, let messages): all.append("tell \(loop) \(messages.count)")
                 case .load(let room): all.append("load \(room.text)")
                 case .append, .read, .request, .note: break
                 }

@@ -4,8 +4,12 @@ import Testing
 @testable import MartletProtocol
 @testable import MartletTestKit
 
-@Suite struct RelayEngineTransmitTests {
-    private func wait(on stage: RelayStage) -> Instant? { stage.relay.engine.waitDeadline }
+@Suite struct TransmitQueueTests {
+    private func wait(on stage: RelayStage) -> Instant? {
+        let engine = stage.relay.loops.loops[0]
+        let timeout = engine.engine.configuration.slowConsumerTimeout
+        return engine.engine.transmits.deadline(in: engine.engine.connections, timeout: timeout)
+    }
 
     /// Reads at most one frame of what the relay has.
     private func readOne(_ peer: RawPeer, on stage: RelayStage) {
@@ -69,7 +73,7 @@ import Testing
         for nonce in UInt64(1)...80 {
             stage.run(for: .milliseconds(100))
             for other in others { other.say(Ping(nonce: nonce)) }
-            #expect(stage.relay.engine.waits.count <= 22)
+            #expect(stage.relay.engine.transmits.waitCount <= 22)
         }
         others[0].isReading = false
         others[0].say(Ping(nonce: 81))

@@ -4,7 +4,7 @@ import Testing
 @testable import MartletProtocol
 @testable import MartletTestKit
 
-@Suite struct RelayEngineSuspendedTests {
+@Suite struct LinkTableTests {
     private static let lifetime = RelayConfiguration().resumeLifetime
 
     //
@@ -16,17 +16,21 @@ import Testing
         stage.run(for: .seconds(5))
         let began = stage.now
         alice.cut()
-        #expect(stage.relay.engine.suspensionDeadline == began + Self.lifetime)
+        #expect(stage.relay.engine.sessions.links.suspensionDeadline(lifetime: Self.lifetime) == began + Self.lifetime)
         stage.run(for: .seconds(10))
         bob.cut()
-        #expect(stage.relay.engine.suspensionDeadline == began + Self.lifetime)
+        #expect(stage.relay.engine.sessions.links.suspensionDeadline(lifetime: Self.lifetime) == began + Self.lifetime)
         stage.run(for: Self.lifetime + .seconds(-11))
         #expect(stage.relay.engine.statistics.suspendedLinks == 2)
         stage.run(for: .seconds(2))
         #expect(stage.relay.engine.statistics.links == 1)
-        #expect(stage.relay.engine.suspensionDeadline == began + .seconds(10) + Self.lifetime)
+        #expect(
+            stage.relay.engine.sessions.links.suspensionDeadline(lifetime: Self.lifetime) == began + .seconds(10)
+                + Self.lifetime)
         stage.run(for: .seconds(10))
-        #expect(stage.relay.engine.statistics.links == 0 && stage.relay.engine.suspensionDeadline == nil)
+        #expect(
+            stage.relay.engine.statistics.links == 0
+                && stage.relay.engine.sessions.links.suspensionDeadline(lifetime: Self.lifetime) == nil)
     }
 
     //
@@ -39,11 +43,11 @@ import Testing
         stage.run(for: Self.lifetime + .seconds(-1))
         let again = try #require(stage.connect())
         let resumed = again.resume("alice", from: welcome)
-        #expect(resumed?.resumed != nil && stage.relay.engine.suspended.isEmpty)
+        #expect(resumed?.resumed != nil && stage.relay.engine.sessions.links.suspensionCount == 0)
         stage.run(for: .seconds(30))
         #expect(stage.relay.engine.statistics.links == 1)
         let began = stage.now
         again.cut()
-        #expect(stage.relay.engine.suspensionDeadline == began + Self.lifetime)
+        #expect(stage.relay.engine.sessions.links.suspensionDeadline(lifetime: Self.lifetime) == began + Self.lifetime)
     }
 }

@@ -1,0 +1,51 @@
+/// The slots of links that have changed since they were last asked for output.
+///
+/// The engine processes them in groups: a group's links stay in the processor's cache, and a large room's first members
+/// are sent to before the engine reaches the last ones.
+///
+/// | state of a link | owns | ends |
+/// |---|---|---|
+/// | dirty | a place in the group | `takeAll` |
+/// | kept | a place before the group | `takeAll` |
+struct DirtyLinks: Sendable {
+    /// Links of one group.
+    static let groupCount = 64
+
+    private var slots: [Int] = []
+    /// Links in front that belong to no group, because they wait until no effects of rooms remain.
+    private var keptCount = 0
+    /// Memory for the next links.
+    private var spare: [Int] = []
+
+    var count: Int { slots.count }
+
+    var isEmpty: Bool { slots.isEmpty }
+
+    var isGroupFull: Bool { slots.count - keptCount >= DirtyLinks.groupCount }
+
+    mutating func append(_ slot: Int) {
+        slots.append(slot)
+    }
+
+    /// Takes all links; the caller returns the array with `recycle`.
+    mutating func takeAll() -> [Int] {
+        keptCount = 0
+        defer {
+            slots = spare
+            spare = []
+        }
+        return slots
+    }
+
+    /// Keeps a taken link for the last group, before any other is appended.
+    mutating func keep(_ slot: Int) {
+        slots.insert(slot, at: keptCount)
+        keptCount += 1
+    }
+
+    /// Returns the memory of the taken links.
+    mutating func recycle(_ taken: consuming [Int]) {
+        taken.removeAll(keepingCapacity: true)
+        spare = taken
+    }
+}

@@ -1,0 +1,85 @@
+import MartletWire
+
+/// The rooms of this loop, and the way to the rooms and links of other loops.
+///
+/// A call for a room goes to the loop of the room, an effect of a room to the loop of the member's link. Messages for
+/// another loop wait here until the end of the turn.
+struct RoomRouter: ~Copyable {
+    var local: Rooms
+    let place: LoopPlace
+    /// The messages for other loops, by loop.
+    private var departures: [[LoopMessage]]
+
+    init(place: LoopPlace) {
+        self.place = place
+        local = Rooms(loop: place.number)
+        departures = Array(repeating: [], count: place.count)
+    }
+
+    /// Messages for other loops.
+    var departureCount: Int { departures.reduce(0) { $0 + $1.count } }
+
+    /// Passes a link's event to a room, wherever the room is.
+    mutating func call(_ call: RoomCall, now: Instant = .zero) {
+        let loop = call.loop(place)
+        if loop == place.index { local.receive(call, now: now) } else { departures[loop].append(.call(call)) }
+    }
+
+    /// Passes a message to its room. The bytes of the message are borrowed, so another loop gets a copy.
+    mutating func publish(_ handle: MemberHandle, _ message: ClientMessage, acceptedAt: UInt64) {
+        guard handle.loop != place.number else { return local.publish(handle, message, acceptedAt: acceptedAt) }
+        var body = TLVWriter(reserving: message.byteCount)
+        message.encode(into: &body)
+        call(
+            .publish(
+                handle, counter: message.counter, body: body.bytes, layout: message.layout, acceptedAt: acceptedAt))
+    }
+
+    /// Passes a member's credit to its room.
+    mutating func credit(_ handle: MemberHandle, byteCount: Int) {
+        guard handle.loop != place.number else { return local.credit(handle, byteCount: byteCount) }
+        call(.credit(handle, byteCount: byteCount))
+    }
+
+    /// Queues an effect for a link of another loop; false for every other effect.
+    mutating func forward(_ effect: RoomEffect) -> Bool {
+        guard place.count > 1, let loop = effect.member?.link.loop, loop != place.number else { return false }
+        departures[Int(loop)].append(.effect(effect))
+        return true
+    }
+
+    /// The messages for one of the other loops; nil when there are none.
+    mutating func nextDeparture() -> RelayOutput? {
+        guard place.count > 1, let loop = departures.firstIndex(where: { !$0.isEmpty }) else { return nil }
+        let messages = departures[loop]
+        departures[loop] = []
+        return .send(loop: loop, messages)
+    }
+}
+
+extension RoomCall {
+    /// The loop of the room.
+    fileprivate func loop(_ place: LoopPlace) -> Int {
+        switch self {
+        case .join(let request): place.loop(of: request.open.room)
+        case .withdraw(_, let room): place.loop(of: room)
+        case .leave(let handle), .close(let handle), .setSuspended(let handle, _, _), .setHeldBack(let handle, _),
+            .setFeatures(let handle, _), .setAway(let handle, _), .sendPending(let handle),
+            .publish(let handle, _, _, _, _), .credit(let handle, _), .progressed(let handle, _),
+            .broadcast(let handle, _), .request(let handle, _), .respond(let handle, _), .cancel(let handle, _):
+            Int(handle.loop)
+        }
+    }
+}
+
+extension RoomEffect {
+    /// The member whose link performs the effect.
+    fileprivate var member: MemberKey? {
+        switch self {
+        case .opened(let key, _, _), .reset(let key, _), .closed(let key), .send(let key, _, _), .deliver(let key, _),
+            .sendTransient(let key, _), .pending(let key), .release(let key, _):
+            key
+        case .load, .append, .read, .request: nil
+        }
+    }
+}

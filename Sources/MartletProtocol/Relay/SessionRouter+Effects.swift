@@ -1,0 +1,161 @@
+import MartletWire
+
+/// Effects of rooms on sessions.
+extension SessionRouter {
+    /// A frame that preceded the admission is a fault of the link's peer.
+    struct AdmissionFault {
+        var slot: Int
+        var error: LinkError
+    }
+
+    /// Performs the effect of a room of this loop or of another one. Effects for the store and the request handler
+    /// become outputs.
+    mutating func apply(
+        _ effect: consuming RoomEffect, into outputs: inout Deque<RelayOutput>, now: Instant
+    ) -> AdmissionFault? {
+        if rooms.forward(effect) { return nil }
+        switch consume effect {
+        case .send(let key, let type, let body):
+            guard let slot = dirtySlot(key) else { break }
+            if type.isCredited {
+                sendRequest(type, body, to: key, of: slot)
+            } else {
+                send(type, body, on: key.session, of: slot)
+            }
+        case .deliver(let key, let entries):
+            if let slot = dirtySlot(key) { deliver(entries, to: key, of: slot) }
+        case .sendTransient(let key, let body):
+            if let slot = dirtySlot(key) { links[slot].link.sendTransient(body, on: key.session) }
+        case .pending(let key):
+            if let slot = dirtySlot(key) { links[slot].notePending(key.session) }
+        case .release(let key, let byteCount):
+            if let slot = dirtySlot(key) { links[slot].link.release(byteCount, on: key.session) }
+        case .opened(let key, let handle, let opened):
+            return admit(key, handle, opened, now: now)
+        case .reset(let key, let code):
+            guard let slot = dirtySlot(key) else { break }
+            _ = links.removeSession(key.session, of: slot)
+            links[slot].link.reset(key.session, code: code)
+        case .closed(let key):
+            if let slot = dirtySlot(key) { links[slot].link.close(key.session) }
+        case .load(let room): outputs.append(.load(room))
+        case .append(let room, let entries): outputs.append(.append(room, entries))
+        case .read(let room, let handle, let range): outputs.append(.read(room, handle, range))
+        case .request(let room, let handle, let request): outputs.append(.request(room, handle, request))
+        }
+        return nil
+    }
+
+    /// The slot of a member's link, which becomes dirty; nil when the link has ended.
+    @inline(__always)
+    private mutating func dirtySlot(_ key: MemberKey) -> Int? {
+        guard let slot = links.slot(key.link) else { return nil }
+        markDirty(slot)
+        return slot
+    }
+
+    // MARK: Queues
+
+    /// Queues a frame of a session. A session whose queue is full is reset and continues from its cursor.
+    mutating func send(_ type: FrameType, _ body: EncodedBody, on session: SessionID, of slot: Int) {
+        if !links[slot].send(type, body, on: session) { reset(session, .slowConsumer, of: slot) }
+    }
+
+    mutating func answer(_ response: Response, on session: SessionID, of slot: Int) {
+        send(.response, EncodedBody(response.encode()), on: session, of: slot)
+    }
+
+    /// Queues a request or a response, unless it is longer than the receiver's limit or too much is queued. The session
+    /// is not reset for what another member sends: the requester receives the error (S-44, R-41, Specs/hostile.md row
+    /// 39).
+    private mutating func sendRequest(_ type: FrameType, _ body: EncodedBody, to key: MemberKey, of slot: Int) {
+        guard body.byteCount <= links[slot].link.limits.maxMessageByteCount else {
+            return decline(type, body, .messageTooLarge, to: key, of: slot)
+        }
+        if !links[slot].sendRequest(type, body, on: key.session) {
+            decline(type, body, .serverBusy, to: key, of: slot)
+        }
+    }
+
+    /// Answers a request in place of the member, or replaces a response by an error.
+    private mutating func decline(
+        _ type: FrameType, _ body: EncodedBody, _ code: ErrorCode, to key: MemberKey, of slot: Int
+    ) {
+        guard let handle = links[slot].sessions[key.session]?.handle else { return }
+        rooms.credit(handle, byteCount: body.byteCount)
+        let bytes = body.bytes
+        if type == .response {
+            guard let response = try? Response(parsing: bytes.rawBytes) else { return }
+            answer(Response(correlation: response.correlation, status: code), on: key.session, of: slot)
+        } else if let request = try? Request(parsing: bytes.rawBytes) {
+            rooms.call(.respond(handle, Response(correlation: request.correlation, status: code)))
+        }
+    }
+
+    /// Queues messages of a room for a session. A message that exceeds the session's limit is replaced by a gap.
+    private mutating func deliver(_ entries: ArraySlice<LogEntry>, to key: MemberKey, of slot: Int) {
+        let limit = links[slot].link.limits.maxMessageByteCount
+        var rest = entries
+        while let index = rest.indices.first(where: { rest[$0].body.byteCount > limit }) {
+            deliver(rest[..<index], on: key.session, of: slot)
+            let gap = Gap(offsets: rest[index].offset...rest[index].offset)
+            send(.gap, EncodedBody(gap.encode()), on: key.session, of: slot)
+            if let handle = links[slot].sessions[key.session]?.handle {
+                rooms.credit(handle, byteCount: rest[index].body.byteCount)
+            }
+            rest = rest[(index + 1)...]
+        }
+        if !rest.isEmpty { deliver(rest, on: key.session, of: slot) }
+    }
+
+    /// Queues messages. When many of a priority are queued, the rooms hold further ones back.
+    private mutating func deliver(_ entries: ArraySlice<LogEntry>, on session: SessionID, of slot: Int) {
+        let isBulk = links[slot].sessions.index(of: session).map { links[slot].sessions[at: $0].isBulk }
+        guard links[slot].send(entries, on: session, isBulk: isBulk ?? false) else {
+            return reset(session, .slowConsumer, of: slot)
+        }
+        guard let isBulk, links[slot].isHolding(bulk: isBulk) else { return }
+        for session in links[slot].sessions.keys {
+            guard let membership = links[slot].sessions[session], let handle = membership.handle,
+                !membership.isHeldBack, membership.isBulk == isBulk
+            else { continue }
+            links[slot].noteHeldBack(session)
+            rooms.call(.setHeldBack(handle, true))
+        }
+    }
+
+    // MARK: Admission
+
+    /// A room has admitted a session: the frames that it sent before follow.
+    private mutating func admit(
+        _ key: MemberKey, _ handle: MemberHandle, _ opened: Opened, now: Instant
+    ) -> AdmissionFault? {
+        guard let slot = links.slot(key.link), let index = links[slot].sessions.index(of: key.session) else {
+            rooms.call(.leave(handle))
+            return nil
+        }
+        markDirty(slot)
+        links[slot].link.accept(key.session, opened)
+        links[slot].sessions[at: index].handle = handle
+        if handle.loop == key.link.loop { links[slot].sessions[at: index].room = nil }
+        let isSuspended = links[slot].sessions[at: index].isSuspended
+        let cursor = links[slot].sessions[at: index].wantedCursor.take()
+        if isSuspended || cursor != nil { rooms.call(.setSuspended(handle, isSuspended, cursor: cursor)) }
+        links[slot].noteHeldBack(key.session)
+        var held = links[slot].takeHeld(of: key.session)
+        while let (type, body, credit) = held.popFirst() {
+            do throws(LinkError) {
+                try deliver(type, .body(body.rawBytes), on: key.session, credit, of: slot, now: now)
+            } catch {
+                // The later frames are acknowledged and would be lost silently, so the session starts again.
+                links[slot].link.release(held.creditByteCount, on: key.session)
+                reset(key.session, .invalidValue, of: slot)
+                return AdmissionFault(slot: slot, error: error)
+            }
+        }
+        if links[slot].sessions[key.session]?.isClosing == true, links.removeSession(key.session, of: slot) != nil {
+            rooms.call(.close(handle))
+        }
+        return nil
+    }
+}

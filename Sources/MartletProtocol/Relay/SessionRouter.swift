@@ -1,0 +1,406 @@
+import MartletWire
+
+/// Passes frames of sessions to rooms, and effects of rooms to sessions.
+///
+/// The router owns the links of the loop, its rooms, and the links that have changed in this turn. It knows no
+/// connections: an answer names the action that the engine has to take on one.
+///
+/// | state of a session | owns | ends |
+/// |---|---|---|
+/// | joining | the frames that precede the admission | `opened`, `reset` of the room; the end of the session |
+/// | member | a handle of its room | `reset` of the room; the end of the session |
+/// | closing | a slot in its room | `closed` of the room, behind the acceptances of its messages (S-7, R-49) |
+struct SessionRouter: ~Copyable {
+    let configuration: RelayConfiguration
+    /// The relay's wall clock in milliseconds since 1970.
+    var wallClock: UInt64 = 0
+    var links: LinkTable
+    var rooms: RoomRouter
+    private(set) var dirty = DirtyLinks()
+    private var inflater = Inflater()
+    /// The work that the connection that is read may still cause in this turn.
+    var budget = TurnBudget()
+
+    init(_ configuration: RelayConfiguration, firstID: UInt64, place: LoopPlace) {
+        self.configuration = configuration
+        links = LinkTable(loop: place.number, firstID: firstID)
+        rooms = RoomRouter(place: place)
+    }
+
+    // MARK: Links
+
+    /// Adds a link of a device that has none.
+    mutating func insert(
+        _ who: DeviceKey, _ limits: Limits, _ features: Features, _ token: TokenDigest, now: Instant
+    ) -> Int {
+        links.insert(
+            Link(
+                role: .relay, limits: limits, features: features, began: now,
+                firstSequence: configuration.firstSequence),
+            for: who, token: token, now: now)
+    }
+
+    /// Begins another epoch of a link, with the limits and features of a resume.
+    mutating func resume(_ slot: Int, _ limits: Limits, _ features: Features, _ token: TokenDigest) {
+        links[slot].beginEpoch(token)
+        links[slot].link.adopt(limits, features: features)
+        for handle in links[slot].handles { rooms.call(.setFeatures(handle, features)) }
+    }
+
+    mutating func attach(_ slot: Int, to connection: Int, _ carrier: Carrier, now: Instant) {
+        links.resume(slot)
+        links[slot].attach(connection, carrier, deflatesPackets: configuration.deflatesPackets, now: now)
+        for handle in links[slot].handles { rooms.call(.setAway(handle, false)) }
+    }
+
+    /// Suspends a link that has lost its connection; false when the connection is not the link's.
+    mutating func detach(_ slot: Int, from connection: Int, now: Instant) -> Bool {
+        guard links.isLive(slot), links[slot].detach(connection) else { return false }
+        links.suspend(slot, now: now)
+        for handle in links[slot].handles { rooms.call(.setAway(handle, true)) }
+        return true
+    }
+
+    /// Removes a link, whose sessions leave their rooms.
+    mutating func remove(_ slot: Int, now: Instant) -> RelayLink {
+        let link = links.remove(slot, now: now)
+        for (session, membership) in zip(link.sessions.keys, link.sessions.values) {
+            leave(membership, MemberKey(link: link.key, session: session))
+        }
+        return link
+    }
+
+    private mutating func leave(_ membership: RelayLink.Membership, _ key: MemberKey) {
+        if let handle = membership.handle {
+            rooms.call(.leave(handle))
+        } else if let room = membership.room {
+            rooms.call(.withdraw(key, from: room))
+        }
+    }
+
+    /// Resets a session, which leaves its room.
+    mutating func reset(_ session: SessionID, _ code: ErrorCode, of slot: Int) {
+        links[slot].link.reset(session, code: code)
+        guard let membership = links.removeSession(session, of: slot) else { return }
+        leave(membership, MemberKey(link: links[slot].key, session: session))
+    }
+
+    // MARK: Dirty links
+
+    @inline(__always)
+    mutating func markDirty(_ slot: Int) {
+        guard links.isLive(slot), !links[slot].isDirty else { return }
+        links[slot].isDirty = true
+        dirty.append(slot)
+    }
+
+    /// Takes the dirty links, in the reverse order: receivers of messages precede publishers, which wait for an
+    /// acknowledgement only.
+    mutating func takeDirty() -> [Int] { dirty.takeAll() }
+
+    /// Returns the memory of the taken links.
+    mutating func recycle(_ taken: consuming [Int]) { dirty.recycle(taken) }
+
+    /// Updates a dirty link. Returns its connection, which may have something to send.
+    ///
+    /// - Parameter isGroup: effects of rooms remain. A link for which messages are held back then stays dirty until
+    ///   there are none.
+    @inline(__always)
+    mutating func update(_ slot: Int, isGroup: Bool) -> Int? {
+        guard links.isLive(slot) else { return nil }
+        if isGroup, links[slot].isHoldingBack {
+            dirty.keep(slot)
+            return nil
+        }
+        links[slot].isDirty = false
+        // The next session follows in another pass, when the size of this one's messages is known.
+        if links[slot].needsRelease, let handle = links[slot].popHeldBack() {
+            rooms.call(.setHeldBack(handle, false))
+            markDirty(slot)
+        }
+        if links[slot].hasPending, let handle = links[slot].popPending() {
+            rooms.call(.sendPending(handle))
+            // Effects from another loop mark the link dirty when they arrive.
+            if handle.loop == rooms.place.number { markDirty(slot) }
+        }
+        links.settle(slot)
+        links[slot].link.asksForAck = links[slot].isHoldingBack
+        return links[slot].connection
+    }
+
+    /// Ends the turn: every connection has a whole budget, and further sessions may join rooms.
+    mutating func endTurn() {
+        budget.end()
+        rooms.local.endTurn()
+    }
+
+    // MARK: Frames
+
+    /// The consequence of a frame for the link's connection.
+    enum OnFrame {
+        case proceed
+        /// The peer ends the connection, because of a fault, and resumes.
+        case disconnect
+        /// The device ends the link (C-42).
+        case endLink
+    }
+
+    mutating func receive(
+        _ header: FrameHeader, _ content: FrameContent, on slot: Int, now: Instant
+    ) throws(LinkError) -> OnFrame {
+        budget.charge(frameOf: content.byteCount)
+        let inflated = inflater.producedByteCount
+        let reception = try links[slot].link.receive(header, content, inflater: &inflater, now: now)
+        budget.charge((inflater.producedByteCount - inflated) / TurnBudget.bytesPerUnit)
+        if !links[slot].isDirty { markDirty(slot) }
+        switch reception {
+        case .deliver(let session, let credit):
+            try deliver(header.type, content, on: session, credit, of: slot, now: now)
+            return .proceed
+        case .handled, .skipped:
+            return try drainArrivals(slot, now: now)
+        }
+    }
+
+    private mutating func drainArrivals(
+        _ slot: Int, now: Instant
+    ) throws(LinkError) -> OnFrame {
+        while let arrival = try links[slot].link.nextArrival(now: now) {
+            switch consume arrival {
+            case .event(.goAway(let goAway)): return goAway.notice.code == .none ? .endLink : .disconnect
+            case .event(let event): handle(event, of: slot, now: now)
+            case .frame(let session, let frame):
+                let body = FrameContent.body(frame.body.rawBytes)
+                try deliver(frame.type, body, on: session, frame.creditByteCount, of: slot, now: now)
+            }
+        }
+        return .proceed
+    }
+
+    private mutating func handle(_ event: LinkEvent, of slot: Int, now: Instant) {
+        switch event {
+        case .open(let session, let open):
+            budget.charge(TurnBudget.openUnits)
+            join(open, session, of: slot, now: now)
+        case .suspended(let session):
+            setSuspended(true, session, cursor: nil, of: slot)
+        case .resumed(let session, let cursor):
+            setSuspended(false, session, cursor: cursor, of: slot)
+        case .closed(let session, _):
+            // Earlier messages are accepted, and reported before the relay's own close (S-7, R-49).
+            guard !links[slot].defersClose(of: session) else { return }
+            if let membership = links.removeSession(session, of: slot) {
+                if let handle = membership.handle { return rooms.call(.close(handle)) }
+                leave(membership, MemberKey(link: links[slot].key, session: session))
+            }
+            links[slot].link.close(session)
+        case .reset(let session, _):
+            guard let membership = links.removeSession(session, of: slot) else { return }
+            leave(membership, MemberKey(link: links[slot].key, session: session))
+        case .acknowledged(let session, let byteCount):
+            guard let index = links[slot].sessions.index(of: session) else { return }
+            if let handle = links[slot].sessions[at: index].handle { rooms.credit(handle, byteCount: byteCount) }
+        case .opened, .pong, .goAway:
+            break
+        }
+    }
+
+    private mutating func join(_ open: Open, _ session: SessionID, of slot: Int, now: Instant) {
+        if isOpen(open.room, onLink: slot) { return links[slot].link.reset(session, code: .alreadyOpen) }
+        guard links.takeOpen(slot, now: now) else {
+            return links[slot].link.reset(session, code: .serverBusy)  // S-4, Specs/hostile.md row 44
+        }
+        let membership = RelayLink.Membership(room: open.room, isBulk: SessionPreset(open.kind).priority.isBulk)
+        links.addSession(session, membership, of: slot)
+        rooms.call(
+            .join(
+                JoinRequest(
+                    member: MemberKey(link: links[slot].key, session: session), who: links[slot].who, open: open,
+                    features: links[slot].link.features, isHeldBack: true)))
+    }
+
+    private mutating func isOpen(_ room: RoomName, onLink slot: Int) -> Bool {
+        for index in links[slot].sessions.indices {
+            if let name = links[slot].sessions[at: index].room {
+                if name == room { return true }
+            } else if let handle = links[slot].sessions[at: index].handle, rooms.local.name(of: handle) == room {
+                return true
+            }
+        }
+        return false
+    }
+
+    /// Passes the suspension to the room, or keeps it until the room has admitted the session (S-9).
+    private mutating func setSuspended(_ isSuspended: Bool, _ session: SessionID, cursor: UInt64?, of slot: Int) {
+        guard let index = links[slot].sessions.index(of: session) else { return }
+        links[slot].sessions[at: index].isSuspended = isSuspended
+        if let handle = links[slot].sessions[at: index].handle {
+            rooms.call(.setSuspended(handle, isSuspended, cursor: cursor))
+        } else if let cursor {
+            links[slot].sessions[at: index].wantedCursor = cursor
+        }
+    }
+
+    /// Passes a frame of a session, in its order, to the session's room.
+    mutating func deliver(
+        _ type: FrameType, _ content: FrameContent, on session: SessionID, _ credit: Int, of slot: Int,
+        now: Instant
+    ) throws(LinkError) {
+        guard session != .control else {
+            return try content.withBody { body throws(LinkError) in
+                try receiveControl(type, body, credit, of: slot, now: now)
+            }
+        }
+        guard let index = links[slot].sessions.index(of: session) else {
+            links[slot].link.release(credit, on: session)
+            if credit == 0 { try links[slot].link.chargeUnproductive(now: now) }
+            return
+        }
+        guard let handle = links[slot].sessions[at: index].handle else {
+            if type == .transient {
+                // A transient frame that precedes the admission has no receiver.
+                if !links[slot].takeTransient(now: now) { try links[slot].link.chargeUnproductive(now: now) }
+                return
+            }
+            return content.withBody { hold(type, $0, credit, session, slot) }
+        }
+        if type == .data { return try publish(content, handle, session, credit, of: slot) }
+        links[slot].link.release(credit, on: session)
+        try content.withBody { body throws(LinkError) in
+            try deliver(type, body, handle, on: session, at: index, of: slot, now: now)
+        }
+    }
+
+    /// Passes a frame that is no message to the session's room.
+    private mutating func deliver(
+        _ type: FrameType, _ body: RawSpan, _ handle: MemberHandle, on session: SessionID, at index: Int, of slot: Int,
+        now: Instant
+    ) throws(LinkError) {
+        switch type {
+        case .receipt:
+            let end = links[slot].link.nextSequence(on: session)
+            if !links[slot].sessions[at: index].receipts.take(end: end) {
+                try links[slot].link.chargeUnproductive(now: now)
+            }
+            guard case .progress(let progress) = try Link.parse(Receipt.self, body) else { break }
+            rooms.call(.progressed(handle, progress))
+        case .transient:
+            let transient = try Link.parse(Transient.self, body)
+            guard links[slot].takeTransient(now: now) else {
+                return try links[slot].link.chargeUnproductive(now: now)
+            }
+            budget.charge(TurnBudget.transientUnits)
+            rooms.call(.broadcast(handle, transient))
+        case .request:
+            links[slot].noteRequest()
+            try request(body, handle, session, of: slot, now: now)
+        case .response:
+            rooms.call(.respond(handle, try Link.parse(Response.self, body)))
+        case .cancel:
+            if !links[slot].takeCancel() { try links[slot].link.chargeUnproductive(now: now) }
+            rooms.call(.cancel(handle, correlation: try Link.parse(CancelRequest.self, body).correlation))
+        default:
+            throw .peer(.protocolViolation)
+        }
+    }
+
+    /// Holds a frame until the session's room is loaded. Credit bounds messages and requests; receipts have none
+    /// (S-5, R-15).
+    private mutating func hold(
+        _ type: FrameType, _ body: RawSpan, _ credit: Int, _ session: SessionID, _ slot: Int
+    ) {
+        guard links[slot].hold(type, body, credit: credit, on: session) else {
+            links[slot].link.release(credit, on: session)
+            return reset(session, .serverBusy, of: slot)
+        }
+    }
+
+    // MARK: Messages
+
+    /// Passes a message to its room. A message with an invalid value is refused and the session continues; an invalid
+    /// structure ends the connection (R-24, Specs/hostile.md row 14).
+    private mutating func publish(
+        _ content: FrameContent, _ handle: MemberHandle, _ session: SessionID, _ credit: Int, of slot: Int
+    ) throws(LinkError) {
+        guard case .message(let values) = content else {
+            return try content.withBody { body throws(LinkError) in
+                try publish(body, handle, session, credit, of: slot)
+            }
+        }
+        guard let message = ClientMessage(values) else {
+            return refuse(values.counter, .invalidValue, session, credit, of: slot)
+        }
+        publish(message, handle, session, credit, of: slot)
+    }
+
+    private mutating func publish(
+        _ body: RawSpan, _ handle: MemberHandle, _ session: SessionID, _ credit: Int, of slot: Int
+    ) throws(LinkError) {
+        do throws(WireError) {
+            let view = try MessageView(parsing: body)
+            guard let message = ClientMessage(view) else {
+                return refuse(view.counter, .invalidValue, session, credit, of: slot)
+            }
+            publish(message, handle, session, credit, of: slot)
+        } catch {
+            guard error.scope == .frame else {
+                links[slot].link.release(credit, on: session)
+                throw LinkError(error)
+            }
+            refuse(MessageView.counter(in: body), error.code, session, credit, of: slot)
+        }
+    }
+
+    private mutating func publish(
+        _ message: ClientMessage, _ handle: MemberHandle, _ session: SessionID, _ credit: Int, of slot: Int
+    ) {
+        // With its stamp it would exceed every receiver's limit.
+        guard message.byteCount + RelayStamp.maxByteCount <= configuration.limits.maxMessageByteCount else {
+            return refuse(message.counter, .messageTooLarge, session, credit, of: slot)
+        }
+        budget.charge(TurnBudget.messageUnits)
+        rooms.publish(handle, message, acceptedAt: wallClock)
+    }
+
+    /// Refuses a message by its counter; a message without a counter ends its session.
+    private mutating func refuse(
+        _ counter: UInt64?, _ code: ErrorCode, _ session: SessionID, _ credit: Int, of slot: Int
+    ) {
+        links[slot].link.release(credit, on: session)
+        guard let counter else { return reset(session, code, of: slot) }
+        let receipt = Receipt.refused(Receipt.Refusal(counter: counter, code: code))
+        send(.receipt, EncodedBody(receipt.encode()), on: session, of: slot)
+    }
+
+    // MARK: Requests
+
+    /// Passes a request to its room. A request with an invalid value is answered; an invalid structure ends the
+    /// connection (Specs/hostile.md row 14).
+    private mutating func request(
+        _ body: RawSpan, _ handle: MemberHandle, _ session: SessionID, of slot: Int, now: Instant
+    ) throws(LinkError) {
+        switch try ReceivedRequest(parsing: body) {
+        case .valid(let request) where links[slot].link.features.contains(.requests):
+            rooms.call(.request(handle, request), now: now)
+        case .valid(let request):
+            answer(Response(correlation: request.correlation, status: .unknownMethod), on: session, of: slot)
+        case .invalid(let response):
+            answer(response, on: session, of: slot)
+        }
+    }
+
+    /// Answers a request on the link's own session, where none is served. A frame about a request that the relay never
+    /// sent has no effect (S-58).
+    private mutating func receiveControl(
+        _ type: FrameType, _ body: RawSpan, _ credit: Int, of slot: Int, now: Instant
+    ) throws(LinkError) {
+        links[slot].link.release(credit, on: .control)
+        guard type == .request else {
+            if credit == 0 { try links[slot].link.chargeUnproductive(now: now) }
+            return
+        }
+        // A peer that does not read its answers gets no further ones.
+        guard links[slot].checkRoom() else { throw .peer(.slowConsumer) }
+        answer(try ReceivedRequest(parsing: body).declined, on: .control, of: slot)
+    }
+}
