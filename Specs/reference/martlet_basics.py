@@ -28,7 +28,7 @@ class Rule(NamedTuple):
     is_reliable: bool
     session: str
     senders: tuple
-    is_cut: bool = False
+    allows_fragments: bool = False
     is_handshake: bool = False
 
     def allows_session(self, session):

@@ -18,7 +18,7 @@ from martlet_tlv import walk
 
 HANDSHAKE_MAX_BODY = 12 * 1024
 CRITICAL = 0x8000
-MAY_BE_CUT = tuple(kind for kind, rule in RULES.items() if rule.is_cut)
+FRAGMENTABLE = tuple(kind for kind, rule in RULES.items() if rule.allows_fragments)
 SECRET = tuple(kind for kind, rule in RULES.items() if rule.is_handshake)
 BEFORE_WELCOME = (FrameType.WELCOME, FrameType.REJECT, FrameType.GOAWAY)
 
@@ -160,7 +160,7 @@ def is_known(header, sender):
         if header.type & CRITICAL:
             raise WireError(ErrorCode.UNKNOWN_CRITICAL)
         return False
-    if not header.is_reliable and header.sequence or header.has_more and header.type not in MAY_BE_CUT:
+    if not header.is_reliable and header.sequence or header.has_more and header.type not in FRAGMENTABLE:
         raise WireError(ErrorCode.PROTOCOL_VIOLATION)
     in_place = rule.allows_session(header.session) and sender in rule.senders
     if header.is_reliable != rule.is_reliable or not in_place:
@@ -291,7 +291,7 @@ class Receiver:
         begun = self._in_fragments.pop(header.session, None)
         if begun not in (None, header.type):
             raise WireError(ErrorCode.PROTOCOL_VIOLATION)
-        if header.has_more and header.type in MAY_BE_CUT:
+        if header.has_more and header.type in FRAGMENTABLE:
             self._in_fragments[header.session] = header.type
         self._is_part = header.has_more or begun is not None
 

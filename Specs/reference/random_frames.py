@@ -7,7 +7,7 @@ from martlet_basics import Sessions
 from martlet_frames import BODIES, OF_RELAY
 from martlet_registry import CLIENT, RULES, SERVER, VALUES, Flags, FrameType, Tag
 from martlet_tlv import children, is_container, tlv
-from martlet_wire import MAY_BE_CUT, Header
+from martlet_wire import FRAGMENTABLE, Header
 
 KINDS = list(RULES)
 TAGS = sorted({tag for body in BODIES.values() for tag in body.table()})
@@ -53,10 +53,10 @@ class Maker:
             begin = FrameType.HELLO if sender == CLIENT else random.choice((FrameType.WELCOME, FrameType.REJECT))
             frames.append(self.frame_of(begin, sender))
         kinds = [kind for kind in KINDS if sender in RULES[kind].senders and kind & 0xFF00 != 0x4000]
-        cut = random.choice(MAY_BE_CUT)
+        cut = random.choice(FRAGMENTABLE)
         while len(frames) < count:
             if random.random() < 0.6:
-                frames.append(self.fragment(cut if random.random() < 0.9 else random.choice(MAY_BE_CUT)))
+                frames.append(self.fragment(cut if random.random() < 0.9 else random.choice(FRAGMENTABLE)))
             else:
                 frames.append(self.frame_of(random.choice(kinds), sender))
         return sender, frames

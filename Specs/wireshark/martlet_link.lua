@@ -80,7 +80,7 @@ function link.check(connection, header, sender, isFirst)
     if not rule then return header.type >= 0x8000 and "unknownCritical" or nil end
     local inPlace = rule.session == "any" or (rule.session == "0") == (header.session == 0)
     if header.reliable ~= rule.reliable or not inPlace or not header.reliable and header.sequence ~= 0
-        or header.more and not rule.cut or sender and rule.from and rule.from ~= sender
+        or header.more and not rule.fragments or sender and rule.from and rule.from ~= sender
         or name == "open" and sender and header.session % 2 ~= (sender == "client" and 1 or 0) then
         return "protocolViolation"
     end
@@ -230,7 +230,7 @@ function link.read(connection, header, sender, key, record)
             return nil
         end
         -- The end of a message whose beginning is not in the capture is no body.
-        if not sure and registry.rules[header.type].cut then
+        if not sure and registry.rules[header.type].fragments then
             record.partial = true
             return nil
         end

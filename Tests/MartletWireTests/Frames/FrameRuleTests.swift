@@ -28,8 +28,8 @@ struct FrameRuleTests {
         "Only what can be long is cut",
         arguments: [FrameType.data, .opened, .request, .response, .receipt, .accepted, .gap, .open, .close, .cancel])
     func fragments(_ type: FrameType) {
-        let isCut = [.data, .opened, .request, .response].contains(type)
-        #expect(allows(type, [.reliable, .moreFragments], session: 1, sequence: 5) == isCut)
+        let allowsFragments = [.data, .opened, .request, .response].contains(type)
+        #expect(allows(type, [.reliable, .moreFragments], session: 1, sequence: 5) == allowsFragments)
     }
 
     // W-74, S-1

@@ -9,7 +9,7 @@ import Testing
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
             var out = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
             do {
-                for frame in frames where encoder.room(in: out) >= frame.count {
+                for frame in frames where encoder.freeByteCount(in: out) >= frame.count {
                     try encoder.append(encoded: frame.rawBytes, into: &out)
                 }
             } catch {
