@@ -223,7 +223,11 @@ public final class PacketWriter {
     /// Records the header of a frame that was written completely.
     private func note(_ header: FrameHeader, at index: Int) {
         var recorded = header
-        if includesTimestamp(header) { context.hasWrittenTimestamp = true } else { recorded.timestamp = context.timestamp }
+        if includesTimestamp(header) {
+            context.hasWrittenTimestamp = true
+        } else {
+            recorded.timestamp = context.timestamp
+        }
         context.note(recorded, at: index)
     }
 

@@ -22,7 +22,8 @@ public struct FrameRule: Hashable, Sendable {
     public let isServerOnly: Bool
 
     init(
-        isReliable: Bool, scope: Scope, allowsFragments: Bool = false, isHandshake: Bool = false, isServerOnly: Bool = false
+        isReliable: Bool, scope: Scope, allowsFragments: Bool = false, isHandshake: Bool = false,
+        isServerOnly: Bool = false
     ) {
         self.isReliable = isReliable
         self.scope = scope
@@ -35,7 +36,9 @@ public struct FrameRule: Hashable, Sendable {
     /// unreliable, no fragments of other types, and no compression in the handshake.
     public func allows(_ header: FrameHeader) -> Bool {
         guard header.flags.contains(.reliable) == isReliable else { return false }
-        guard isReliable || header.sequence == 0, allowsFragments || !header.flags.contains(.moreFragments) else { return false }
+        guard isReliable || header.sequence == 0, allowsFragments || !header.flags.contains(.moreFragments) else {
+            return false
+        }
         if isHandshake, header.compression != .none { return false }
         switch scope {
         case .control: return header.session == .control

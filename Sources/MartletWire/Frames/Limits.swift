@@ -41,7 +41,7 @@ public struct Limits: Hashable, Sendable {
             unchecked: maxBodyByteCount, maxMessageByteCount: maxMessageByteCount, linkWindow: linkWindow,
             sessionWindow: sessionWindow, maxSessions: maxSessions)
         precondition(firstTagBelowMinimum == nil, "a limit is below the minimum of the protocol")
-        precondition(maxBodyByteCount <= FrameHeader.largestBodyByteCount, "maxBodyByteCount exceeds the maximum of a framer")
+        precondition(maxBodyByteCount <= FrameHeader.largestBodyByteCount, "maxBodyByteCount exceeds 1 GiB")
         let widest = max(maxMessageByteCount, max(linkWindow, sessionWindow))
         precondition(UInt32(exactly: widest) != nil, "a limit exceeds 32 bits")
         precondition(UInt16(exactly: maxSessions) != nil, "maxSessions exceeds 16 bits")

@@ -48,7 +48,8 @@ struct MessagePlaces: BitwiseCopyable {
         let rest = body.extracting(start..<body.byteCount)
         // The tag, the length and the value of the kind `text`.
         let ofText = UInt64(Tag.kind.rawValue) << 48 | 2 << 16 | UInt64(ContentKind.text.rawValue)
-        guard rest.hasField(.counter, byteCount: 8, at: 0), rest.loadUInt64(at: 6) >= 1, rest.loadUInt64(at: 14) == ofText
+        guard rest.hasField(.counter, byteCount: 8, at: 0), rest.loadUInt64(at: 6) >= 1,
+            rest.loadUInt64(at: 14) == ofText
         else { return nil }
         var end = 22
         if rest.hasField(.timeToLive, byteCount: 4, at: end) {
