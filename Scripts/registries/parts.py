@@ -88,7 +88,8 @@ PARTS = {
     "Specs/registries.md": {
         "types": treatment_of_types,
         "flags": plain(
-            "flags", ("bits", "number"), ("name", "name"), ("set by", "setBy"), ("processing by the receiver", "receiver")),
+            "flags", ("bits", "number"), ("name", "name"), ("set by", "setBy"),
+            ("processing by the receiver", "receiver")),
         "features": plain(
             "features", ("bit", "number"), ("name", "name"), ("if it is in effect", "holds"),
             ("otherwise", "otherwise"), with_ranges=True),

@@ -94,7 +94,7 @@ def codes(registry):
             "ErrorCode: CustomStringConvertible",
             switch("public var name: String", NAME, [*names(registry.codes), UNKNOWN]),
             switch("public var description: String",
-                   "A sentence for people without a full stop, or the number of an unknown code in hexadecimal.",
+                   "A sentence for people without a full stop; the number of an unknown code in hexadecimal.",
                    [*sentences, 'default: "error \\(hexadecimal(rawValue))"']),
             between="\n\n"))
 
@@ -110,7 +110,7 @@ def features(registry):
     return source(extension(
         "Features", stored("Features", registry.features, lambda entry: f"1 << {entry.number}"), "",
         comment("The features of version 1.0, which endpoints offer by default."),
-        f"    public static let supported: Features = [{of('1.0')}]", comment("All features of the newest supported version."),
+        f"    public static let supported: Features = [{of('1.0')}]", comment("All features of the newest version."),
         f"    public static let all: Features = supported.union([{of('1.1')}])"))
 
 
@@ -161,7 +161,7 @@ def compact_tags(registry):
     cases = [case(found, value) for value, found in grouped(registry.compact, shape) if value != ".bytes"]
     return source(extension(
         "Tag",
-        f"{comment('Rows of consecutive tags with consecutive codes: first tag, first code, number of tags (W-89).')}\n"
+        f"{comment('Rows of consecutive tags and codes: first tag, first code, number (W-89).')}\n"
         f"    static let compactRows: [(tag: UInt16, code: UInt8, count: UInt8)] = [\n{shown}\n    ]",
         switch("var compactShape: CompactShape", "The form of the value in a compact TLV.",
                [*cases, "default: .bytes"]), between="\n\n"))
@@ -174,9 +174,9 @@ def forms(registry):
     return source(extension(
         "CompactForm", "\n".join(f"    static let {entry.name}: UInt8 = {entry.number}" for entry in registry.forms),
         switch("static func type(of form: UInt8) -> FrameType?",
-               "Returns the frame type of a form; nil for the form that names its type, and for unknown forms.",
+               "Returns the type of a form; nil for the form that names its type and for unknown forms.",
                [*types, "default: nil"], of="form"),
-        switch("static func form(of type: FrameType) -> UInt8", "Returns the form of a type whose body consists of compact TLVs.",
+        switch("static func form(of type: FrameType) -> UInt8", "Returns the form of a type with compact TLVs.",
                [*(f"case .{entry.name}: {entry.form}" for entry in registry.formed), "default: announcedType"],
                of="type"), between="\n\n"))
 
@@ -189,7 +189,7 @@ def shapes(registry):
     known = ", ".join(f'"{entry.name}"' for entry in registry.features)
     return source(
         "package import MartletWire",
-        extension("FieldShape", switch("init(_ tag: Tag)", "Creates the form of the value of a tag (Specs/wire.md §13.2).",
+        extension("FieldShape", switch("init(_ tag: Tag)", "Creates the form of a tag's value (Specs/wire.md §13.2).",
                                        [*cases, "default: self = .bytes"], of="tag")),
         extension("ContentKind", switch(
             "package var name: String", NAME, [*names(registry.kinds), "default: hex(rawValue, digits: 4)"])),

@@ -3,7 +3,7 @@
 package import MartletWire
 
 extension FieldShape {
-    /// Creates the form of the value of a tag (Specs/wire.md §13.2).
+    /// Creates the form of a tag's value (Specs/wire.md §13.2).
     init(_ tag: Tag) {
         switch tag {
         case .code, .status: self = .code

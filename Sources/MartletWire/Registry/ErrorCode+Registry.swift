@@ -274,7 +274,7 @@ extension ErrorCode: CustomStringConvertible {
         }
     }
 
-    /// A sentence for people without a full stop, or the number of an unknown code in hexadecimal.
+    /// A sentence for people without a full stop; the number of an unknown code in hexadecimal.
     public var description: String {
         switch self {
         case .none: "no error; success in a response"

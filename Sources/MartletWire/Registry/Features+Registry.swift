@@ -16,6 +16,6 @@ extension Features {
 
     /// The features of version 1.0, which endpoints offer by default.
     public static let supported: Features = [.zlib, .requests, .receipts, .presence]
-    /// All features of the newest supported version.
+    /// All features of the newest version.
     public static let all: Features = supported.union([.compact, .sharedDeflate])
 }
