@@ -1,7 +1,7 @@
-"""A copy of the package with faults in it, each behind a switch that the environment sets when the copy runs.
+"""A copy of the package with faults, each behind a switch that an environment variable sets at run time.
 
-All faults are compiled into one copy, so one build serves them all; the package itself knows nothing of them. The copy
-has the wire, the protocol, the simulator and their tests, and no more.
+All faults are compiled into one copy, so one build suffices, and the package itself contains none of them. The copy
+contains the wire, the protocol, the simulator and their tests only.
 """
 
 import os
@@ -13,7 +13,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MODULES = ["CMartletCodec", "CMartletSystem", "MartletWire", "MartletTransport", "MartletProtocol", "MartletTestKit"]
 TESTS = ["MartletProtocolTests"]
 SWITCH = "MARTLET_PLANTED_BUG"
-# A run that takes longer than this does not end, in seconds.
+# The timeout of a run, in seconds.
 PATIENCE = 600
 
 SWITCH_CODE = """import Glibc
@@ -25,7 +25,7 @@ let plantedBug: Int = {
 }()
 """
 
-# The only program of a copy.
+# The only program of the copy.
 PLAY = r"""import Glibc
 import MartletTestKit
 
@@ -42,7 +42,7 @@ for seed in words[0]...words[1] {
 }
 """
 
-# Behind the settings that the package's own manifest begins with.
+# The targets after the settings at the beginning of the package's manifest.
 PACKAGE = """
 let package = Package(
     name: "copy", platforms: [.macOS(.v15), .iOS(.v18)],
@@ -90,7 +90,7 @@ def manifest():
 
 
 def write(folder, changed):
-    """Writes the copy with the files that are changed; only what differs, so that what was built of the rest holds."""
+    """Writes the copy with the changed files. Only differences are written, for incremental builds."""
     files = {"Package.swift": manifest(), "Sources/Play/main.swift": PLAY}
     for module in MODULES + ["MartletDifferential"]:
         for path in swift_files("Sources/" + module):
@@ -110,14 +110,14 @@ def write(folder, changed):
         if not os.path.exists(target) or open(target).read() != text:
             with open(target, "w") as file:
                 file.write(text)
-    # Tests look for vectors beside the sources.
+    # The tests find the vectors relative to the sources.
     link = os.path.join(folder, "Specs")
     if not os.path.islink(link):
         os.symlink(os.path.join(ROOT, "Specs"), link)
 
 
 def stale(folder, place, files):
-    """Whether the copy has a source that the package has no more."""
+    """Whether the copy contains a source that the package has removed."""
     return any(
         os.path.relpath(os.path.join(at, name), folder) not in files
         for at, _, names in os.walk(os.path.join(folder, place)) for name in names
@@ -125,8 +125,8 @@ def stale(folder, place, files):
 
 
 def build(folder, *options):
-    """Builds the copy; returns the compiler's errors, of which none is a success."""
-    # Into a file: what a build leaves running may keep a pipe open for ever.
+    """Builds the copy. Returns the errors of the compiler, which are empty on success."""
+    # The output is a file, because a process that the build leaves running would keep a pipe open.
     log = os.path.join(folder, "build.log")
     with open(log, "w") as file:
         command = [os.environ.get("SWIFT", "swift"), "build", *options]
@@ -139,7 +139,7 @@ def build(folder, *options):
 
 
 def play(folder, number, first, last, loops=1):
-    """The first seed that fails and why; a seed of None is a run that found nothing."""
+    """The first failing seed and its violation; a seed of None if there is none."""
     environment = dict(os.environ, **{SWITCH: str(number)})
     command = [os.path.join(folder, ".build/release/Play"), str(first), str(last), str(loops)]
     try:

@@ -1,4 +1,4 @@
-"""What an attack is, and the processes that carry it out."""
+"""An attack and its processes."""
 
 import multiprocessing
 import os
@@ -33,7 +33,7 @@ class Attack:
 
 @dataclass
 class Gate:
-    """Holds attackers back until all are ready, so that memory is measured before what they do."""
+    """A barrier that attackers pass when all are ready, so that memory is measured before the attack."""
 
     ready: object = field(default_factory=lambda: processes.Semaphore(0))
     start: object = field(default_factory=processes.Event)
@@ -41,14 +41,14 @@ class Gate:
 
 
 class Attacker:
-    """One process of an attack. `tally` counts what was done, and what the relay said."""
+    """One process of an attack. `tally` counts its actions, and the codes of the relay."""
 
     def __init__(self, gate, port, number, seconds, name):
         self.gate, self.port, self.number, self.seconds, self.name = gate, port, number, seconds, name
         self.tally, self.end = Counter(), None
 
     def begin(self):
-        """Waits until the attack begins; what stands before it is preparation."""
+        """Waits until the attack begins, after the preparations."""
         self.gate.ready.release()
         self.gate.start.wait(GRACE_SECONDS)
         self.end = time.monotonic() + self.seconds
@@ -63,7 +63,7 @@ class Attacker:
         return link.greet() if greets else link
 
     def flood(self, say, **more):
-        """Connects, and sends what `say(link)` yields as fast as the relay takes it. Who is ended comes back."""
+        """Connects, and sends the output of `say(link)` as fast as the relay reads. A closed connection is replaced."""
         self.begin()
         device = self.number + 1
         while self.is_on():
@@ -89,7 +89,7 @@ class Attacker:
 
 
 def carry_out(run, attacker):
-    """The body of a process."""
+    """Runs the process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.alarm(int(attacker.seconds + 2 * GRACE_SECONDS))
     os.nice(NICENESS)

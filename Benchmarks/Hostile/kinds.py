@@ -1,4 +1,4 @@
-"""Every kind of frame at full speed: as it is, in zlib bodies, in deflated packets."""
+"""Every kind of frame at the maximum rate: in the plain form, in zlib bodies, in deflated packets."""
 
 import time
 import zlib
@@ -16,7 +16,7 @@ BATCH = 64
 ROOM_BOUND = 200_000  # Bytes that a flood keeps of its credit.
 MANY_SESSIONS = tuple(SessionAck(session, 0, 1 << 40) for session in range(1001, 1512, 2))
 
-# By name: the frames that follow each other, as (type, body), on session 0 where the type belongs there.
+# By name: consecutive frames, as (type, body), on session 0 if the type belongs there.
 KINDS = {
     "acks": [(FrameType.ACK, Ack(link_credit=1).encoded())],
     "acks-of-unknown-sessions": [(FrameType.ACK, Ack(link_credit=1, session_ack=MANY_SESSIONS).encoded())],
@@ -42,12 +42,12 @@ def session_of(kind):
 def entered(link, name):
     link.open(1, f"room-of-{name}")
     if link.is_packed:
-        # The context then knows the next sequence of session 0, too.
+        # The context then contains the next sequence of session 0.
         link.send(link.writer.pack([link.frame(FrameType.RESET, KINDS["resets"][0][1])]))
 
 
 def with_credit(link, count):
-    """Waits until so many bytes may be sent on session 1."""
+    """Waits until a number of bytes may be sent on session 1."""
     while link.room_for(1) < count and link.is_on():
         link.turn(0.05)
 
@@ -66,7 +66,7 @@ def plain(name):
 
 
 def in_zlib(name):
-    """Bodies of 50 KB that travel as 120 bytes: the fields that count, and one that the relay does not know."""
+    """Bodies of 50 KB that are compressed to 120 bytes: the fields of the type, and an unknown one."""
     padded = [(kind, body + PADDING) for kind, body in KINDS[name]]
     short = [(kind, body, zlib.compress(body, 9)) for kind, body in padded]
 
@@ -96,7 +96,7 @@ def deflated(name):
     def say(link):
         entered(link, name)
         if cost:
-            # The window does not cover the beginning of the stream; one packet after the other does.
+            # The window does not contain the beginning of the stream, but each packet can follow the previous one.
             data = packets.begin
             link.used += 20 * cost
             link.session_used[1] += 20 * cost
@@ -125,7 +125,7 @@ def in_packets(name):
 
 
 def same_frame_again(attacker):
-    """A reliable frame that has come before, for ever."""
+    """A reliable frame that was sent before, repeated."""
     def say(link):
         entered(link, "duplicates")
         again = frame_bytes(FrameType.SUSPEND, b"", 1, 2, int(Flags.RELIABLE))
@@ -154,7 +154,7 @@ def unknown_reliable(attacker):
 
 
 def only_a_server_says(attacker):
-    """Types that no client may send; each ends its connection."""
+    """Types that a client must not send. Each ends its connection."""
     kinds = (FrameType.ACCEPTED, FrameType.GAP, FrameType.OPENED, FrameType.WELCOME, FrameType.REJECT, FrameType.HELLO)
     begun = iter(range(1 << 30))
 
@@ -169,7 +169,7 @@ def only_a_server_says(attacker):
 
 
 def fresh_messages(is_zlib=False):
-    """Messages as fast as credit allows, to a room of the attacker's own."""
+    """Messages at the rate of the credit, to a room of the attacker."""
     def say(link):
         entered(link, f"posts-{link.account}")
         while True:
@@ -200,7 +200,7 @@ def open_and_close(attacker):
 
 
 def requests_to_a_member(attacker):
-    """Requests to another member that never answers, and cancels of them."""
+    """Requests to another member that never responds, and their cancels."""
     def say(link):
         link.open(1, "asked")
         correlation = 0
@@ -218,7 +218,7 @@ def requests_to_a_member(attacker):
 
 
 def asked(attacker):
-    """The member that is asked: it reads and says nothing."""
+    """The recipient of the requests, which reads and sends no responses."""
     link = attacker.link(account="asked")
     link.open(1, "asked")
     attacker.begin()
@@ -227,7 +227,7 @@ def asked(attacker):
 
 
 def asked_late(attacker):
-    """The member that is asked: it reads at once, acknowledges 50 ms late, and counts its resets."""
+    """The recipient of the requests, which reads at once, acknowledges after 50 ms, and counts its resets."""
     link = attacker.link(account="asked")
     link.open(1, "asked")
     attacker.begin()
@@ -244,7 +244,7 @@ def asked_late(attacker):
 
 
 def author_that_pauses(attacker):
-    """Posts 1,000 messages at a time, does not read for half a second behind them, and counts its resets."""
+    """Sends 1,000 messages at once, does not read for half a second thereafter, and counts its resets."""
     link = attacker.link(account="author")
     link.open(1, "marked")
     attacker.begin()
@@ -262,7 +262,7 @@ def author_that_pauses(attacker):
 
 
 def marks_one_by_one(attacker):
-    """Raises both marks by one message at a time, over all that it has received."""
+    """Raises both receipts by one message at a time, over all received messages."""
     def say(link):
         link.open(1, "marked")
         marked = 0

@@ -1,4 +1,4 @@
-"""Connections, links and presence: what begins and ends for its own sake."""
+"""Connections, links and presence that begin and end repeatedly."""
 
 import random
 import select
@@ -20,7 +20,7 @@ def opening(room, session=1):
 
 
 def crowd(count, room=CROWD_ROOM, prefix="member"):
-    """So many members of a room in one process, who read and say nothing."""
+    """Members of a room in one process, which read and send nothing."""
     def run(attacker):
         poller, members = select.poll(), {}
         for number in range(count):
@@ -38,7 +38,7 @@ def crowd(count, room=CROWD_ROOM, prefix="member"):
 
 
 def drain(poller, members, seconds):
-    """Reads what comes to any of them."""
+    """Reads the frames for all of them."""
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
         for descriptor, _ in poller.poll(1000 * left):
@@ -50,7 +50,7 @@ def drain(poller, members, seconds):
 
 
 def visits(account_of, room=CROWD_ROOM, sessions=1, device=None):
-    """Comes on a new link, enters the room so many times, leaves, and comes again."""
+    """Begins a new link, joins the room several times, leaves, and repeats."""
     def run(attacker):
         attacker.begin()
         visit = 0
@@ -83,7 +83,7 @@ def until_ended(end, attacker):
 
 
 def many_accounts(attacker, visit):
-    """Each process has 125 accounts, who come by turns."""
+    """Each process has 125 accounts, which it uses in turn."""
     return f"guest-{attacker.number}-{visit % 125}"
 
 
@@ -107,7 +107,7 @@ def hellos(attacker):
 
 
 def cut_hellos(attacker):
-    """Hellos whose answer is not awaited."""
+    """Hellos without waiting for the answer."""
     attacker.begin()
     while attacker.is_on():
         try:
@@ -120,7 +120,7 @@ def cut_hellos(attacker):
 
 
 def refused_resumes(attacker):
-    """Resumes with a made-up token: four on each connection, and the fifth ends it."""
+    """Resumes with an invalid token: four on each connection, and the fifth ends it."""
     attacker.begin()
     forged = HelloResume(link=1, resume_token=bytes(32), session_position=())
     while attacker.is_on():
@@ -135,7 +135,7 @@ def refused_resumes(attacker):
 
 
 def resumes(attacker):
-    """One link that is taken up again and again."""
+    """One link that is resumed repeatedly."""
     link = attacker.link()
     point, device = link.resume_point(), link.device
     attacker.begin()
@@ -154,7 +154,7 @@ def resumes(attacker):
 
 
 def links_of_an_account(attacker):
-    """One account, a new device each time; the connections stay as long as the relay lets them."""
+    """One account with a new device each time. The connections remain until the relay ends them."""
     attacker.begin()
     held = []
     while attacker.is_on():
@@ -170,7 +170,7 @@ def links_of_an_account(attacker):
 
 
 def dripping(first):
-    """Two hundred connections on which a byte comes each second."""
+    """Two hundred connections on which a byte is sent each second."""
     def run(attacker):
         attacker.begin()
         held = {}
@@ -198,7 +198,7 @@ def slow_hello(attacker, number):
 
 
 def half_frame(attacker, number):
-    """A hello at once, then a frame of 60 KB that never becomes whole."""
+    """A complete hello, then a frame of 60 KB that is never completed."""
     yield hello(f"half-{attacker.number}-{number}")
     frame = frame_bytes(FrameType.DATA, bytes(60_000), 1, 2, RELIABLE)
     yield opening("halves") + frame[:30_000]
@@ -207,7 +207,7 @@ def half_frame(attacker, number):
 
 
 def not_martlet(attacker):
-    """Connections that speak another protocol, or nothing."""
+    """Connections with another protocol, or without bytes."""
     attacker.begin()
     words = (b"GET / HTTP/1.1\r\n\r\n", b"", random.randbytes(100), b"\x8dMRT\x02" + bytes(23), b"\x8dMRT\x01\0@\x01")
     turn = 0

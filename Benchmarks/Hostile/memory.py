@@ -1,4 +1,4 @@
-"""What makes a relay hold much: rooms, logs, links without a connection, gaps, readers that do not read."""
+"""Attacks on the memory of a relay: rooms, logs, links without a connection, gaps, readers that do not read."""
 
 import itertools
 import time
@@ -24,7 +24,7 @@ def with_credit(link, session, count):
 
 
 def one_message_in_each_room(attacker):
-    """60 KB in each of many rooms, and nobody stays in any; 90 rooms on each link."""
+    """60 KB in each of many rooms without members; 90 rooms on each link."""
     attacker.begin()
     rooms = itertools.count()
     while attacker.is_on():
@@ -43,7 +43,7 @@ def one_message_in_each_room(attacker):
 
 
 def much_in_one_room(attacker):
-    """60 KB after 60 KB into one room."""
+    """Messages of 60 KB in one room."""
     def say(link):
         link.open(1, f"much-{attacker.number}", FILE_KIND)
         while True:
@@ -54,7 +54,7 @@ def much_in_one_room(attacker):
 
 
 def cut_in_a_large_room(attacker):
-    """Devices that enter one of two rooms and are cut off, while somebody posts there."""
+    """Devices that join one of two rooms and lose their connection, while messages are sent there."""
     attacker.begin()
     poster = attacker.link(account=f"poster-{attacker.number}")
     poster.open(1, f"left-{attacker.number % 2}")
@@ -78,14 +78,14 @@ def cut_in_a_large_room(attacker):
 
 
 def behind_gaps(attacker):
-    """1,024 frames behind a gap on every session that a link may have."""
+    """1,024 frames after a gap on each session that a link permits."""
     def say(link):
         link.features = 0
         receipt = bytes(4)
         for number in range(250):
             session = 2 * number + 1
             data = link.open_frame(session, f"gaps-{number}")
-            # Every other sequence: none of them touches the one before.
+            # Every second sequence, so that no two are adjacent.
             data += b"".join(
                 frame_bytes(FrameType.RECEIPT, receipt, session, 3 + 2 * index, 1) for index in range(1024))
             yield data
@@ -101,7 +101,7 @@ def behind_gaps(attacker):
 
 
 def devices_of_an_account(attacker):
-    """A new device for each message into one room."""
+    """A new device for each message in one room."""
     attacker.begin()
     while attacker.is_on():
         try:
@@ -118,7 +118,7 @@ def devices_of_an_account(attacker):
 
 
 def one_word_in_each_room(attacker):
-    """One byte in each of ever more rooms, and nobody stays in any; every 240 rooms another account."""
+    """One byte in each of an increasing number of rooms without members; another account after 240 rooms."""
     attacker.begin()
     name = "n" * 110
     for account in itertools.count():
@@ -141,7 +141,7 @@ def one_word_in_each_room(attacker):
 
 
 def idle_in_rooms(attacker):
-    """Ever more accounts, each in 255 rooms of its own with long names, and silent from then on."""
+    """An increasing number of accounts, each in 255 rooms with long names, which send nothing thereafter."""
     attacker.begin()
     links = []
     for account in itertools.count():
@@ -163,7 +163,7 @@ def idle_in_rooms(attacker):
 
 
 def tiny_windows(attacker):
-    """Says 20 times 15 KB in a room, then connects again and again to read it, and reads nothing."""
+    """Sends 20 messages of 15 KB in a room, then connects repeatedly to read them, and reads nothing."""
     room = f"tiny-{attacker.number}"
     writer = attacker.link()
     writer.open(1, room)
@@ -187,7 +187,7 @@ def tiny_windows(attacker):
 
 
 def stalled_readers(count, rooms):
-    """Readers of rooms to which much is said, who stop reading when the attack begins."""
+    """Readers of rooms with many messages, which stop reading when the attack begins."""
     def run(attacker):
         links = []
         for number in range(count):
@@ -203,7 +203,7 @@ def stalled_readers(count, rooms):
 
 
 def talkers(rooms, prefix="stall"):
-    """Says 8 KB to each of the rooms by turns: before the attack more than the relay keeps of any, then on."""
+    """Sends 8 KB to each of the rooms in turn: before the attack more than the relay keeps, then continuously."""
     def run(attacker):
         link = attacker.link(account="talker")
         for number in range(rooms):
@@ -226,8 +226,8 @@ def fill(link, rooms):
 
 
 def everything_at_once(attacker):
-    """Opens many sessions, asks and never listens, sends ends of messages without beginnings and beginnings without
-    ends; then reads nothing and acknowledges nothing."""
+    """Opens many sessions, sends requests without reading, and ends of messages without beginnings and beginnings
+    without ends; then reads nothing and acknowledges nothing."""
     attacker.begin()
     link = attacker.link(receive_buffer=SMALL_BUFFER)
     link.open(1, f"court-{attacker.number}", tail=0)
@@ -255,7 +255,7 @@ def everything_at_once(attacker):
 
 
 def unauthenticated(words):
-    """A thousand connections that have said so much and no more."""
+    """A thousand connections that have sent a part of a frame."""
     def run(attacker):
         for _ in range(100):
             cut(dialled(attacker.port))
@@ -278,7 +278,7 @@ REFUSED_RESUME = hello(
 
 
 def beyond_the_descriptors(attacker):
-    """More connections than the relay has descriptors for."""
+    """More connections than the relay has descriptors."""
     attacker.begin()
     held = []
     for _ in range(60):

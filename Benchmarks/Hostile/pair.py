@@ -1,7 +1,7 @@
-"""An honest pair in a process of its own: a publisher and a reader of one room, and how long each message takes.
+"""A regular pair in a separate process: a publisher and a reader of one room, and the latency of each message.
 
-A message is due every 10 ms, whether the last one has arrived or not, and its latency counts from when it was due: a
-relay that stalls for a second delays a hundred messages, not one.
+A message is due every 10 ms, even if the previous one has not arrived, and its latency is measured from that time. A
+relay that stalls for a second therefore delays a hundred messages, not one.
 """
 
 import os
@@ -32,7 +32,7 @@ class Report(NamedTuple):
 
 
 class Member(Client):
-    """A device whose connection is taken up again when it ends."""
+    """A device whose link is resumed when its connection ends."""
 
     def __init__(self, port, account):
         super().__init__(port, account, "")
@@ -40,7 +40,7 @@ class Member(Client):
 
     def connect(self, *arguments, **more):
         welcome = super().connect(*arguments, **more)
-        # Nagle's algorithm would wait for the acknowledgement of the message before.
+        # Nagle's algorithm would wait for the acknowledgement of the previous message.
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return welcome
 
@@ -50,7 +50,7 @@ class Member(Client):
         self.wait_for(Opened, 1)
 
     def take_what_came(self):
-        """Reads once, from a socket that can be read."""
+        """Reads once from a readable socket."""
         try:
             data = self.socket.recv(65_536)
         except OSError as error:
@@ -92,14 +92,14 @@ class Member(Client):
             pass  # As above.
 
     def taken(self):
-        """The messages that have come."""
+        """The received messages."""
         found = [value for _, value in self.events if isinstance(value, Data)]
         self.events.clear()
         return found
 
 
 def talk(port, results, begun, ended):
-    """Talks until `ended`; puts a report into `results`."""
+    """Sends messages until `ended`, and puts a report into `results`."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     publisher, reader = Member(port, PUBLISHER), Member(port, READER)
     reader.begin()

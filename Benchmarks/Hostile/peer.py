@@ -1,4 +1,4 @@
-"""What attackers are made of: a link that says whatever it is told, in frames, zlib bodies or deflated packets."""
+"""The links of attackers, which send any bytes, as frames, zlib bodies or deflated packets."""
 
 import random
 import select
@@ -31,25 +31,25 @@ PAUSE = 0.01
 
 
 class Gone(Exception):
-    """The relay ended the connection; the text is its code, or how."""
+    """The relay ended the connection; the text is its code, or the kind of the end."""
 
 
 def frame_bytes(kind, body=b"", session=0, sequence=0, flags=0, compression=NONE):
-    """Any frame at all, right or wrong."""
+    """Any frame, valid or not."""
     front = HEADER.pack(MAGIC, 1, 0, kind, sequence & 0xFFFFFFFF, 0, flags | int(Flags.CHECKSUMMED), compression,
                         session, len(body), 0)[:CHECKED_HEADER_SIZE]
     return front + struct.pack(">I", zlib.crc32(front, zlib.crc32(body))) + body
 
 
 def dialled(port):
-    """A connection that says nothing yet."""
+    """A connection without sent bytes."""
     end = socket.create_connection((ADDRESS, port), TIMEOUT)
     end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return end
 
 
 def cut(end):
-    """Ends a connection at once."""
+    """Resets a connection."""
     try:
         end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     except OSError:
@@ -68,7 +68,7 @@ def text_of(counter, size=20):
 
 
 class Link:
-    """A device's link on one connection. It acknowledges and counts credit unless it is told not to read."""
+    """The link of a device on one connection. It acknowledges frames and counts credit unless reading is disabled."""
 
     def __init__(self, port, account, device=None, is_packed=False, receive_buffer=None, acknowledges=True):
         self.account, self.device = account, device or random.getrandbits(63) + 1
@@ -90,7 +90,7 @@ class Link:
         self.socket.setblocking(False)
 
     def greet(self, resume=None):
-        """Says hello and waits for welcome."""
+        """Sends hello and waits for welcome."""
         self.send(hello(self.account, self.device, self.features, self.version, resume))
         self.until(lambda: self.welcome)
         return self
@@ -101,7 +101,7 @@ class Link:
     # Frames
 
     def frame(self, kind, body=b"", session=0, flags=0, compressed=None):
-        """The next frame of a session; `compressed` is the body as zlib makes it."""
+        """The next frame of a session; `compressed` is the body compressed by zlib."""
         sequence = 0
         if kind not in RULES or RULES[kind].is_reliable:
             self.sequences[session] += 1
@@ -127,13 +127,13 @@ class Link:
         return self.frame(FrameType.DATA, text_of(self.counter, size), session)
 
     def room_for(self, session):
-        """Bytes of credit that are left."""
+        """The remaining bytes of credit."""
         return min(self.limit - self.used, self.session_limit.get(session, 65_536) - self.session_used[session])
 
     # The connection
 
     def send(self, data):
-        """Sends all of it while the attack lasts, and takes what comes meanwhile."""
+        """Sends all bytes while the attack lasts, and processes received frames meanwhile."""
         self.out += data
         while self.out and self.is_on():
             self.turn(0.1)
@@ -146,7 +146,7 @@ class Link:
             self.turn(0.05)
 
     def turn(self, seconds=0.0):
-        """Writes what can be written, takes what has come, acknowledges it."""
+        """Writes and reads without waiting, and acknowledges received frames."""
         readable, writable, _ = select.select([self.socket], [self.socket] if self.out else [], [], seconds)
         try:
             if readable:
@@ -166,7 +166,7 @@ class Link:
             raise Gone(error.strerror) from None
 
     def take_last_words(self):
-        """What the relay said before it ended the connection."""
+        """The code of the relay before it ended the connection."""
         try:
             while data := self.socket.recv(CHUNK):
                 self.take(data)
@@ -214,7 +214,7 @@ class Link:
         return frame_bytes(FrameType.ACK, credit + acks)
 
     def leave(self):
-        """Takes leave: nothing of the link stays."""
+        """Ends the link in order."""
         self.send(encode(GoAway(code=0)))
         self.socket.close()
 
@@ -226,16 +226,16 @@ def name_of(code):
     return ErrorCode(code).wire_name if code in set(ErrorCode) else hex(code)
 
 
-# Bodies and packets that cost their sender little
+# Bodies and packets with low cost for their sender
 
 
 class Deflated:
-    """Packets of one payload again and again: the first of them, and one that can follow itself for ever."""
+    """Packets of one payload: the first one, and one that can follow itself repeatedly."""
 
     def __init__(self, frame):
         payload = frame * (MAX_PAYLOAD // len(frame))
         stream, packets = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS), []
-        # Behind 32 KiB of the same bytes the stream refers to nothing else.
+        # After 32 KiB of the same bytes the stream refers to no others.
         for _ in range(20):
             short = (stream.compress(payload) + stream.flush(zlib.Z_SYNC_FLUSH))[: -len(LAST_OF_FLUSH)]
             packets.append(sealed((DEFLATED | len(short)).to_bytes(2, "big") + short))
@@ -243,7 +243,7 @@ class Deflated:
 
 
 def compact(kind, body):
-    """A compact frame of the context's session, with the next sequence: the same bytes each time."""
+    """A compact frame of the context's session with the next sequence, which has the same bytes each time."""
     short = compacted(body)
     return bytes([FORM_OF_TYPE[kind] | HAS_LENGTH]) + varint(len(short)) + short
 

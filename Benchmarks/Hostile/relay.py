@@ -1,4 +1,4 @@
-"""A relay in a process of its own: started, measured from outside, ended."""
+"""A relay in a separate process: its start, its measurement, its end."""
 
 import os
 import pathlib
@@ -37,11 +37,11 @@ class Relay:
             return 0
 
     def resident(self):
-        """Bytes of its memory that are resident."""
+        """The number of bytes of resident memory."""
         return self._status("VmRSS")
 
     def most_resident(self):
-        """The most bytes since `forget_most_resident`."""
+        """The maximum number of bytes since `forget_most_resident`."""
         return self._status("VmHWM")
 
     def forget_most_resident(self):
@@ -58,7 +58,7 @@ class Relay:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def stop(self):
-        """Ends it; its exit code, or None when it had to be killed."""
+        """Ends the relay. Returns its exit code, or None if it was killed."""
         if self.is_alive:
             self.process.terminate()
         try:

@@ -1,4 +1,4 @@
-"""One attack from beginning to end, and its figures."""
+"""One attack from beginning to end, and its results."""
 
 import time
 from collections import Counter
@@ -39,7 +39,7 @@ class Figures:
     lost: int
     repeated: int
     ends: list
-    welcome: float  # Seconds until a new client was let in during the attack, or behind it; None where it was not.
+    welcome: float  # Seconds until a new client received welcome, during the attack or after it; None if never.
     rss_before: int
     rss_peak: int
     rss_after: int
@@ -49,7 +49,7 @@ class Figures:
 
 
 def percentiles(samples):
-    """(p50, p99), in seconds; None where there is none."""
+    """(p50, p99) in seconds; None without values."""
     ordered = sorted(latency for _, latency in samples)
     if not ordered:
         return None
@@ -74,7 +74,7 @@ def one(attack, settings):
 
 
 def all_together(attacks, settings):
-    """One process of each attack, all at the same time; only memory is judged, and that nothing is lost."""
+    """All attacks at the same time, with one process each. Only memory and losses are checked."""
     relay = Relay(settings.martlet, budget_options(settings), None, settings.loops)
     groups = [(run, attack.name, 1) for attack in attacks if not attack.descriptors for run, _ in attack.groups]
     seconds = max(settings.seconds or TOGETHER_SECONDS, 2)
@@ -84,7 +84,7 @@ def all_together(attacks, settings):
 
 
 def seconds_until_welcome(port):
-    """How long a new client waits; None when it is not let in."""
+    """The time until a new client receives welcome; None if it receives none."""
     began = time.monotonic()
     try:
         client = Client(port, "newcomer", "")
@@ -101,7 +101,7 @@ def budget_options(settings):
 
 
 def measured(relay, name, text, groups, seconds, settings):
-    """Lets the pair talk alone, then beside the attack, then ends both."""
+    """Runs the pair alone, then during the attack, then ends both."""
     gate, begun, ended, reports = Gate(), processes.Event(), processes.Event(), processes.Queue()
     running = []
     try:
@@ -152,14 +152,14 @@ def measured(relay, name, text, groups, seconds, settings):
 
 
 def judge(figures, settings, attack):
-    """The bars that an attack misses."""
+    """The requirements that an attack does not meet."""
     missed = figures.missed
     bar = max(P99_BAR, QUIET_FACTOR * figures.quiet[1]) if figures.quiet else P99_BAR
     if attack and not figures.honest:
         missed.append("the pair has heard nothing")
     elif attack and figures.honest[1] > bar:
         missed.append(f"p99 {1000 * figures.honest[1]:.0f} ms, at most {1000 * bar:.0f} ms")
-    # A relay that is out of descriptors has none for a new client, whoever holds them.
+    # A relay without free descriptors cannot accept a new client.
     if attack and not attack.descriptors and (figures.welcome is None or figures.welcome > WELCOME_BAR):
         waited = "not let in" if figures.welcome is None else f"let in after {figures.welcome:.1f} s"
         missed.append(f"a new client was {waited}")

@@ -1,4 +1,4 @@
-"""The figures as a table, and as JSON."""
+"""The results as a table, and as JSON."""
 
 from dataclasses import asdict
 
@@ -26,7 +26,7 @@ def row(figures):
 
 
 def words(tally):
-    """What the attackers did and were told."""
+    """The actions of the attackers, and the codes that they received."""
     told = sorted((key, count) for key, count in tally.items() if key.startswith(("told", "gave")))
     done = [(key, count) for key, count in tally.items() if not key.startswith(("told", "gave")) and count]
     return ", ".join(f"{key} {count:,}" for key, count in done + told)

@@ -1,13 +1,12 @@
-"""Two network namespaces and the air between them.
+"""Two network namespaces and the simulated path between them.
 
     client                      net
     wlan0 10.77.1.2 ── veth ── vwlan0 ─► nft drops ─► twlan0: delay, bandwidth ─► 10.77.0.1, the relay and the echo
     wwan0 10.77.2.2 ── veth ── vwwan0 ◄─ nft drops ◄─ twwan0: delay, bandwidth ◄─
 
-The client is an ordinary machine with two interfaces. All weather is on the other side: what comes from a veth is sent
-through a TUN, which a process of ours (delay.py) reads and writes back later; it then comes from that TUN and goes to
-the relay. What the relay sends takes the same TUN and then the veth. Packets vanish without a trace: neither side is
-told.
+The client is an ordinary machine with two interfaces. All faults are on the other side: packets of a veth are sent
+through a TUN, which delay.py reads and writes back later, and then to the relay. Packets of the relay pass the same TUN
+and then the veth. Dropped packets cause no error on either side.
 """
 
 import asyncio
@@ -25,7 +24,7 @@ PER_MILLE = 1000
 
 
 class Path:
-    """One way to the relay: an interface of the client, and what is on its other end."""
+    """A path to the relay: an interface of the client and its peer."""
 
     def __init__(self, number, interface, metric):
         self.number = number
@@ -38,13 +37,13 @@ class Path:
 
 
 class Air:
-    """Both namespaces and their paths; `paths` by the client's interface."""
+    """Both namespaces and their paths; `paths` by the interface of the client."""
 
     def __init__(self, settings=None):
         self.client, self.net = Namespace(), Namespace()
         self.paths = {path.interface: path for path in (Path(1, "wlan0", 600), Path(2, "wwan0", 700))}
         self.tuns = {name: self._open_tun(path.tun) for name, path in self.paths.items()}
-        # Early demultiplexing would find the socket before the packet has been through the air, and drop it there.
+        # Early demultiplexing would find the socket before the packet has passed the path, and drop the packet.
         self.net.set({"net.ipv4.ip_forward": 1, "net.ipv4.ip_early_demux": 0})
         for namespace in (self.client, self.net):
             namespace.set({"net.ipv6.conf.all.disable_ipv6": 1} | (settings or {}))
@@ -70,14 +69,16 @@ class Air:
                 f"addr add {path.gateway}/24 dev {veth} noprefixroute",
                 f"link set {veth} up",
                 f"link set {tun} up",
-                # From the client into the air, from the air to the client; all else as usual.
+                # Packets of the client enter the path, packets of the path go to the client, all others are routed
+                # normally.
                 f"route add {SERVER} dev {tun} table {100 + number}",
                 f"rule add pref {10 + number} iif {veth} to {SERVER} lookup {100 + number}",
                 f"route add {path.client} dev {veth} table {200 + number}",
                 f"rule add pref {20 + number} iif {tun} to {path.client} lookup {200 + number}",
                 f"route add {path.client} dev {tun} src {SERVER}",
             ]
-        # The rule for local addresses comes first by default, and would let the client's packets in past the air.
+        # By default the rule for local addresses has the highest priority, and packets of the client would bypass the
+        # path.
         lines += ["rule add pref 100 lookup local", "rule del pref 0"]
         self.net.run("ip", "-batch", "-", text="\n".join(lines) + "\n", also=[self.client])
         for path in self.paths.values():
@@ -90,15 +91,15 @@ class Air:
             f"link set {interface} up\naddr add {path.client}/24 dev {interface}\n"
             f"route add default via {path.gateway} dev {interface} metric {path.metric}\n")
 
-    # What a scenario does
+    # Actions of a scenario
 
     async def interface(self, name, is_up):
-        """Gives the client's interface its address and route, or takes them away."""
+        """Adds or removes the address and the route of the client's interface."""
         await self._run(self.client, "ip", "-batch", "-", text=self._up(name) if is_up else (
             f"addr flush dev {name}\nlink set {name} down\n"))
 
     async def weather(self, interface, loss=None, is_dark=None):
-        """From now on packets of this path vanish with this probability, or all of them."""
+        """Drops packets of this path with a probability, 1 for all."""
         path = self.paths[interface]
         path.loss = path.loss if loss is None else loss
         path.is_dark = path.is_dark if is_dark is None else is_dark
@@ -126,7 +127,7 @@ class Air:
         return text
 
     async def packets(self):
-        """How many packets there were since the last time and how many of them vanished, by path and way."""
+        """The number of packets and of dropped packets since the last call, by path and direction."""
         listed = json.loads(await self._run(self.net, "nft", "--json", "reset", "counters"))["nftables"]
         return {item["counter"]["name"]: item["counter"]["packets"] for item in listed if "counter" in item}
 
@@ -140,5 +141,5 @@ class Air:
         return output
 
 
-# How a packet of the veth is told, by its way.
+# The match of a veth's packets, by direction.
 WAYS = {"up": "iifname", "down": "oifname"}

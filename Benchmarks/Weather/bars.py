@@ -1,4 +1,4 @@
-"""What has to hold. Each bar answers whether it does, and what was found; a scenario that was not run has no bar."""
+"""The requirements. Each returns whether it is met, and the measured value. Scenarios that were not run have none."""
 
 from figures import recovery_figures
 
@@ -8,7 +8,7 @@ MAX_MEDIAN_RECOVERY = 1.5
 
 
 def judge(results):
-    """[(holds, what was asked, what was found)]"""
+    """[(is met, requirement, measured value)]"""
     found = [bar for result in results for bar in always(result)]
     for result in results:
         if result["kind"] == "loss" and result["loss"] == 0.3:

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""The TUN relay: reads packets from TUN devices and writes each back later, in its order.
+"""The TUN relay: reads packets from TUN devices and writes each back later, in order.
 
-usage: delay.py < SETTINGS    one line of JSON; it ends when its input does, and prints how exact it was
+usage: delay.py < SETTINGS    one line of JSON; at the end of its input it prints its accuracy and exits
 
 SETTINGS: {"seed": S, "server": ADDRESS, "tuns": [TUN, ...]}
 TUN: {"descriptor": N, "name": NAME, "delay": MS, "jitter": MS, "rate": BITS/S}
-A rate of 0 is no limit. Each way of a device is a queue of its own: a packet first waits until those before it are
-through the bottleneck, then for the delay, drawn evenly from delay ± jitter, and never overtakes. What would wait for
-the bottleneck for more than MAX_QUEUE is dropped, as a router's full buffer does.
+A rate of 0 is no limit. Each direction of a device has its own queue: a packet waits until the previous ones have
+passed the bottleneck, then for the delay, uniformly distributed in delay ± jitter, and never overtakes others. A packet
+that would wait for the bottleneck for more than MAX_QUEUE is dropped, as by a router with a full buffer.
 """
 
 import contextlib
@@ -40,7 +40,7 @@ class Way:
         self.last_due = 0.0
 
     def due(self, now, byte_count):
-        """When a packet that comes now is through; None when the queue is full."""
+        """The time at which a packet that arrives now has passed; None if the queue is full."""
         start = max(now, self.free_at)
         if start - now > MAX_QUEUE:
             return None
@@ -90,7 +90,7 @@ class Relay:
             due, _, descriptor, packet = heapq.heappop(self.queue)
             if len(self.lateness) < SAMPLE_COUNT:
                 self.lateness.append(now - due)
-            # A packet of an interface that has just gone is nobody's.
+            # The packet of a removed interface is discarded.
             with contextlib.suppress(OSError):
                 os.write(descriptor, packet)
 

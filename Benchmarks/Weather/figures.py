@@ -1,16 +1,16 @@
-"""What a run, or several of the same weather, come to."""
+"""The results of one or several runs of a scenario."""
 
 import math
 import statistics
 
 
 def percentile(ordered, share):
-    """The value that this share of all stay at or below; None of nothing."""
+    """The value that is not exceeded by this share of the values; None without values."""
     return ordered[max(math.ceil(share * len(ordered)) - 1, 0)] if ordered else None
 
 
 def scenario(runs):
-    """The figures of runs of one scenario: what it was, and each flow's."""
+    """The results of the runs of one scenario: its parameters, and those of each flow."""
     weather = runs[0].weather
     return {
         "kind": weather.kind, "name": weather.name, "loss": weather.loss, "delay": weather.delay,
@@ -30,7 +30,7 @@ def flow_figures(runs, number):
     flows = [run.flows[number] for run in runs]
     pairs = list(zip(runs, flows))
     sent = sum(len(flow.sent) for flow in flows)
-    # What never came waited at least until we stopped waiting.
+    # A missing message has at least the latency until the end of the run.
     latencies = sorted(
         flow.came.get(index, run.finished) - at for run, flow in pairs for index, at in flow.sent.items())
     meanwhile = sum(at <= run.ended for run, flow in pairs for at in flow.came.values())
@@ -41,7 +41,7 @@ def flow_figures(runs, number):
     figures = {
         "sent": sent, "deliveredMeanwhile": meanwhile, "delivered": came,
         "duplicates": sum(flow.duplicates for flow in flows), "disorders": sum(flow.disorders for flow in flows),
-        # Seconds from the weather's end until everything was there; None when it never was.
+        # The seconds from the end of the faults until all messages had arrived; None if some are missing.
         "completeAfter": None if None in complete else max(max(complete), 0),
         "mean": statistics.fmean(latencies) if latencies else None,
         "isMeanLowerBound": came < sent,
@@ -59,7 +59,7 @@ def flow_figures(runs, number):
 
 
 def facts(run, flow):
-    """What a flow says of itself, with times since the weather began, and when each message was sent and came."""
+    """The statistics of a flow, with times since the start of the faults, and the times of each message."""
     found = flow.facts()
     for key in ("states", "relay"):
         if key in found:
@@ -71,8 +71,8 @@ def facts(run, flow):
 
 
 def recoveries(run, flow):
-    """For each outage: the seconds from the network's return to the first message that came, and until nothing of the
-    time before was missing; None where the next outage, or the end, came first."""
+    """For each outage: the seconds from its end to the first message, and until all earlier messages had arrived; None
+    if the next outage, or the end of the run, came first."""
     found = []
     for number, (gone, back, what) in enumerate(run.outages):
         limit = run.outages[number + 1][0] if number + 1 < len(run.outages) else run.ended
@@ -89,7 +89,7 @@ def recoveries(run, flow):
 
 
 def recovery_figures(recoveries, what, key="first"):
-    """Count, median, 90th percentile, longest and how many not at all; what is missing counts as the longest."""
+    """Count, median, 90th percentile, maximum, and the number of missing ones, which count as the maximum."""
     values = sorted(
         math.inf if item[key] is None else item[key] for item in recoveries if what in (None, item["what"]))
     return {

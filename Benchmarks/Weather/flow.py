@@ -1,20 +1,20 @@
-"""A stream of numbered messages, and when each was sent and came."""
+"""A stream of numbered messages, with the times of sending and arrival."""
 
 import time
 
 MESSAGE_BYTE_COUNT = 60
-# The message that shows that the way is open, before the weather begins.
+# The message that shows that the connection works, before the faults begin.
 WARM_UP = 99_999_999
 
 
 def message(index, now):
-    """60 bytes, the last of them the end of a line."""
+    """60 bytes, the last of them a newline."""
     text = f"{index:08d} {now:.6f} "
     return text.ljust(MESSAGE_BYTE_COUNT - 1, ".").encode() + b"\n"
 
 
 class Flow:
-    """What was sent and what came; a subclass knows how. All times are of one CLOCK_MONOTONIC, in seconds."""
+    """The sent and received messages, for a subclass. All times are seconds of one CLOCK_MONOTONIC."""
 
     name = ""
 
@@ -36,7 +36,7 @@ class Flow:
         raise NotImplementedError
 
     def received(self, line, now):
-        """A whole message has come."""
+        """Records a received message."""
         index = int(line[:8])
         if index == WARM_UP:
             self.is_warm = True
@@ -50,5 +50,5 @@ class Flow:
         self.came[index] = now
 
     def facts(self):
-        """What else there is to know, at the end."""
+        """Further statistics at the end."""
         return {}

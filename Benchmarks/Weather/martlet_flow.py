@@ -1,4 +1,5 @@
-"""The tool itself: `martlet send` behind the weather, `martlet serve` and `martlet listen` on the other side of it."""
+"""The flow of Martlet: `martlet send` in the namespace of the client, `martlet serve` and `martlet listen` in the
+other."""
 
 import asyncio
 import contextlib
@@ -25,9 +26,9 @@ class MartletFlow(Flow):
         self.tasks = []
         self.processes = {}
         self.progress = {}
-        # (seconds, what the sender said of its connection), whenever that changed.
+        # (seconds, the state of the sender's connection) at each change.
         self.states = []
-        # (seconds, what the relay logged)
+        # (seconds, a line of the relay's log)
         self.relay_events = []
         self.offline_since = None
         self.offline_spells = []
@@ -65,14 +66,14 @@ class MartletFlow(Flow):
             await asyncio.sleep(0.02)
 
     def weather_begins(self):
-        """What was before does not count."""
+        """Discards earlier records."""
         self.offline_spells.clear()
 
     def write(self, data):
         self.processes["send"].stdin.write(data)
 
     async def finish(self, timeout):
-        """No more lines: the sender ends when the relay has accepted all of them."""
+        """Ends the input. The sender ends when the relay has accepted all lines."""
         sender = self.processes["send"]
         sender.stdin.close()
         with contextlib.suppress(asyncio.TimeoutError):
@@ -97,7 +98,7 @@ class MartletFlow(Flow):
     def sample(self):
         pass
 
-    # What the processes say
+    # Output of the processes
 
     async def _read_lines(self, stream):
         while line := await stream.readline():

@@ -1,4 +1,4 @@
-"""The figures as a page of SVG, written by hand: what was delivered, how long it took, how long recovery took."""
+"""The results as a page of SVG: deliveries, latencies and recoveries."""
 
 import html
 import math
@@ -77,7 +77,7 @@ class Canvas:
 
 
 class Scale:
-    """Seconds along a logarithmic axis."""
+    """Seconds on a logarithmic axis."""
 
     def __init__(self, left, width, bounds, ticks):
         self.left, self.width, self.bounds, self.ticks = left, width, bounds, ticks
@@ -95,7 +95,7 @@ class Scale:
 
 
 def deliveries(canvas, top, results):
-    """A bar for each flow: solid what came while the weather lasted, pale what came afterwards."""
+    """A bar for each flow: solid for messages during the faults, pale for later ones."""
     canvas.text(MARGIN, top, "Delivered while the weather lasted (solid) and in the end (pale)", kind="head")
     left, width = MARGIN + 210, WIDTH - 2 * MARGIN - 270
     y = top + 14
@@ -113,7 +113,7 @@ def deliveries(canvas, top, results):
 
 
 def distributions(canvas, top, results):
-    """What share of all messages had come after so long, a panel for each weather."""
+    """The share of all messages that had arrived after a time, with a panel for each scenario."""
     canvas.text(MARGIN, top, "How long messages took: share of all that were sent", kind="head")
     for number, result in enumerate(results):
         left = MARGIN + 20 + number % 2 * COLUMN_WIDTH
@@ -133,7 +133,7 @@ def distribution(canvas, left, top, result):
         canvas.text(left - 6, y + 4, f"{percent} %", "end", "small")
     for name, figures in result["flows"].items():
         points, latencies = [(left, bottom)], figures["latencies"]
-        # At most a few hundred steps, whatever the number of messages.
+        # At most several hundred steps for any number of messages.
         stride = max(len(latencies) // 400, 1)
         for index in [*range(0, len(latencies), stride), len(latencies) - 1][:len(latencies) + 1]:
             if latencies:
@@ -159,7 +159,7 @@ def spells(results):
 
 
 def strips(canvas, top, title, rows):
-    """A dot for each, a line at the median; what never happened is counted on the right."""
+    """A dot for each outage, and a line at the median. Missing recoveries are counted on the right."""
     rows = list(rows)
     if not rows:
         return top - 40

@@ -1,5 +1,5 @@
-"""What is certain to be gone afterwards: all runs below the first process of a PID namespace, which the kernel empties
-when that process ends, however it ends; network namespaces without names go with the last that holds them."""
+"""Isolation that ends with the run: all processes are below the first process of a PID namespace, which the kernel ends
+with that process; unnamed network namespaces end with the last process that uses them."""
 
 import contextlib
 import ctypes
@@ -19,21 +19,22 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 class NotPermitted(Exception):
-    """The system does not let us have namespaces, or what we need inside them."""
+    """The system does not permit namespaces, or a required operation in them."""
 
 
 def enter():
-    """Returns in the first process of a new PID namespace; the process that called waits and ends as that one does."""
+    """Returns in the first process of a new PID namespace. The calling process waits for its end and exits with its
+    code."""
     call("unshare", CLONE_NEWPID | CLONE_NEWNS)
     child = os.fork()
     if child == 0:
         libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        # A terminal interrupts the one who waits, and that one tells.
+        # A terminal interrupts the waiting process, which forwards the signal.
         os.setsid()
-        # A process that looks for itself in /proc has to find itself there.
+        # The process needs the /proc of its own namespace.
         call("mount", None, b"/", None, MS_REC | MS_PRIVATE, None)
         call("mount", b"proc", b"/proc", b"proc", 0, None)
-        # The first process of a PID namespace gets only the signals that it asked for.
+        # The first process of a PID namespace receives only signals with a handler.
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.default_int_handler)
         return
@@ -44,19 +45,19 @@ def enter():
 
 
 def be_punctual():
-    """Whatever else the machine does, what is due is due: little of the processor is needed, but at once.
+    """Schedules this process before all others, because its actions need little processor time but must be punctual.
 
-    So it is for commands that this process starts: it stands still until they have begun.
+    The priority applies to commands that are started here. The process waits until they have begun.
     """
     with contextlib.suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
-    # Where the kernel divides time between sessions first, ours is to have its share.
+    # On kernels that first divide time between sessions, the session of this process has a higher share.
     with contextlib.suppress(OSError), open("/proc/self/autogroup", "w") as file:
         file.write(str(NICENESS))
 
 
 def usual(*words):
-    """The words of a command that runs as programs do, but before what else the machine does."""
+    """The words of a command that runs with the default priority of programs."""
     return ["chrt", "--other", "0", "nice", "-n", str(NICENESS), *words]
 
 
@@ -70,17 +71,17 @@ class Namespace:
 
     @contextlib.contextmanager
     def inside(self):
-        """What is opened in here belongs to the namespace."""
+        """A context in which new sockets and devices belong to the namespace."""
         with outside():
             call("setns", self.descriptor, CLONE_NEWNET)
             yield
 
     def command(self, *words):
-        """The words of a command that runs in the namespace; `descriptor` has to be passed on to it."""
+        """The words of a command that runs in the namespace; `descriptor` must be inherited."""
         return ["nsenter", f"--net=/proc/self/fd/{self.descriptor}", "--", *words]
 
     def run(self, *words, text=None, also=()):
-        """Runs a command to its end; `also` are other namespaces that it names by their descriptors."""
+        """Runs a command to its end; `also` are other namespaces whose descriptors it uses."""
         result = subprocess.run(
             self.command(*words), input=text, text=True, capture_output=True,
             pass_fds=[self.descriptor, *(other.descriptor for other in also)])
@@ -89,7 +90,7 @@ class Namespace:
         return result.stdout
 
     def set(self, values):
-        """Sets the kernel's parameters of these names."""
+        """Sets parameters of the kernel by name."""
         with self.inside():
             for name, value in values.items():
                 try:
@@ -101,7 +102,7 @@ class Namespace:
 
 @contextlib.contextmanager
 def outside():
-    """Comes back to the namespace that it began in."""
+    """Returns to the original namespace."""
     home = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
     try:
         yield

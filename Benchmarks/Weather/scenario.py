@@ -1,4 +1,4 @@
-"""What the weather does, and what is sent meanwhile: both flows through the same air at the same time."""
+"""The faults of a scenario, and the messages: both flows use the same path at the same time."""
 
 import asyncio
 import contextlib
@@ -21,34 +21,34 @@ class Weather:
     kind: str
     name: str
     seconds: float
-    # Of each packet, each way.
+    # For each packet of each direction.
     loss: float = 0.0
-    # Each way, in milliseconds.
+    # For each direction, in milliseconds.
     delay: float = 100.0
     jitter: float = 20.0
     # In bits per second, 0 for no limit.
     rate: int = 0
-    # How long it is dark, and how long it is not.
+    # The durations of an outage and of the time between outages.
     dark: float = 0.0
     light: float = 0.0
 
 
 class Run:
-    """A scenario's flows, and the instants that matter."""
+    """The flows of a scenario, and its instants."""
 
     def __init__(self, weather, air, program, capture=None):
         self.weather = weather
         self.air = air
         self.flows = [MartletFlow(air, program, capture), TCPFlow(air)]
         self.began = self.ended = self.finished = 0.0
-        # When the network went away, and when it was there again.
+        # The beginning and the end of each outage.
         self.outages = []
         self.packets = {}
-        # How late messages were handed over, by our own doing.
+        # The delays of the benchmark itself in sending messages.
         self.lateness = []
 
     async def start(self):
-        """Both flows are connected, and a message of each has gone through."""
+        """Connects both flows, and waits for a message of each."""
         if self.weather.kind == "switch":
             await self.air.interface("wwan0", True)
         for flow in self.flows:
@@ -62,7 +62,7 @@ class Run:
             await asyncio.sleep(0.05)
 
     async def play(self, offset, drain):
-        """The weather, and then until everything is there, but not longer than `drain` seconds."""
+        """Runs the faults, then waits until all messages have arrived, at most `drain` seconds."""
         await asyncio.sleep(offset)
         await self.air.weather("wlan0", loss=self.weather.loss)
         await self.air.weather("wwan0", loss=self.weather.loss)
@@ -107,13 +107,13 @@ class Run:
             await asyncio.sleep(0.1)
         await finishing
 
-    # What happens meanwhile
+    # Faults during the messages
 
     async def _rest(self):
         await asyncio.sleep(max(self.began + self.weather.seconds - time.monotonic(), 0))
 
     async def _black_holes(self):
-        """Everything vanishes, and nobody is told; again and again, at other points of whatever is periodic."""
+        """Drops all packets for a while, repeatedly, at different phases of periodic behaviour."""
         for number in range(self._repeats()):
             await asyncio.sleep(self.weather.light + number * 0.37 % 1)
             gone = time.monotonic()
@@ -124,14 +124,14 @@ class Run:
         await asyncio.sleep(self.weather.light)
 
     async def _switches(self):
-        """Out of the house and back: Wi-Fi fades and goes, cellular takes over; later it is the other way round."""
+        """Leaving home and returning: Wi-Fi fades and ends, cellular takes over; later the reverse."""
         for number in range(self._repeats()):
             old, new = ("wlan0", "wwan0") if number % 2 == 0 else ("wwan0", "wlan0")
             await asyncio.sleep(self.weather.light + number * 0.37 % 1)
             gone = time.monotonic()
             await self.air.weather(old, is_dark=True)
             await asyncio.sleep(self.weather.dark)
-            # Cellular has been there all the time; Wi-Fi comes.
+            # Cellular is available all the time; Wi-Fi appears.
             self.outages.append((gone, time.monotonic(), "to Wi-Fi" if new == "wlan0" else "to cellular"))
             if new == "wlan0":
                 await self.air.interface("wlan0", True)

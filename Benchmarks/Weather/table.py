@@ -1,4 +1,4 @@
-"""The figures as text."""
+"""The results as text."""
 
 from figures import recovery_figures
 
@@ -10,7 +10,7 @@ RECOVERY_COLUMNS = [
 
 
 def aligned(rows):
-    """Lines of columns: the first two to the left, figures to the right."""
+    """Lines of columns: the first two are aligned to the left, numbers to the right."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return "\n".join(
         "  ".join(
@@ -29,7 +29,7 @@ def seconds(value, isLowerBound=False):
 def share(count, total):
     if not total:
         return "–"
-    # Never 100 % while one is missing.
+    # A value below 100 % is never rounded to 100 %.
     percent = 100 * count / total if count == total else min(100 * count / total, 99.9)
     return f"{percent:.1f} %"
 

@@ -1,5 +1,5 @@
-"""The baseline: one plain TCP connection with TCP_NODELAY to an echo server, and no other attempt while the kernel
-makes its own."""
+"""The baseline: one plain TCP connection with TCP_NODELAY to an echo server. There is no other attempt while the kernel
+is connecting."""
 
 import asyncio
 import contextlib
@@ -65,7 +65,7 @@ class TCPFlow(Flow):
                 connection = socket.socket()
             connection.setblocking(False)
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            # Room for all that a run says: what waits, waits in the kernel.
+            # The buffer holds all messages of a run, so that they wait in the kernel.
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTE_COUNT)
             self.congestion_control = connection.getsockopt(
                 socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(b"\0").decode()
@@ -83,7 +83,7 @@ class TCPFlow(Flow):
             await asyncio.sleep(RETRY)
 
     def _flush(self):
-        """Gives the kernel what it takes; what it took of a connection that then dies is lost."""
+        """Writes as many bytes as the kernel accepts. Bytes of a connection that later fails are lost."""
         if self.connection and self.unsent:
             with contextlib.suppress(OSError):
                 del self.unsent[:self.connection.send(self.unsent)]
@@ -99,7 +99,7 @@ class TCPFlow(Flow):
             self._flush()
 
     def sample(self):
-        """Looks at the connection's timer, once in a while, and hands it what it takes."""
+        """Polls the timer of the connection at intervals, and writes pending bytes."""
         if not self.connection:
             return
         self._flush()
@@ -133,7 +133,7 @@ class TCPFlow(Flow):
                     self.received(bytes(buffer[:MESSAGE_BYTE_COUNT]), now)
                     echoes += buffer[:MESSAGE_BYTE_COUNT]
                     del buffer[:MESSAGE_BYTE_COUNT]
-                # Never waits for the way back: what comes is to be seen when it comes.
+                # The server never waits for the other direction, so that arrivals are visible at once.
                 with contextlib.suppress(BlockingIOError):
                     del echoes[:connection.send(echoes)]
         connection.close()

@@ -2,7 +2,7 @@
 
 from registries.model import COLUMNS, NOTICE, bounds, form_types, wrapped
 
-NUMBERS = """-- A table turned round: numbers by name.
+NUMBERS = """-- Returns a table of numbers by name for a table of names by number.
 local function numbers(names)
     local found = {}
     for number, name in pairs(names) do found[name] = number end
@@ -31,7 +31,7 @@ def names(section, name, entries):
 def rule(entry):
     row = {"reliable": entry.reliable, "session": {"own": "one", "new": "one"}.get(entry.session, entry.session)}
     row |= {"from": entry.sender} if entry.sender != "both" else {}
-    return shown(row | {key: True for key in ("cut", "handshake") if getattr(entry, key)})
+    return shown(row | {key: True for key in ("fragments", "handshake") if getattr(entry, key)})
 
 
 def value(entry):
@@ -65,14 +65,14 @@ def registry_in_lua(registry):
         "local registry = {}",
         *(names(section, f"{name}s", entries) for name, (section, entries) in lists.items()),
         NUMBERS + "\n".join(f"registry.{name} = numbers(registry.{name}s)" for name in lists),
-        '-- §13.1\'s columns: the session is "0", "one" or "any"; `from` is nil where both send the type.\n'
+        '-- §13.1\'s columns: the session is "0", "one" or "any"; `from` is nil if both endpoints send the type.\n'
         + table("rules", [f"[{entry.number}] = {rule(entry)}" for entry in registry.types]),
-        '-- The fields of each type: "name" is needed, "name?" may be missing, "name*N" repeats up to N times, and\n'
-        '-- "name+N" comes once at least.\n' + table("layouts", layouts(registry)),
-        "-- §13.2: `least` and `most` are of the number, or of the value's bytes.\n"
+        '-- The fields of each type: "name" is required, "name?" is optional, "name*N" occurs 0 to N times, and\n'
+        '-- "name+N" 1 to N times.\n' + table("layouts", layouts(registry)),
+        "-- §13.2: `least` and `most` are bounds of the number, or of the number of bytes of the value.\n"
         + table("values", [value(entry) for entry in registry.tags]),
-        f"-- §15.6: the tags that have a code, from 1.\nregistry.compactTags = {{\n{compact}\n}}",
-        "-- §15.5: what the forms are called, those of their own by name, and their types.\n"
+        f"-- §15.6: the tags in the order of their codes, from 1.\nregistry.compactTags = {{\n{compact}\n}}",
+        "-- §15.5: the names of all forms, the numbers of the forms that are no types, and the types of forms.\n"
         + table("forms", [f'[{form}] = "{name}"' for form, name in forms]),
         table("form", [f"{entry.name} = {entry.number}" for entry in registry.forms]),
         table("typeOfForm", [f"[{form}] = {entry.number}" for form, entry in form_types(registry)]),

@@ -1,4 +1,4 @@
-"""The registry as it is read: its entries, checked, with their texts filled in."""
+"""The entries of the registry, validated, with the placeholders of their texts replaced."""
 
 import json
 import re
@@ -10,21 +10,21 @@ PATH = "Specs/registry.json"
 NOTICE = f"Generated from {PATH} by Scripts/generate-registries. Do not edit."
 COLUMNS = 120
 SIZES = {"u8": 1, "u16": 2, "u32": 4, "u64": 8}
-# The fields of each registry's entries behind the number or the range; Specs/registry.md says what they mean.
+# The fields of the entries of each registry after the number or the range, as in Specs/registry.md.
 FIELDS = {
-    "types": "name doc form reliable session sender cut handshake fields fieldsText when credit feature receiver",
+    "types": "name doc form reliable session sender fragments handshake fields fieldsText when credit feature receiver",
     "tags": "name compact type least most parts ranges shown enum enumDoc repeats fields value doc",
     "choices": "tag name text doc",
     "kinds": "name meaning doc",
     "features": "name version offers doc holds otherwise",
     "flags": "name meaning doc setBy receiver",
-    "codes": "name when sentence doc said fault receiver",
+    "codes": "name when sentence doc sentIn fault receiver",
     "forms": "name type shown frame body",
 }
 
 
 class Entry(SimpleNamespace):
-    """One number, or one range of numbers. A field that is not there is None."""
+    """One number, or one range of numbers. A missing field is None."""
 
     @property
     def value_of_number(self):
@@ -32,13 +32,13 @@ class Entry(SimpleNamespace):
 
     @property
     def named_parts(self):
-        """(size, name) of each integer in front of a value's other bytes."""
+        """The pairs (size, name) of the integers at the start of a value."""
         parts = [part.split() for part in self.parts.split(", ")] if self.parts else []
         return [(SIZES[kind], name) for kind, name in parts]
 
     @property
     def sizes(self):
-        """The sizes of the integers that a value is made of; a sessionAck's ranges come behind these."""
+        """The sizes of the integers of a value, without the ranges of a sessionAck."""
         if self.type == "integers":
             return [size for size, _ in self.named_parts]
         return [SIZES[self.type]] if self.type in SIZES else []
@@ -49,7 +49,7 @@ class Entry(SimpleNamespace):
 
 
 class Registry:
-    """The entries of each registry by its name, those of ranges in `ranges`."""
+    """The entries of each registry as an attribute, and those of ranges in `ranges`."""
 
     def __init__(self, text):
         lists = json.loads(text)
@@ -74,9 +74,9 @@ class Registry:
         for name in FIELDS.keys() - {"choices"}:
             entries = getattr(self, name)
             numbers = [entry.value_of_number for entry in entries]
-            need(numbers == sorted(set(numbers)), f"the numbers of {name} do not rise")
-            need(len({entry.name for entry in entries}) == len(entries), f"a name of {name} is there twice")
-        need(len({entry.sentence for entry in self.codes}) == len(self.codes), "a sentence is there twice")
+            need(numbers == sorted(set(numbers)), f"the numbers of {name} are not ascending")
+            need(len({entry.name for entry in entries}) == len(entries), f"a name of {name} is repeated")
+        need(len({entry.sentence for entry in self.codes}) == len(self.codes), "a sentence is repeated")
         need([entry.compact for entry in self.compact] == codes_from_1(self.compact), "a compact code is missing")
         need([entry.form for entry in self.formed] == codes_from_1(self.formed), "a form is missing")
         need([entry.number for entry in self.features] == list(range(len(self.features))), "a feature's bit is missing")
@@ -86,7 +86,7 @@ class Registry:
             need(name in self.by_tag, f"there is no tag {name}")
 
     def repeats(self, name):
-        """How often a field may be there that repeats."""
+        """The maximum number of repetitions of a field."""
         return self.by_tag[name].repeats
 
 
@@ -107,14 +107,14 @@ def codes_from_1(entries):
 
 
 def filled(entry, text):
-    """A text of a tag's with what its other fields say in the places that name them."""
+    """A text of a tag, with the values of other fields in the place of their names."""
     choices = ", ".join(f"{choice.number} {choice.text or choice.name}" for choice in entry.choices)
     numbers = {key: f"{getattr(entry, key) or 0:,}" for key in ("least", "most", "repeats", "ranges")}
     return text.format(type=entry.type, choices=choices, **numbers)
 
 
 def canonical(lists):
-    """The registry itself: an entry is a line."""
+    """The registry as JSON, with one entry in a line."""
     parts = []
     for name, rows in lists.items():
         lines = ",\n".join("    " + json.dumps(row, ensure_ascii=False) for row in rows)
@@ -123,7 +123,7 @@ def canonical(lists):
 
 
 def bounds(entry):
-    """The least and the most: of a number, else of the value's bytes."""
+    """The bounds of a number, or of the number of bytes of a value."""
     found = {"least": entry.least or 0, "most": entry.most}
     if entry.choices:
         found = {"least": entry.choices[0].number, "most": entry.choices[-1].number}
@@ -131,14 +131,14 @@ def bounds(entry):
 
 
 def form_types(registry):
-    """(form, type) of every form that does not announce one."""
+    """The pairs (form, type) of all forms that imply their type."""
     by_name = {entry.name: entry for entry in registry.types}
     found = [(entry.form, entry) for entry in registry.formed]
     return found + [(entry.number, by_name[entry.type]) for entry in registry.forms if entry.type]
 
 
 def grouped(entries, key):
-    """Entries by what they have in common, in the order of the first of each."""
+    """The pairs (key, entries) in the order of their first entries."""
     groups = {}
     for entry in entries:
         groups.setdefault(key(entry), []).append(entry)
@@ -146,7 +146,7 @@ def grouped(entries, key):
 
 
 def wrapped(words, first, rest=None, end=","):
-    """A list of words on lines of which the first begins with `first`, the others with `rest`."""
+    """A wrapped list of words whose first line begins with `first` and the others with `rest`."""
     text = textwrap.fill(
         ", ".join(word.replace(" ", "\0") for word in words) + end, COLUMNS, initial_indent=first,
         subsequent_indent=first if rest is None else rest, break_long_words=False, break_on_hyphens=False)

@@ -1,4 +1,4 @@
-"""Parts of files that are written by hand: the tables of wire.md and registries.md, numbers for the fuzzer."""
+"""Generated parts of other files: the tables of wire.md and registries.md, and the numbers of the fuzzer."""
 
 import sys
 
@@ -37,17 +37,17 @@ def fields(registry, entry):
 
 def types(registry):
     sessions = {"own": "a session", "new": "the new session"}
-    return table(["type", "name", "reliable", "session", "from", "fields (? may be missing, … repeats)"], [
+    return table(["type", "name", "reliable", "session", "from", "fields (? optional, … repeated)"], [
         [entry.number, entry.name, "yes" if entry.reliable else "no", sessions.get(entry.session, entry.session),
          entry.sender, fields(registry, entry)] for entry in registry.types])
 
 
 def treatment_of_types(registry):
-    def cut(entry):
-        return "yes" if entry.cut else "no" if entry.cut is False or not entry.range else ""
+    def fragments(entry):
+        return "yes" if entry.fragments else "no" if entry.fragments is False or not entry.range else ""
 
-    return table(["type", "name", "when it may come", "credit", "cut", "feature", "who receives it"], [
-        [cell(entry, "number"), entry.name, entry.when, "yes" if entry.credit else "", cut(entry), entry.feature,
+    return table(["type", "name", "permitted", "credit", "fragments", "feature", "processing by the receiver"], [
+        [cell(entry, "number"), entry.name, entry.when, "yes" if entry.credit else "", fragments(entry), entry.feature,
          entry.receiver] for entry in [*registry.types, *registry.ranges["types"]]])
 
 
@@ -80,28 +80,29 @@ PARTS = {
         "types": types,
         "tags": plain("tags", ("tag", "number"), ("name", "name"), ("value", "value")),
         "kinds": plain("kinds", ("kind", "number"), ("name", "name"), ("meaning", "meaning")),
-        "features": plain("features", ("bit", "number"), ("name", "name"), ("a side that offers it", "offers")),
-        "codes": plain("codes", ("code", "number"), ("name", "name"), ("said when", "when")),
+        "features": plain("features", ("bit", "number"), ("name", "name"), ("an endpoint that offers it", "offers")),
+        "codes": plain("codes", ("code", "number"), ("name", "name"), ("meaning", "when")),
         "forms": forms,
         "compact": compact,
     },
     "Specs/registries.md": {
         "types": treatment_of_types,
         "flags": plain(
-            "flags", ("bits", "number"), ("name", "name"), ("set by", "setBy"), ("its receiver", "receiver")),
+            "flags", ("bits", "number"), ("name", "name"), ("set by", "setBy"),
+            ("processing by the receiver", "receiver")),
         "features": plain(
-            "features", ("bit", "number"), ("name", "name"), ("when it holds", "holds"),
-            ("when it does not", "otherwise"), with_ranges=True),
+            "features", ("bit", "number"), ("name", "name"), ("if it is in effect", "holds"),
+            ("otherwise", "otherwise"), with_ranges=True),
         "codes": plain(
-            "codes", ("code", "number"), ("name", "name"), ("said in", "said"), ("whose fault", "fault"),
-            ("its receiver", "receiver"), with_ranges=True),
+            "codes", ("code", "number"), ("name", "name"), ("sent in", "sentIn"), ("faulty side", "fault"),
+            ("processing by the receiver", "receiver"), with_ranges=True),
     },
     "Fuzz/martlet.dict": {"numbers": fuzz_numbers},
 }
 
 
 def with_parts(path, text, registry):
-    """The text with its generated parts, each of which has its place in it."""
+    """The text with its generated parts replaced."""
     mark, blank = ("<!-- {} -->\n", "\n") if path.endswith(".md") else ("# {}\n", "")
     for name, make in PARTS[path].items():
         begin, end = mark.format(f"generated: registry.json {name}"), mark.format("end")

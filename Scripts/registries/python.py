@@ -11,6 +11,7 @@ from martlet_basics import Named, Rule, Sessions, Value
 
 CLIENT, SERVER = "client", "server"
 BOTH = (CLIENT, SERVER)'''
+FLAGS = {"fragments": "allows_fragments", "handshake": "is_handshake"}
 
 
 def numbers(head, about, rows):
@@ -29,7 +30,7 @@ def rule(entry):
     session = {"0": "LINK", "any": "ANY"}.get(entry.session, "OWN")
     senders = {"client": "(CLIENT,)", "server": "(SERVER,)"}.get(entry.sender, "BOTH")
     words = [str(entry.reliable), f"Sessions.{session}", senders]
-    words += [f"is_{key}=True" for key in ("cut", "handshake") if getattr(entry, key)]
+    words += [f"{flag}=True" for key, flag in FLAGS.items() if getattr(entry, key)]
     return f"FrameType.{entry.snake}: Rule({', '.join(words)})"
 
 
@@ -45,14 +46,14 @@ def registry_in_python(registry):
         HEAD, names("FrameType", "13.1", registry.types), names("Tag", "13.2", registry.tags),
         names("ContentKind", "13.3", registry.kinds), names("ErrorCode", "13.5", registry.codes),
         numbers("Features(IntFlag)", "13.4", [f"{e.snake} = 1 << {e.number}" for e in registry.features]),
-        numbers("Flags", "3.7, as plain numbers, since every frame is asked for them.", [
+        numbers("Flags", "3.7, as plain numbers, because every frame is tested for them.", [
             f"{e.snake} = {e.number}" for e in registry.flags]),
-        numbers("Form", "15.5, but for those of types.", [f"{e.snake} = {e.number}" for e in registry.forms]),
+        numbers("Form", "15.5, except the forms of types.", [f"{e.snake} = {e.number}" for e in registry.forms]),
         "\n\n".join([
             table("FEATURES", "13.4, by name.", [f'"{e.name}": Features.{e.snake}' for e in registry.features]),
             table("RULES", "13.1's columns.", map(rule, registry.types)),
             table("VALUES", "13.2.", map(value, registry.tags)),
-            f"# 15.6: the tags that have a code, from 1.\nCOMPACT_TAGS = (\n{compact}\n)",
+            f"# 15.6: the tags in the order of their codes, from 1.\nCOMPACT_TAGS = (\n{compact}\n)",
             table("TYPE_OF_FORM", "15.5.", [
                 f"{form}: FrameType.{entry.snake}" for form, entry in form_types(registry)])]) + "\n"])
 

@@ -23,7 +23,7 @@ def comment(text, indent="    "):
 
 
 def computed(kind, entries):
-    """Constants that other modules may inline."""
+    """Returns constants that other modules can inline."""
     return extension(kind, *(
         f"{comment(entry.doc)}\n    @inlinable\n"
         f"    public static var {entry.name}: {kind} {{ {kind}(rawValue: {entry.number}) }}"
@@ -39,7 +39,7 @@ def stored(kind, entries, number):
 def registered(kind, entries, what):
     words = wrapped([f".{entry.name}" for entry in entries], " " * 8)
     return extension(
-        kind, comment(f"Every {what} of version 1.0, in the order of the numbers."),
+        kind, comment(f"All {what}s of version 1.0, in the order of their numbers."),
         f"    public static let registered: [{kind}] = [\n{words}\n    ]")
 
 
@@ -68,8 +68,8 @@ def described(kind, entries):
 def rule(entry):
     scope = {"0": "control", "any": "any"}.get(entry.session, "session")
     words = [f"isReliable: {str(entry.reliable).lower()}", f"scope: .{scope}"]
-    words += ["isCut: true"] * bool(entry.cut) + ["isHandshake: true"] * bool(entry.handshake)
-    words += ["isOfServer: true"] * (entry.sender == "server" and not entry.handshake)
+    words += ["allowsFragments: true"] * bool(entry.fragments) + ["isHandshake: true"] * bool(entry.handshake)
+    words += ["isServerOnly: true"] * (entry.sender == "server" and not entry.handshake)
     return f"FrameRule({', '.join(words)})"
 
 
@@ -78,7 +78,7 @@ def types(registry):
     return source(
         computed("FrameType", registry.types), registered("FrameType", registry.types, "type"),
         described("FrameType", registry.types), extension("FrameType", switch(
-            "public var rule: FrameRule?", "The type's rule; nil when version 1.0 does not know the type.", rules)))
+            "public var rule: FrameRule?", "The rule of the type; nil for an unknown type.", rules)))
 
 
 def tags(registry):
@@ -94,7 +94,7 @@ def codes(registry):
             "ErrorCode: CustomStringConvertible",
             switch("public var name: String", NAME, [*names(registry.codes), UNKNOWN]),
             switch("public var description: String",
-                   "One sentence for people, without a full stop; unknown numbers are shown in hexadecimal.",
+                   "A sentence for people without a full stop; the number of an unknown code in hexadecimal.",
                    [*sentences, 'default: "error \\(hexadecimal(rawValue))"']),
             between="\n\n"))
 
@@ -109,8 +109,8 @@ def features(registry):
 
     return source(extension(
         "Features", stored("Features", registry.features, lambda entry: f"1 << {entry.number}"), "",
-        comment("What version 1.0 knows: what two sides use unless they are told otherwise."),
-        f"    public static let supported: Features = [{of('1.0')}]", comment("All that is known here."),
+        comment("The features of version 1.0, which endpoints offer by default."),
+        f"    public static let supported: Features = [{of('1.0')}]", comment("All features of the newest version."),
         f"    public static let all: Features = supported.union([{of('1.1')}])"))
 
 
@@ -137,7 +137,7 @@ def choices(registry):
 def limits(registry):
     found = [registry.by_tag[name] for name in registry.by_tag["limits"].fields["hello"]]
     return source(extension("Limits", *(
-        f"{comment(f'The least that a side may offer as `{tag.name}`.')}\n"
+        f"{comment(f'The lowest permitted value of `{tag.name}`.')}\n"
         f"    static let least{tag.name[0].upper()}{tag.name[1:]} = {tag.least:_}" for tag in found)))
 
 
@@ -161,9 +161,9 @@ def compact_tags(registry):
     cases = [case(found, value) for value, found in grouped(registry.compact, shape) if value != ".bytes"]
     return source(extension(
         "Tag",
-        f"{comment('Codes and tags go up together, in rows without a gap: first tag, first code, how many (W-89).')}\n"
+        f"{comment('Rows of consecutive tags and codes: first tag, first code, number (W-89).')}\n"
         f"    static let compactRows: [(tag: UInt16, code: UInt8, count: UInt8)] = [\n{shown}\n    ]",
-        switch("var compactShape: CompactShape", "How the value of a tag that has a code is written.",
+        switch("var compactShape: CompactShape", "The form of the value in a compact TLV.",
                [*cases, "default: .bytes"]), between="\n\n"))
 
 
@@ -174,9 +174,9 @@ def forms(registry):
     return source(extension(
         "CompactForm", "\n".join(f"    static let {entry.name}: UInt8 = {entry.number}" for entry in registry.forms),
         switch("static func type(of form: UInt8) -> FrameType?",
-               "The frame's type; nil for the form that announces one, and for those that there are not.",
+               "Returns the type of a form; nil for the form that names its type and for unknown forms.",
                [*types, "default: nil"], of="form"),
-        switch("static func form(of type: FrameType) -> UInt8", "The form of a type whose body is compact TLVs.",
+        switch("static func form(of type: FrameType) -> UInt8", "Returns the form of a type with compact TLVs.",
                [*(f"case .{entry.name}: {entry.form}" for entry in registry.formed), "default: announcedType"],
                of="type"), between="\n\n"))
 
@@ -189,11 +189,11 @@ def shapes(registry):
     known = ", ".join(f'"{entry.name}"' for entry in registry.features)
     return source(
         "package import MartletWire",
-        extension("FieldShape", switch("init(_ tag: Tag)", "The form of the value of a tag (Specs/wire.md §13.2).",
+        extension("FieldShape", switch("init(_ tag: Tag)", "Creates the form of a tag's value (Specs/wire.md §13.2).",
                                        [*cases, "default: self = .bytes"], of="tag")),
         extension("ContentKind", switch(
             "package var name: String", NAME, [*names(registry.kinds), "default: hex(rawValue, digits: 4)"])),
-        extension("Features", comment("The names of the bits, from the lowest."),
+        extension("Features", comment("The names of the features in the order of their bits."),
                   f"    static let registeredNames = [{known}]"))
 
 

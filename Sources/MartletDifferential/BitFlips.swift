@@ -1,12 +1,13 @@
 import MartletWire
 
-/// A stream with one bit flipped: it is refused, or comes to the same, and never to something else.
+/// A stream with one flipped bit. The framing either refuses it or gives the original result.
 struct BitFlips {
     var sender: Side
     var established: (maxBodyByteCount: Int, zlib: Bool)?
     var bytes: [UInt8]
 
-    /// The bits of these that may be flipped without an error and change what comes out: there should be none.
+    /// Returns those of `bits` that can be flipped without an error and that change the result. The expected result is
+    /// empty.
     func accepted(_ bits: some Sequence<Int>) -> [Int] {
         let usual = read(bytes)
         var changed = bytes

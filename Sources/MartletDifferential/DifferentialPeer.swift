@@ -1,27 +1,27 @@
 import Foundation
 import MartletWire
 
-/// Answers how this implementation reads and writes frames, for `Specs/reference/differential.py`, which compares.
+/// The program that `Specs/reference/differential.py` compares with the reference implementation. It parses and encodes
+/// frames on request.
 ///
-/// Lines come in batches, each ended by a line of one full stop; the answers to a batch go out together, so that
-/// neither side waits for the other with a full pipe.
+/// Lines arrive in batches, each terminated by a line with a full stop. The answers to a batch are written together, so
+/// that neither side blocks on a full pipe.
 ///
 /// | line | answer |
 /// |---|---|
-/// | `read SENDER PHASE LIMIT SPLIT HEX` | what the stream comes to, its pieces separated by blanks |
-/// | `make SEED COUNT` | so many lines: who sends a frame, and the frame |
-/// | `flip SENDER PHASE LIMIT BITS HEX` | the bits whose flipping is accepted and changes what comes out, or `none` |
-/// | `flip-packets FEATURES LIMIT BITS HEX` | the same where packets may come |
-/// | `unpack FEATURES LIMIT HEX` | the frames that come out, separated by blanks, and `error` with a code |
-/// | `pack FEATURES HEX,HEX HEX,HEX…` | what comes of batches of frames |
+/// | `read SENDER PHASE LIMIT SPLIT HEX` | the result of the stream, its pieces separated by blanks |
+/// | `make SEED COUNT` | COUNT lines: the sender of a frame, and the frame |
+/// | `flip SENDER PHASE LIMIT BITS HEX` | the bits that can be flipped without an error and change the result, or `none` |
+/// | `flip-packets FEATURES LIMIT BITS HEX` | the same for a stream with packets |
+/// | `unpack FEATURES LIMIT HEX` | the frames in packets, separated by blanks, and `error` with a code |
+/// | `pack FEATURES HEX,HEX HEX,HEX…` | the packets of batches of frames |
 ///
-/// FEATURES are `none`, or names with commas between.
-/// BITS are numbers with commas between, or `all`. PHASE is `handshake`, `plain` or `zlib`, the last two after
-/// welcome. The stream comes in two pieces, the first of SPLIT bytes. A piece of an answer is `value`, `skipped`,
-/// `fragment` or `refused` with the header's fields, and the value's own encoding, the bytes or the code; or `error`
-/// with a code and an offset. Numbers are hexadecimal.
+/// FEATURES is `none`, or names separated by commas. BITS is `all`, or numbers separated by commas. PHASE is
+/// `handshake`, `plain` or `zlib`, the last two after welcome. The stream is parsed in two pieces, the first of SPLIT
+/// bytes. A piece of an answer is `value`, `skipped`, `fragment` or `refused` with the fields of the header, and the
+/// encoding of the value, the bytes or the code; or `error` with a code and an offset. Numbers are hexadecimal.
 package enum DifferentialPeer {
-    /// Answers every line of standard input, until it ends.
+    /// Answers every line of standard input until its end.
     package static func run() {
         var answers: [UInt8] = []
         while let line = readLine() {
@@ -148,7 +148,7 @@ package enum DifferentialPeer {
     }
 }
 
-/// Bytes as hexadecimal digits.
+/// The conversion of bytes to and from hexadecimal digits.
 enum Hex {
     private static let digits = Array("0123456789abcdef".utf8)
 

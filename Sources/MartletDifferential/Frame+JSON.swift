@@ -1,10 +1,10 @@
 import MartletWire
 
-// How vectors show what was read (Specs/vectors/README.md): the names of the registries, numbers of 64 bits as text,
-// bytes as hexadecimal, what is missing left out.
+// The JSON format of frames in vectors (Specs/vectors/README.md): names of the registries, 64-bit numbers as text,
+// bytes in hexadecimal, and no missing fields.
 
 extension FrameHeader {
-    /// The fields that do not have their usual value.
+    /// The fields with other values than the defaults.
     var json: [String: JSONValue] {
         var fields: [String: JSONValue] = ["type": .text("\(type)")]
         let numbers = [
@@ -18,7 +18,7 @@ extension FrameHeader {
 }
 
 extension StreamReader.Outcome {
-    /// What is shown beside the header.
+    /// The members beside the header.
     var json: [String: JSONValue] {
         switch self {
         case .value(let frame): ["value": .object(frame.json)]
@@ -30,7 +30,7 @@ extension StreamReader.Outcome {
 }
 
 extension Frame {
-    /// The body's fields.
+    /// The fields of the body.
     var json: [String: JSONValue] {
         switch self {
         case .message(let body): body.json.present
@@ -77,15 +77,15 @@ extension JSONValue {
     fileprivate static func text(_ text: String?) -> JSONValue? { text.map { .text($0) } }
     fileprivate static func name(_ name: (some WireName)?) -> JSONValue? { name.map { .text($0.text) } }
 
-    /// A duration of whole units.
+    /// Returns a duration in whole units.
     fileprivate static func time(_ duration: Duration?, per unit: Duration) -> JSONValue? {
         duration.map { .number(Int($0 / unit)) }
     }
 
-    /// A list that is left out when it is empty.
+    /// Returns a list; nil if it is empty.
     fileprivate static func many(_ list: [JSONValue]) -> JSONValue? { list.isEmpty ? nil : .list(list) }
 
-    /// A content's TLVs.
+    /// Returns the TLVs of a content.
     fileprivate static func tree(_ content: [UInt8]?) -> JSONValue? {
         guard let content, let tree = try? TLVTree(parsing: content.rawBytes) else { return nil }
         return .list(tree.nodes.map(JSONValue.node))

@@ -1,6 +1,6 @@
 import MartletWire
 
-/// Random frames that are right, always the same for one seed.
+/// A generator of random valid frames. Equal seeds give equal frames.
 struct FrameGenerator {
     private var random: SeededRandom
 
@@ -8,7 +8,7 @@ struct FrameGenerator {
         random = SeededRandom(seed: seed)
     }
 
-    /// A whole frame, and who sends it.
+    /// Returns a complete frame and its sender.
     mutating func frame() -> (from: Side, bytes: [UInt8]) {
         let sender: Side = flip() ? .client : .server
         let body = self.body(from: sender)
@@ -142,7 +142,7 @@ struct FrameGenerator {
         return Gap(offsets: first...(first + number() >> 2))
     }
 
-    /// TLVs of a content, nested here and there.
+    /// Returns the TLVs of a content, some of them nested.
     private mutating func tree(depth: Int) -> [UInt8] {
         var writer = TLVWriter()
         for _ in 0..<below(4) {
@@ -168,13 +168,13 @@ struct FrameGenerator {
     private mutating func echo() -> Echo { Echo(timestamp: word(), delay: .microseconds(word())) }
 
     private mutating func name<Name: WireName>() -> Name {
-        // Not every text is a name (W-31).
+        // Some texts are not valid names (W-31).
         while true {
             if let name = Name("n" + text(below: 14)) { return name }
         }
     }
 
-    /// Small, large and extreme numbers alike.
+    /// Returns a small, large or extreme number.
     private mutating func number() -> UInt64 {
         switch below(8) {
         case 0: 0
@@ -187,7 +187,7 @@ struct FrameGenerator {
         flip() ? make(&self) : nil
     }
 
-    /// Text without control characters, of at most `bound` characters.
+    /// Returns text without control characters, of fewer than `bound` characters.
     private mutating func text(below bound: Int) -> String {
         var text = ""
         for _ in 0..<below(bound) {

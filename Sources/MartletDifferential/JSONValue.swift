@@ -1,4 +1,4 @@
-/// What vectors hold, and what is compared with it.
+/// A JSON value of a vector, or a value for comparison with a vector.
 enum JSONValue: Equatable, Decodable {
     case bool(Bool)
     case number(Int)
@@ -43,7 +43,7 @@ enum JSONValue: Equatable, Decodable {
 
     var isTrue: Bool { self == .bool(true) }
 
-    /// With `{"repeat": x, "count": n}` written out: a text or a list, n times over.
+    /// The value with `{"repeat": x, "count": n}` replaced by n copies of a text or a list.
     var expanded: JSONValue {
         switch self {
         case .object(let members):

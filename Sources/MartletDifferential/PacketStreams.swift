@@ -1,8 +1,8 @@
 import MartletWire
 
-/// One direction of a connection on which packets may come: what its framing makes of it.
+/// One direction of a connection on which packets are allowed.
 struct PacketStreams {
-    /// What a stream comes to: the frames, each as it is without packets, and the code of what ends it.
+    /// The result of a stream: the frames in the plain form, and the code of its error.
     struct Result: Equatable {
         var frames: [[UInt8]] = []
         var error: ErrorCode?
@@ -16,13 +16,17 @@ struct PacketStreams {
         self.maxBodyByteCount = maxBodyByteCount
     }
 
-    /// Features by the names that vectors and lines have, separated by commas.
+    /// Returns the features with the given names, separated by commas.
     static func features(_ names: Substring) -> Features {
         let known: [Substring: Features] = ["compact": .compact, "sharedDeflate": .sharedDeflate]
         return names.split(separator: ",").reduce(into: []) { $0.formUnion(known[$1] ?? []) }
     }
 
-    /// Reads a stream in pieces; `isWhole` tells that it ends behind the last.
+    /// Parses a stream in pieces.
+    ///
+    /// - Parameters:
+    ///   - pieces: The pieces of the stream.
+    ///   - isWhole: Whether the stream ends after the last piece.
     func read(_ pieces: [[UInt8]], isWhole: Bool = true) -> Result {
         var framer = Framer(maxBodyByteCount: maxBodyByteCount)
         if features.contains(.compact) { framer.allowPackets(deflated: features.contains(.sharedDeflate)) }
@@ -41,7 +45,7 @@ struct PacketStreams {
         return result
     }
 
-    /// Packs frames, those of a batch together.
+    /// Encodes frames as packets, the frames of a batch together.
     func write(_ batches: [[[UInt8]]]) -> [UInt8] {
         let encoder = FrameEncoder.compact(
             PacketWriter(deflates: features.contains(.sharedDeflate) ? .small : nil))
@@ -62,7 +66,8 @@ struct PacketStreams {
         return bytes
     }
 
-    /// The bits that may be flipped without an error and change what comes out: there should be none.
+    /// Returns those of `bits` that can be flipped without an error and that change the result. The expected result is
+    /// empty.
     func accepted(_ bits: [Int], flippedIn bytes: [UInt8]) -> [Int] {
         let usual = read([bytes])
         var changed = bytes

@@ -1,35 +1,35 @@
 import MartletWire
 
-/// Who sends a stream.
+/// The sender of a stream.
 enum Side: String, Decodable {
     case client, server
 }
 
-/// One direction of a connection, read frame by frame as the specification has it, without a link: the framer, the
-/// rules of types, compression, fragments as they come, and bodies.
+/// A parser of one direction of a connection without a link: the framing, the rules of the types, decompression,
+/// fragments without reassembly, and bodies.
 ///
-/// States: *handshake*, in which a client's first frame is hello and a server sends welcome, reject or goaway;
-/// *established*; *failed*, which keeps the error and takes nothing more. What it comes to can be compared with another
-/// implementation's.
+/// States: *handshake*, in which the first frame of a client is hello, and a server sends welcome, reject or goaway;
+/// *established*; *failed*, which keeps the error and consumes no more bytes. The result can be compared with that of
+/// another implementation.
 struct StreamReader: ~Copyable {
-    /// What a frame came to.
+    /// The result of a frame.
     enum Outcome: Equatable {
-        /// A body's value.
+        /// The parsed body.
         case value(Frame)
-        /// A type that is not known.
+        /// An unknown type.
         case skipped
-        /// The inflated bytes of a part of a message.
+        /// The inflated bytes of a fragment.
         case fragment([UInt8])
-        /// A fault that ends less than the connection.
+        /// A fault that does not end the connection.
         case refused(ErrorCode, ends: Scope)
     }
 
-    /// What a fault ends, when it is less than the connection.
+    /// The scope of a fault that does not end the connection.
     enum Scope: String {
         case message, request, session
     }
 
-    /// What ended the stream, and at which byte the frame begins that did.
+    /// The error that ended the stream, and the offset of its frame.
     struct Failure: Equatable {
         var code: ErrorCode
         var offset: Int
@@ -38,19 +38,19 @@ struct StreamReader: ~Copyable {
     private var framer: Framer
     private var taker: FrameTaker
     private var offset = 0
-    /// What ended the stream, if anything did.
+    /// The error that ended the stream; nil if there is none.
     private(set) var failure: Failure?
-    /// The frames so far, each with its header.
+    /// The frames so far, with their headers.
     private(set) var frames: [(header: FrameHeader, outcome: Outcome)] = []
 
-    /// A reader at the start of what `sender` sends: of its first bytes, or of those after welcome with what that
-    /// negotiated.
+    /// Creates a parser for the bytes of `sender`: from the start of the connection, or after a welcome that negotiated
+    /// the given parameters.
     init(from sender: Side, established: (maxBodyByteCount: Int, zlib: Bool)? = nil) {
         framer = Framer(maxBodyByteCount: established?.maxBodyByteCount ?? Limits.maxHandshakeBodyByteCount)
         taker = FrameTaker(sender: sender, established: established)
     }
 
-    /// Takes bytes of the stream.
+    /// Consumes bytes of the stream.
     mutating func consume(_ bytes: RawSpan) {
         var rest = bytes
         while failure == nil, rest.byteCount > 0 {
@@ -62,13 +62,13 @@ struct StreamReader: ~Copyable {
         }
     }
 
-    /// The stream has ended.
+    /// Reports the end of the stream.
     mutating func finish() {
         guard failure == nil else { return }
         do throws(WireError) { try framer.finish() } catch { failure = Failure(code: error.code, offset: offset) }
     }
 
-    /// Takes as many frames as the framer hands out in one go.
+    /// Consumes frames until the framer stops, and returns the number of bytes.
     private mutating func step(_ bytes: RawSpan) -> Int {
         do throws(WireError) {
             return try Self.step(bytes, &framer, &taker, &offset, &frames, &failure)
@@ -90,7 +90,7 @@ struct StreamReader: ~Copyable {
                 return .stop
             }
             offset += FrameHeader.byteCount + body.byteCount
-            // Welcome changes the bounds of what follows.
+            // Welcome changes the limits of the following frames.
             return header.type == .welcome ? .stop : .proceed
         }
     }
@@ -101,7 +101,7 @@ struct Fault: Error {
     var code: ErrorCode
 }
 
-/// The rules of a connection's frames, behind the framer.
+/// The rules for the frames of a connection after framing.
 struct FrameTaker: ~Copyable {
     private static let serverOnly: Set<FrameType> = [.accepted, .gap, .welcome, .reject]
 
@@ -110,7 +110,7 @@ struct FrameTaker: ~Copyable {
     private var isZlibAllowed: Bool
     private var inflater = Inflater()
     private var begun: [SessionID: FrameType] = [:]
-    /// Whether the first frame has not come and must be hello.
+    /// Whether the first frame is still expected and must be hello.
     private(set) var awaitsHello: Bool
     private(set) var maxBodyByteCount: Int
 
@@ -122,7 +122,7 @@ struct FrameTaker: ~Copyable {
         awaitsHello = sender == .client && established == nil
     }
 
-    /// What a frame comes to (Specs/wire.md W-8).
+    /// Returns the result of a frame (Specs/wire.md W-8).
     mutating func take(_ header: FrameHeader, _ body: RawSpan) throws(Fault) -> StreamReader.Outcome {
         let type = header.type
         if awaitsHello, type != .hello { throw Fault(code: .expectedHello) }
@@ -142,7 +142,7 @@ struct FrameTaker: ~Copyable {
         return try parse(type, plain.rawBytes, isPart: isPart)
     }
 
-    /// Whether the type may be sent now.
+    /// Returns whether the type is allowed at this time.
     private func isDue(_ type: FrameType) -> Bool {
         switch sender {
         case .client: type != .hello || !isEstablished
@@ -150,7 +150,7 @@ struct FrameTaker: ~Copyable {
         }
     }
 
-    /// Whether the type may be sent so, and by this side.
+    /// Returns whether the header and the sender are allowed for the type.
     private func isInPlace(_ header: FrameHeader) -> Bool {
         guard let rule = header.type.rule else { return true }
         if sender == .client ? Self.serverOnly.contains(header.type) : header.type == .hello { return false }
@@ -158,7 +158,7 @@ struct FrameTaker: ~Copyable {
         return rule.allows(header)
     }
 
-    /// Whether the frame is a part of a message, and of the one that was begun.
+    /// Returns whether the frame is a fragment, and verifies that it belongs to the unfinished message.
     private mutating func isPart(_ header: FrameHeader) throws(Fault) -> Bool {
         guard header.flags.contains(.reliable) else { return false }
         let type = begun.removeValue(forKey: header.session)
@@ -182,7 +182,8 @@ struct FrameTaker: ~Copyable {
             guard error.scope == .frame else { throw Fault(code: error.code) }
             switch type {
             case .hello: throw Fault(code: .invalidHello)
-            // A client takes what a relay has accepted for a gap and never resets the session.
+            // A client processes an invalid message that a relay has accepted as a gap and does not reset the session
+            //
             case .data where sender == .client && MessageView.counter(in: body) == nil:
                 return .refused(error.code, ends: .session)
             case .data: return .refused(error.code, ends: .message)

@@ -1,16 +1,17 @@
 import Foundation
 
-/// One file of `Specs/vectors`: its name, and what it holds.
+/// A file of `Specs/vectors`: its name and its vectors.
 struct VectorFile {
     var name: String
     var vectors: [JSONValue]
 
-    /// Whether every vector is one direction of a connection; in other files there is more than bytes and frames.
+    /// Whether every vector is one direction of a connection. Other files contain further members.
     var holdsStreams: Bool { vectors.allSatisfy { $0["frames"] != nil } && !holdsPackets }
-    /// Whether every vector is what packets come to.
+    /// Whether the vectors contain packets.
     var holdsPackets: Bool { name.hasPrefix("packets-") }
 
-    /// The files of the package that holds the source file `path`, `levels` folders below its root.
+    /// Returns the vector files of the package that contains the source file `path`, which is `levels` folders below
+    /// the root.
     static func all(besides path: String, levels: Int) throws -> [VectorFile] {
         var root = URL(filePath: path)
         for _ in 0..<levels { root.deleteLastPathComponent() }

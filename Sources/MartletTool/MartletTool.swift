@@ -1,6 +1,6 @@
 import MartletToolSupport
 
-/// `martlet`: the commands for people and programs that use a relay.
+/// `martlet`: the commands of users and programs.
 @main
 struct MartletTool {
     static func main() { CommandTable.program.main() }

@@ -1,4 +1,4 @@
-"""A client that was written from Specs alone. It waits for what it wants and keeps no timers."""
+"""A client that was written from Specs alone. It waits for expected frames and has no timers."""
 
 import random
 import socket
@@ -18,11 +18,11 @@ LEAST = Limits(max_body=17_408, max_message=16_384, link_window=17_408, session_
 
 
 class Unexpected(Exception):
-    """The relay did something that the texts do not say, or did not do what they say."""
+    """The relay violated the specification."""
 
 
 class Session:
-    """One session of a link: what was sent and is not acknowledged, and what has come."""
+    """One session of a link: its unacknowledged frames, and the received ones."""
 
     def __init__(self):
         self.sent, self.credit_received = 0, 0
@@ -32,7 +32,7 @@ class Session:
 
 
 class Client:
-    """A device: its link over one connection after another. Counters and the outbox outlive both."""
+    """A device: its link, over several connections in sequence. Counters and the outbox outlive the link."""
 
     def __init__(self, port, account, credential):
         self.port, self.account, self.credential = port, account, credential
@@ -41,7 +41,7 @@ class Client:
         self.forget()
 
     def forget(self):
-        """Nothing is left of the link."""
+        """Discards the state of the link."""
         self.link = self.token = None
         self.limits, self.features = LEAST, Features(0)
         self.began = time.monotonic()
@@ -51,7 +51,7 @@ class Client:
         self.events = []  # (session, value) of whatever came and nobody has asked for.
 
     def connect(self, early=(), answer=Welcome):
-        """Says hello, for the link or for a new one, and behind it what is unacknowledged and what `early` queues."""
+        """Sends hello, for the link or for a new one, then the unacknowledged frames and those that `early` queues."""
         self.socket = socket.create_connection(("127.0.0.1", self.port), TIMEOUT)
         self.receiver = Receiver(SERVER)
         return self.greet(early, answer)
@@ -94,11 +94,11 @@ class Client:
         return int(1000 * (time.monotonic() - self.began))
 
     def say(self, body, **more):
-        """Sends a frame that is not reliable."""
+        """Sends an unreliable frame."""
         self.socket.sendall(encode(body, timestamp=self.now(), **more))
 
     def send(self, number, body, compress=False):
-        """Queues a reliable frame, in fragments when it is long, and sends what may be sent."""
+        """Queues a reliable frame, in fragments if it is long, and sends queued frames."""
         session, data = self.sessions[number], body.encoded()
         for at in range(0, len(data) or 1, FRAGMENT):
             session.sent += 1
@@ -107,7 +107,7 @@ class Client:
         self.transmit()
 
     def transmit(self):
-        """Sends what is unacknowledged and has not been sent on this connection; before welcome at most 8 KiB."""
+        """Sends unacknowledged frames that were not sent on this connection, before welcome at most 8 KiB."""
         for number, session in self.sessions.items():
             for sequence, (kind, part, more, compress) in session.unacknowledged.items():
                 if (number, sequence) in self.gone:
@@ -131,7 +131,7 @@ class Client:
         self.send(number, Open(room=room, session_kind=0, cursor=cursor, **more))
 
     def acknowledge(self):
-        """W-48, with everything given back as soon as it came."""
+        """Sends an acknowledgement that grants the credit of all received bytes again (W-48)."""
         acks = []
         for number, session in self.sessions.items():
             if not session.is_told:
@@ -145,7 +145,7 @@ class Client:
             self.stamp = None
 
     def wait_for(self, kind, number, count=1):
-        """The next values of a type on a session, in order; the only one by itself."""
+        """Waits for the next values of a type on a session, in order. Returns the value itself if there is one."""
         end = time.monotonic() + TIMEOUT
         while True:
             found = [event for event in self.events if event[0] == number and isinstance(event[1], kind)][:count]

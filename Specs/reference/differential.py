@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Lets this implementation and Martlet's read the same frames and compares what each makes of them.
+"""Compares the results of this implementation and of Martlet for the same frames.
 
-Half of the frames are made here (random_frames.py), a quarter by Martlet, and as many again are those with something
-changed. Some stand by themselves, some in streams of several. Every answer must be the same: value for value, fault for
-fault, at the same byte; where the text lets a receiver choose among several faults, one of them.
+Half of the frames are generated here (random_frames.py), a quarter by Martlet, and the remaining quarter are frames
+with a change. Some are single, some in streams. Every answer must be the same: the same values, and the same
+faults at the same byte. If the specification permits several faults, each of them is accepted.
 
-The frames are made in batches, each from the seed and its own number, so that it does not matter how many processes
-share the work. A difference is told with its batch, which --only repeats.
+Each batch of frames is determined by the seed and its own number, so the number of processes does not affect the
+result. A difference is reported with its batch, which --only repeats.
 
 usage: differential.py [--frames N] [--seed N] [--only BATCH] [--quiet] TOOL
 """
@@ -36,11 +36,11 @@ peer = None  # Each process has its own.
 
 
 class Difference(Exception):
-    """The two implementations, and what they differ about."""
+    """The two implementations, and their differences."""
 
 
 class Case:
-    """A stream, and what its receiver knows beforehand."""
+    """A stream, and the earlier state of its receiver."""
 
     def __init__(self, sender, phase, limit, split, data):
         self.sender, self.phase, self.limit, self.split, self.data = sender, phase, limit, split, data
@@ -49,7 +49,7 @@ class Case:
         return f"read {self.sender} {self.phase} {self.limit} {self.split} {self.data.hex()}"
 
     def pieces(self):
-        """What this implementation makes of it: (header, value) pairs, and the error that ends them."""
+        """The result of this implementation: (header, value) pairs, and the final error."""
         handshake = self.phase == "handshake"
         features = Features.ZLIB if self.phase == "zlib" else Features(0)
         receiver = Receiver(
@@ -67,7 +67,7 @@ class Case:
 
 
 def shown(header, value):
-    """A frame as the other side writes it."""
+    """A frame in the notation of the other implementation."""
     fields = f"{header.type:x}.{header.session:x}.{header.sequence:x}.{header.timestamp:x}.{header.flags:x}." \
              f"{header.compression:x}.{header.minor:x}"
     if value is None:
@@ -80,7 +80,7 @@ def shown(header, value):
 
 
 def agreed(case, answer):
-    """What both sides make of a case, or None when they differ."""
+    """The results of both implementations for a case, or None if they are equal."""
     found, error = case.pieces()
     mine = [shown(*piece) for piece in found] + ([f"error:{error.code:x}:{error.at:x}"] if error else [])
     theirs = answer.split()
@@ -93,19 +93,19 @@ def agreed(case, answer):
         if not isinstance(fault, WireError) or not is_choice(case, fault, other):
             return None
         if "error" in (one.split(":")[0], other.split(":")[0]):
-            # A fault that ends the connection may stand for one that ends less; nothing follows it.
+            # A fault that ends the connection may replace one of a smaller scope. No frame follows it.
             return mine
     return mine if len(mine) == len(theirs) else None
 
 
 def is_same(case, value, one, other):
-    """Whether `other` is the same value, its fields in another order."""
+    """Whether `other` is the same value, with its fields in any order."""
     start, kind = one.rsplit(":", 1)[0], int(one.split(":")[1].split(".")[0], 16)
     return other.startswith(start + ":") and decode(kind, bytes.fromhex(other.rsplit(":", 1)[1]), case.sender) == value
 
 
 def is_choice(case, fault, other):
-    """Whether `other` is one of the faults that may be said instead."""
+    """Whether `other` is one of the permitted faults."""
     name, *rest = other.split(":")
     if name not in ("error", "refused"):
         return False
@@ -117,7 +117,7 @@ def is_choice(case, fault, other):
 
 
 def is_damaged(body):
-    """A compressed body that is damaged and too long may be said to be either (W-19)."""
+    """Whether the faults are both permitted for a compressed body that is damaged and too long (W-19)."""
     stream = zlib.decompressobj()
     try:
         stream.decompress(body)
@@ -127,7 +127,7 @@ def is_damaged(body):
 
 
 class Batch:
-    """So many frames from one seed."""
+    """`count` frames of one seed."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -135,7 +135,7 @@ class Batch:
         self.counts = Counter()
 
     def case(self, sender, data):
-        """A frame or a stream, read in a phase that mostly fits its first frame."""
+        """A frame or a stream, and a phase that usually permits its first frame."""
         kind, length = int.from_bytes(data[6:8], "big"), int.from_bytes(data[20:24], "big")
         pick = self.random.random()
         phase = "handshake" if 0x4001 <= kind <= 0x4003 and pick > 0.05 else "zlib" if pick > 0.1 else "plain"
@@ -174,7 +174,7 @@ class Batch:
         self.compare(cases)
 
     def made_there(self, count):
-        """Their frames must be read here, and what is written here of them must be read there as what they wrote."""
+        """Checks that each implementation parses Martlet's frames and their encoding to the same values."""
         lines = peer.ask([f"make {self.random.getrandbits(64)} {count}"], count)
         cases, originals = [], []
         for line in lines:
@@ -195,7 +195,7 @@ class Batch:
         self.compare([self.case(sender, self.resealed(bytes.fromhex(text))) for sender, text in map(str.split, lines)])
 
     def packed(self, count):
-        """Packets made here must come to the same frames there, and packets made there to the same here."""
+        """Checks that each implementation parses the packets of the other to the same frames."""
         while count > 0:
             deflates = self.random.random() < 0.5
             features = "compact,sharedDeflate" if deflates else "compact"
@@ -216,14 +216,14 @@ class Batch:
             count -= len(frames)
 
     def resealed(self, data):
-        """A frame with something changed in its body and a checksum that is right."""
+        """A frame with a changed body and a valid checksum."""
         body = self.maker.changed(data[28:])
         header = Header.parse(data[:28])
         return header.encoded(body) + body
 
 
 def unpacked(data, deflated):
-    """The frames that packets stand for."""
+    """The frames that packets represent."""
     framer = Framer(MAX_BODY, zlib_allowed=True)
     framer.packets = PacketReader(deflated)
     framer.feed(data)
@@ -235,7 +235,7 @@ def unpacked(data, deflated):
 
 
 def timeless(frame):
-    """A frame without its time and its sum: a packet's writer may leave times out."""
+    """A frame without its timestamp and its checksum, because a writer of packets may omit timestamps."""
     return frame[:12] + frame[16:24] + frame[28:]
 
 
@@ -252,7 +252,7 @@ def start(tool):
 
 
 def run(task):
-    """The counts of a batch, and what is different, if anything."""
+    """The counts of a batch, and its difference if there is one."""
     seed, number, count = task
     batch = Batch(f"{seed}.{number}")
     try:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A conversation of two devices (client.py) and a relay that knows nothing of them but the specification.
+"""A conversation of two devices (client.py) over a relay, all of them based on the specification only.
 
-usage: interoperability.py PORT    the relay lets in `ada` with the token `open-sesame` and `bob` with `swordfish`
+usage: interoperability.py PORT    the relay accepts `ada` with the token `open-sesame` and `bob` with `swordfish`
 """
 
 import sys
@@ -21,7 +21,7 @@ def expect(found, wanted):
 
 
 def conversation(port):
-    """Two devices and a relay, over five connections."""
+    """Runs two devices on a relay, over five connections."""
     expect(Client(port, "ada", "guess").connect(answer=Reject).code, ErrorCode.UNAUTHENTICATED)
     ada, bob = Client(port, "ada", "open-sesame"), Client(port, "bob", "swordfish")
     expect(ada.connect().epoch, 1)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes Specs/vectors/*.json from the expectations in `expected`, which are written by hand from the text.
+"""Writes Specs/vectors/*.json from the expected results in `expected`, which are derived from the specification.
 
-usage: make_vectors.py [--check]    --check fails when a file differs and writes nothing
+usage: make_vectors.py [--check]    --check fails if a file differs, and writes nothing
 """
 
 import json
@@ -29,7 +29,7 @@ MODULES = [expected.framing, expected.bodies, expected.handshake, expected.messa
 
 
 def written(value, column=0):
-    """JSON that begins at `column`, its lines filled up to WIDTH, so that a vector is a few lines."""
+    """JSON that begins at `column`, in lines of at most WIDTH columns, so that a vector has few lines."""
     flat = json.dumps(value)
     if column + len(flat) + 8 <= WIDTH or not isinstance(value, (dict, list)):
         return flat
@@ -57,7 +57,7 @@ def pair(key, item, column):
 
 
 def short_hex(items):
-    """Long strings of hex in pieces; a reader joins what stands beside each other in a list of pieces."""
+    """Long strings of hexadecimal digits in pieces, which a reader concatenates."""
     for item in items:
         if isinstance(item, str) and len(item) > HEX:
             yield from (item[i : i + HEX] for i in range(0, len(item), HEX))

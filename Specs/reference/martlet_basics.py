@@ -1,11 +1,11 @@
-"""What the registries are made of, and what a fault is."""
+"""The types of the registries' entries, and the errors."""
 
 from enum import IntEnum
 from typing import NamedTuple
 
 
 class Named(IntEnum):
-    """A number, and its name in the text."""
+    """A number and its name in the specification."""
 
     def __new__(cls, number, wire_name):
         member = int.__new__(cls, number)
@@ -15,7 +15,7 @@ class Named(IntEnum):
 
 
 class Sessions:
-    """What 13.1's column says of a header's session."""
+    """The column *session* of 13.1."""
 
     LINK = "0"
     OWN = "a session"
@@ -23,12 +23,12 @@ class Sessions:
 
 
 class Rule(NamedTuple):
-    """The columns of 13.1, and whether the type may be cut (W-21) and is of the handshake (W-20)."""
+    """The columns of 13.1, whether the type allows fragments (W-21), and whether it belongs to the handshake (W-20)."""
 
     is_reliable: bool
     session: str
     senders: tuple
-    is_cut: bool = False
+    allows_fragments: bool = False
     is_handshake: bool = False
 
     def allows_session(self, session):
@@ -38,10 +38,10 @@ class Rule(NamedTuple):
 
 
 class Value(NamedTuple):
-    """How a tag's value is laid out (13.2).
+    """The layout of a tag's value (13.2).
 
-    The bounds are of the number, or of the value's bytes. `sizes` are those of the integers that it is made of; a
-    sessionAck's ranges come behind these.
+    The bounds are those of the number, or of the number of bytes. `sizes` are those of the integers in the value,
+    without the ranges of a sessionAck.
     """
 
     kind: str
@@ -51,7 +51,7 @@ class Value(NamedTuple):
 
 
 class Scope:
-    """What a fault ends (W-72)."""
+    """The scope of a fault (W-72)."""
 
     CONNECTION = "connection"
     SESSION = "session"
@@ -62,9 +62,9 @@ class Scope:
 class WireError(Exception):
     """A fault of the peer's bytes.
 
-    `code` is what is reported, `scope` what it ends, `at` where the frame begins in the stream, once that is known.
-    `also` holds the codes of all faults of the frame, each with what it ends, where the text does not say which one
-    comes first (W-8).
+    `code` is the reported code, `scope` the object that ends, `at` the offset of the frame in the stream, if it is
+    known. `also` contains the codes and scopes of all faults of the frame, if the specification does not define which
+    one comes first (W-8).
     """
 
     def __init__(self, code, scope=Scope.CONNECTION, also=()):

@@ -1,4 +1,4 @@
-"""What the bodies of all frames share: fields in a table, reading, writing, and the form in which vectors show them."""
+"""The common parts of all bodies: a table of fields, parsing, encoding, and the notation in vectors."""
 
 from dataclasses import field, fields
 from typing import ClassVar
@@ -8,22 +8,22 @@ from martlet_tlv import CRITICAL, U64, U64_FROM_1, InvalidValue, Kind, children,
 
 
 def one(kind):
-    """A field that comes exactly once."""
+    """A field that occurs exactly once."""
     return field(metadata={"kind": kind, "least": 1, "most": 1})
 
 
 def maybe(kind):
-    """A field that may be missing."""
+    """An optional field."""
     return field(default=None, metadata={"kind": kind, "least": 0, "most": 1})
 
 
 def many(kind, most, least=0):
-    """A field that repeats."""
+    """A repeated field."""
     return field(default=(), metadata={"kind": kind, "least": least, "most": most, "repeats": True})
 
 
 class Faults(list):
-    """Codes of wrong fields in the order in which they were found."""
+    """The codes of invalid fields in the order in which they were found."""
 
     def refuse(self, condition, code=ErrorCode.INVALID_VALUE):
         if condition:
@@ -31,7 +31,7 @@ class Faults(list):
 
 
 class Body:
-    """What all bodies share; a subclass lists its fields, which are called as their tags are."""
+    """The base class of all bodies. A subclass lists its fields, which have the names of their tags."""
 
     type: ClassVar = None
     named_by: ClassVar = None  # The field by which a single one is refused, with its kind.
@@ -45,7 +45,7 @@ class Body:
 
     @classmethod
     def read(cls, tlvs, sender, faults):
-        """The body of these TLVs, or None when there are faults. Fields that the type does not have are ignored."""
+        """The body of these TLVs, or None if there are faults. Fields that the type does not have are ignored."""
         table = cls.table()
         values = {}
         for tag, value in tlvs:
@@ -76,10 +76,10 @@ class Body:
         return body
 
     def check(self, sender, faults):
-        """Rules between fields."""
+        """Checks the rules between fields."""
 
     def encoded(self):
-        """The body's bytes, fields in the order of the table."""
+        """The bytes of the body, with the fields in the order of the table."""
         parts = []
         for tag, (name, rule) in self.table().items():
             value = getattr(self, name)
@@ -91,7 +91,8 @@ class Body:
         return b"".join(parts)
 
     def json(self):
-        """Names as the text has them; 64-bit numbers as strings, bytes in hex, containers as [tag, value] pairs."""
+        """The names of the specification; 64-bit numbers as strings, bytes in hexadecimal, containers as [tag, value]
+        pairs."""
         shown = {}
         for tag, (name, rule) in self.table().items():
             value = getattr(self, name)
@@ -121,7 +122,7 @@ WIDE = {"highest", "counter", "offset", "cumulative", "credit"}
 
 
 def tree_json(content):
-    """A container's TLVs, with a loop since a container may be deep."""
+    """The TLVs of a container, by a loop because the depth is not bounded here."""
     top = []
     work = [(content, top)]
     while work:

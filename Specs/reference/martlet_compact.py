@@ -1,6 +1,6 @@
-"""Compact frames (Specs/wire.md 15.3 to 15.5), read.
+"""The parser of compact frames (Specs/wire.md 15.3 to 15.5).
 
-Written from the text alone, with nothing but Python's standard library.
+It was written from the specification alone, with the standard library of Python.
 """
 
 import struct
@@ -51,11 +51,11 @@ def ack_body(echo, link_credit, session, cumulative, credit):
         Tag.SESSION_ACK, struct.pack(">HQQ", session, cumulative, credit))
 
 
-# Reading
+# Parsing
 
 
 def read(cursor, context, max_body):
-    """The next compact frame as a header and a body; the context has learned of it."""
+    """The next compact frame as a header and a body. The context is updated."""
     first = cursor.integer(1)
     form, fields = first & FORM, cursor.integer(1) if first & HAS_FIELDS else 0
     if fields & NO_FIELDS or bool(fields & TYPE) != (form == Form.ANNOUNCED_TYPE) or form and form not in TYPE_OF_FORM:
@@ -110,7 +110,7 @@ def read_text(cursor, context, form):
 
 
 def words(cursor, in_utf16):
-    """The text that a body ends with."""
+    """The text at the end of a body."""
     data = cursor.take(cursor.rest)
     try:
         return data.decode("utf-16-be").encode() if in_utf16 else data
@@ -168,7 +168,7 @@ def read_ack(cursor, context, header):
 
 
 def ack_of(context, header, session, cumulative=1, credit=0, link_credit=0, echo=None):
-    """An ack whose numbers are beyond the last ones by these."""
+    """An ack from the differences to the previous numbers."""
     if session is None:
         raise fault()
     entry = context.of(session)

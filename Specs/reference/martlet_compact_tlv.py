@@ -10,7 +10,7 @@ MAX_RANGES = 32
 ESCAPE = 0
 
 CODES = {tag: code for code, tag in enumerate(COMPACT_TAGS, 1)}
-# W-90: the sizes of the integers of values that are integers; a sessionAck's ranges come behind these.
+# W-90: the sizes of the integers in a value, without the ranges of a sessionAck.
 SHAPES = {tag: VALUES[tag].sizes for tag in COMPACT_TAGS if VALUES[tag].sizes}
 
 
@@ -19,7 +19,7 @@ def fault(code=ErrorCode.PROTOCOL_VIOLATION):
 
 
 def varint(number):
-    """W-80, in its shortest form."""
+    """The shortest encoding of W-80."""
     data = bytearray()
     while number > 0x7F:
         data.append(number & 0x7F | 0x80)
@@ -35,7 +35,7 @@ def signed(difference):
 
 
 class Cursor:
-    """Bytes that are taken from the front; what is not there is a fault."""
+    """Bytes that are consumed from the start. Missing bytes are a fault."""
 
     def __init__(self, data):
         self.data, self.at = data, 0
@@ -65,7 +65,7 @@ class Cursor:
         raise fault()
 
     def signed(self):
-        """The difference modulo 2⁶⁴."""
+        """A difference modulo 2⁶⁴."""
         number = self.varint()
         return number >> 1 if number & 1 == 0 else U64 - (number >> 1)
 
@@ -73,7 +73,7 @@ class Cursor:
 def expanded(compact, max_body):
     """The body of compact TLVs.
 
-    One loop and a list of ends, as in `martlet_tlv.walk`: the input's depth costs no stack.
+    One loop and a list of ends are used, as in `martlet_tlv.walk`, so the depth of the input needs no stack.
     """
     cursor, body, count = Cursor(compact), bytearray(), 0
     ends = [(len(compact), None)]
@@ -110,7 +110,7 @@ def expanded(compact, max_body):
 
 
 def read_numbers(cursor, tag):
-    """The sizes and the numbers of a value that is made of integers."""
+    """The sizes and the numbers of a value that consists of integers."""
     sizes = SHAPES[tag]
     found = [cursor.varint((1 << 8 * size) - 1) for size in sizes]
     if tag == Tag.SESSION_ACK:
@@ -120,7 +120,7 @@ def read_numbers(cursor, tag):
 
 
 def compacted(body):
-    """The compact TLVs of a body; None when it is not made of TLVs, or of too many."""
+    """The compact TLVs of a body; None if it is not a sequence of TLVs or has too many."""
     try:
         data, count = pack(body, 1)
     except ValueError:
@@ -151,7 +151,7 @@ def pack(body, depth):
 
 
 def whole_children(body):
-    """The TLVs right inside a body, which end where it ends."""
+    """The TLVs of the outermost level of a body."""
     at = 0
     while at < len(body):
         if len(body) - at < 6 or TLV.unpack_from(body, at)[1] > len(body) - at - 6:
@@ -161,7 +161,7 @@ def whole_children(body):
 
 
 def numbers_of(tag, value):
-    """The integers of a value that has the tag's shape, else None."""
+    """The integers of a value with the shape of the tag, otherwise None."""
     sizes = SHAPES.get(tag)
     if sizes is None:
         return None
@@ -171,7 +171,7 @@ def numbers_of(tag, value):
         return None
     cursor = Cursor(value)
     numbers = [cursor.integer(size) for size in sizes]
-    # Longer as varints than as they are.
+    # Varints that are longer than the plain value.
     if tag == Tag.SESSION_ACK and max(numbers) >= 1 << 56:
         return None
     return numbers

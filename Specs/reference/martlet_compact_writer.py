@@ -1,4 +1,4 @@
-"""Compact frames (Specs/wire.md 15.3 to 15.5), written: the shortest of all ways in which a frame may be."""
+"""The encoder of compact frames (Specs/wire.md 15.3 to 15.5), which chooses the shortest form of a frame."""
 
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ DELIVERY_TAGS = [Tag.OFFSET, Tag.ACCEPTED_AT, Tag.DEVICE, Tag.SENDER, *TEXT_TAGS
 
 
 class Written(NamedTuple):
-    """A compact frame that may have its length or reach to the payload's end."""
+    """A compact frame with an optional length, without which it extends to the end of the payload."""
 
     form: int
     fields: bytes  # With the byte of fields, empty without.
@@ -34,14 +34,14 @@ class Written(NamedTuple):
 
 
 class FrameWriter:
-    """Writes what a context allows; the owner lets the context learn what it has sent."""
+    """Writes compact frames for a context. The owner updates the context after a frame is sent."""
 
     def __init__(self, context):
         self.context = context
         self._next_place = 0
 
     def written(self, header, body):
-        """The frame as a compact one, or None when it must be sent as in 3."""
+        """The compact form of the frame, or None if it must be sent in the plain form of 3."""
         flags = header.flags
         if (header.major, header.minor) != (MAJOR, MINOR) or header.type in NEVER:
             return None
@@ -57,7 +57,8 @@ class FrameWriter:
         return self.context.of(session)
 
     def bodies(self, header, body):
-        """(form, body, whether it has its end, changes, compression) of every form that can hold the body."""
+        """(form, body, whether the body has its own end, changes, compression) of each form that can represent the
+        body."""
         form = FORM_OF_TYPE.get(header.type, Form.ANNOUNCED_TYPE)
         yield form, body, False, [], header.compression
         if header.compression != NONE:
@@ -92,7 +93,7 @@ class FrameWriter:
             announce(COMPRESSION, bytes([compression]))
         return Written(form, bytes([bits]) + b"".join(parts) if bits else b"", body, has_end, changes)
 
-    # Bodies with a form of their own (W-86)
+    # Bodies with their own form (W-86)
 
     def data(self, header, body):
         fields = numbers_by_tag(body)
@@ -126,7 +127,7 @@ class FrameWriter:
             yield Form.DELIVERY, bytes([front[0] | IN_UTF16]) + rest + units, False, changes, None
 
     def author(self, device, sender):
-        """The author's place, how it is said, the last counter, and what changes."""
+        """The index of the author, its encoding, the previous counter, and the changes of the context."""
         authors = self.context.authors
         for place, author in enumerate(authors):
             if (author.device, author.sender) == (device, sender):
@@ -172,7 +173,7 @@ class FrameWriter:
 
 
 def utf16(text):
-    """The text in UTF-16, or None when it is no text."""
+    """The text in UTF-16, or None if it is not valid text."""
     try:
         return text.decode().encode("utf-16-be")
     except UnicodeDecodeError:
@@ -180,8 +181,8 @@ def utf16(text):
 
 
 def numbers_by_tag(body):
-    """The values by their tags: a number, several numbers, or bytes. Nothing where a tag comes twice, or a value does
-    not have its shape."""
+    """The values by their tags: a number, several numbers, or bytes. Empty if a tag is repeated or a value does not
+    have the shape of its tag."""
     try:
         whole = whole_children(body)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What both ends of one direction of a connection remember of its compact frames (Specs/wire.md 15.4)."""
+"""The context of compact frames in one direction, which both endpoints keep (Specs/wire.md 15.4)."""
 
 from copy import deepcopy
 
@@ -10,7 +10,7 @@ URGENT, NORMAL = 0, 2
 
 
 class Session:
-    """Of one session."""
+    """The state of one session."""
 
     def __init__(self, priority):
         self.next = None
@@ -21,14 +21,14 @@ class Session:
 
 
 class Author:
-    """A device and its account, and the counter of its last message."""
+    """A device and its account, and the counter of its latest message."""
 
     def __init__(self):
         self.device, self.sender, self.counter = None, None, 0
 
 
 class Context:
-    """Of one direction. Nothing changes it but `learn`, when a frame has been read or written whole."""
+    """The state of one direction. Only `learn` changes it, after a frame was parsed or written completely."""
 
     def __init__(self):
         self.session = 0
@@ -44,15 +44,15 @@ class Context:
         return deepcopy(self)
 
     def of(self, number):
-        """What is remembered of a session, or how it begins; W-85."""
+        """The state of a session, or its initial state (W-85)."""
         found = self.sessions.get(number)
         if found is None and len(self.sessions) == MAX_SESSIONS:
             raise fault()
         return found or Session(NORMAL)
 
     def learn(self, header, changes):
-        """What a frame leaves behind: its header, and (owner, name, value) triples. The owner is a session's number,
-        an author's place as (place,), or None for the direction."""
+        """Updates the context after a frame: its header, and (owner, name, value) triples. The owner is the number of
+        a session, the index of an author as (index,), or None for the direction."""
         entry = self.kept(header.session)
         if header.session:
             self.session = header.session
@@ -73,5 +73,5 @@ class Context:
 
 
 def changes_of_run(session, counter, count, offset):
-    """After an accepted, the last ones are those of the run's last message."""
+    """After an accepted, the previous numbers are those of the last message of the run."""
     return [(session, "counter", counter + count - 1 & U64), (session, "offset", offset + count - 1 & U64)]

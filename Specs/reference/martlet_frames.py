@@ -1,4 +1,4 @@
-"""Every frame's body (Specs/wire.md 13.1): its fields in the order of the table, and the rules between them."""
+"""The bodies of all frames (Specs/wire.md 13.1): their fields in the order of the table, and the rules between them."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ REASON = text(0, 256)
 
 
 def check_content(kind, content, faults):
-    """W-27 and W-63. Whatever else a content holds is the application's affair."""
+    """Checks W-27 and W-63. All other contents belong to the application."""
     if content is None:
         return
     faults.refuse(len(content) > 6 * MAX_CONTENT_TLVS and count(content) > MAX_CONTENT_TLVS, ErrorCode.TOO_MANY_TLVS)
@@ -298,7 +298,7 @@ BODIES = {
 
 
 def read_body(frame_type, body, tlvs, sender=CLIENT):
-    """The value of a body with these outermost TLVs, whose structure `walk` has passed."""
+    """The value of a body with these outermost TLVs, whose structure `walk` has checked."""
     cls = BODIES[frame_type]
     faults = Faults()
     found = cls.read(tlvs, sender, faults)
@@ -319,8 +319,8 @@ def is_of_a_field(code):
 
 
 def scope_of(cls, code, tlvs, sender):
-    """W-72. Who cannot be told which message or request it is has more to lose (relay.md R-24, session.md S-58). What
-    a relay has accepted a client takes for a gap (R-32)."""
+    """The scope of a fault (W-72). It is larger if the message or request cannot be identified (relay.md R-24,
+    session.md S-58). A client processes an invalid message that a relay has accepted as a gap (R-32)."""
     if not is_of_a_field(code) or cls.named_by is None:
         return Scope.CONNECTION
     if cls is Data and sender == SERVER:

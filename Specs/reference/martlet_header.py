@@ -1,4 +1,4 @@
-"""A frame's header and its checksum (Specs/wire.md 3.1, 3.4)."""
+"""The header of a frame and its checksum (Specs/wire.md 3.1, 3.4)."""
 
 import struct
 import zlib
@@ -38,7 +38,7 @@ class Header(NamedTuple):
         return bool(self.flags & Flags.MORE_FRAGMENTS)
 
     def encoded(self, body):
-        """The header in front of `body`, as sent."""
+        """The header before `body`, as sent."""
         front = HEADER.pack(
             MAGIC, self.major, self.minor, self.type, self.sequence & 0xFFFFFFFF, self.timestamp & 0xFFFFFFFF,
             self.flags, self.compression, self.session, len(body), 0)[:CHECKED_HEADER_SIZE]
@@ -51,5 +51,5 @@ class Header(NamedTuple):
 
 
 def checksum(front, body):
-    """W-9: the body first, then header bytes 0 to 23."""
+    """W-9: the checksum of the body, then of header bytes 0 to 23."""
     return zlib.crc32(front, zlib.crc32(body))

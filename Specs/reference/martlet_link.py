@@ -12,21 +12,21 @@ LOW = 1 << 32
 
 
 def whole_sequence(low, expected):
-    """W-12 and session.md S-17: the number with these low bits that is nearest to the one expected next. It can be
-    below 1, which no frame has."""
+    """W-12 and session.md S-17: the number with these low bits that is nearest to the expected one. It can be below
+    1, which is not a valid sequence."""
     distance = (low - expected) % LOW
     return expected + (distance if distance < LOW // 2 else distance - LOW)
 
 
 class ReceiveWindow:
-    """Which sequences have come (W-14), and what an ack says of them (W-48)."""
+    """The received sequences (W-14), as an ack reports them (W-48)."""
 
     def __init__(self, received=0):
         self.cumulative = received
         self.beyond = set()
 
     def receive(self, low):
-        """The whole sequence of a new frame, or None for one that has come before."""
+        """The complete sequence of a new frame, or None for a duplicate."""
         expected = self.cumulative + 1
         sequence = whole_sequence(low, expected)
         if not 1 <= sequence < min(expected + WINDOW, 1 << 64):
@@ -55,9 +55,9 @@ class ReceiveWindow:
 
 
 class Reassembler:
-    """Fragments to whole bodies (W-21, W-22, session.md S-44).
+    """The reassembly of fragments (W-21, W-22, session.md S-44).
 
-    `add` takes the frames of one session in the order of their sequences.
+    `add` accepts the frames of one session in the order of their sequences.
     """
 
     def __init__(self, max_message):
@@ -67,7 +67,7 @@ class Reassembler:
         self.size = 0
 
     def add(self, frame_type, body, more):
-        """The whole body when this frame ends it, else None."""
+        """The complete body if this frame is its last fragment, otherwise None."""
         if self.type not in (None, frame_type):
             raise WireError(ErrorCode.PROTOCOL_VIOLATION)
         self.size += len(body)
@@ -83,7 +83,8 @@ class Reassembler:
 
 
 class SessionReceiver:
-    """One direction of one session: frames in any order and any number of times, whole bodies once and in order."""
+    """One direction of one session: it accepts frames in any order and repeatedly, and returns complete bodies once, in
+    order."""
 
     def __init__(self, max_message, received=0):
         self.window = ReceiveWindow(received)
@@ -92,7 +93,7 @@ class SessionReceiver:
         self._waiting = {}
 
     def receive(self, frame_type, low, body, more):
-        """The whole bodies that this frame completes, as (type, bytes)."""
+        """The bodies that this frame completes, as (type, bytes)."""
         sequence = self.window.receive(low)
         if sequence is None:
             return []

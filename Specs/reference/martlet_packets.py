@@ -1,4 +1,4 @@
-"""Packets of compact frames (Specs/wire.md 15.1), and the deflate that they share (16)."""
+"""Packets of compact frames (Specs/wire.md 15.1), and their shared deflate stream (16)."""
 
 import zlib
 from pathlib import Path
@@ -21,7 +21,7 @@ ENDED = b"\xa0\x00"
 
 
 class Head:
-    """What a packet's first bytes say: its kind and its length; None until they are there."""
+    """The first bytes of a packet: its kind and its length; None if they are incomplete."""
 
     def __init__(self, size, length, is_deflated):
         self.size, self.length, self.is_deflated = size, length, is_deflated
@@ -32,7 +32,7 @@ class Head:
 
     @classmethod
     def of(cls, have, deflated_allowed):
-        """W-77 and W-78, as soon as the bytes are there; `have` has one at least."""
+        """Checks W-77 and W-78 as early as possible; `have` contains at least one byte."""
         first = have[0]
         if 1 <= first <= MAX_SHORT:
             return cls(1, first, False)
@@ -50,7 +50,7 @@ class Head:
 
 
 class PacketReader:
-    """The packets of one direction of a connection. The owner cuts them off the stream."""
+    """The packets of one direction of a connection. The owner extracts them from the stream."""
 
     def __init__(self, deflated_allowed=False):
         self.deflated_allowed = deflated_allowed
@@ -67,7 +67,7 @@ class PacketReader:
         return Head.of(have, self.deflated_allowed)
 
     def payload(self, packet, head):
-        """The payload of a whole packet as a cursor, inflated."""
+        """The inflated payload of a complete packet as a cursor."""
         checked, crc = packet[:-CHECKSUM_SIZE], packet[-CHECKSUM_SIZE:]
         if zlib.crc32(checked) != int.from_bytes(crc, "big"):
             raise fault(ErrorCode.BAD_CHECKSUM)
@@ -75,14 +75,14 @@ class PacketReader:
         return Cursor(self._inflated(payload) if head.is_deflated else payload)
 
     def frame(self, payload, max_body):
-        """The next frame of a payload, as in 3, or None at its end."""
+        """The next frame of a payload in the form of 3, or None at its end."""
         if not payload.rest:
             return None
         header, body = read(payload, self.context, max_body)
         return header.encoded(body) + body
 
     def feed(self, data, max_body=65_536):
-        """The frames of whole packets. What stands between them is not for here."""
+        """The frames of complete packets. Plain frames between them are not accepted."""
         frames = []
         while data:
             head = self.head(data)
@@ -109,7 +109,7 @@ class PacketReader:
 
 
 class PacketWriter:
-    """Writes frames as packets, or as they are where they have no compact form."""
+    """Writes frames as packets, or in the plain form if they have no compact form."""
 
     def __init__(self, deflates=False, level=6):
         self.deflates, self.level = deflates, level
@@ -118,7 +118,7 @@ class PacketWriter:
         self._deflater = None
 
     def pack(self, frames, deflated=True):
-        """The frames in their order, in as few packets as they fit into."""
+        """The frames in order, in the minimum number of packets."""
         out, waiting, size = bytearray(), [], 0
 
         def flush():
@@ -144,7 +144,7 @@ class PacketWriter:
         return bytes(out)
 
     def packet(self, payload, deflated=True):
-        """A packet around a payload, deflated where that may be and is shorter."""
+        """A packet with a payload, which is deflated if that is permitted and shorter."""
         if self.deflates and deflated:
             deflater = self._deflater.copy() if self._deflater else zlib.compressobj(
                 self.level, zlib.DEFLATED, -zlib.MAX_WBITS, 8, zlib.Z_DEFAULT_STRATEGY, DICTIONARY)

@@ -194,7 +194,7 @@ class Features(IntFlag):
 
 
 class Flags:
-    """3.7, as plain numbers, since every frame is asked for them."""
+    """3.7, as plain numbers, because every frame is tested for them."""
 
     RELIABLE = 0x01
     MORE_FRAGMENTS = 0x02
@@ -205,7 +205,7 @@ class Flags:
 
 
 class Form:
-    """15.5, but for those of types."""
+    """15.5, except the forms of types."""
 
     ANNOUNCED_TYPE = 0x00
     TEXT = 0x20
@@ -230,7 +230,7 @@ FEATURES = {
 
 # 13.1's columns.
 RULES = {
-    FrameType.DATA: Rule(True, Sessions.OWN, BOTH, is_cut=True),
+    FrameType.DATA: Rule(True, Sessions.OWN, BOTH, allows_fragments=True),
     FrameType.TRANSIENT: Rule(False, Sessions.OWN, BOTH),
     FrameType.ACK: Rule(False, Sessions.LINK, BOTH),
     FrameType.RECEIPT: Rule(True, Sessions.OWN, BOTH),
@@ -243,13 +243,13 @@ RULES = {
     FrameType.REJECT: Rule(False, Sessions.LINK, (SERVER,), is_handshake=True),
     FrameType.GOAWAY: Rule(False, Sessions.LINK, BOTH),
     FrameType.OPEN: Rule(True, Sessions.OWN, BOTH),
-    FrameType.OPENED: Rule(True, Sessions.OWN, BOTH, is_cut=True),
+    FrameType.OPENED: Rule(True, Sessions.OWN, BOTH, allows_fragments=True),
     FrameType.CLOSE: Rule(True, Sessions.OWN, BOTH),
     FrameType.RESET: Rule(True, Sessions.LINK, BOTH),
     FrameType.SUSPEND: Rule(True, Sessions.OWN, BOTH),
     FrameType.RESUME: Rule(True, Sessions.OWN, BOTH),
-    FrameType.REQUEST: Rule(True, Sessions.ANY, BOTH, is_cut=True),
-    FrameType.RESPONSE: Rule(True, Sessions.ANY, BOTH, is_cut=True),
+    FrameType.REQUEST: Rule(True, Sessions.ANY, BOTH, allows_fragments=True),
+    FrameType.RESPONSE: Rule(True, Sessions.ANY, BOTH, allows_fragments=True),
     FrameType.CANCEL: Rule(True, Sessions.ANY, BOTH),
 }
 
@@ -317,7 +317,7 @@ VALUES = {
     Tag.CHUNK: Value("bytes"),
 }
 
-# 15.6: the tags that have a code, from 1.
+# 15.6: the tags in the order of their codes, from 1.
 COMPACT_TAGS = (
     Tag.CODE, Tag.REASON, Tag.RETRY_AFTER, Tag.REDIRECT, Tag.SPOKEN_VERSION, Tag.FEATURES, Tag.DEVICE, Tag.ACCOUNT,
     Tag.CREDENTIAL, Tag.AGENT, Tag.LINK, Tag.RESUME_TOKEN, Tag.SESSION_POSITION, Tag.EPOCH, Tag.RESUME_LIFETIME,

@@ -1,7 +1,7 @@
-"""A server's side of a new link: what it refuses of what a client sends (Specs/session.md 12).
+"""The server's side of a new link: the frames that it refuses (Specs/session.md 12).
 
-It answers nothing, opens every room at once, and everything happens in the same instant: no bucket refills, and no
-credit is given back.
+It sends no frames and opens every room at once. All frames arrive at the same instant, so rates are not replenished
+and no credit is granted.
 """
 
 from martlet_basics import Scope, WireError
@@ -19,7 +19,7 @@ WINDOWS = (256 * 1024, 512 * 1024, 64 * 1024, 1024 * 1024)
 
 
 class Credit:
-    """What may be received, and what was (session.md 6)."""
+    """The expected and the received sequences (session.md 6)."""
 
     def __init__(self, limit):
         self.limit, self.received = limit, 0
@@ -38,7 +38,7 @@ class Session:
 
 
 class Server:
-    """`sent` is what this side has sent reliably, by session."""
+    """`sent` contains the reliable frames that this endpoint has sent, by session."""
 
     def __init__(self, limits, sent):
         self.limits, self.sent = limits, sent
@@ -49,7 +49,7 @@ class Server:
         self.resets = []
 
     def take(self, header, body):
-        """A frame whose header, checksum and compression are right."""
+        """Processes a frame with a valid header, checksum and compression."""
         if body is None:
             self.unknown += 1
             refuse(self.unknown > UNKNOWN_IN_A_MINUTE, ErrorCode.UNKNOWN_FLOOD)
@@ -82,13 +82,13 @@ class Server:
         if header.type in CREDITED and before != (window.cumulative, window.beyond):
             session.credit.charge(len(body))
             self.credit.charge(len(body))
-        # A close that came before ends what follows it in order; frames are in order here.
+        # An earlier close permits no further frames; the frames are in order here.
         refuse(session.closed_at is not None and window.cumulative > session.closed_at, ErrorCode.PROTOCOL_VIOLATION)
         for kind, data in whole:
             self.act(session, number, kind, window.cumulative, data)
 
     def begin(self, header, body):
-        """The session of an `open`; None for what is refused by itself (S-3, S-4, S-15)."""
+        """The session of an `open`; None if the session is refused (S-3, S-4, S-15)."""
         self.opens += 1
         refuse(self.opens > BURST_OF_OPENS, ErrorCode.CHURN_LIMIT)
         if header.type != FrameType.OPEN:
@@ -118,7 +118,7 @@ class Server:
             self.check(number, kind, body)
 
     def check(self, number, kind, body):
-        """A message or a request with a wrong field is refused by itself; what cannot be named, with its session."""
+        """Refuses a message or a request with an invalid field. If it cannot be identified, its session is reset."""
         try:
             decode(kind, body, CLIENT)
         except WireError as error:
@@ -129,7 +129,7 @@ class Server:
                 self.reset(number, error.code)
 
     def take_reset(self, value):
-        """S-11"""
+        """Checks S-11."""
         session = self.sessions.pop(value.session, None)
         self.ended.add(value.session)
         if session is not None and value.credit_used is not None:

@@ -1,4 +1,4 @@
-"""TLVs (Specs/wire.md 4): the walk that checks a body's structure, and the kinds of values (13.2)."""
+"""TLVs (Specs/wire.md 4): the check of a body's structure, and the kinds of values (13.2)."""
 
 import struct
 from typing import NamedTuple
@@ -26,9 +26,10 @@ def tlv(tag, value):
 
 
 def walk(body):
-    """Checks the structure of a whole body (W-23 to W-27) and returns its outermost TLVs as (tag, value) pairs.
+    """Checks the structure of a complete body (W-23 to W-27) and returns its outermost TLVs as (tag, value) pairs.
 
-    One loop and a list of ends: the input's depth costs no stack. The first fault in the order of the bytes counts.
+    One loop and a list of ends are used, so the depth of the input needs no stack. The first fault in the order of
+    the bytes is reported.
     """
     outermost = []
     ends = [len(body)]
@@ -60,7 +61,7 @@ def walk(body):
 
 
 def children(value):
-    """The TLVs right inside a container that `walk` has passed."""
+    """The TLVs in a container that `walk` has checked."""
     found = []
     at = 0
     while at < len(value):
@@ -71,7 +72,7 @@ def children(value):
 
 
 def count(value):
-    """How many TLVs a container that `walk` has passed holds, nested ones counted."""
+    """The number of TLVs in a container that `walk` has checked, nested ones included."""
     found = 0
     work = [value]
     while work:
@@ -83,11 +84,11 @@ def count(value):
 
 
 class InvalidValue(Exception):
-    """A value that its kind does not allow (W-30)."""
+    """A value that its kind does not permit (W-30)."""
 
 
 class Kind(NamedTuple):
-    """How a field's value is read from bytes and written to them."""
+    """The conversion of a field's value from and to bytes."""
 
     read: object
     write: object
@@ -111,7 +112,7 @@ class Position(NamedTuple):
 
 
 class Echo(NamedTuple):
-    """echo; `held` in microseconds"""
+    """echo; `held` is in microseconds"""
 
     timestamp: int
     held: int
@@ -150,7 +151,7 @@ def integer(size, least=0, most=None):
 
 
 def data(least=0, most=None):
-    """Bytes, as many as the bounds allow."""
+    """Bytes within bounds of their number."""
 
     def read(value):
         if len(value) < least or (most is not None and len(value) > most):
@@ -161,7 +162,7 @@ def data(least=0, most=None):
 
 
 def text(least=0, most=None):
-    """Well-formed UTF-8 within bounds of bytes."""
+    """Well-formed UTF-8 within bounds of its bytes."""
     bounded = data(least, most)
 
     def read(value):
@@ -173,7 +174,7 @@ def text(least=0, most=None):
     return Kind(read, str.encode)
 
 
-# W-31: what a name does not hold, as (first, last).
+# W-31: the refused characters of names, as (first, last).
 NOT_IN_NAMES = (
     (0x0000, 0x001F), (0x007F, 0x00A0), (0x00AD, 0x00AD), (0x034F, 0x034F), (0x0600, 0x0605), (0x061C, 0x061C),
     (0x06DD, 0x06DD), (0x070F, 0x070F), (0x0890, 0x0891), (0x08E2, 0x08E2), (0x115F, 0x1160), (0x1680, 0x1680),
@@ -185,7 +186,7 @@ NOT_IN_NAMES = (
 
 
 def may_be_in_a_name(character):
-    """W-31, but for where blanks may stand."""
+    """W-31, without the rule for blanks."""
     point = ord(character)
     return point & 0xFFFE != 0xFFFE and not any(first <= point <= last for first, last in NOT_IN_NAMES)
 
@@ -204,7 +205,7 @@ def name(most):
 
 
 def record(layout, make, check=lambda _: True):
-    """Integers side by side."""
+    """Consecutive integers."""
     form = struct.Struct(layout)
 
     def read(value):

@@ -1,6 +1,7 @@
-"""Frames on a stream (Specs/wire.md 3): header, framer, checksum, compression, and from bytes to values and back.
+"""Frames on a stream (Specs/wire.md 3): header, framing, checksum, compression, and the conversion of bytes and
+values.
 
-Written from the text alone, with nothing but Python's standard library.
+The module was written from the specification alone, with the standard library of Python.
 """
 
 import zlib
@@ -18,13 +19,13 @@ from martlet_tlv import walk
 
 HANDSHAKE_MAX_BODY = 12 * 1024
 CRITICAL = 0x8000
-MAY_BE_CUT = tuple(kind for kind, rule in RULES.items() if rule.is_cut)
+FRAGMENTABLE = tuple(kind for kind, rule in RULES.items() if rule.allows_fragments)
 SECRET = tuple(kind for kind, rule in RULES.items() if rule.is_handshake)
 BEFORE_WELCOME = (FrameType.WELCOME, FrameType.REJECT, FrameType.GOAWAY)
 
 
 class WireFrame(NamedTuple):
-    """A whole frame whose checksum is right; `body` as sent, `at` its place in the stream."""
+    """A complete frame with a valid checksum; `body` as sent, `at` its offset in the stream."""
 
     header: Header
     body: bytes
@@ -32,10 +33,10 @@ class WireFrame(NamedTuple):
 
 
 class Framer:
-    """Cuts a stream into frames, however it arrives, and refuses it as early as its bytes allow.
+    """Splits a stream in pieces of any size into frames, and refuses it as early as possible.
 
-    A refused stream stays refused. The owner changes the bounds when welcome changes them, and sets `packets` where
-    packets are allowed (15.1): their frames come out as those of 3 do, with the packet's place.
+    A refused stream remains refused. The owner changes the limits after welcome, and sets `packets` if packets are
+    allowed (15.1). The frames of packets are returned like those of 3, with the offset of the packet.
     """
 
     def __init__(self, max_body=HANDSHAKE_MAX_BODY, zlib_allowed=False, first_is_hello=False):
@@ -52,14 +53,14 @@ class Framer:
         self._buffer += data
 
     def copied(self, data):
-        """A framer in the same state that holds these bytes."""
+        """A framer in the same state with these bytes."""
         framer = Framer(self.max_body, self.zlib_allowed, self.first_is_hello)
         framer.packets = self.packets and self.packets.copied()
         framer._buffer, framer._at, framer._error = data, self._at, self._error
         return framer
 
     def next(self):
-        """The next whole frame, or None until more bytes have come."""
+        """The next complete frame, or None until more bytes are received."""
         if self._error is not None:
             raise self._error
         try:
@@ -69,19 +70,19 @@ class Framer:
             raise
 
     def finish(self):
-        """The stream has ended (W-2)."""
+        """Reports the end of the stream (W-2)."""
         if self._error is None and self._buffer:
             self.refuse(WireError(ErrorCode.UNEXPECTED_EOF), self._at)
         if self._error is not None:
             raise self._error
 
     def refuse(self, error, at):
-        """Nothing comes out any more but this error."""
+        """Refuses the stream with this error."""
         error.at = at
         self._error = error
 
     def _packed(self):
-        """The next frame of a packet, or None where a frame of 3 is next, or bytes are missing."""
+        """The next frame of a packet, or None if a plain frame is next or bytes are missing."""
         while True:
             if self._payload is None and not self._open_packet():
                 return None
@@ -92,7 +93,7 @@ class Framer:
             self._payload = None
 
     def _open_packet(self):
-        """Whether the next unit is a whole packet; its payload is then what frames come from."""
+        """Whether the next unit is a complete packet, whose payload is then parsed."""
         have = self._buffer
         if not have or have[0] == MAGIC_BYTES[0] or self.packets is None:
             return False
@@ -132,12 +133,12 @@ class Framer:
         return frame
 
     def _check_header(self, have):
-        """W-6, each as soon as its bytes are there."""
+        """Checks W-6, each field as early as possible."""
         if not MAGIC_BYTES.startswith(bytes(have[:4])):
             raise WireError(ErrorCode.BAD_MAGIC)
         if len(have) > 4 and have[4] != MAJOR:
             raise WireError(ErrorCode.UNSUPPORTED_VERSION)
-        # Each should be checked at once; a receiver that waits for the whole header may see the end first.
+        # Each field should be checked at once; a receiver that waits for the complete header may report the end first.
         later = {ErrorCode.UNEXPECTED_EOF: Scope.CONNECTION}
         if len(have) > 16 and have[16] & Flags.RESERVED:
             raise WireError(ErrorCode.RESERVED_BITS, also=later)
@@ -149,18 +150,19 @@ class Framer:
         if have[17] not in (NONE, ZLIB):
             raise WireError(ErrorCode.COMPRESSION_NOT_ALLOWED, also=later)
         if self.first_is_hello and kind != FrameType.HELLO:
-            # A receiver that has the whole frame already may look at its checksum first.
+            # A receiver of the complete frame may check its checksum first.
             raise WireError(ErrorCode.EXPECTED_HELLO, also=later | {ErrorCode.BAD_CHECKSUM: Scope.CONNECTION})
 
 
 def is_known(header, sender):
-    """Whether the type is known; raises what breaks 13.1's columns or another rule of the header (W-13, W-74)."""
+    """Whether the type is known; raises the violation of a column of 13.1 or of another rule of the header (W-13,
+    W-74)."""
     rule = RULES.get(header.type)
     if rule is None:
         if header.type & CRITICAL:
             raise WireError(ErrorCode.UNKNOWN_CRITICAL)
         return False
-    if not header.is_reliable and header.sequence or header.has_more and header.type not in MAY_BE_CUT:
+    if not header.is_reliable and header.sequence or header.has_more and header.type not in FRAGMENTABLE:
         raise WireError(ErrorCode.PROTOCOL_VIOLATION)
     in_place = rule.allows_session(header.session) and sender in rule.senders
     if header.is_reliable != rule.is_reliable or not in_place:
@@ -171,7 +173,7 @@ def is_known(header, sender):
 
 
 def inflated(body, limit):
-    """W-19: stops at the limit, wants the stream whole and alone."""
+    """W-19: inflates up to the limit; the stream must be complete and followed by no bytes."""
     stream = zlib.decompressobj()
     try:
         whole = stream.decompress(body, limit + 1)
@@ -185,10 +187,10 @@ def inflated(body, limit):
 
 
 class Frame(NamedTuple):
-    """What a frame came to.
+    """The result of a frame.
 
-    `value` is a body, None when the type is unknown (W-73), the inflated bytes of a fragment, or a WireError that
-    ends less than the connection.
+    `value` is a body, None for an unknown type (W-73), the inflated bytes of a fragment, or a WireError of a smaller
+    scope than the connection.
     """
 
     header: Header
@@ -197,7 +199,7 @@ class Frame(NamedTuple):
 
 
 class Receiver:
-    """One direction of a connection: bytes in, frames out. It holds the phase of the handshake and nothing else."""
+    """One direction of a connection, which converts bytes to frames. Its only state is the phase of the handshake."""
 
     def __init__(self, sender, established=False, max_body=HANDSHAKE_MAX_BODY, features=Features(0)):
         self.sender = sender
@@ -209,7 +211,7 @@ class Receiver:
             self.establish(max_body, features)
 
     def establish(self, max_body, features):
-        """Welcome has been sent, or has come: what it says holds from here."""
+        """Applies the parameters of a welcome that was sent or received."""
         self.established = True
         self.framer.max_body = max_body
         self.framer.zlib_allowed = bool(features & Features.ZLIB)
@@ -217,16 +219,16 @@ class Receiver:
             self.framer.packets = PacketReader(bool(features & Features.SHARED_DEFLATE))
 
     def copied(self, data):
-        """A receiver in the same state that holds these bytes."""
+        """A receiver in the same state with these bytes."""
         receiver = Receiver(self.sender, self.established)
         receiver.framer = self.framer.copied(data)
         receiver._in_fragments, receiver._is_part = dict(self._in_fragments), self._is_part
         return receiver
 
     def next_bytes(self, check=lambda header: None):
-        """The next frame with its inflated body as bytes, or None; what 13.1 says of its header has been checked.
+        """The next frame with its inflated body as bytes, or None. The rules of 13.1 for its header were checked.
 
-        `check` is called before the body is looked at.
+        `check` is called before the body is parsed.
         """
         frame = self.framer.next()
         if frame is None:
@@ -243,8 +245,8 @@ class Receiver:
             return frame
 
     def next(self):
-        """The next frame with its value, or None. For streams that begin between two messages: a frame with
-        moreFragments, and those that follow it on its session up to the last, come out as bytes."""
+        """The next frame with its value, or None. The stream must begin between two messages: a frame with
+        moreFragments, and the following frames on its session up to the last fragment, are returned as bytes."""
         frame = self.next_bytes(self._note_fragments)
         if frame is None:
             return None
@@ -265,7 +267,7 @@ class Receiver:
 
     @contextmanager
     def _ending(self, frame):
-        """What is raised inside ends the stream at this frame."""
+        """An error in this context ends the stream at the current frame."""
         try:
             yield
         except WireError as error:
@@ -273,7 +275,7 @@ class Receiver:
             raise
 
     def _check_phase(self, header):
-        """W-32, W-37, W-74: what may be sent before and after welcome."""
+        """W-32, W-37, W-74: the frames that may be sent before and after welcome."""
         if self.sender == CLIENT:
             wrong = header.type == FrameType.HELLO and self.established
         elif self.established:
@@ -291,26 +293,26 @@ class Receiver:
         begun = self._in_fragments.pop(header.session, None)
         if begun not in (None, header.type):
             raise WireError(ErrorCode.PROTOCOL_VIOLATION)
-        if header.has_more and header.type in MAY_BE_CUT:
+        if header.has_more and header.type in FRAGMENTABLE:
             self._in_fragments[header.session] = header.type
         self._is_part = header.has_more or begun is not None
 
 
 def decode(frame_type, body, sender):
-    """The value of a whole body, inflated and put together."""
+    """The value of a complete body, inflated and reassembled."""
     return read_body(frame_type, body, walk(body), sender)
 
 
 def encode(body, session=0, sequence=0, timestamp=0, priority=0, ack_now=False, compress=False, more=False,
            minor=MINOR):
-    """A whole frame of a body's value."""
+    """A complete frame with a body's value."""
     return encode_bytes(body.type, body.encoded(), session, sequence, timestamp, priority, ack_now, compress, more,
                         minor)
 
 
 def encode_bytes(kind, body, session=0, sequence=0, timestamp=0, priority=0, ack_now=False, compress=False, more=False,
                  minor=MINOR):
-    """A whole frame around a body's bytes."""
+    """A complete frame with a body's bytes."""
     flags = Flags.CHECKSUMMED | priority << 4 | (Flags.ACK_NOW if ack_now else 0)
     flags |= Flags.RELIABLE if RULES[kind].is_reliable else 0
     flags |= Flags.MORE_FRAGMENTS if more else 0

@@ -1,4 +1,4 @@
-"""What the packets of a stream hold, for test_completeness.py: read from their bytes, by walking them once more."""
+"""The contents of the packets in a stream, for test_completeness.py, obtained by parsing their bytes again."""
 
 import re
 from collections import defaultdict
@@ -15,7 +15,7 @@ TLV_MAY_STAND = 0x20  # The bit of fields that announces a compression, with whi
 
 
 class Packet(NamedTuple):
-    """A packet whose checksum is right."""
+    """A packet with a valid checksum."""
 
     head: int
     sent: int  # Bytes of the payload.
@@ -24,7 +24,7 @@ class Packet(NamedTuple):
 
 
 class Seen:
-    """What stands in the vectors of packets: what is good, and what a fault is about."""
+    """The contents of the vectors of packets: valid elements, and the subjects of faults."""
 
     def __init__(self, vectors):
         self.packets, self.forms, self.fields, self.codes = [], set(), set(), set()
@@ -73,7 +73,7 @@ def bits_of(byte):
 
 
 def body_of(cursor, fields):
-    """The body of a frame that is compact TLVs."""
+    """The body of a frame that consists of compact TLVs."""
     first = cursor.integer(1)
     cursor.take(1 if first & HAS_FIELDS else 0)
     for bit, size in ((0x01, None), (0x02, 4), (0x04, None), (0x08, 1), (0x10, 2)):
@@ -100,8 +100,8 @@ def codes_of(body):
 
 
 def want_packets(want, vectors, rows, rules):
-    """Every form, bit of fields, code of a tag, kind of head, bound and error of packets; `rows` are those of the
-    tables by section, `rules` the text."""
+    """All forms, bits of fields, codes of tags, kinds of heads, bounds and errors of packets; `rows` are the rows of
+    the tables by section, `rules` is the text."""
     seen = Seen(vectors)
     for row in rows["15.5"]:
         first, *last = (int(number, 16) for number in row[0].split(" to "))

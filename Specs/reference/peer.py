@@ -12,7 +12,7 @@ class Peer:
         self.process = subprocess.Popen([tool, "differential"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def ask(self, lines, count):
-        """The first `count` lines of what is answered to these. A process that does not answer in time is ended."""
+        """The first `count` lines of the answers. A process that does not answer before the timeout is ended."""
         guard = threading.Timer(TIMEOUT, self.process.kill)
         guard.start()
         try:

@@ -1,4 +1,4 @@
-"""Frames at random, most of them right, many of them nearly so: what differential.py lets both implementations read."""
+"""Random frames for differential.py: most are valid, many almost valid."""
 
 import struct
 import zlib
@@ -7,25 +7,25 @@ from martlet_basics import Sessions
 from martlet_frames import BODIES, OF_RELAY
 from martlet_registry import CLIENT, RULES, SERVER, VALUES, Flags, FrameType, Tag
 from martlet_tlv import children, is_container, tlv
-from martlet_wire import MAY_BE_CUT, Header
+from martlet_wire import FRAGMENTABLE, Header
 
 KINDS = list(RULES)
 TAGS = sorted({tag for body in BODIES.values() for tag in body.table()})
 CHARACTERS = "abcXYZ 09~é\u00a0ßЖ漢\U0001f426"
-# Near names and text: what names do not hold, what stands beside it, and bytes that are not UTF-8.
+# Almost valid names and text: refused characters and their neighbours, and bytes that are not UTF-8.
 ODD = ["\x00", "\x1f", "\x7f", "\x80", "\x9f", " ", "  ", "\u00a0", "\u00ad", "\u200b", "\u2010", "\u2028", "\u202e",
        "\u2066", "\u2070", "\ufe0f", "\ufeff", "\ufff9", "\ufffc", "\uffff", "\U000e0001", "\U000f0000"]
 BROKEN = [b"\x80", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", b"\xff", b"\xf0\x80\x80\x80"]
 
 
 class Maker:
-    """Makes frames from a `random.Random`."""
+    """A generator with a `random.Random`."""
 
     def __init__(self, random):
         self.random = random
 
     def frame(self):
-        """(sender, frame): a type with most of its fields, then perhaps something is changed."""
+        """(sender, frame): a frame of a type with most of its fields, sometimes with a change."""
         pick = self.random.random()
         sender = CLIENT if pick < 0.5 else SERVER
         kind = self.random.choice(KINDS)
@@ -34,7 +34,7 @@ class Maker:
         return sender, self.frame_of(kind, sender)
 
     def frame_of(self, kind, sender):
-        """A frame of a type from a side."""
+        """A frame of a type and a sender."""
         tlvs = self.fields(BODIES[kind], sender)
         for _ in range(self.random.choice((0, 0, 0, 1, 1, 2))):
             self.change(tlvs)
@@ -44,7 +44,7 @@ class Maker:
         return self.framed(kind, sender, body)
 
     def stream(self, count):
-        """(sender, frames) of one direction: perhaps a handshake, then frames of few sessions and a message in
+        """(sender, frames) of one direction: sometimes a handshake, then frames of few sessions and a message in
         fragments."""
         random = self.random
         sender = random.choice((CLIENT, SERVER))
@@ -53,10 +53,10 @@ class Maker:
             begin = FrameType.HELLO if sender == CLIENT else random.choice((FrameType.WELCOME, FrameType.REJECT))
             frames.append(self.frame_of(begin, sender))
         kinds = [kind for kind in KINDS if sender in RULES[kind].senders and kind & 0xFF00 != 0x4000]
-        cut = random.choice(MAY_BE_CUT)
+        cut = random.choice(FRAGMENTABLE)
         while len(frames) < count:
             if random.random() < 0.6:
-                frames.append(self.fragment(cut if random.random() < 0.9 else random.choice(MAY_BE_CUT)))
+                frames.append(self.fragment(cut if random.random() < 0.9 else random.choice(FRAGMENTABLE)))
             else:
                 frames.append(self.frame_of(random.choice(kinds), sender))
         return sender, frames
@@ -108,7 +108,7 @@ class Maker:
         return data
 
     def damaged(self, data):
-        """Bytes with a bit flipped, cut short, doubled in part, or longer."""
+        """Bytes with a flipped bit, truncated, partly duplicated, or extended."""
         random = self.random
         data = bytearray(data)
         at = random.randrange(len(data) + 1)
@@ -124,7 +124,7 @@ class Maker:
         return bytes(data)
 
     def changed(self, body):
-        """A body with something changed: some of its bytes, or a field of it."""
+        """A body with a change in its bytes or in a field."""
         try:
             tlvs = children(body)
         except struct.error:
@@ -137,7 +137,7 @@ class Maker:
     # Fields
 
     def fields(self, cls, sender):
-        """The fields of a type: those that must be there, and some of the others."""
+        """The fields of a type: the required ones, and some of the others."""
         tlvs = []
         for tag, (name, rule) in cls.table().items():
             count = self.random.randrange(4) if "repeats" in rule else self.random.randrange(2)
@@ -241,7 +241,7 @@ class Maker:
     # Changes of a body
 
     def change(self, tlvs):
-        """Something that a careless or a hostile peer would do to fields."""
+        """Fields with a change that a faulty or hostile peer could make."""
         random = self.random
         at = random.randrange(len(tlvs) + 1)
         pick = random.randrange(10)
@@ -274,7 +274,7 @@ class Maker:
 
 
 def cut_up(maker, data):
-    """A whole frame as bytes that may not be one: flipped, cut, longer, its length or checksum wrong."""
+    """A complete frame as bytes, sometimes flipped, truncated, extended, or with a wrong length or checksum."""
     random = maker.random
     pick = random.random()
     if pick < 0.95:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Fails when something in the registries of Specs has no vector.
+"""Fails if an entry in the registries of Specs has no vector.
 
-The registries are read from the text of wire.md and registries.md, the vectors from their bytes: a limit is met or
-exceeded by what a frame holds, not by what a vector is called.
+The registries are read from the text of wire.md and registries.md, the vectors from their bytes: a limit counts as
+reached or exceeded by the contents of a frame, not by the name of a vector.
 
 usage: test_completeness.py
 """
@@ -25,12 +25,12 @@ WIRE = (SPECS / "wire.md").read_text()
 REGISTRIES = (SPECS / "registries.md").read_text()
 HEADER = struct.Struct(">IBBHIIBBHII")
 SAID_IN = {"G": "goaway", "J": "reject", "T": "reset", "P": "receipt", "Q": "response"}
-# Frames that carry a code whose clauses are about something else, and codes that only an application is told.
+# Frames with a code whose clauses are about another subject, and codes that only applications receive.
 NOT_SAID = ("G", "T")
 
 
 def table(text, heading):
-    """The rows of the first table behind a heading, as lists of cells."""
+    """The rows of the first table after a heading, as lists of cells."""
     part = text.split(heading, 1)[1]
     lines = part[part.index("\n|"):].lstrip("\n").split("\n\n")[0].splitlines()
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
@@ -44,7 +44,7 @@ class Tlv(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """A frame of a vector: what it holds, and what is expected of it."""
+    """A frame of a vector: its contents, and its expected result."""
 
     type: int
     sender: str
@@ -60,7 +60,7 @@ class Frame(NamedTuple):
 
 
 def numbers(section):
-    """Name by number of one of wire.md's registries."""
+    """The names in a registry of wire.md by number."""
     return {int(row[0], 16): row[1] for row in table(WIRE, f"### {section} ")}
 
 
@@ -69,7 +69,7 @@ TAGS = {int(row[0], 16): (row[1], row[2]) for row in table(WIRE, "### 13.2 ")}
 
 
 def walk(data, depth=1):
-    """Every TLV of a body as far as its structure holds, with a loop since it may be deep."""
+    """All TLVs of a body as far as its structure is valid, by a loop because the depth is not bounded here."""
     found, work = [], [(data, depth)]
     while work:
         data, depth = work.pop()
@@ -97,7 +97,7 @@ def inflated(data):
 
 
 def frames_of(data, entries, error, given):
-    """The frames of a stream beside what is expected of them."""
+    """The frames of a stream with their expected results."""
     at = 0
     for entry in entries + ([error | {"isError": True}] if error else []):
         if len(data) < at + HEADER.size:
@@ -112,7 +112,7 @@ def frames_of(data, entries, error, given):
 
 
 def all_frames():
-    """The frames of all vectors, and every code that something comes to."""
+    """The frames of all vectors, and all codes of their results."""
     frames, codes, clauses = [], set(), set()
     for path in sorted((SPECS / "vectors").glob("*.json")):
         for vector in json.loads(path.read_text())["vectors"]:
@@ -126,7 +126,7 @@ def all_frames():
 
 
 class Check:
-    """Collects what is missing."""
+    """The collection of missing entries."""
 
     def __init__(self):
         self.frames, self.codes, self.clauses = all_frames()
@@ -191,7 +191,7 @@ class Check:
         self.want(f"a {name} of {most + 1} bytes that is refused", most + 1 in bad)
 
     def bytes_of_tag(self, tag, name, text):
-        """Text and bytes within bounds, and integers, alone or side by side, which have one length."""
+        """Text and bytes within bounds, and single or consecutive integers, which have one length."""
         if tag >= 0x0200:
             return
         if found := re.search(r"(?:([\d,]+) to|at most) ([\d,]+) bytes", text):
@@ -263,7 +263,7 @@ class Check:
         self.want("a content of an application's kind", any(0xF000 <= kind <= 0xFFFE for kind in kinds))
 
     def bounds(self):
-        """Limits that no registry has: what is measured, where it is met, where it is exceeded by one."""
+        """Limits outside of the registries: the quantity, where it is reached, and where it is exceeded by one."""
         def of(frame):
             return frame.given.get("maxBody", 65_536)
 
@@ -319,7 +319,7 @@ class Check:
         self.want("a link over three connections", any(s["connection"] == 3 for v in resumed for s in v["steps"]))
 
     def faults(self):
-        """The faults of a link (session.md 12), but for the one that takes a minute of silence."""
+        """The faults of a link (session.md 12), except the one after a minute of silence."""
         raised = {vector["error"] for name in ("links", "floods-beyond") for vector in vectors(name)
                   if "error" in vector}
         raised |= {r["code"] for name in ("links", "floods-beyond", "assembled") for vector in vectors(name)
@@ -335,7 +335,7 @@ class Check:
         want_packets(self.want, found, rows, WIRE.split("## 15 ")[1])
 
     def names(self):
-        """W-31: a vector refuses both ends of every range of its table, and Unicode has no other such character."""
+        """W-31: a vector refuses both ends of every range of the table, and Unicode has no other such character."""
         ranges = [
             (int(first, 16), int(last or first, 16))
             for row in table(WIRE, "**W-31** ")
@@ -368,8 +368,7 @@ class Check:
                 self.want(f"a vector about {clause}", clause in self.clauses)
 
 
-# Clauses of wire.md that are about carriers, time, queues or what an application does: bytes do not show whether they
-# are kept.
+# Clauses of wire.md about carriers, time, queues or the behaviour of applications, which bytes cannot violate.
 ABOUT_CONDUCT = {"W-1", "W-34", "W-49", "W-62", "W-75"}
 
 
@@ -378,7 +377,7 @@ def vectors(name):
 
 
 def joined_size(vector, kind):
-    """The bytes of all frames of a type, and of what had begun before."""
+    """The bytes of all frames of a type, with those of the unfinished frames before."""
     data, at = bytes_of(vector["bytes"]), 0
     size = sum(len(bytes_of(begun)) for begun in vector.get("given", {}).get("begun", {}).values())
     while at < len(data):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads the conversation of Specs/example.md, byte by byte as it stands there."""
+"""Parses the conversation of Specs/example.md, byte by byte as in the document."""
 
 import re
 import sys
@@ -27,7 +27,7 @@ def units():
 
 
 def check_packet(number, packet, frames, by_number, types):
-    """A packet's row says which frames it stands for, or their types where they stand nowhere else."""
+    """The row of a packet lists its frames by number, or their types if they have no numbers."""
     said, size, frames_size = next(row for n, *row in PACKET_ROW.findall(TEXT) if int(n) == number)
     if said[0].isdigit():
         is_so = frames == [by_number[int(n)] for n in said.split(", ")]

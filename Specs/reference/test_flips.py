@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Flips every bit of every good vector: the stream is refused, or comes to the same; it never comes to something else.
+"""Flips every bit of every valid vector: the stream is refused, or gives the original result, and never another one.
 
-Of streams of more than 1 KiB only some of the bits are flipped, all with --every-bit. With TOOL, martlet-lab,
-the same is asked of it.
+Of streams of more than 1 KiB only some bits are flipped, all with --every-bit. With TOOL, martlet-lab, the same test
+is applied to it.
 
 usage: test_flips.py [--every-bit] [--verbose] [TOOL]
 """
@@ -22,14 +22,14 @@ from test_vectors import DEFAULT_MAX_BODY, bytes_of, packet_framer
 
 FOLDER = Path(__file__).resolve().parent.parent / "vectors"
 SHORT = 1024
-# Between the bits that are flipped of a long stream: no multiple of 8, so that every bit of a byte has its turn.
+# The distance of the flipped bits of a long stream. It is no multiple of 8, so every bit of a byte is covered.
 STRIDE = 509
 EDGE = 8 * 64  # The first and the last bits of a long stream, all flipped.
 SHARE = 20_000
 
 
 class Stream:
-    """One direction of a connection, which comes to something without an error."""
+    """One direction of a connection with a result without an error."""
 
     def __init__(self, name, sender, phase, limit, data):
         self.name, self.sender, self.phase, self.limit, self.data = name, sender, phase, limit, data
@@ -46,7 +46,7 @@ class Stream:
         return sorted({*range(EDGE), *range(EDGE, count, STRIDE), *range(count - EDGE, count)})
 
     def states(self):
-        """The receiver in front of each frame, the frame's place, and what comes out of it."""
+        """The receiver before each frame, the offset of the frame, and the resulting frames."""
         receiver, found, at = self.receiver(), [], 0
         while at < len(self.data):
             size = 28 + int.from_bytes(self.data[at + 20 : at + 24], "big")
@@ -57,15 +57,15 @@ class Stream:
         return found
 
     def is_in_order(self):
-        """Whether a receiver of one connection understands it; where frames overtake each other, only a link does.
-        The same frames stand in order in another vector."""
+        """Whether a receiver of one connection can process it. Only a link processes frames that overtake each other;
+        another vector contains the same frames in order."""
         try:
             return bool(self.states())
         except WireError:
             return False
 
     def accepted(self, bits):
-        """The bits that may be flipped without an error and change what comes out: there must be none."""
+        """The bits that can be flipped without an error and that change the result. The expected result is empty."""
         states, wrong = self.states(), []
         before, at, frame = states[0]
         for bit in bits:
@@ -90,7 +90,7 @@ class Stream:
 
 
 class Packets(Stream):
-    """The same behind a welcome with `compact`. What is compared are the frames of a whole packet, as in 3."""
+    """The same after a welcome with `compact`. The compared frames are those of a complete packet, in the form of 3."""
 
     def __init__(self, name, vector):
         super().__init__(name, CLIENT, "packets", vector.get("maxBody", DEFAULT_MAX_BODY), bytes_of(vector["bytes"]))
@@ -105,7 +105,7 @@ class Packets(Stream):
         return frames
 
     def states(self):
-        """The framer in front of each unit, the unit's place, and the frames that come out of it."""
+        """The framer before each unit, the offset of the unit, and the resulting frames."""
         framer, found, at = self.framer, [], 0
         while at < len(self.data):
             head = None if self.data[at] == 0x8D else framer.packets.head(self.data[at : at + 2])

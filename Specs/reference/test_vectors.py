@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Replays every vector of Specs/vectors against the reference.
+"""Replays every vector of Specs/vectors with the reference.
 
 usage: test_vectors.py [--verbose] [FILE.json ...]
 """
@@ -26,7 +26,7 @@ DEFAULTS = {"session": 0, "sequence": 0, "timestamp": 0, "flags": 8, "compressio
 
 
 class Mismatch(Exception):
-    """A vector's expectation and the reference differ."""
+    """A difference between a vector's expected result and the reference."""
 
 
 def same(found, wanted, where):
@@ -44,7 +44,7 @@ def bytes_of(pieces):
 
 
 def expanded(value):
-    """An expectation with its repetitions written out."""
+    """An expected result with its repetitions expanded."""
     if isinstance(value, dict):
         if value.keys() == {"repeat", "count"}:
             return value["repeat"] * value["count"]
@@ -91,7 +91,7 @@ def receiver_of(given):
 
 
 def outcome(chunks, given, end):
-    """What a stream comes to, fed in these chunks."""
+    """The result of a stream in these chunks."""
     receiver = receiver_of(given)
     frames = []
     try:
@@ -107,14 +107,14 @@ def outcome(chunks, given, end):
 
 
 def packet_framer(vector):
-    """A framer behind a welcome with these features."""
+    """A framer after a welcome with these features."""
     return Receiver(
         CLIENT, established=True, max_body=vector.get("maxBody", DEFAULT_MAX_BODY),
         features=features_of({"features": vector["features"]})).framer
 
 
 def unpacked(vector, chunks):
-    """The frames as in 3 that come out of packets, and what ends them."""
+    """The frames of packets in the form of 3, and the final error."""
     framer, frames = packet_framer(vector), []
     try:
         for chunk in chunks:
@@ -162,7 +162,7 @@ def check_stream(vector):
 
 
 def check_encoding(data, given):
-    """Every value that was read comes out of its own encoding again."""
+    """Checks that every parsed value equals its own parsed encoding."""
     receiver = receiver_of(given)
     receiver.framer.feed(data)
     try:
@@ -224,7 +224,7 @@ def check_assembled(vector):
 
 
 def check_link(vector):
-    """A client's frames behind welcome, and what the server refuses of them."""
+    """Checks the frames of a client after welcome, and those that the server refuses."""
     limits = {"maxMessage": 1 << 20, "linkWindow": 1 << 20, "sessionWindow": 262_144, "maxSessions": 255}
     server, receiver, failure = Server(limits | vector.get("limits", {}), {}), receiver_of({}), None
     receiver.framer.feed(bytes_of(vector["bytes"]))
@@ -233,13 +233,13 @@ def check_link(vector):
             server.take(frame.header, frame.body)
     except WireError as error:
         failure = error.code.wire_name
-    # With the connection the resets end that had not gone out.
+    # The end of the connection also discards unsent resets.
     resets = [] if failure and "resets" not in vector else server.resets
     same((resets, failure), (vector.get("resets", []), vector.get("error")), "resets and error")
 
 
 class Conversation:
-    """Both directions of a link, over its connections."""
+    """Checks both directions of a link, over its connections."""
 
     def __init__(self, steps):
         self.windows = {CLIENT: {}, SERVER: {}}
@@ -301,7 +301,7 @@ class Conversation:
                 receiver.establish(value.limits.max_body, value.features)
 
     def positions(self, resume, windows):
-        """W-45: what is said to have been received has been received."""
+        """W-45: checks that the positions contain only received sequences."""
         said = {p.session: p.highest for p in resume.session_position}
         same(said, {0: 0} | windows, "positions")
 

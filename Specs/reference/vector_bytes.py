@@ -1,7 +1,7 @@
-"""Bytes for vectors, put together by hand: nothing here comes from the codec.
+"""Bytes of vectors, composed by hand: nothing here comes from the codec.
 
-A piece is a `bytes`, or a dictionary that both sides of a test expand: {"repeat": hex, "count": n}, or
-{"nest": tag in hex, "depth": n}, which is n containers inside each other and nothing in the last.
+A piece is a `bytes`, or a dictionary that both sides of a test expand: {"repeat": hex, "count": n}, or {"nest": tag
+in hex, "depth": n}, which is n nested containers, the innermost one empty.
 """
 
 import struct
@@ -35,7 +35,7 @@ def repeat(unit, count):
 
 
 def times(unit, count):
-    """A long text or list in what is expected: a text of `unit`, or a list of it."""
+    """A long text or list in an expected result: a text of `unit`, or a list of it."""
     return {"repeat": unit, "count": count}
 
 
@@ -78,12 +78,12 @@ def head(kind, length=0, session=0, sequence=0, timestamp=0, flags=0x08, compres
 
 
 def header(kind, length=0, **fields):
-    """A header without its body, and with a checksum of 0."""
+    """A header without its body, with a checksum of 0."""
     return head(kind, length, **fields) + u32(0)
 
 
 def frame(kind, *body, checksum=None, **fields):
-    """A frame; `checksum` replaces the right one."""
+    """A frame; `checksum` replaces the valid one."""
     pieces = flat(body)
     sent = joined(pieces)
     front = head(kind, len(sent), **fields)
@@ -92,7 +92,7 @@ def frame(kind, *body, checksum=None, **fields):
 
 
 def compact(pieces):
-    """Pieces as a vector holds them: neighbouring bytes as one string of hex."""
+    """Pieces as in a vector: consecutive bytes as one string of hexadecimal digits."""
     found = []
     for piece in flat([pieces]):
         if isinstance(piece, bytes):

@@ -1,4 +1,4 @@
-"""Captures of TCP connections, made of the vectors of Specs, and what the dissector sees in them."""
+"""Captures of TCP connections with the vectors of Specs, and the output of the dissector for them."""
 
 import json
 import os
@@ -19,7 +19,7 @@ SEGMENT = 1400
 PORT = 7227
 OTHER_PORT = 9999
 MAX_BODY = 65_536
-# The dissector is not told that a stream has ended.
+# The dissector is not notified of the end of a stream.
 UNSEEN = {"unexpectedEOF"}
 
 failures = []
@@ -59,7 +59,7 @@ class Capture:
 
 
 class Connection:
-    """One TCP connection of a capture; without its beginning there is no SYN."""
+    """One TCP connection of a capture. Without its beginning there is no SYN."""
 
     def __init__(self, capture, client_port, server_port, with_beginning):
         self.capture = capture
@@ -73,7 +73,7 @@ class Connection:
             self._packet("client", 0x10)
 
     def send(self, sender, data, segments=(SEGMENT,)):
-        """Sends the bytes in segments of these sizes, and again."""
+        """Sends the bytes in segments of these sizes, repeated."""
         for size in cycle(segments):
             part, data = data[:size], data[size:]
             if not part:
@@ -113,7 +113,7 @@ def frame(kind, body, flags=0x08, sequence=0, session=0):
 
 
 def greet(connection, max_body, features, version=0x0100):
-    """A handshake that agrees upon these."""
+    """A handshake that negotiates these parameters."""
     numbers = ((0x20, max_body), (0x21, 1 << 20), (0x22, 1 << 20), (0x23, 1 << 18))
     limits = b"".join(tlv(tag, struct.pack(">I", n)) for tag, n in numbers) + tlv(0x24, b"\x00\x40")
     common = tlv(5, struct.pack(">H", version)) + tlv(0x10, struct.pack(">Q", features))
@@ -132,7 +132,7 @@ FIELDS = ("type", "session", "seq", "flags", "compression", "error", "refused", 
 
 
 def tshark(path, *options, plugin=HERE):
-    """One row per packet with something of Martlet's in it: the TCP stream, and lists of each field's values."""
+    """One row for each packet with fields of Martlet: the TCP stream, and lists of the values of each field."""
     command = ["tshark", "-n", "-X", f"lua_script:{plugin / 'martlet.lua'}", "-r", str(path), "-T", "fields"]
     command += ["-E", "separator=\t", "-E", "occurrence=a", "-E", "aggregator=\x1f", "-e", "tcp.stream"]
     for field in FIELDS:
@@ -142,11 +142,11 @@ def tshark(path, *options, plugin=HERE):
     noise = [line for line in done.stderr.splitlines() if line and not line.startswith("Running as user")]
     check(done.returncode == 0 and not noise, f"tshark: {done.returncode} {noise[:3]}")
     rows = []
-    # Texts may hold other ends of lines.
+    # Texts may contain other line separators.
     for line in filter(None, done.stdout.split("\n")):
         stream, *values = line.split("\t")
         row = dict(zip((*FIELDS, "malformed", "lua"), (v.split("\x1f") if v else [] for v in values)))
-        # Wireshark marks what has expert information of that group, and what a dissector failed at.
+        # Wireshark marks packets with expert information of that group, and with errors of a dissector.
         check(bool(row["malformed"]) == bool(row["error"]), f"{path.name}: stream {stream}, malformed for tshark alone")
         check(not row["lua"], f"{path.name}: {row['lua']}")
         rows.append((int(stream), row))
@@ -162,7 +162,7 @@ def headers(row, fields=("type", "session", "seq", "flags", "compression")):
 
 
 def by_stream(rows):
-    """The rows of each stream put together."""
+    """The concatenated rows of each stream."""
     streams = {}
     for stream, row in rows:
         whole = streams.setdefault(stream, {field: [] for field in row})

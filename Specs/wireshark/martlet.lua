@@ -1,6 +1,6 @@
--- Martlet in Wireshark and tshark: frames, fields, fragments, sessions, and what is wrong with them (Specs/wire.md).
--- README.md says how to use it. What is known of a connection comes from martlet_link.lua, while packets are read for
--- the first time; what a frame meant is kept, for it may be shown again, in any order.
+-- Martlet in Wireshark and tshark: frames, fields, fragments, sessions and errors (Specs/wire.md). README.md describes
+-- the use. martlet_link.lua follows the connections while packets are parsed for the first time. The results are kept,
+-- because Wireshark may dissect packets again in any order.
 
 local folder = debug.getinfo(1, "S").source:gsub("^@", ""):match("^(.*[/\\])") or "./"
 package.path = folder .. "?.lua;" .. package.path
@@ -31,7 +31,7 @@ read.prefs, show.martlet = prefs, martlet
 local streamField = Field.new("tcp.stream")
 local completenessField = Field.new("tcp.completeness")
 
--- Connections by TCP stream; what frames and packets meant, by where they stand and their bytes.
+-- Connections by TCP stream; the results of frames and packets by their position and their bytes.
 local connections, records, packets = {}, {}, {}
 
 function martlet.init()
@@ -43,7 +43,7 @@ local function connectionOf(pinfo)
     local stream = streamField()
     local key = stream and stream.value
     if not key then
-        -- Without a tree there are no fields: both ways of a pair of addresses are one connection.
+        -- Without a tree there are no fields. Both directions of a pair of addresses are one connection.
         local ends = { read.address(pinfo.src, pinfo.src_port), read.address(pinfo.dst, pinfo.dst_port) }
         table.sort(ends)
         key = ends[1] .. " " .. ends[2]
@@ -61,7 +61,7 @@ local function connectionOf(pinfo)
     return connections[key]
 end
 
--- Whether a port is one of the preference's.
+-- Whether a port is one of the preference.
 local function isOurs(port)
     for first, last in tostring(prefs.ports):gmatch("(%d+)%-?(%d*)") do
         if port >= tonumber(first) and port <= tonumber(last ~= "" and last or first) then return true end
@@ -69,16 +69,17 @@ local function isOurs(port)
     return false
 end
 
--- Ends the way in this packet; what follows is not read.
+-- Ends this direction at the packet. The following bytes are not parsed.
 local function fail(way, pinfo) way.deadIn = way.deadIn or pinfo.number end
 
--- What is kept of a unit is found again by where it stands in its packet, and by its first bytes: a packet may hold the
--- end of a reassembled unit, whose bytes are counted anew, and others.
+-- The key of a unit's results: the position in its packet and its first bytes. A packet may contain the end of a
+-- reassembled unit, whose offsets begin at 0 again, and others.
 local function keyOf(pinfo, tvb, offset, front)
     return pinfo.number .. ":" .. tvb:offset() + offset .. ":" .. front
 end
 
--- One frame at `offset`: its size; or nil and how many bytes are missing; or nil and false when the way is dead.
+-- Dissects one frame at `offset`. Returns its size; nil and the number of missing bytes; or nil and false if the
+-- direction has ended.
 local function dissectFrame(tvb, pinfo, tree, offset, connection, way, words)
     local there = tvb:len() - offset
     local front = tvb:raw(offset, math.min(there, read.headerSize))
@@ -121,8 +122,8 @@ local function dissectFrame(tvb, pinfo, tree, offset, connection, way, words)
     return size
 end
 
--- What begins at `offset`, read as a packet: its head or the code of what is wrong with it, whether it is there as a
--- whole, and by what it is kept. Nil for a frame.
+-- Parses a packet at `offset`. Returns its head or the code of its error, whether it is complete, and its key; nil for
+-- a plain frame.
 local function packetAt(tvb, pinfo, offset)
     local there = tvb:len() - offset
     local front = tvb:raw(offset, math.min(there, 2))
@@ -136,8 +137,8 @@ local function packetAt(tvb, pinfo, offset)
     }
 end
 
--- Whether that is a packet. Where the handshake is not in the capture it must have the sum of one, the first time, and
--- what its frames build upon is not known.
+-- Whether the unit is a packet. If the capture does not contain the handshake, its checksum must be valid the first
+-- time, and the context is unknown.
 local function isPacket(unit, connection, way, pinfo)
     if not unit then return false end
     if pinfo.visited then return packets[unit.key] ~= nil end
@@ -150,7 +151,7 @@ local function isPacket(unit, connection, way, pinfo)
     return right == said
 end
 
--- The frames of a packet, one behind the other as in §3.
+-- The frames of a packet in the form of §3.
 local function framesOf(record)
     local parts = {}
     for i, frame in ipairs(record.frames) do parts[i] = frame.bytes end
@@ -158,7 +159,7 @@ local function framesOf(record)
     return #bytes > 0 and ByteArray.new(bytes, true):tvb("Frames of a packet")
 end
 
--- Reads a whole packet, and the frames that it stands for up to the first that ends the stream.
+-- Parses a complete packet and its frames, up to the first one that ends the stream.
 local function readPacket(raw, head, connection, way, pinfo)
     local record = packet.read(raw, head, way, connection.maxBody, prefs.checksums)
     local tvb, at = framesOf(record), 0
@@ -185,14 +186,14 @@ local function showPacket(tree, range, record, words)
     return not record.error
 end
 
--- Packets of the same bytes may stand in one packet of the capture, each in a tvb of its own, and mean different
--- frames: those that a key has are shown in turn.
+-- One packet of the capture may contain equal packets with different frames, each in its own tvb. The results of a key
+-- are therefore used in turn.
 local function nextOf(kept)
     kept.at = kept.at % #kept + 1
     return kept[kept.at]
 end
 
--- One packet, as dissectFrame.
+-- Dissects one packet, like dissectFrame.
 local function dissectPacket(unit, pinfo, tree, connection, way, words)
     local isFirstTime = not pinfo.visited
     local code = unit.code
@@ -228,7 +229,7 @@ local function wayOf(connection, pinfo)
     return connection.ways[source]
 end
 
--- How many frames of a packet its line in the list tells of.
+-- The maximum number of frames of a packet in the list of packets.
 local maxWords = 4
 
 function martlet.dissector(tvb, pinfo, tree)
@@ -265,9 +266,9 @@ function martlet.dissector(tvb, pinfo, tree)
     return tvb:len()
 end
 
--- Finding it.
+-- Registration and heuristics.
 
--- A stream whose first bytes are a frame's.
+-- Recognizes a stream that begins with a frame.
 local function heuristic(tvb, pinfo, tree)
     if tvb:len() < 5 or tvb:raw(0, 4) ~= read.magic then return false end
     pinfo.conversation = martlet

@@ -1,7 +1,7 @@
--- What a body must be (Specs/wire.md §4 and §13): its structure, the fields of its type, the form of each value.
+-- The rules for bodies (Specs/wire.md §4 and §13): the structure, the fields of each type, the form of each value.
 --
--- Bodies are Lua strings here. What is wrong comes back as the code's name, the offset in the body, and, for a field of
--- a message or a request that can be named, the word "message": then only that is refused (§12).
+-- Bodies are Lua strings. An error is returned as the name of its code, the offset in the body, and, for a field of a
+-- message or a request that can be identified, the word "message": then only that message or request is refused (§12).
 
 local registry = require("martlet_registry")
 local body = {}
@@ -22,14 +22,14 @@ function body.u32(s, at)
     return ((a * 256 + b) * 256 + c) * 256 + d
 end
 
--- A number of 64 bits; exact up to 2^53, which is enough to compare what people look at.
+-- A 64-bit number; exact up to 2^53, which suffices for display.
 function body.u64(s, at)
     return body.u32(s, at) * 4294967296 + body.u32(s, at + 4)
 end
 
 local u16, u32 = body.u16, body.u32
 
--- -1, 0 or 1: the number of 64 bits at `a` in `s` against that at `b` in `t`.
+-- -1, 0 or 1: the comparison of the 64-bit number at `a` in `s` with the one at `b` in `t`.
 local function compare(s, a, t, b)
     for i = 0, 7 do
         local x, y = s:byte(a + i), t:byte(b + i)
@@ -38,7 +38,7 @@ local function compare(s, a, t, b)
     return 0
 end
 
--- The number of 64 bits at `at` plus a small one, as 8 bytes; nil beyond 2^64.
+-- The 64-bit number at `at` plus a small number, as 8 bytes; nil beyond 2^64.
 local function plus(s, at, number)
     local low = u32(s, at + 4) + number
     local high = u32(s, at) + math.floor(low / 4294967296)
@@ -53,7 +53,7 @@ end
 
 local zeros, one = ("\0"):rep(8), ("\0"):rep(7) .. "\1"
 
--- W-31: what a name does not hold, first and last by turns.
+-- W-31: the refused characters of names, alternately first and last.
 local notInNames = {
     0x0000, 0x001F, 0x007F, 0x00A0, 0x00AD, 0x00AD, 0x034F, 0x034F, 0x0600, 0x0605, 0x061C, 0x061C, 0x06DD, 0x06DD,
     0x070F, 0x070F, 0x0890, 0x0891, 0x08E2, 0x08E2, 0x115F, 0x1160, 0x1680, 0x1680, 0x17B4, 0x17B5, 0x180B, 0x180F,
@@ -70,7 +70,7 @@ local function mayBeInName(point)
     return true
 end
 
--- Well-formed UTF-8; a name holds what W-31 lets it hold.
+-- Whether text is well-formed UTF-8 and, for a name, satisfies W-31.
 local function isText(s, isName)
     local i, n = 1, #s
     if isName and (s:find("^ ") or s:find(" $") or s:find("  ", 1, true)) then return false end
@@ -104,7 +104,7 @@ local function isText(s, isName)
     return true
 end
 
--- The forms of values: each says whether a value is allowed.
+-- The forms of values: each function returns whether a value is permitted.
 local function int(size, least, most)
     return function(v)
         if #v ~= size then return false end
@@ -129,7 +129,7 @@ end
 
 local function sessionAck(v)
     if #v < 18 or (#v - 18) % 16 ~= 0 or #v > 18 + 32 * 16 then return false end
-    -- A range that touched what came before it would begin here.
+    -- A range adjacent to the previous one would begin here.
     local floor = plus(v, 3, 1)
     for at = 19, #v, 16 do
         if not floor or compare(v, at, floor, 1) <= 0 or compare(v, at + 8, v, at) < 0 then return false end
@@ -146,7 +146,7 @@ local function acceptedRun(v)
     return v:sub(13, 20) ~= zeros or count == 1
 end
 
--- By the value's type.
+-- By the type of the value.
 local makers = {
     u8 = function(least, most) return int(1, least, most) end,
     u16 = function(least, most) return int(2, least, most) end,
@@ -187,8 +187,8 @@ function body.isContainer(tag)
     return low >= 0x0100 and low <= 0x01FF
 end
 
--- The TLVs right in s[from, to): a list of { tag, at, length }, `at` where the value begins, all from 1. The structure
--- must have been checked.
+-- The TLVs of the outermost level of s[from, to): a list of { tag, at, length }, `at` is the start of the value,
+-- counted from 1. The structure must have been checked.
 function body.level(s, from, to)
     local fields = {}
     local at = from
@@ -200,7 +200,7 @@ function body.level(s, from, to)
     return fields
 end
 
--- Checks the structure (§4.1 to §4.3) and counts the TLVs. One loop: the depth of the input costs no stack.
+-- Checks the structure (§4.1 to §4.3) and counts the TLVs. One loop is used, so the depth of the input needs no stack.
 local function walk(s, from, to)
     local ends, count, at = { to }, 0, from
     while true do
@@ -224,14 +224,14 @@ local function walk(s, from, to)
     end
 end
 
--- The first field of a tag; of a level.
+-- The first field of a level with a tag.
 function body.find(fields, tagName)
     for _, field in ipairs(fields) do
         if field.tag == registry.tag[tagName] then return field end
     end
 end
 
--- Checks what a content holds (W-27, W-63).
+-- Checks a content (W-27, W-63).
 local function checkContent(s, content, kind)
     local _, count = walk(s, content.at, content.at + content.length)
     if count > maxContentCount then return "tooManyTLVs", content.at - 1 end
@@ -249,7 +249,7 @@ local function checkContent(s, content, kind)
     end
 end
 
--- Checks one level by its layout; `key` names it. Gives what was found, by name.
+-- Checks one level by its layout, which `key` names. Returns the fields by name.
 local function checkLevel(s, key, from, to)
     local seen = {}
     local rows = rules[key]
@@ -281,7 +281,7 @@ local function checkLevel(s, key, from, to)
     return seen
 end
 
--- Rules between the fields of a type.
+-- The rules between the fields of a type.
 local checks = {}
 
 function checks.data(s, seen, sender, count)
@@ -342,13 +342,13 @@ local function checkContainers(kind)
 end
 checks.hello, checks.welcome = checkContainers("hello"), checkContainers("welcome")
 
--- By what a message or a request is refused alone.
+-- The fields that identify a message or a request.
 local namedBy = { data = "counter", request = "correlation" }
 
--- Whether a fault is a field's: 0x04xx.
+-- Whether a code is that of a field's error: 0x04xx.
 local function isOfField(code) return registry.code[code] >= 0x0400 end
 
--- Checks a whole body. Gives nil, or the code's name, the offset, and "message" when only that is refused.
+-- Checks a complete body. Returns nil, or the name of the code, the offset, and "message" if only that is refused.
 function body.check(typeName, s, sender)
     local code, at = walk(s, 1, #s + 1)
     if code then return code, at end
@@ -363,7 +363,7 @@ function body.check(typeName, s, sender)
         if field and forms[namedBy[typeName]](s:sub(field.at, field.at + field.length - 1)) then
             return code, at, "message"
         end
-        -- What a relay has accepted a client takes for a gap (R-32).
+        -- A client processes an invalid message that a relay has accepted as a gap (R-32).
         if typeName == "data" then return code, at, sender == "server" and "message" or "session" end
     end
     return code, at

@@ -1,5 +1,5 @@
--- Compact frames (Specs/wire.md §15.3 to §15.5): the context of one direction, and the frame of §3 that each one stands
--- for. Nothing is read behind a fault, so a context may learn while a frame is read.
+-- Compact frames (Specs/wire.md §15.3 to §15.5): the context of one direction, and the frame of §3 that each
+-- represents. Nothing is parsed after an error, so the context may be updated while a frame is parsed.
 
 local registry = require("martlet_registry")
 local tlv = require("martlet_compact_tlv")
@@ -32,11 +32,11 @@ function compact.newContext()
     return context
 end
 
--- What the context holds of a session.
+-- The state of a session in the context.
 local function of(context, id)
     local found = context.sessions[id]
     if not found then
-        -- Session 0 has its place from the start.
+        -- Session 0 exists from the start.
         if id ~= 0 and context.count == maxSessionCount - 1 then fail() end
         if id ~= 0 then context.count = context.count + 1 end
         found = {
@@ -118,7 +118,7 @@ bodies[forms.ack] = function(cursor, context, _, form)
 end
 bodies[forms.ackNext] = bodies[forms.ack]
 
--- What the byte of fields announces (W-81).
+-- The fields that the byte of fields indicates (W-81).
 local function announced(cursor, fields, form)
     local said = {}
     if has(fields, 0x01) then said.session = cursor:small(maxU16) end
@@ -130,8 +130,7 @@ local function announced(cursor, fields, form)
     return said
 end
 
--- The header without its length and checksum, and what the context holds of its session. The context learns nothing
--- yet.
+-- The header without its length and checksum, and the state of its session. The context is not updated yet.
 local function header(context, said)
     local rule = registry.rules[said.type]
     local isOnLink = rule ~= nil and rule.session == "0"
@@ -158,7 +157,8 @@ local function learn(context, head)
     if has(head.flags, 0x01) then head.session.next = integer(head.sequence) + 1 end
 end
 
--- The next compact frame: its `form`, its byte of `fields` if any, where it stands, and the `bytes` of the frame of §3.
+-- Parses the next compact frame: its `form`, its byte of `fields` if present, its position, and the `bytes` of the
+-- frame in the form of §3.
 function compact.read(cursor, context, maxBody)
     local from = cursor.at
     local first = cursor:byte()

@@ -1,7 +1,7 @@
 -- Numbers and bodies of compact frames (Specs/wire.md §15.2, §15.6).
 --
--- A cursor takes bytes from the front of a string. What does not follow the text is thrown as the code's name. Numbers
--- of 64 bits are Wireshark's own, since Lua's are not always exact.
+-- A cursor consumes the bytes of a string. An error is thrown as the name of its code. Numbers of 64 bits have the type
+-- of Wireshark, because those of Lua are not always exact.
 
 local registry = require("martlet_registry")
 local body = require("martlet_body")
@@ -10,7 +10,7 @@ local compact = {}
 local maxRanges = 32
 local maxVarintSize = 10
 
--- W-90: the sizes of the integers that a value is made of.
+-- W-90: the sizes of the integers in a value.
 local sizes = {}
 for name, value in pairs(registry.values) do
     local size = ({ u8 = 1, u16 = 2, u32 = 4, u64 = 8 })[value.type]
@@ -39,7 +39,7 @@ end
 
 function Cursor:byte() return self:take(1):byte() end
 
--- W-80, as a number of 64 bits; gathered 28 bits at a time, which Lua's own numbers hold exactly.
+-- W-80, as a 64-bit number, assembled from parts of 28 bits, which Lua's numbers represent exactly.
 function Cursor:varint()
     local parts, count = { 0, 0, 0 }, 0
     repeat
@@ -54,21 +54,21 @@ function Cursor:varint()
     return UInt64.new(low + middle % 16 * 2 ^ 28, math.floor(middle / 16) + high * 2 ^ 24)
 end
 
--- A varint that is at most so much, as one of Lua's numbers.
+-- A varint up to a maximum, as a number of Lua.
 function Cursor:small(most)
     local number = self:varint()
     if number:higher() > 0 or number:lower() > most then fail() end
     return number:lower()
 end
 
--- A signed varint, as what is to be added modulo 2^64.
+-- A signed varint, as a number to be added modulo 2^64.
 function Cursor:signed()
     local number = self:varint()
     local half = number:rshift(1)
     return number:lower() % 2 == 0 and half or half:bnot()
 end
 
--- A varint as an integer of so many bytes.
+-- A varint as an integer of a given size.
 function Cursor:integer(size)
     local whole = compact.u64(self:varint())
     if whole:sub(1, 8 - size):find("[^%z]") then fail() end
@@ -98,7 +98,7 @@ local function integers(cursor, name)
     return table.concat(parts)
 end
 
--- The body of compact TLVs. One loop: the depth of the input costs no stack.
+-- The body of compact TLVs. One loop is used, so the depth of the input needs no stack.
 function compact.expand(s, maxBody)
     local cursor, parts, size, count = compact.cursor(s), {}, 0, 0
     local function put(part)
@@ -138,7 +138,7 @@ function compact.expand(s, maxBody)
     end
 end
 
--- Text in UTF-16, big-endian without a mark, as UTF-8.
+-- Converts UTF-16, big-endian without a byte order mark, to UTF-8.
 function compact.utf8(s)
     if #s % 2 == 1 then fail() end
     local out, high = {}, nil

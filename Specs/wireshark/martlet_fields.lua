@@ -1,4 +1,4 @@
--- The filter names of everything that Wireshark shows, and its expert information.
+-- The filter names of all fields, and the expert information.
 
 local registry = require("martlet_registry")
 local fields = {}
@@ -67,7 +67,7 @@ local f = {
     unknown = ProtoField.bytes("martlet.tlv.value", "Value"),
 }
 
--- A field for each tag. What is made of several integers has one for each, too.
+-- A field for each tag. A value of several integers also has a field for each of them.
 local makers = {
     u8 = ProtoField.uint8, u16 = ProtoField.uint16, u32 = ProtoField.uint32, u64 = ProtoField.uint64,
     text = ProtoField.string, name = ProtoField.string, bytes = ProtoField.bytes, integers = ProtoField.bytes,
@@ -102,7 +102,7 @@ for bit, name in pairs(registry.features) do
 end
 fields.all = f
 
--- Expert information: one for each code that the bytes themselves can earn, and a few remarks.
+-- Expert information: one item for each code that bytes can cause, and a few notes.
 
 local raised = [[badMagic unsupportedVersion frameTooLarge expectedHello badChecksum reservedBits unknownCritical
     malformedTLV tlvTooDeep tooManyTLVs inflateLimit inflateFailed compressionNotAllowed protocolViolation invalidHello

@@ -1,8 +1,8 @@
--- Raw deflate (RFC 1951) of a stream that is flushed now and then, which Wireshark cannot inflate: it takes whole
--- buffers only, and no dictionary.
+-- Raw Deflate (RFC 1951) of a stream with flushes, which Wireshark cannot inflate: its function needs whole buffers and
+-- supports no dictionary.
 --
--- A stream is a coroutine that reads bytes and yields where there are none, be it in the middle of a code; so it needs
--- no states to go on from. What is wrong is thrown as the code's name and ends it.
+-- A stream is a coroutine that consumes bytes and yields when there are none, also within a code, so it needs no
+-- explicit states. An error is thrown as the name of its code and ends the stream.
 
 local inflate = {}
 inflate.__index = inflate
@@ -22,12 +22,12 @@ local distanceBases = {
 local distanceBits = {
     0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13,
 }
--- In which order the lengths of the codes' own code stand.
+-- The order of the code lengths of the code length alphabet.
 local codeOrder = { 16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15 }
 
 local function fail(code) error(code or "inflateFailed", 0) end
 
--- The next `count` bits, the first one lowest.
+-- The next `count` bits, the first one is the lowest.
 local function take(stream, count)
     while stream.bitCount < count do
         while stream.at > #stream.input do coroutine.yield() end
@@ -39,7 +39,7 @@ local function take(stream, count)
     return value
 end
 
--- The symbols of a Huffman code by their bits, a 1 in front. `lengths` has those of the symbols from 0.
+-- The symbols of a Huffman code by their bits with a leading 1. `lengths` contains the lengths for the symbols from 0.
 local function codeOf(lengths, mayBeIncomplete)
     local counts, longest = {}, 0
     for length = 0, maxCodeLength do counts[length] = 0 end
@@ -55,7 +55,7 @@ local function codeOf(lengths, mayBeIncomplete)
         code = (code + counts[length - 1]) * 2
         next[length] = code
     end
-    -- One symbol alone, or none, leaves codes that mean nothing.
+    -- A single symbol, or none, leaves unused codes.
     if free > 0 and longest > 0 and not (mayBeIncomplete and longest == 1) then fail() end
     local symbols = longest <= 1 and { [2] = -1, [3] = -1 } or {}
     for symbol = 0, #lengths do
@@ -151,7 +151,7 @@ local function dynamicCodes(stream)
     return codeOf(lengths, true), codeOf(distances, true)
 end
 
--- A stream never ends by itself (W-92): a block that is the last is a fault.
+-- A stream never ends by itself (W-92): a final block is an error.
 local function blocks(stream)
     local isLast
     repeat
@@ -170,7 +170,7 @@ local function blocks(stream)
     fail()
 end
 
--- A stream that begins with these bytes in its window.
+-- A stream with these bytes in its window.
 function inflate.new(dictionary)
     local stream = setmetatable({ window = {}, count = 0, bits = 0, bitCount = 0, input = "", at = 1 }, inflate)
     for i = 1, #dictionary do keep(stream, dictionary:byte(i)) end
@@ -180,7 +180,7 @@ end
 
 local faults = { inflateFailed = true, inflateLimit = true }
 
--- What further bytes inflate to; or nil and the code's name.
+-- The output for further bytes; or nil and the name of the code.
 function inflate:inflate(input, limit)
     self.input, self.at, self.out, self.limit = input, 1, {}, limit
     local isWell, code = coroutine.resume(self.run, self)

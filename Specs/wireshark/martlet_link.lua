@@ -1,8 +1,8 @@
--- What is known of links and connections while a capture is read for the first time (Specs/connection.md, session.md):
--- the phase, what was negotiated, how far each way of each session has come, messages that are there in part.
+-- The state of links and connections while a capture is parsed for the first time (Specs/connection.md, session.md):
+-- the phase, the negotiated parameters, the sequences of each direction of each session, unfinished messages.
 --
--- Nothing here knows Wireshark. `link.read` is told one frame and answers with a record of what the frame meant at its
--- place; the dissector keeps the record for when the frame is shown again.
+-- This module does not use Wireshark. `link.read` receives one frame and returns a record of its results, which the
+-- dissector keeps for later dissections of the frame.
 
 local registry = require("martlet_registry")
 local body = require("martlet_body")
@@ -11,7 +11,7 @@ local link = {}
 link.handshakeBody = 12 * 1024
 local maxUncredited = 64 * 1024
 local credited = { data = true, request = true, response = true }
--- What a server may say before welcome (§5).
+-- The frames that a server may send before welcome (§5).
 local beforeWelcome = { welcome = true, reject = true, goaway = true }
 
 -- By link ID, eight bytes.
@@ -19,12 +19,12 @@ local links = {}
 
 function link.reset() links = {} end
 
--- A link: `whole` when it was seen from its beginning, so that sequences start at 1.
--- `sure` when it was seen from between two messages, at least.
+-- A link: `whole` if its beginning was parsed, so that sequences start at 1; `sure` if parsing began between two
+-- messages.
 local function newLink(whole, sure) return { whole = whole, sure = whole or sure, sessions = {}, id = nil } end
 
--- A connection of which nothing was seen. `handshake` tells that its first packet was; `limits` say what is believed
--- where the handshake was not seen: maxBody, maxMessage, and whether a stream begins between two messages.
+-- A connection without parsed frames. `handshake` states that its first packet is in the capture; `limits` are the
+-- assumptions otherwise: maxBody, maxMessage, and whether a stream begins between two messages.
 function link.newConnection(handshake, limits)
     return {
         phase = handshake and "handshake" or nil,
@@ -38,13 +38,13 @@ function link.newConnection(handshake, limits)
     }
 end
 
--- Who sends from that address: "client", "server" or nil.
+-- The sender with that address: "client", "server" or nil.
 function link.sender(connection, source)
     if not connection.client then return nil end
     return connection.client == source and "client" or "server"
 end
 
--- The first frames tell who is who, and whether the handshake is still to come.
+-- The first frames determine the roles, and whether the handshake follows.
 function link.recognize(connection, typeNumber, source, destination)
     local name = registry.types[typeNumber]
     local rule = registry.rules[typeNumber]
@@ -60,7 +60,8 @@ function link.recognize(connection, typeNumber, source, destination)
     end
 end
 
--- Checks of a header against the phase and its type (Specs/wire.md §5, §13.1), in their order; the code's name or nil.
+-- Checks a header against the phase and its type (Specs/wire.md §5, §13.1), in order. Returns the name of the code or
+-- nil.
 function link.check(connection, header, sender, isFirst)
     local name, rule = registry.types[header.type], registry.rules[header.type]
     if isFirst and sender == "client" and connection.phase == "handshake" and name ~= "hello" then
@@ -80,7 +81,7 @@ function link.check(connection, header, sender, isFirst)
     if not rule then return header.type >= 0x8000 and "unknownCritical" or nil end
     local inPlace = rule.session == "any" or (rule.session == "0") == (header.session == 0)
     if header.reliable ~= rule.reliable or not inPlace or not header.reliable and header.sequence ~= 0
-        or header.more and not rule.cut or sender and rule.from and rule.from ~= sender
+        or header.more and not rule.fragments or sender and rule.from and rule.from ~= sender
         or name == "open" and sender and header.session % 2 ~= (sender == "client" and 1 or 0) then
         return "protocolViolation"
     end
@@ -97,7 +98,7 @@ local function sessionOf(connection, id)
     return known.sessions[id]
 end
 
--- Takes the place of a reliable frame in its sequence (S-17).
+-- Records the sequence of a reliable frame (S-17).
 local function locate(way, header, record)
     local low = header.sequence
     if not way.next then
@@ -114,8 +115,8 @@ local function locate(way, header, record)
     end
 end
 
--- Adds a frame to the message it is a part of (§3.9). The code's name when that must not be; true when the message is
--- not whole yet.
+-- Adds a frame to its message (§3.9). Returns the name of the code if that is not permitted, and true if the message is
+-- incomplete.
 local function join(connection, way, name, header, record)
     if record.again then return nil, header.more and name ~= nil end
     local more = header.more and name ~= nil
@@ -148,7 +149,7 @@ local function join(connection, way, name, header, record)
     return nil, false
 end
 
--- What a sound body means for the frames behind it.
+-- Applies the effect of a valid body on the following frames.
 local function follow(connection, name, header, sender, record)
     local s = record.body
     local fields = body.level(s, 1, #s + 1)
@@ -175,7 +176,7 @@ local function follow(connection, name, header, sender, record)
         connection.maxMessage = body.u32(value("maxMessage", level), 1)
         local features = value("features"):byte(8)
         connection.zlib = features % 2 == 1
-        -- Before 1.1 the other bits mean nothing (W-41).
+        -- Before 1.1 the other bits have no meaning (W-41).
         local is11 = body.u16(value("spokenVersion"), 1) >= 0x0101
         connection.compact = is11 and math.floor(features / 16) % 2 == 1
         connection.sharedDeflate = connection.compact and math.floor(features / 32) % 2 == 1
@@ -195,9 +196,9 @@ local function follow(connection, name, header, sender, record)
     end
 end
 
--- Follows one frame whose header is right: `record` has its number and its inflated body, and gets what it meant.
--- `key` is "client" or "server", a guess where `sender` is not known. Gives the code's name of what ends the stream,
--- and its offset in the body.
+-- Processes one frame with a valid header: `record` contains its number and its inflated body, and receives the
+-- results. `key` is "client" or "server", an assumption if `sender` is unknown. Returns the name of the code that ends
+-- the stream, and its offset in the body.
 function link.read(connection, header, sender, key, record)
     local name = registry.types[header.type]
     if not connection.link then connection.link = newLink(connection.phase == "handshake", connection.sure) end
@@ -229,8 +230,8 @@ function link.read(connection, header, sender, key, record)
             record.refused, record.at = code, at
             return nil
         end
-        -- The end of a message whose beginning is not in the capture is no body.
-        if not sure and registry.rules[header.type].cut then
+        -- The end of a message whose beginning is not in the capture is not a complete body.
+        if not sure and registry.rules[header.type].fragments then
             record.partial = true
             return nil
         end

@@ -1,7 +1,7 @@
--- Packets (Specs/wire.md §15.1) and the deflate that they share (§16): from bytes to the frames that they stand for.
+-- Packets (Specs/wire.md §15.1) and their shared deflate stream (§16): the conversion of bytes to frames.
 --
--- A way has `context` and `inflater`, which are as far as it has been read. `lost` says that it cannot be read on: its
--- beginning is not in the capture, or the dictionary is not there.
+-- A direction has `context` and `inflater`, which correspond to the parsed bytes. `lost` states the reason if it cannot
+-- be parsed further: its beginning is not in the capture, or the dictionary is missing.
 
 local body = require("martlet_body")
 local compact = require("martlet_compact")
@@ -16,7 +16,7 @@ local codes = {
     protocolViolation = true, frameTooLarge = true, compressionNotAllowed = true, tlvTooDeep = true, tooManyTLVs = true,
 }
 
--- chat.dict, from beside this file or from its folder in the sources; nil where it is in neither.
+-- chat.dict in the folder of this file or in its folder of the sources; nil if it is in neither.
 local dictionary
 for _, place in ipairs({ "", "../dictionary/" }) do
     local folder = debug.getinfo(1, "S").source:gsub("^@", ""):match("^(.*[/\\])") or "./"
@@ -27,10 +27,10 @@ for _, place in ipairs({ "", "../dictionary/" }) do
     end
 end
 
--- Whether what begins so is deflated.
+-- Whether the head is that of a deflated packet.
 function packet.isDeflated(front) return front:byte() >= 0xA0 and front:byte() <= 0xBF end
 
--- What a packet's first bytes say (W-77, W-78); nil until they are there, or nil and the code's name.
+-- The head of a packet (W-77, W-78); nil if it is incomplete, or nil and the name of the code.
 function packet.head(front)
     local first = front:byte()
     if first >= 0x01 and first <= 0x7F then return { size = 1, length = first, total = 1 + first + checksumSize } end
@@ -43,12 +43,12 @@ function packet.head(front)
     return { size = 2, length = length, total = 2 + length + checksumSize, isDeflated = isDeflated }
 end
 
--- The sum of a whole packet and the one that it says.
+-- The checksum of a complete packet, and the one that it contains.
 function packet.sums(raw)
     return sum.crc32(raw:sub(1, -1 - checksumSize)), body.u32(raw, #raw - checksumSize + 1)
 end
 
--- The payload as it was written; nil, and the code's name where it is wrong. Takes the way on.
+-- The inflated payload, or nil and the name of the code. The state of the direction is updated.
 local function payloadOf(raw, record, way)
     local head = record.head
     local payload = raw:sub(head.size + 1, head.size + head.length)
@@ -69,7 +69,7 @@ local function payloadOf(raw, record, way)
     return inflated, code
 end
 
--- Reads a whole packet: its `frames`, and in `error` what ends the stream behind them.
+-- Parses a complete packet: its `frames`, and in `error` the error that ends the stream after them.
 function packet.read(raw, head, way, maxBody, isChecked)
     local record = { head = head, frames = {} }
     if isChecked then

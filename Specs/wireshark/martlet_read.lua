@@ -1,5 +1,5 @@
--- Reading frames for the first time: the checks of wire.md §3 in their order, what a frame means at its place, and what
--- is kept of it for when it is shown.
+-- The first parsing of frames: the checks of wire.md §3 in order, the results at the frame's position, and their
+-- storage for later dissections.
 
 local registry = require("martlet_registry")
 local body = require("martlet_body")
@@ -12,7 +12,7 @@ read.prefs = nil
 
 function read.address(ip, port) return tostring(ip) .. ":" .. port end
 
--- Checks of the header in their order (W-6), as far as its bytes are there.
+-- The checks of the header in order (W-6), as far as its bytes are available.
 function read.checkHeader(s, connection, sender, isFirst)
     for i = 1, math.min(#s, 4) do
         if s:byte(i) ~= read.magic:byte(i) then return "badMagic" end
@@ -41,10 +41,10 @@ local function uncompressed(range)
     return done and plain and plain:raw() or nil
 end
 
--- The bytes of a compressed body, or the code's name (W-19).
+-- The bytes of a compressed body, or the name of the code (W-19).
 --
--- Wireshark inflates what it can and says nothing of the end. So the body must end with the sum of what came out, and
--- must no longer come to that when its last byte is another: else its stream ended before.
+-- Wireshark inflates as much as possible and does not report the end. The body must therefore end with the checksum of
+-- the output, and a changed last byte must give another result; otherwise the stream ended before the last byte.
 local function inflate(range, limit)
     local raw = range:raw()
     local bytes = uncompressed(range)
@@ -56,7 +56,7 @@ local function inflate(range, limit)
     return bytes
 end
 
--- What a frame means, whose framing is right: the code's name of what is wrong, and where in the body.
+-- The results of a frame with valid framing: the name of its code, and the offset in the body.
 local function readMeaning(frame, connection, way, record)
     local header, sender = record.header, record.sender
     local code = link.check(connection, header, sender, way.count == 0 and connection.hasBeginning)
@@ -70,7 +70,7 @@ local function readMeaning(frame, connection, way, record)
     return link.read(connection, header, sender, sender or (way.index == 1 and "client" or "server"), record)
 end
 
--- Reads a whole frame: what it meant, and, in `error`, what ends the stream.
+-- Parses a complete frame: its results, and in `error` the error that ends the stream.
 function read.frame(frame, connection, way, pinfo)
     local raw = frame:raw()
     local header = parseHeader(raw)

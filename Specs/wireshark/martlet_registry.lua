@@ -191,7 +191,7 @@ registry.flags = {
     [0xC0] = "reserved",
 }
 
--- A table turned round: numbers by name.
+-- Returns a table of numbers by name for a table of names by number.
 local function numbers(names)
     local found = {}
     for number, name in pairs(names) do found[name] = number end
@@ -205,9 +205,9 @@ registry.feature = numbers(registry.features)
 registry.code = numbers(registry.codes)
 registry.flag = numbers(registry.flags)
 
--- §13.1's columns: the session is "0", "one" or "any"; `from` is nil where both send the type.
+-- §13.1's columns: the session is "0", "one" or "any"; `from` is nil if both endpoints send the type.
 registry.rules = {
-    [0x1000] = { reliable = true, session = "one", cut = true },
+    [0x1000] = { reliable = true, session = "one", fragments = true },
     [0x1001] = { reliable = false, session = "one" },
     [0x2001] = { reliable = false, session = "0" },
     [0x2002] = { reliable = true, session = "one" },
@@ -220,18 +220,18 @@ registry.rules = {
     [0x4003] = { reliable = false, session = "0", from = "server", handshake = true },
     [0x4004] = { reliable = false, session = "0" },
     [0x5001] = { reliable = true, session = "one" },
-    [0x5002] = { reliable = true, session = "one", cut = true },
+    [0x5002] = { reliable = true, session = "one", fragments = true },
     [0x5003] = { reliable = true, session = "one" },
     [0x5004] = { reliable = true, session = "0" },
     [0x5005] = { reliable = true, session = "one" },
     [0x5006] = { reliable = true, session = "one" },
-    [0x6001] = { reliable = true, session = "any", cut = true },
-    [0x6002] = { reliable = true, session = "any", cut = true },
+    [0x6001] = { reliable = true, session = "any", fragments = true },
+    [0x6002] = { reliable = true, session = "any", fragments = true },
     [0x6003] = { reliable = true, session = "any" },
 }
 
--- The fields of each type: "name" is needed, "name?" may be missing, "name*N" repeats up to N times, and
--- "name+N" comes once at least.
+-- The fields of each type: "name" is required, "name?" is optional, "name*N" occurs 0 to N times, and
+-- "name+N" 1 to N times.
 registry.layouts = {
     data = "counter kind content timeToLive? offset? acceptedAt? device? sender?",
     transient = "typing? presence? kind? content? sender?",
@@ -260,7 +260,7 @@ registry.layouts = {
     ["resume of welcome"] = "sessionPosition*256",
 }
 
--- §13.2: `least` and `most` are of the number, or of the value's bytes.
+-- §13.2: `least` and `most` are bounds of the number, or of the number of bytes of the value.
 registry.values = {
     code = { type = "u16", shown = "code" },
     reason = { type = "text", most = 256 },
@@ -327,7 +327,7 @@ registry.values = {
     chunk = { type = "bytes", shown = "chunk", parts = { { "offset", 8 }, { "total", 8 } } },
 }
 
--- §15.6: the tags that have a code, from 1.
+-- §15.6: the tags in the order of their codes, from 1.
 registry.compactTags = {
     "code", "reason", "retryAfter", "redirect", "spokenVersion", "features", "device", "account", "credential", "agent",
     "link", "resumeToken", "sessionPosition", "epoch", "resumeLifetime", "heartbeatInterval", "maxBody", "maxMessage",
@@ -338,9 +338,9 @@ registry.compactTags = {
     "chunk",
 }
 
--- §15.5: what the forms are called, those of their own by name, and their types.
+-- §15.5: the names of all forms, the numbers of the forms that are no types, and the types of forms.
 registry.forms = {
-    [0x00] = "of the announced type",
+    [0x00] = "of the named type",
     [0x01] = "data",
     [0x02] = "transient",
     [0x03] = "ack",
@@ -362,13 +362,13 @@ registry.forms = {
     [0x13] = "request",
     [0x14] = "response",
     [0x15] = "cancel",
-    [0x20] = "text, the next",
+    [0x20] = "text, next",
     [0x21] = "delivery",
     [0x22] = "text",
-    [0x23] = "text in UTF-16, the next",
-    [0x24] = "accepted, the next",
+    [0x23] = "text in UTF-16, next",
+    [0x24] = "accepted, next",
     [0x25] = "accepted, one run",
-    [0x26] = "ack, the next",
+    [0x26] = "ack, next",
     [0x27] = "ack, short",
 }
 

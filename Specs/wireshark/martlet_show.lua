@@ -1,4 +1,4 @@
--- Frames and packets in the tree, and a few words on each for the list of packets.
+-- Frames and packets in the tree, and a summary of each for the list of packets.
 
 local registry = require("martlet_registry")
 local fields = require("martlet_fields")
@@ -32,7 +32,7 @@ local function generated(tree, field, value)
     if value ~= nil then tree:add(field, value):set_generated() end
 end
 
--- Marks what ends the stream.
+-- Adds the error that ends the stream.
 local function addError(tree, code, at)
     tree:add(f.error, registry.code[code]):set_generated()
     generated(tree, f.errorAt, at)
@@ -58,7 +58,7 @@ local function addPlace(tree, record)
     end
 end
 
--- The body as the tree shows it: where it lies, inflated, or joined.
+-- The body in the tree: in place, inflated, or reassembled.
 local function shownBody(frame, record)
     if record.fragments then return ByteArray.new(record.body, true):tvb("Joined message") end
     if record.inflated then return ByteArray.new(record.body, true):tvb("Inflated body") end
@@ -91,7 +91,7 @@ local function addBody(tree, frame, record)
     end
 end
 
--- A few words on a frame, for the list of packets.
+-- The summary of a frame for the list of packets.
 function show.summary(record)
     local header = record.header
     local name = registry.types[header.type] or string.format("0x%04X", header.type)
@@ -119,13 +119,13 @@ function show.frame(tree, frame, record)
     addBody(item, frame, record)
 end
 
--- A way that cannot be read from here on.
+-- A direction that cannot be parsed further.
 function show.rest(tree, range, remark)
     local item = tree:add(show.martlet, range, "Martlet, not read")
     item:add_proto_expert_info(remark)
 end
 
--- A malformed header of a frame or a packet, of which not all may be there.
+-- A malformed header of a frame or a packet, which may be incomplete.
 function show.broken(tree, range, code)
     local item = tree:add(show.martlet, range, "Martlet, malformed: " .. code)
     if range:len() >= read.headerSize and code ~= "badMagic" then
@@ -141,7 +141,7 @@ local bits = {
     { 0x10, "compactType" }, { 0x20, "compactCompression" },
 }
 
--- A compact frame, and in it the frame of §3 that it stands for.
+-- A compact frame, with the frame of §3 that it represents.
 local function addCompact(tree, payload, frame)
     local item = tree:add(f.compact, payload:range(frame.from - 1, frame.to - frame.from + 1))
     item:set_text("Compact frame: " .. registry.forms[frame.form])
@@ -177,7 +177,7 @@ local function title(record)
     return words .. (#record.frames == 1 and " of 1 frame" or " of " .. #record.frames .. " frames")
 end
 
--- A packet without its frames: its tree, and that of each frame by its place.
+-- A packet without its frames: its tree, and the tree of each frame by its position.
 function show.packet(tree, range, record)
     local head = record.head
     local item = tree:add(show.martlet, range, "Martlet, " .. title(record))
@@ -199,7 +199,7 @@ function show.packet(tree, range, record)
     return trees
 end
 
--- A few words on a packet that holds no frames.
+-- The summary of a packet without frames.
 function show.packetSummary(record)
     if record.error then return "[" .. record.error .. "]" end
     return record.lost and "packet [not read]" or record.ends and "end of deflate" or nil

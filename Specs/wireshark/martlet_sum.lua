@@ -1,4 +1,4 @@
--- CRC-32 of IEEE 802.3 and Adler-32 of RFC 1950, by table and by hand.
+-- CRC-32 of IEEE 802.3 and Adler-32 of RFC 1950, implemented with tables.
 
 local sum = {}
 local bits = bit32 or bit or require("bit")
@@ -13,7 +13,7 @@ for i = 0, 255 do
     crcs[i] = crc
 end
 
--- The CRC-32 of a string, continued from that of what comes before it.
+-- The CRC-32 of a string, continued from that of the preceding bytes.
 function sum.crc32(s, before)
     local crc = bxor(before or 0, 0xFFFFFFFF)
     for at = 1, #s, 4096 do

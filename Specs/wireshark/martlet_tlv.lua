@@ -1,4 +1,4 @@
--- Fields as the tree shows them, and a few words on a body for the list of packets.
+-- Fields in the tree, and a summary of a body for the list of packets.
 
 local registry = require("martlet_registry")
 local body = require("martlet_body")
@@ -6,7 +6,7 @@ local tlv = {}
 
 local headSize = 6
 
--- The integers that a value is made of, side by side.
+-- The consecutive integers of a value.
 local function addParts(item, range, name, fields)
     local layout = fields.layouts[name]
     if not layout then return end
@@ -24,7 +24,7 @@ local function addParts(item, range, name, fields)
     end
 end
 
--- Whether a number field can show so many bytes.
+-- Whether a number field supports the number of bytes.
 local function fits(name, length)
     local size = ({ u8 = 1, u16 = 2, u32 = 4, u64 = 8 })[registry.values[name].type]
     return not size or size == length
@@ -35,7 +35,7 @@ local function addLevel(tree, range, fields, isContent, depth)
     while at + headSize <= range:len() do
         local tag, length = range(at, 2):uint(), range(at + 2, 4):uint()
         if at + headSize + length > range:len() then return end
-        -- Inside content only the registry's own range means what it says.
+        -- In a content only the range of the registry has its registered meaning.
         local name = registry.tags[tag]
         if isContent and (tag < 0x0200 or tag > 0x02FF) then name = nil end
         local whole = range(at, headSize + length)
@@ -72,7 +72,7 @@ end
 -- Adds every field of a body.
 function tlv.add(tree, tvb, fields) addLevel(tree, tvb:range(), fields, false, 0) end
 
--- What matters most of a type: these fields, as they come.
+-- The main fields of each type, in order.
 local summaries = {
     data = "offset sender counter", transient = "typing presence sender", receipt = "upTo counter", gap = "first upTo",
     hello = "account", welcome = "account epoch", reject = "code", goaway = "code", open = "room cursor",
@@ -82,7 +82,7 @@ local summaries = {
 local isText = { sender = true, account = true, room = true, method = true }
 local isCode = { code = true, status = true }
 
--- The most of a text that is shown, in bytes.
+-- The maximum number of bytes of a text that are shown.
 local maxTextCount = 40
 
 local function clean(s) return (s:gsub("[%z\1-\31\127]", ".")) end

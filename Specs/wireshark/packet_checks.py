@@ -1,4 +1,4 @@
-"""Packets and compact frames (Specs/wire.md 15, 16), as the dissector reads them."""
+"""The dissection of packets and compact frames (Specs/wire.md 15, 16)."""
 
 import shutil
 import struct
@@ -12,12 +12,12 @@ from martlet_packets import PacketWriter
 FEATURES = {"compact": 0x10, "sharedDeflate": 0x20}
 OTHERS = 0x0F
 HEADER = struct.Struct(">IHHIIBBHII")
-# Bytes of the segments that vectors are cut into, and again: so a head lies in two, a packet in several, and several
-# packets in one.
+# The sizes of the segments into which vectors are split, repeated: a head is split, a packet is in several segments,
+# and several packets are in one.
 CUTS = (1, 30, 2, 61, 1400)
 # The types of the frames of `conversation`, and of the handshake.
 CONVERSATION = [0x4001, 0x4002, 0x5001, 0x1000, 0x1000, 0x1000, 0x5002, 0x2001, 0x2001, 0x2001, 0x2001, 0x2003]
-# What its meaning is does not matter to the vectors, nor who may send it.
+# Types whose meaning and sender are not relevant for the vectors.
 FRAMING_ALONE = ("-o", "martlet.faults_end:FALSE")
 
 
@@ -26,14 +26,14 @@ def features_of(vector):
 
 
 def header_of(pieces):
-    """What the tree shows of a frame: with the checksum every byte of it is told."""
+    """The fields of a frame in the tree. The checksum covers all its bytes."""
     _, _, kind, sequence, timestamp, flags, compression, session, length, checksum = HEADER.unpack(
         bytes_of(pieces)[: HEADER.size])
     return kind, session, sequence, flags, compression, timestamp, length, checksum
 
 
 def check_vectors(folder):
-    """Every vector behind a handshake: its frames, and the error behind them."""
+    """Checks every vector after a handshake: its frames, and the error after them."""
     cases = []
     capture = Capture()
     for stem, vector in vectors(lambda stem: stem.startswith("packets")):
@@ -43,7 +43,7 @@ def check_vectors(folder):
         cases.append((f"{stem}: {vector['name']}", vector))
     path = folder / "packets.pcap"
     capture.write(path)
-    # Twice over, as a window would: what was kept must be the same the second time.
+    # The vector is dissected twice, like a window would, and the results must be equal.
     streams = by_stream(tshark(path, *FRAMING_ALONE, "-2", "-Y", "frame"))
     check(len(streams) == len(cases), f"{path.name} has another number of streams")
     for index, (title, vector) in enumerate(cases):
@@ -62,7 +62,7 @@ def check_vector(title, vector, row):
 
 
 def conversation(connection, deflates):
-    """A session in packets of both directions; the text of a message in three fragments."""
+    """A session in packets of both directions, with a message in three fragments."""
     text = b"long " * 800
     data = tlv(0x40, bytes(7) + b"\1") + tlv(0x41, b"\x10\x01") + tlv(0x142, tlv(0x201, text))
     opening = tlv(0x50, b"den") + tlv(0x51, b"\x00") + tlv(0x52, bytes(8))
@@ -75,7 +75,7 @@ def conversation(connection, deflates):
     opened = frame(0x5002, tlv(0x53, bytes(8)) + tlv(0x54, bytes(7) + b"\1"), flags=0x19, sequence=1, session=1)
     accepted = tlv(0x60, struct.pack(">QIQ", 1, 1, 1))
     connection.send("server", server.pack([opened]))
-    # Packets of the same bytes, which mean different frames.
+    # Equal packets with different frames.
     connection.send("server", b"".join(server.pack([ack]) for ack in acks))
     connection.send("server", server.pack([frame(0x2003, accepted, flags=0x19, sequence=2, session=1)]))
     connection.send("server", server.end() if deflates else b"")
@@ -83,20 +83,20 @@ def conversation(connection, deflates):
 
 
 def check_meaning(folder):
-    """Sessions followed through packets: the room, a message in fragments, what is acknowledged; and packets where they
-    are not allowed, or cannot be read."""
+    """Checks sessions in packets: the room, a message in fragments, acknowledgements; packets that are not allowed or
+    cannot be parsed."""
     capture = Capture()
     for features in (0x1F, 0x3F):
         connection = capture.connection(OTHER_PORT)
         greet(connection, MAX_BODY, features, 0x0101)
         text = conversation(connection, deflates=features == 0x3F)
-    # From behind the handshake on, with frames in front and behind.
+    # Parsing begins after the handshake, with plain frames before and after the packets.
     late = capture.connection(OTHER_PORT, with_beginning=False)
     ping = frame(0x3001, tlv(0x33, bytes(8)))
     late.send("client", ping)
     conversation(late, deflates=True)
     late.send("client", ping)
-    # In version 1.0 the feature means nothing, and before welcome it does not hold.
+    # In version 1.0 the feature has no meaning, and before welcome it is not in effect.
     old, early = capture.connection(PORT), capture.connection(PORT)
     greet(old, MAX_BODY, 0x3F, 0x0100)
     for connection in (old, early):
@@ -122,7 +122,7 @@ def check_meaning(folder):
 
 
 def check_without_dictionary(folder):
-    """The plugin in a folder of its own, without the dictionary: what needs it is told and not read."""
+    """Checks the plugin in a separate folder without the dictionary: deflated packets are reported and not parsed."""
     plugin = folder / "plugin"
     plugin.mkdir()
     for source in HERE.glob("*.lua"):

@@ -341,7 +341,7 @@ public final class ConnectionDecoder {
         do throws(WireError) {
             frame.content = .frame(try Frame.parse(type: type, body: frame.body.rawBytes))
         } catch {
-            if !isSure, type.rule?.isCut == true { return frame.content = .fragment(nil) }
+            if !isSure, type.rule?.allowsFragments == true { return frame.content = .fragment(nil) }
             try refuse(&frame, DecodeFault(error), error)
         }
         if case .frame(.message(let message)) = frame.content, let sender, (message.relay == nil) != (sender == .client)

@@ -3,7 +3,7 @@
 package import MartletWire
 
 extension FieldShape {
-    /// The form of the value of a tag (Specs/wire.md §13.2).
+    /// Creates the form of a tag's value (Specs/wire.md §13.2).
     init(_ tag: Tag) {
         switch tag {
         case .code, .status: self = .code
@@ -52,6 +52,6 @@ extension ContentKind {
 }
 
 extension Features {
-    /// The names of the bits, from the lowest.
+    /// The names of the features in the order of their bits.
     static let registeredNames = ["zlib", "requests", "receipts", "presence", "compact", "sharedDeflate"]
 }

@@ -2,12 +2,12 @@ import Foundation
 import MartletToolSupport
 import MartletTransport
 
-/// The file that a capture goes to, of one link or of several. It never grows beyond a bound, and what cannot be
-/// written ends the capture, not what is captured.
+/// The capture file of one or more links. Its size is bounded. A write error ends the capture, but not the captured
+/// connections.
 final class CaptureFile: Sendable {
-    /// The largest file, in bytes.
+    /// The maximum size of the file, in bytes.
     static let maxByteCount = 1 << 30
-    /// Writes are of about so many bytes.
+    /// The approximate number of bytes of a write.
     private static let bufferByteCount = 64 << 10
 
     private struct State {
@@ -17,11 +17,11 @@ final class CaptureFile: Sendable {
         var problem: String?
     }
 
-    /// Where it is, for people.
+    /// The path of the file, for messages.
     let path: String
     private let state: Guarded<State>
 
-    /// Begins a file anew.
+    /// Creates or truncates a file.
     init(path: String) throws(CommandError) {
         let descriptor = unsafe Foundation.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else {
@@ -36,7 +36,7 @@ final class CaptureFile: Sendable {
         if descriptor >= 0 { Foundation.close(descriptor) }
     }
 
-    /// Appends whole packets.
+    /// Appends complete packets.
     func write(_ bytes: [UInt8]) {
         state.withLock { state in
             guard state.problem == nil, state.descriptor >= 0 else { return }
@@ -50,7 +50,9 @@ final class CaptureFile: Sendable {
         }
     }
 
-    /// Writes what is left and closes the file. Throws when the capture is not whole.
+    /// Writes the remaining bytes and closes the file.
+    ///
+    /// - Throws: An error if the capture is incomplete.
     func finish() throws(CommandError) {
         let problem = state.withLock { state in
             if state.descriptor >= 0 {

@@ -1,28 +1,28 @@
 import MartletTransport
 import MartletWire
 
-/// Connections through a link as a capture: every byte when it arrives, as it arrives.
+/// The recorder of a link's connections: it captures bytes at the time of their arrival.
 ///
-/// States of a connection: unknown until it is opened, then recorded until it is closed. What was on its way when it
-/// was cut never arrived, so it is not there.
+/// States of a connection: unknown until it is opened, then recorded until it is closed. Bytes in flight at the time of
+/// a cut do not arrive and are not recorded.
 struct CaptureRecorder: Sendable {
-    /// Nanoseconds since 1970 when the link began.
+    /// The start of the link, in nanoseconds since 1970.
     let begin: UInt64
     private var connections: [WeakLink.ConnectionNumber: SyntheticTCP] = [:]
-    /// What is to be written next.
+    /// The packets that have not been written to the file.
     private var unwritten: [UInt8] = []
 
     init(begin: UInt64) {
         self.begin = begin
     }
 
-    /// What was recorded since the last time.
+    /// Returns and removes the packets since the last call.
     mutating func takeBytes() -> [UInt8] {
         defer { unwritten.removeAll(keepingCapacity: true) }
         return unwritten
     }
 
-    /// A connection has reached its target, at a time since the link began.
+    /// Records that a connection has reached its target, at a time since the start of the link.
     mutating func open(
         _ number: WeakLink.ConnectionNumber, from client: SocketAddress, to server: SocketAddress, now: Duration
     ) {
@@ -31,7 +31,7 @@ struct CaptureRecorder: Sendable {
         connections[number] = connection
     }
 
-    /// Bytes have arrived.
+    /// Records bytes that have arrived.
     mutating func carry(
         _ bytes: RawSpan, _ number: WeakLink.ConnectionNumber, _ direction: WeakLink.Direction, now: Duration
     ) {
@@ -39,19 +39,19 @@ struct CaptureRecorder: Sendable {
         record(connections.values[index].send(bytes, from: direction == .up ? 0 : 1), now)
     }
 
-    /// The end of a way has arrived.
+    /// Records the end of one direction of a connection.
     mutating func end(_ number: WeakLink.ConnectionNumber, _ direction: WeakLink.Direction, now: Duration) {
         guard let index = connections.index(forKey: number) else { return }
         record(connections.values[index].end(direction == .up ? 0 : 1), now)
     }
 
-    /// The connection is over; where its ways have not ended it was cut.
+    /// Records the end of a connection. A direction that has not ended before is recorded as cut.
     mutating func close(_ number: WeakLink.ConnectionNumber, now: Duration) {
         guard var connection = connections.removeValue(forKey: number) else { return }
         record(connection.reset(), now)
     }
 
-    /// Everything is over.
+    /// Records the end of all connections.
     mutating func closeAll(now: Duration) {
         for number in connections.keys.sorted() { close(number, now: now) }
     }

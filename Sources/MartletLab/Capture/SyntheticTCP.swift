@@ -2,35 +2,35 @@ import MartletDecode
 import MartletTransport
 import MartletWire
 
-/// A TCP connection that never was, as packets: what its stream carried, with the headers that TCP would have put
-/// around it. Nothing is lost, and everything is acknowledged with what goes the other way.
+/// A generated TCP connection: packets with the bytes of a stream and the headers that TCP would add. No packet is
+/// lost, and the next packet in the other direction acknowledges all bytes.
 struct SyntheticTCP: Sendable {
-    /// How many bytes of the stream a packet carries at most.
+    /// The maximum number of bytes of the stream in a packet.
     static let segmentByteCount = 1448
 
-    /// One of both sides.
+    /// One endpoint of the connection.
     private struct End: Sendable {
         var address: SocketAddress
-        /// The number of the next byte that it sends.
+        /// The sequence number of the next byte to send.
         var next: UInt32
         var hasEnded = false
     }
 
-    /// The one that connected, and the one that accepted.
+    /// The client and the server.
     private var ends: [End]
     private var wasReset = false
     private var packetNumber: UInt16 = 0
 
-    /// A connection before its first packet; `seed` decides where both ways begin to count.
+    /// Creates a connection without packets. `seed` determines the initial sequence numbers.
     init(from client: SocketAddress, to server: SocketAddress, seed: UInt64) {
         var random = SeededRandom(seed: seed)
         ends = [client, server].map { End(address: $0, next: UInt32(truncatingIfNeeded: random.next())) }
     }
 
-    /// Whether no more packets come.
+    /// Whether no more packets follow.
     var isOver: Bool { wasReset || ends.allSatisfy(\.hasEnded) }
 
-    /// The three packets that begin it.
+    /// Returns the three packets of the TCP handshake.
     mutating func open() -> [[UInt8]] {
         let syn = packet(from: 0, .syn)
         ends[0].next &+= 1
@@ -39,7 +39,7 @@ struct SyntheticTCP: Sendable {
         return [syn, answer, packet(from: 0, .ack)]
     }
 
-    /// Packets with bytes from the side that connected (0) or the one that accepted (1).
+    /// Returns packets with bytes of the client (index 0) or the server (index 1).
     mutating func send(_ bytes: RawSpan, from index: Int) -> [[UInt8]] {
         guard !wasReset, !ends[index].hasEnded else { return [] }
         var packets: [[UInt8]] = []
@@ -53,7 +53,7 @@ struct SyntheticTCP: Sendable {
         return packets
     }
 
-    /// The packets that end a side's way in order.
+    /// Returns the packets of an orderly end of one direction.
     mutating func end(_ index: Int) -> [[UInt8]] {
         guard !wasReset, !ends[index].hasEnded else { return [] }
         let fin = packet(from: index, [.fin, .ack])
@@ -62,7 +62,7 @@ struct SyntheticTCP: Sendable {
         return [fin, packet(from: 1 - index, .ack)]
     }
 
-    /// The packet that ends it at once, unless it is over.
+    /// Returns the packet of a reset; none if the connection has ended.
     mutating func reset() -> [[UInt8]] {
         if isOver { return [] }
         wasReset = true
@@ -74,7 +74,7 @@ struct SyntheticTCP: Sendable {
     ) -> [UInt8] {
         packetNumber &+= 1
         let (source, target) = (ends[index], ends[1 - index])
-        // Both in one family: an IPv4 address beside an IPv6 one is written as IPv6 has it.
+        // Both addresses must be of one family, so an IPv4 address beside an IPv6 address is written as IPv4-mapped.
         let isIPv6 = source.address.ip.isIPv6 || target.address.ip.isIPv6
         let addresses = Self.bytes(source.address.ip, isIPv6) + Self.bytes(target.address.ip, isIPv6)
         let segmentByteCount = 20 + payload.byteCount
@@ -113,7 +113,7 @@ struct SyntheticTCP: Sendable {
         isIPv6 && !ip.isIPv6 ? [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF] + ip.bytes : ip.bytes
     }
 
-    /// The sum of the Internet (RFC 1071).
+    /// Returns the Internet checksum (RFC 1071).
     static func checksum(_ bytes: [UInt8]) -> UInt16 {
         var sum: UInt32 = 0
         for index in stride(from: 0, to: bytes.count, by: 2) {

@@ -3,33 +3,33 @@ import MartletToolSupport
 
 /// `martlet-lab demo`: sends a file through a faulty network, and compares it with the file that arrived.
 enum DemoCommand {
-    private static let seed = Option.number("seed", "N", help: "what decides the link's jitter [1]")
+    private static let seed = Option.number("seed", "N", help: "seed of the link's jitter [1]")
     private static let json = Option.flag("json", help: "print the result as a JSON object")
 
     static let spec = CommandSpec(
         name: "demo",
-        summary: "Send a file from one process to another through a faulty network, and compare.",
+        summary: "Send a file to another process through a faulty network, and compare it.",
         operand: "FILE",
         options: [seed.spec, WeaknetCommand.capture.spec, json.spec],
         notes: [
             """
-            It starts a relay, a faulty link in front of it (200 ms ± 50 ms each way, a black hole of 5 s, every \
-            connection cut again and again, ten times at the least) and two processes, 'martlet send' and 'martlet \
-            listen', that carry every line of FILE across. At the end both texts are compared.
+            The command starts a relay, a faulty link to it (200 ms ± 50 ms in each direction, a black hole of 5 s, at \
+            least ten cuts of connections), and the processes 'martlet send' and 'martlet listen', which transfer \
+            every line of FILE. At the end both texts are compared.
             """,
             """
-            With --capture the file has the packets of the link, and behind them those of a short conversation with \
-            a frame of every type.
+            The file of --capture contains the packets of the link, then those of a short conversation with a frame \
+            of every type.
             """,
-            "Without FILE it sends the licences in \(DemoText.licences). A small file is sent several times over.",
+            "The default for FILE is the text of the licences in \(DemoText.licences). A small file is repeated.",
         ],
         exitCodes: [
-            ExitMeaning(.success, "what arrived is what was sent, byte for byte"),
-            ExitMeaning(.failure, "it is not, or a program failed"),
+            ExitMeaning(.success, "the received bytes equal the sent ones"),
+            ExitMeaning(.failure, "the bytes differ, or a program failed"),
             ExitMeaning(.noInput, "FILE cannot be read, is empty or too large"),
             ExitMeaning(.cannotCreate, "the capture cannot be written"),
-            ExitMeaning(.inputOutput, "the capture is not whole"),
-            ExitMeaning(.interrupted, "it was interrupted"),
+            ExitMeaning(.inputOutput, "the capture is incomplete"),
+            ExitMeaning(.interrupted, "interrupted"),
         ]
     ) { arguments in try await Interruptions.cancel { try await run(arguments) } }
 
@@ -63,15 +63,15 @@ enum DemoCommand {
             try await DemoTour(capture: capture).run()
             try capture.finish()
         }
-        return outcome.isGood ? .success : .failure
+        return outcome.isSuccess ? .success : .failure
     }
 
     private static func introduction(of text: DemoText) -> String {
-        let times = text.repetitionCount > 1 ? ", \(text.repetitionCount) times over" : ""
+        let times = text.repetitionCount > 1 ? ", repeated \(text.repetitionCount) times" : ""
         return """
             \(Quantity.grouped(text.lineCount)) lines, \(Quantity.text(byteCount: text.bytes.count)) \
             of \(SafeText.line(text.name))\(times)
-            go from one process to another, over 200 ms ± 50 ms, a black hole of 5 s and a link that keeps breaking.
+            are sent from one process to another with a delay of 200 ms ± 50 ms, a black hole of 5 s and repeated cuts.
 
             """
     }

@@ -1,13 +1,13 @@
 import MartletDifferential
 import MartletToolSupport
 
-/// `martlet-lab differential`: answers for the comparison with the reference implementation.
+/// `martlet-lab differential`: the Swift side of the comparison with the reference implementation.
 enum DifferentialCommand {
     static let spec = CommandSpec(
         name: "differential",
-        summary: "Answer questions about frames on standard input, for Specs/reference/differential.py.",
+        summary: "Parse and encode frames on standard input, for Specs/reference/differential.py.",
         options: [],
-        notes: ["Sources/MartletDifferential/DifferentialPeer.swift describes the questions and the answers."],
+        notes: ["Sources/MartletDifferential/DifferentialPeer.swift describes the format of the lines."],
         exitCodes: [ExitMeaning(.success, "the input has ended")]
     ) { _ in
         DifferentialPeer.run()

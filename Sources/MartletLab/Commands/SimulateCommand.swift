@@ -17,14 +17,14 @@ enum SimulateCommand {
         "hours", in: 1...10_000, help: "the minimum virtual time of each scenario, with ten times longer intervals")
     private static let first = Option.flag("first", help: "stop at the first seed that fails, and do not shrink it")
     private static let loops = Option.count(
-        "loops", in: 1...64, fallback: 1, help: "over how many loops the relay spreads accounts and rooms")
+        "loops", in: 1...64, fallback: 1, help: "number of loops of the relay")
     private static let jobs = Option.count(
         "jobs", in: 1...256, help: "the number of seeds run at a time [one for each processor]")
     private static let json = Option.flag("json", help: "print the result as a JSON object")
 
     static let spec = CommandSpec(
         name: "simulate",
-        summary: "Runs client and relay in virtual time with random faults, and checks their invariants.",
+        summary: "Run client and relay in virtual time with random faults, and check their invariants.",
         options: [
             seeds.spec, replay.spec, trace.spec, hours.spec, loops.spec, twice.spec, first.spec, jobs.spec, json.spec,
         ],
@@ -44,7 +44,7 @@ enum SimulateCommand {
         exitCodes: [
             ExitMeaning(.success, "no invariant was violated"),
             ExitMeaning(.failure, "an invariant was violated, or a seed gave two different runs"),
-            ExitMeaning(.interrupted, "it was interrupted"),
+            ExitMeaning(.interrupted, "interrupted"),
         ]
     ) { arguments in
         try await Interruptions.cancel { try await run(arguments) }
@@ -114,7 +114,7 @@ enum SimulateCommand {
         var shrinker = Shrinker { Simulation.run($0).violations.first?.invariant == invariant }
         let scenario = shrinker.shrink(scenario(result.seed, arguments))
         Output.report(
-            "the shortest scenario that was found in \(shrinker.runCount) runs, \(scenario.steps.count) steps:")
+            "the shortest scenario found in \(shrinker.runCount) runs, \(scenario.steps.count) steps:")
         for step in scenario.steps { Output.report("  \(Quantity.text(step.at)): \(step.action)") }
         for violation in Simulation.run(scenario).violations { Output.report("  \(violation)") }
     }

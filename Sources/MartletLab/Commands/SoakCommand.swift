@@ -1,39 +1,39 @@
 import MartletToolSupport
 
-/// `martlet-lab soak`: hundreds of clients that come, go and are cut off, for a given time.
+/// `martlet-lab soak`: a long conversation of several hundred clients over faulty links.
 enum SoakCommand {
     private static let minutes = Option.count(
-        "minutes", in: 1...10_000, fallback: 30, help: "how long the conversation takes")
+        "minutes", in: 1...10_000, fallback: 30, help: "duration of the conversation")
     private static let clients = Option.count(
-        "clients", in: 1...5000, fallback: 200, help: "how many members there are, 20 in a room")
+        "clients", in: 1...5000, fallback: 200, help: "number of clients, 20 in each room")
     private static let pause = Option.duration(
         "pause", "S", in: .seconds, fallback: .seconds(2), isZeroAllowed: false,
-        help: "the average time between two messages of a member")
+        help: "average time between two messages of a client")
 
     static let spec = CommandSpec(
         name: "soak",
-        summary: "Run a long conversation over faulty links, and check for losses, duplicates and growth.",
+        summary: "Run a long conversation over faulty links, and check losses, duplicates and growth.",
         options: [minutes.spec, clients.spec, pause.spec],
         notes: [
             """
-            The relay is another process; the clients and four weak links, which cut all of their connections every \
-            17 to 37 seconds, are in this one. A client lives for half a minute to two minutes; then another takes \
-            its place, with its outbox. Every message has to be at every member of its room once and in order.
+            The relay is a child process; the clients and four weak links, which cut all their connections every 17 to \
+            37 seconds, are in this process. A client runs for 30 to 120 seconds; then another one continues with its \
+            outbox. Every member of a room must receive every message once and in order.
             """,
             """
-            After a third of the time, but ten minutes at the most, memory may grow by \
-            \(Quantity.fixed(SoakRun.maxSlope, digits: 0)) MiB an hour at the most, by least squares, and descriptors \
-            and threads may not.
+            After a third of the time, at most ten minutes, memory may grow by at most \
+            \(Quantity.fixed(SoakRun.maxSlope, digits: 0)) MiB an hour, computed by least squares, and the numbers of \
+            descriptors and threads may not grow.
             """,
             """
-            With the GNU C library the threads of either process share a heap instead of having one each, and what \
-            they have freed is given back every two seconds, so that what counts is what is held.
+            With the GNU C library the threads of each process share one heap, and freed memory is released every two \
+            seconds, so that only memory in use is measured.
             """,
         ],
         exitCodes: [
-            ExitMeaning(.success, "nothing was lost or doubled, and nothing grew"),
+            ExitMeaning(.success, "no message was lost or duplicated, and no resource grew"),
             ExitMeaning(.failure, "the check failed"),
-            ExitMeaning(.interrupted, "it was interrupted"),
+            ExitMeaning(.interrupted, "interrupted"),
         ]
     ) { arguments in try await Interruptions.cancel { try await run(arguments) } }
 
@@ -43,7 +43,7 @@ enum SoakCommand {
             clientCount: arguments[clients] ?? 200, duration: .seconds(60 * (arguments[minutes] ?? 30)),
             pause: arguments[pause] ?? .seconds(2), lifetime: 30...120
         ) { try? Output.print(minute($0)) }
-        try Output.print("  min     sent       shown   lost  twice   relay MiB  fds thr   clients MiB  fds thr")
+        try Output.print("  min     sent       shown   lost doubled  relay MiB  fds thr   clients MiB  fds thr")
         let report = try await soak.run()
         for line in lines(of: report, soak) { try Output.print(line) }
         return report.isGood ? .success : .failure
@@ -63,7 +63,7 @@ enum SoakCommand {
     }
 
     private static func lines(of report: SoakRun.Report, _ soak: SoakRun) -> [String] {
-        let lives = "\(Quantity.grouped(report.clientCount)) clients lived, \(Quantity.grouped(report.reconnects))"
+        let lives = "\(Quantity.grouped(report.clientCount)) clients, \(Quantity.grouped(report.reconnects))"
         let rows = [("relay", report.relay), ("clients", report.clients)].map { name, figures in
             let slope = figures.memory.slope.map { Quantity.fixed($0, digits: 2) } ?? "?"
             return "  \(name): \(slope) MiB an hour after \(Quantity.text(soak.warmUp)), at most "
@@ -71,10 +71,10 @@ enum SoakCommand {
                 + "threads \(signed(figures.threads.drift)), at most \(SoakRun.maxDrift)"
         }
         return [
-            "  \(Quantity.grouped(report.saidCount)) messages, shown \(Quantity.grouped(report.shownCount)) times; "
-                + "\(report.lostCount) lost, \(report.doubledCount) twice",
+            "  \(Quantity.grouped(report.saidCount)) messages, received \(Quantity.grouped(report.shownCount)) times; "
+                + "\(report.lostCount) lost, \(report.doubledCount) duplicates",
             "  \(lives) reconnects",
-            "  memory: resident; threads share a heap (M_ARENA_MAX), what is freed is given back (malloc_trim)",
+            "  memory: resident; threads share a heap (M_ARENA_MAX), freed memory is released (malloc_trim)",
         ] + rows
     }
 

@@ -1,31 +1,33 @@
 import Foundation
 import MartletToolSupport
 
-/// `martlet-lab storm`: a relay is killed with thousands of clients on it.
+/// `martlet-lab storm`: the reconnection of thousands of clients after their relay is killed.
 enum StormCommand {
     private static let clients = Option.count(
-        "clients", in: 1...100_000, fallback: 10_000, help: "how many clients there are")
+        "clients", in: 1...100_000, fallback: 10_000, help: "number of clients")
     private static let members = Option.count(
-        "members", in: 1...1000, fallback: 20, help: "how many of them are in a room together")
+        "members", in: 1...1000, fallback: 20, help: "number of clients in a room")
     private static let down = Option.duration(
-        "down", "S", in: .seconds, fallback: .seconds(1), help: "how long the relay is away")
+        "down", "S", in: .seconds, fallback: .seconds(1), help: "duration between the kill and the restart of the relay"
+    )
 
     static let spec = CommandSpec(
         name: "storm",
-        summary: "A relay killed with 10,000 clients on it: how soon all are back.",
+        summary: "Kill a relay with 10,000 clients, and measure their reconnection.",
         options: [clients.spec, members.spec, down.spec],
         notes: [
             """
-            The relay is another process, on a port of this machine; it is killed, and another is started. All have to \
-            be back within \(Quantity.text(StormRun.maxBackAfter)), with \
-            \(Quantity.grouped(StormRun.maxConnectsPerSecond)) attempts to connect in any second at the most, and \
-            \(Int(StormRun.maxMeanAttempts)) each on average, and what they say then has to be accepted.
+            The relay is a child process, which is killed and restarted on the same port. All clients must reconnect \
+            within \(Quantity.text(StormRun.maxBackAfter)), with at most \
+            \(Quantity.grouped(StormRun.maxConnectsPerSecond)) attempts in any second and a mean of at most \
+            \(Int(StormRun.maxMeanAttempts)) attempts of a client, and their messages must then be accepted.
             """,
-            "It needs a descriptor for each client, in both processes, and raises its own limit as far as it may.",
+            "Each client needs a descriptor in both processes. The command raises its limit to the permitted maximum.",
         ],
         exitCodes: [
-            ExitMeaning(.success, "they are"), ExitMeaning(.failure, "they are not"),
-            ExitMeaning(.interrupted, "it was interrupted"),
+            ExitMeaning(.success, "all requirements were met"),
+            ExitMeaning(.failure, "a requirement was not met"),
+            ExitMeaning(.interrupted, "interrupted"),
         ]
     ) { arguments in try await Interruptions.cancel { try await run(arguments) } }
 
@@ -33,7 +35,7 @@ enum StormCommand {
         let count = arguments[clients] ?? 10_000
         let limit = Descriptors.raiseLimit()
         guard limit > count + 64 else {
-            throw CommandError(.failure, "\(count) clients need more descriptors than the \(limit) that there may be")
+            throw CommandError(.failure, "\(count) clients need more than the permitted \(limit) descriptors")
         }
         let storm = StormRun(
             clientCount: count, roomSize: arguments[members] ?? 20, downtime: arguments[down] ?? .seconds(1)
@@ -53,23 +55,23 @@ enum StormCommand {
         let memory = (outcome.relay?.residentByteCount).map { Quantity.text(byteCount: $0) } ?? "?"
         let processor = (outcome.relay?.processorTime).map { Quantity.text($0) } ?? "?"
         return [
-            row("clients that are back", Quantity.grouped(tally.backCount), "of \(Quantity.grouped(count))"),
-            row("half of them after", back(50), ""),
-            row("99 of 100 after", back(99), ""),
-            row("all after", back(100), "at most \(Quantity.text(StormRun.maxBackAfter))"),
+            row("clients reconnected", Quantity.grouped(tally.backCount), "of \(Quantity.grouped(count))"),
+            row("50 % of them after", back(50), ""),
+            row("99 % after", back(99), ""),
+            row("100 % after", back(100), "at most \(Quantity.text(StormRun.maxBackAfter))"),
             row(
-                "attempts in the busiest second", Quantity.grouped(tally.attempts.count),
+                "maximum attempts in a second", Quantity.grouped(tally.attempts.count),
                 "at most \(Quantity.grouped(StormRun.maxConnectsPerSecond))"),
             row(
-                "let in in the busiest second", Quantity.grouped(outcome.mostLetIn),
+                "maximum accepted in a second", Quantity.grouped(outcome.maxAcceptedInSecond),
                 "at most \(Quantity.grouped(StormRun.maxConnectsPerSecond))"),
             row(
                 "attempts of a client, mean", Quantity.fixed(tally.meanAttempts, digits: 2),
                 "at most \(Quantity.fixed(StormRun.maxMeanAttempts, digits: 0))"),
-            row("attempts of a client, most", "\(tally.mostAttempts)", ""),
-            row("messages accepted after it", Quantity.grouped(outcome.acceptedCount), "one of each client"),
-            row("the new relay's memory", memory, ""),
-            row("the new relay's processor time", processor, ""),
+            row("attempts of a client, maximum", "\(tally.mostAttempts)", ""),
+            row("messages accepted afterwards", Quantity.grouped(outcome.acceptedCount), "one of each client"),
+            row("memory of the new relay", memory, ""),
+            row("processor time of the new relay", processor, ""),
         ]
     }
 }

@@ -5,32 +5,32 @@ import MartletTransport
 enum WeaknetCommand {
     private static let listen = ListenAddress.option(fallback: "127.0.0.1:0")
     private static let target = Option<Endpoint>(
-        "to", "HOST:PORT", expectation: "a host and a port", help: "where connections go (needed)"
+        "to", "HOST:PORT", expectation: "a host and a port", help: "target of the connections (required)"
     ) { try? Endpoint(parsing: $0, defaultSecurity: .plain) }
     private static let delay = Option.duration(
-        "delay", "MS", in: .milliseconds, help: "how long every byte takes, each way")
+        "delay", "MS", in: .milliseconds, help: "delay of each byte, in each direction")
     private static let jitter = Option.duration(
-        "jitter", "MS", in: .milliseconds, help: "by how much the delay varies, up and down")
+        "jitter", "MS", in: .milliseconds, help: "maximum deviation of the delay")
     private static let bandwidth = Option.byteCount(
-        "bandwidth", "BYTES/S", help: "what fits through in a second, each way and per connection")
+        "bandwidth", "BYTES/S", help: "bandwidth of each direction of each connection")
     private static let stallEvery = Option.duration(
-        "stall-every", "S", in: .seconds, isZeroAllowed: false, help: "how often nothing passes for a while")
+        "stall-every", "S", in: .seconds, isZeroAllowed: false, help: "interval between stalls")
     private static let stallFor = Option.duration(
-        "stall-for", "S", in: .seconds, isZeroAllowed: false, help: "how long a stall takes")
+        "stall-for", "S", in: .seconds, isZeroAllowed: false, help: "duration of a stall")
     private static let blackHoleAt = Option.duration(
-        "black-hole-at", "S", in: .seconds, help: "when everything is dropped for a while, once")
+        "black-hole-at", "S", in: .seconds, help: "time of the black hole after the start")
     private static let blackHoleFor = Option.duration(
-        "black-hole-for", "S", in: .seconds, isZeroAllowed: false, help: "how long the black hole stays")
+        "black-hole-for", "S", in: .seconds, isZeroAllowed: false, help: "duration of the black hole")
     private static let cutEvery = Option.duration(
-        "cut-every", "S", in: .seconds, isZeroAllowed: false, help: "how often all connections are cut")
+        "cut-every", "S", in: .seconds, isZeroAllowed: false, help: "interval between cuts of all connections")
     private static let cutAfter = Option.byteCount(
-        "cut-after-bytes", "N", help: "after how many bytes, both ways together, a connection is cut")
-    private static let maxCuts = Option.count("max-cuts", in: 1...Int.max, help: "cut no more after so many cuts")
+        "cut-after-bytes", "N", help: "cut a connection after N bytes in both directions together")
+    private static let maxCuts = Option.count("max-cuts", in: 1...Int.max, help: "maximum number of cuts")
     private static let corrupt = Option.byteCount(
-        "corrupt-one-in", "N", help: "flip one bit of one byte in every N bytes, each way")
-    private static let seed = Option.number("seed", "N", help: "what decides jitter and corruption [1]")
+        "corrupt-one-in", "N", help: "flip one bit in every N bytes of each direction")
+    private static let seed = Option.number("seed", "N", help: "seed of jitter and corruption [1]")
     static let capture = Option.text(
-        "capture", "FILE", help: "write what arrives to FILE, in the format pcap, for 'martlet decode' and Wireshark")
+        "capture", "FILE", help: "write the transferred bytes to FILE in the format pcap")
     private static let json = Option.flag("json", help: "print the report as a JSON object")
 
     static let spec = CommandSpec(
@@ -43,20 +43,19 @@ enum WeaknetCommand {
         ],
         notes: [
             """
-            Bytes keep their order. What comes faster than the link carries is left with its sender, except for what \
-            is on its way and a queue of 64 KiB. A black hole holds the bytes that it gets, as TCP would, and refuses \
-            connections meanwhile. The same seed and the same traffic give the same faults. The proxy runs until it \
-            is interrupted, then prints its report.
+            Bytes keep their order. Beyond the bandwidth bytes remain with their sender, except those in flight and a \
+            queue of 64 KiB. During a black hole bytes are kept, as by TCP, and connections refused. The same seed and \
+            the same traffic give the same faults. The proxy runs until it is interrupted, then prints its report.
             """,
             """
-            A capture shows the connections as the link's far ends see them, every byte when it arrives. The headers \
-            of IP and TCP are made up around them, so that no privilege is needed; the file grows to 1 GiB at most.
+            A capture contains each byte at the time of its arrival. The IP and TCP headers are generated, so that no \
+            privilege is required. The file has at most 1 GiB.
             """,
         ],
         exitCodes: [
-            ExitMeaning(.success, "it was interrupted or asked to terminate, and printed its report"),
-            ExitMeaning(.cannotCreate, "the address cannot be listened on, or the capture not be written"),
-            ExitMeaning(.inputOutput, "the capture is not whole"),
+            ExitMeaning(.success, "the proxy was interrupted or terminated by a signal, and printed its report"),
+            ExitMeaning(.cannotCreate, "the proxy cannot listen on the address, or write the capture"),
+            ExitMeaning(.inputOutput, "the capture is incomplete"),
         ]
     ) { try await run($0) }
 
@@ -74,13 +73,13 @@ enum WeaknetCommand {
         profile.maxCutCount = arguments[maxCuts]
         profile.corruptOneIn = arguments[corrupt]
         if (profile.stallEvery == nil) != (profile.stallFor == .zero) {
-            throw UsageError(message: "'--stall-every' and '--stall-for' need each other")
+            throw UsageError(message: "'--stall-every' and '--stall-for' require each other")
         }
         if let every = profile.stallEvery, profile.stallFor >= every {
             throw UsageError(message: "'--stall-for' must be shorter than '--stall-every'")
         }
         if (profile.blackHoleAt == nil) != (profile.blackHoleFor == .zero) {
-            throw UsageError(message: "'--black-hole-at' and '--black-hole-for' need each other")
+            throw UsageError(message: "'--black-hole-at' and '--black-hole-for' require each other")
         }
         return profile
     }
@@ -88,7 +87,7 @@ enum WeaknetCommand {
     private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
         let profile = try profile(arguments)
         guard let target = arguments[target], let address = arguments[listen] else {
-            throw UsageError(message: "'--to HOST:PORT' is needed")
+            throw UsageError(message: "'--to HOST:PORT' is required")
         }
         let file = try arguments[capture].map { path throws(CommandError) in try CaptureFile(path: path) }
         let proxy: WeakProxy

@@ -1,6 +1,6 @@
 import MartletToolSupport
 
-/// Gathers what the demo's parts say about themselves.
+/// The collector of the reports of the demo's processes and its link.
 actor DemoBoard {
     private var view: DemoView
     private let outages: Outages
@@ -14,7 +14,7 @@ actor DemoBoard {
         self.onChange = onChange
     }
 
-    /// Reads a child's reports until it has no more; what is none is passed on to the user.
+    /// Reads the reports of a child process until its end. Other lines are printed as messages.
     func read(_ messages: AsyncStream<String>, isSender: Bool) async {
         for await message in messages {
             guard let report = TransferReport.parse(message) else {
@@ -25,14 +25,14 @@ actor DemoBoard {
         }
     }
 
-    /// Time has passed; the link has come so far.
+    /// Updates the view with the state of the link.
     func tick(_ link: WeakLinkReport) {
         if isFinished { return }
         update(link)
         onChange(view)
     }
 
-    /// Everything is over: the last view.
+    /// Returns the last view.
     func finish(_ link: WeakLinkReport) -> DemoView {
         isFinished = true
         update(link)

@@ -1,16 +1,16 @@
 import CMartletCrypto
 
-/// What arrived, held against what was sent, by nothing but the two texts.
+/// The comparison of the received text with the sent text.
 struct DemoComparison: Equatable, Sendable {
-    /// The digest of what was sent.
+    /// The SHA-256 digest of the sent text.
     var sentDigest: String
-    /// The digest of what arrived.
+    /// The SHA-256 digest of the received text.
     var receivedDigest: String
-    /// Lines that arrived.
+    /// The number of received lines.
     var receivedLineCount: Int
-    /// Lines that arrived more often than they were sent.
+    /// The number of lines received more often than sent.
     var duplicateCount: Int
-    /// Lines that were sent more often than they arrived.
+    /// The number of lines sent more often than received.
     var lossCount: Int
 
     init(sent: [UInt8], received: [UInt8]) {
@@ -25,10 +25,10 @@ struct DemoComparison: Equatable, Sendable {
         lossCount = surplus.values.reduce(0) { $0 + max(-$1, 0) }
     }
 
-    /// Whether both texts are the same, byte for byte.
+    /// Whether both texts have the same bytes.
     var isIdentical: Bool { sentDigest == receivedDigest }
 
-    /// The SHA-256 digest in hexadecimal.
+    /// Returns the SHA-256 digest in hexadecimal.
     private static func digest(_ bytes: [UInt8]) -> String {
         var digest = [UInt8](repeating: 0, count: martlet_sha256_byte_count)
         unsafe martlet_sha256(bytes, bytes.count, &digest)

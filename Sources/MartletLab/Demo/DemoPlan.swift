@@ -1,17 +1,17 @@
-/// The trouble that the demo's link makes, chosen for the text that has to pass it.
+/// The faults of the demo's link, chosen for the size of the text.
 struct DemoPlan: Equatable, Sendable {
-    /// How often the link is to be cut at the least.
+    /// The minimum number of cuts.
     static let minCutCount = 10
-    /// What every line costs on the wire at least, besides its text.
+    /// The minimum number of bytes of a line's frame beside its text.
     private static let minOverheadByteCount = 40
 
-    /// The link's trouble.
+    /// The faults of the link.
     var profile: WeakLinkProfile
 
-    /// A plan for a text of so many bytes in so many messages.
+    /// Creates the plan for a text.
     ///
-    /// Every connection is cut after the same number of bytes. Each of the two clients has to get at least the text
-    /// across, in shares of that number, so both together see at least twelve cuts.
+    /// Each connection is cut after the same number of bytes, one seventh of the traffic of one client. The two clients
+    /// together therefore cause at least twelve cuts.
     init(byteCount: Int, messageCount: Int) {
         var profile = WeakLinkProfile(delay: .milliseconds(200), jitter: .milliseconds(50))
         profile.blackHoleAt = .seconds(4)

@@ -5,33 +5,35 @@ import MartletToolSupport
 import MartletTransport
 import MartletWire
 
-/// One demonstration: a relay and a weak link in this process, a sender and a listener in two others.
+/// A run of the demo: a relay and a weak link in this process, a sender and a listener in two child processes.
 ///
-/// It owns the relay, the link, both children and a folder for what arrives, and gives them back however it ends.
+/// The run owns the relay, the link, both processes and a folder for the received text, and ends or removes them in any
+/// case.
 struct DemoRun: Sendable {
     private static let room = "demo"
-    /// A child without a connection for so long gives up, so that none outlives this process for longer.
+    /// The timeout without a connection after which a child process exits. It bounds the time for which a child can
+    /// outlive this process.
     private static let childTimeoutSeconds = 60
 
     let text: DemoText
     let seed: UInt64
-    /// The capture of the link, if there is one.
+    /// The capture of the link; nil if there is none.
     var capture: CaptureFile?
-    /// Receives the current view several times a second.
+    /// A closure that receives the current view several times a second.
     let onChange: @Sendable (DemoView) -> Void
 
-    /// What came of it.
+    /// The outcome of a run.
     struct Outcome: Sendable {
         var view: DemoView
         var comparison: DemoComparison
         var senderCode: Int32
         var listenerCode: Int32
 
-        /// Whether the demo showed what it is there to show.
-        var isGood: Bool { comparison.isIdentical && senderCode == 0 && listenerCode == 0 }
+        /// Whether both processes succeeded and the texts are equal.
+        var isSuccess: Bool { comparison.isIdentical && senderCode == 0 && listenerCode == 0 }
     }
 
-    /// Runs it; cancellation ends it early.
+    /// Runs the demo. Cancellation ends it early.
     func run() async throws -> Outcome {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("martlet-demo-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -101,7 +103,7 @@ struct DemoRun: Sendable {
         return Outcome(view: view, comparison: comparison, senderCode: codes.sender, listenerCode: codes.listener)
     }
 
-    /// Follows both children until they have ended; when one fails, the other has nothing to wait for.
+    /// Observes both processes until they have ended. When one fails, the other is terminated.
     private func watch(
         _ sender: ChildProcess, _ listener: ChildProcess, _ proxy: WeakProxy, _ board: DemoBoard
     ) async -> (sender: Int32, listener: Int32) {
@@ -128,7 +130,7 @@ struct DemoRun: Sendable {
 }
 
 extension Result where Failure == any Error {
-    /// What an asynchronous body returns or throws.
+    /// Creates the result of an asynchronous body.
     fileprivate init(catching body: () async throws -> Success) async {
         do { self = .success(try await body()) } catch { self = .failure(error) }
     }

@@ -3,7 +3,7 @@ import MartletProtocol
 import MartletRelay
 import MartletWire
 
-/// A store in memory that has a place for one room only.
+/// A store in memory that accepts one room and fails for all others.
 final class DemoStore: ImmediateRoomStore {
     private struct Refusal: Error {}
 

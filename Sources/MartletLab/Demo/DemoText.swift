@@ -3,23 +3,27 @@ import MartletToolSupport
 
 /// The text that the demo sends.
 struct DemoText: Equatable, Sendable {
-    /// What the demo's own text has at least.
+    /// The minimum number of lines of the default text.
     static let minLineCount = 5_000
-    /// A text is repeated until it has so many bytes: a smaller one would be through before the link was cut ten times.
+    /// The minimum number of bytes. A shorter text is repeated, because it would be delivered before the link is cut
+    /// ten times.
     static let minByteCount = 128 << 10
-    /// A larger file is refused: all of it lies in the relay's memory.
+    /// The maximum number of bytes of a file. The relay keeps the whole text in memory.
     static let maxByteCount = 256 << 20
-    /// Where the default text comes from.
+    /// The folder of the default text.
     static let licences = "/usr/share/common-licenses"
 
-    /// Where it comes from, for people.
+    /// The name of the source, for messages.
     var name: String
-    /// All of it.
+    /// The bytes of the text.
     var bytes: [UInt8]
-    /// How often the source is in it.
+    /// The number of copies of the source in the text.
     var repetitionCount = 1
 
-    /// The file at `path`, or the default text. Throws when there is nothing to send.
+    /// Returns the text of a file, or the default text.
+    ///
+    /// - Parameter path: The path of the file; nil for the default text.
+    /// - Throws: `CommandError` if the file cannot be read, is empty or is too large.
     static func load(_ path: String?) throws(CommandError) -> DemoText {
         guard let path else { return defaultText() }
         guard let contents = FileManager.default.contents(atPath: path) else {
@@ -32,7 +36,7 @@ struct DemoText: Equatable, Sendable {
         return DemoText(name: path, bytes: Array(contents)).repeated(toLines: 1)
     }
 
-    /// The licences on this machine, one after the other; where there are none, a text that is made up.
+    /// Returns the licences on this machine in sequence, or numbered lines if there are none.
     static func defaultText(_ folder: String = licences) -> DemoText {
         let names = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
         let files = names.compactMap { FileManager.default.contents(atPath: "\(folder)/\($0)") }
@@ -43,7 +47,7 @@ struct DemoText: Equatable, Sendable {
         return text.repeated(toLines: minLineCount)
     }
 
-    /// How many lines it has, a last one without an end of line included.
+    /// The number of lines, with a last line without a newline included.
     var lineCount: Int {
         let newline = UInt8(ascii: "\n")
         return bytes.count { $0 == newline } + (bytes.last == newline ? 0 : 1)

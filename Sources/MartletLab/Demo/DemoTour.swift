@@ -5,16 +5,17 @@ import MartletRelay
 import MartletTransport
 import MartletWire
 
-/// A short conversation that has a frame of every type in it, for a capture to show.
+/// A short conversation with a frame of every type, for a capture.
 ///
-/// A relay that keeps a few messages of one room and refuses one account, a proxy without faults, and four clients, all
-/// in this process. Each step waits for its own result. On a slow machine a peer may receive nothing for seconds; its
-/// link then resumes on a second connection.
+/// It consists of a relay that keeps a few messages of one room and refuses one account, a proxy without faults, and
+/// four clients, all in this process. Each step waits for its result. On a slow machine a peer may receive nothing for
+/// seconds; its link then resumes on a second connection.
 struct DemoTour: Sendable {
-    private static let room = "hall"
+    private static let room = "tour"
     /// The account that the relay refuses.
     private static let refusedAccount = "mallory"
-    /// Messages in the store before the conversation. The store keeps fewer, so that a late member gets a gap.
+    /// The number of messages in the store before the conversation. The store keeps fewer, so a late member receives a
+    /// gap.
     private static let storedCount = 5
     private static let keptCount = 3
 
@@ -28,14 +29,14 @@ struct DemoTour: Sendable {
         }
     }
 
-    /// A store with messages, and without a place for a second room.
+    /// Returns a store with messages that fails for other rooms.
     private func store() throws -> any RoomStore {
         let store = InMemoryStore(maxMessagesPerRoom: Self.keptCount)
         guard let room = RoomName(Self.room), let dora = AccountName("dora") else { return store }
         let device = DeviceID(rawValue: 1)
         let entries = (1...UInt64(Self.storedCount)).map { number in
             let clientBody = Message.encodeClient(
-                counter: number, kind: .text, content: Message.textContent("long ago"))
+                counter: number, kind: .text, content: Message.textContent("earlier message"))
             let body = Message.encodeRelay(
                 offset: number, acceptedAt: number, sender: dora, device: device, clientBody: clientBody.rawBytes)
             return LogEntry(
@@ -74,7 +75,7 @@ struct DemoTour: Sendable {
             var configuration = Client.Configuration()
             configuration.compressesMessages = true
             try await withClient(Client(to: relay, as: .anonymous("ada"), configuration: configuration)) { ada in
-                try await talk(ada, ben: room, arrivals)
+                try await exchangeFrames(ada, ben: room, arrivals)
                 try await openRefusedRoom(ada, refusals)
             }
             try await withClient(Client(to: relay, as: .anonymous("carl"))) { try await readAfterGap($0) }
@@ -86,7 +87,7 @@ struct DemoTour: Sendable {
         }
     }
 
-    /// Answers requests for the time. Of other requests it only reports the arrival.
+    /// Answers requests for the time, and reports other requests without an answer.
     private func answer(_ room: Room, _ arrival: AsyncStream<Void>.Continuation) async throws {
         var unanswered: [RoomRequest] = []
         for await request in room.requests {
@@ -99,7 +100,7 @@ struct DemoTour: Sendable {
         }
     }
 
-    /// Makes a request that is not answered, and cancels it when it has arrived.
+    /// Sends a request that is not answered, and cancels it after its arrival.
     private func cancelRequest(_ room: Room, _ arrivals: AsyncStream<Void>) async throws {
         try await withThrowingTaskGroup { group in
             group.addTask { _ = try await room.request("wait", to: "ben") }
@@ -109,13 +110,14 @@ struct DemoTour: Sendable {
         }
     }
 
-    /// Messages, one of them in fragments, receipts, typing, requests; then suspend and resume, and a ping.
-    private func talk(_ ada: Client, ben: Room, _ arrivals: AsyncStream<Void>) async throws {
+    /// Exchanges messages, one of them in fragments, receipts, typing and requests; then suspend and resume, and a
+    /// ping.
+    private func exchangeFrames(_ ada: Client, ben: Room, _ arrivals: AsyncStream<Void>) async throws {
         let room = try await ada.open(room: Self.room)
         room.setTyping(true)
         _ = try await room.send("hello").accepted()
-        let poem = (0..<4_000).map { "verse \($0 &* $0), " }.joined()
-        let offset = try await room.send(poem).accepted()
+        let longText = (0..<4_000).map { "number \($0 &* $0), " }.joined()
+        let offset = try await room.send(longText).accepted()
         for try await message in ben.messages where message.offset == offset { break }
         ben.markRead(upTo: offset)
         _ = try await room.request("time", to: "ben")
@@ -130,14 +132,14 @@ struct DemoTour: Sendable {
         await room.close()
     }
 
-    /// Opens a room that the store has no place for.
+    /// Opens a room for which the store fails.
     private func openRefusedRoom(_ ada: Client, _ refusals: AsyncStream<Void>) async throws {
-        let room = try await ada.open(room: "attic", options: Room.Options(waitsForRelay: false))
+        let room = try await ada.open(room: "unavailable", options: Room.Options(waitsForRelay: false))
         for await _ in refusals { break }
         await room.close()
     }
 
-    /// Joins with a cursor whose messages are no longer kept, and reads what is.
+    /// Opens the room with a cursor whose next messages are no longer kept, and reads a message.
     private func readAfterGap(_ carl: Client) async throws {
         let room = try await carl.open(room: Self.room, options: Room.Options(from: .cursor(1)))
         for try await _ in room.messages { break }

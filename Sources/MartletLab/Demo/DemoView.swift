@@ -1,27 +1,27 @@
 import MartletToolSupport
 
-/// What the demo shows: a few live lines while it runs, a table at the end; plain values in, text out.
+/// The output of the demo: a few live lines during the run, and a table at the end.
 struct DemoView: Equatable, Sendable {
-    /// Messages that are to pass.
+    /// The number of messages to deliver.
     var messageCount: Int
     /// The latest report of the sending process.
     var sender = TransferReport()
     /// The latest report of the listening process.
     var listener = TransferReport()
-    /// What the link did so far.
+    /// The report of the link.
     var link = WeakLinkReport()
-    /// Whether the black hole is open now.
+    /// Whether the black hole is in effect.
     var isBlackHole = false
-    /// Since the demo began.
+    /// The time since the start of the demo.
     var elapsed = Duration.zero
 
-    /// The live lines.
+    /// Returns the live lines.
     func lines(columns: Int) -> [StyledLine] {
         var link = StyledLine("  link      ", .bold)
-        link.append("\(self.link.cutCount) times cut", self.link.cutCount > 0 ? .yellow : .plain)
+        link.append("\(self.link.cutCount) cuts", self.link.cutCount > 0 ? .yellow : .plain)
         link.append("  \(Quantity.text(byteCount: self.link.upByteCount)) up")
         link.append("  \(Quantity.text(byteCount: self.link.downByteCount)) down")
-        if isBlackHole { link.append("  black hole: nothing passes", .red) }
+        if isBlackHole { link.append("  black hole: no bytes pass", .red) }
         return [
             row("sender", sender.accepted, "accepted", sender, columns),
             link.clipped(to: columns),
@@ -43,7 +43,7 @@ struct DemoView: Equatable, Sendable {
         return row.clipped(to: columns)
     }
 
-    /// The table at the end.
+    /// Returns the table at the end.
     func table(_ comparison: DemoComparison, lineCount: Int) -> String {
         let rows: [(String, String)] = [
             ("sent", "\(Quantity.grouped(lineCount)) lines in \(Quantity.grouped(sender.sent)) messages"),
@@ -51,10 +51,10 @@ struct DemoView: Equatable, Sendable {
             ("received", "\(Quantity.grouped(comparison.receivedLineCount)) lines"),
             ("duplicates", Quantity.grouped(comparison.duplicateCount)),
             ("losses", Quantity.grouped(comparison.lossCount)),
-            ("link", "\(link.cutCount) times cut, \(Quantity.text(byteCount: link.lostByteCount)) lost on the way"),
+            ("link", "\(link.cutCount) cuts, \(Quantity.text(byteCount: link.lostByteCount)) lost in flight"),
             ("reconnects", "\(sender.reconnects) sender, \(listener.reconnects) listener"),
             ("resumes", "\(sender.resumes) sender, \(listener.resumes) listener"),
-            ("retransmissions", "\(Quantity.grouped(sender.retransmissions)) frames of the sender's"),
+            ("retransmissions", "\(Quantity.grouped(sender.retransmissions)) frames of the sender"),
             ("round trip", "p50 \(Self.milliseconds(sender.rttP50)), p99 \(Self.milliseconds(sender.rttP99))"),
             (
                 "bytes",
@@ -70,7 +70,7 @@ struct DemoView: Equatable, Sendable {
         .joined(separator: "\n")
     }
 
-    /// The table for a machine.
+    /// Returns the table as JSON.
     func json(_ comparison: DemoComparison, lineCount: Int) -> JSONLine {
         .object([
             .init("lines", .count(lineCount)), .init("sent", .count(sender.sent)),

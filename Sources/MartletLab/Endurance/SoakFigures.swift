@@ -1,6 +1,6 @@
-/// What a process took in the course of a soak.
+/// The resources of a process during a soak.
 struct SoakFigures: Sendable {
-    /// Numbers in the order in which they were seen.
+    /// A series of measured numbers.
     struct Course: Equatable, Sendable {
         private var values: [Int] = []
 
@@ -8,7 +8,8 @@ struct SoakFigures: Sendable {
             values.append(value)
         }
 
-        /// By how much the middle of the last quarter is above that of the first; 0 when there is too little to say.
+        /// The difference between the medians of the last quarter and the first quarter; 0 if there are too few
+        /// numbers.
         var drift: Int {
             let quarter = values.count / 4
             guard quarter > 0 else { return 0 }
@@ -17,7 +18,7 @@ struct SoakFigures: Sendable {
     }
 
     private(set) var latest: ProcessFigures?
-    /// Mebibytes over hours, after the warm-up.
+    /// The resident memory in mebibytes over hours, after the warm-up.
     private(set) var memory = Trend()
     private(set) var descriptors = Course()
     private(set) var threads = Course()

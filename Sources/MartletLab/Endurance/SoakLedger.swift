@@ -1,14 +1,14 @@
-/// What one member of a room has seen of it: whether anything is missing, or there twice.
+/// The record of the messages that one member of a room received, which detects lost and duplicate ones.
 struct SoakLedger: Sendable {
-    /// The highest offset seen; the next one is to be one more.
+    /// The highest received offset. The next expected offset is higher by one.
     private(set) var lastOffset: UInt64 = 0
-    /// Each sender's last message by the sender's own count; the next one is to be one more.
+    /// The number of the last message of each sender. The next expected number is higher by one.
     private var lastNumber: [Int: Int] = [:]
     private(set) var shownCount = 0
     private(set) var lostCount = 0
     private(set) var doubledCount = 0
 
-    /// Counts a message of the room; nil stands for one that no member sent.
+    /// Records a message of the room. `sender` and `number` are nil for a message that no member sent.
     mutating func take(offset: UInt64, sender: Int?, number: Int?) {
         guard offset > lastOffset else { return doubledCount += 1 }
         lostCount += Int(offset - lastOffset - 1)
@@ -20,7 +20,7 @@ struct SoakLedger: Sendable {
         lastNumber[sender] = max(last, number)
     }
 
-    /// Ends the count: the room has so many messages, and those that did not come are lost.
+    /// Ends the record. Messages up to the head of the room that were not received count as lost.
     mutating func finish(headOf room: UInt64) {
         lostCount += Int(max(room, lastOffset) - lastOffset)
     }

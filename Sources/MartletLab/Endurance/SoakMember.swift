@@ -2,10 +2,10 @@ import Foundation
 import Martlet
 import MartletTransport
 
-/// One account of a soak: it sends messages, reads its room, leaves, and comes back as another client of the same
-/// device, whose outbox has the messages that were not accepted.
+/// An account of a soak, which has one client at a time. Each client sends messages, reads the room and ends; the next
+/// one is of the same device, and its outbox contains the unaccepted messages.
 final class SoakMember: Sendable {
-    /// How long a message is: long enough that a room's log is soon as full as it may be.
+    /// The number of bytes of a message. The size ensures that a room's log soon reaches its bound.
     static let textByteCount = 1000
 
     private struct State: Sendable {
@@ -36,7 +36,7 @@ final class SoakMember: Sendable {
     var clientCount: Int { state.withLock(\.clientCount) }
     var reconnects: UInt64 { state.withLock(\.reconnects) }
 
-    /// Lives one life after the other until `end`, and from then on only reads.
+    /// Runs clients one after the other. The member sends until `end`, and only reads thereafter.
     func live(until end: ContinuousClock.Instant, lifetime: ClosedRange<Int>) async throws {
         while ContinuousClock.now < end {
             let age = Duration.seconds(Int.random(in: lifetime))
@@ -44,7 +44,7 @@ final class SoakMember: Sendable {
         }
     }
 
-    /// Reads until the room's end, at the longest until a deadline.
+    /// Reads to the head of the room, or until a deadline.
     func listen(upTo head: UInt64, until deadline: ContinuousClock.Instant) async throws {
         guard ledger.lastOffset < head else { return }
         try await live(until: deadline, isSending: false, upTo: head)

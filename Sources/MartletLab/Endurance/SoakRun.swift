@@ -2,35 +2,35 @@ import Foundation
 import MartletToolSupport
 import MartletTransport
 
-/// Hours of a conversation over connections that break, with members that come and go: whether anything is lost or
-/// doubled, and whether anything grows.
+/// A long conversation over links that break, with clients that begin and end. It detects lost and duplicate messages,
+/// and growth of memory, descriptors and threads.
 ///
-/// The relay is another process; the clients and the weak links between are in this one. What is bounded fills up
-/// during the warm-up, so that what grows after it has no bound. Of the allocator's habits only what is in use is
-/// counted; see ``MeasuredHeap``.
+/// The relay is a child process; the clients and the weak links are in this process. Bounded storage reaches its bound
+/// during the warm-up, so later growth is unbounded. The memory of the allocator that is not in use is released before
+/// a measurement; see ``MeasuredHeap``.
 struct SoakRun: Sendable {
-    /// Mebibytes an hour that a process may gain after the warm-up.
+    /// The maximum growth of a process's memory after the warm-up, in mebibytes an hour.
     static let maxSlope = 1.0
-    /// Descriptors and threads by which the middle of the last quarter may be above that of the first.
+    /// The maximum difference of descriptors and of threads between the medians of the last and the first quarter.
     static let maxDrift = 8
-    /// Messages of a room that the relay keeps, enough for a member that is away for a while.
+    /// The number of messages of a room that the relay keeps, sufficient for a member that is temporarily absent.
     private static let historyCount = 1000
     private static let roomSize = 20
-    /// Each weak link cuts all of its connections again and again, each at a pace of its own, in seconds.
+    /// The interval of each weak link between two cuts of all its connections, in seconds.
     private static let cutEvery = [17, 23, 29, 37]
-    /// How long delivery may take after the last message was sent.
+    /// The maximum duration of the delivery after the last message was sent.
     private static let patience = Duration.seconds(120)
 
     let clientCount: Int
     let duration: Duration
     /// The average time between two messages of a member.
     let pause: Duration
-    /// How long a client lives, in seconds; then another takes its place.
+    /// The range of a client's lifetime in seconds.
     let lifetime: ClosedRange<Int>
-    /// Receives the report every minute.
+    /// A closure that receives the report every minute.
     let onMinute: @Sendable (Report) -> Void
 
-    /// How it stands.
+    /// The current results of a soak.
     struct Report: Sendable {
         var elapsed = Duration.zero
         var saidCount = 0
@@ -51,7 +51,7 @@ struct SoakRun: Sendable {
         }
     }
 
-    /// For the first third, but ten minutes at the most, nothing is held against anybody.
+    /// The duration in which growth is not measured: a third of the run, at most ten minutes.
     var warmUp: Duration { min(duration / 3, .seconds(600)) }
 
     func run() async throws -> Report {
@@ -109,7 +109,7 @@ struct SoakRun: Sendable {
         }
     }
 
-    /// Ends sending: the outboxes are sent, and every member reads to the end.
+    /// Ends the sending: the outboxes are sent, and every member reads to the end of its room.
     private func drain(_ members: [SoakMember], roomCount: Int) async throws {
         var heads = Array(repeating: UInt64(0), count: roomCount)
         for member in members { heads[member.room] += UInt64(member.saidCount) }
@@ -128,7 +128,7 @@ struct SoakRun: Sendable {
         report.doubledCount = ledgers.reduce(0) { $0 + $1.doubledCount }
     }
 
-    /// Measures both processes until it is cancelled, and returns the figures.
+    /// Measures both processes until the task is cancelled, and returns the figures.
     private func watch(
         _ relay: RelayProcess, _ members: [SoakMember], since began: ContinuousClock.Instant
     ) async -> Report {

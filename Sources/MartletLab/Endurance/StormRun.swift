@@ -3,36 +3,37 @@ import Martlet
 import MartletToolSupport
 import MartletTransport
 
-/// A relay is killed with many clients on it, and begins again on the same port: how they come back
-/// (Specs/hostile.md row 30).
+/// The reconnection of many clients after their relay is killed and restarted on the same port (Specs/hostile.md row
+/// 30).
 ///
-/// The relay is another process, started by this one; the clients are all here, on one loop. What the relay knew is
-/// gone, since it keeps its rooms in memory: the clients' links begin anew, on the connection that was to resume them.
+/// The relay is a child process; all clients are in this process, on one loop. The relay keeps its rooms in memory and
+/// loses them, so the clients begin new links on the connections that were to resume the old ones.
 struct StormRun: Sendable {
-    /// The time by which all clients have to be back.
+    /// The maximum duration until all clients have reconnected.
     static let maxBackAfter = Duration.seconds(30)
     static let maxConnectsPerSecond = 1500
     static let maxMeanAttempts = 3.0
-    /// How many clients connect at a time before the storm; those after it decide for themselves.
-    private static let openingWidth = 64
-    /// Connections that are younger count as failed when they end, and what is to be seen are healthy ones.
-    private static let calm = ReconnectPolicy.Configuration().healthyAfter + .seconds(2)
-    /// How long the run waits for late clients.
-    private static let patience = Duration.seconds(180)
+    /// The number of clients that connect at the same time before the storm. The reconnection is not limited.
+    private static let concurrentConnectCount = 64
+    /// The minimum age of the connections before the kill. The end of a younger connection would count as a failure,
+    /// and the run measures healthy ones.
+    private static let minConnectionAge = ReconnectPolicy.Configuration().healthyAfter + .seconds(2)
+    /// The duration for which the run waits for clients.
+    private static let timeout = Duration.seconds(180)
 
     let clientCount: Int
     let roomSize: Int
     let downtime: Duration
-    /// Receives a line for each event.
+    /// A closure that receives a line for each event.
     let onChange: @Sendable (String) -> Void
 
-    /// What came of it.
+    /// The outcome of a run.
     struct Outcome: Sendable {
         var tally: StormTally
-        /// Clients whose message was accepted after the storm.
+        /// The number of clients whose message was accepted after the storm.
         var acceptedCount: Int
-        /// Connections that the new relay let in, in its busiest second.
-        var mostLetIn: Int
+        /// The maximum number of connections that the new relay accepted in a second.
+        var maxAcceptedInSecond: Int
         var relay: ProcessFigures?
         var opening: Duration
 
@@ -42,7 +43,7 @@ struct StormRun: Sendable {
                 && acceptedCount == tally.backCount
         }
 
-        var mostConnects: Int { max(mostLetIn, tally.attempts.count) }
+        var mostConnects: Int { max(maxAcceptedInSecond, tally.attempts.count) }
     }
 
     func run() async throws -> Outcome {
@@ -59,14 +60,14 @@ struct StormRun: Sendable {
         }
         let opening = ContinuousClock.now - began
         onChange("\(clientCount) clients in \((clientCount + roomSize - 1) / roomSize) rooms after \(text(opening))")
-        try await relay.guarding { try await Task.sleep(for: Self.calm) }
+        try await relay.guarding { try await Task.sleep(for: Self.minConnectionAge) }
 
         board.tally.withLock { $0.killed(at: .now) }
         await relay.kill()
-        onChange("the relay is killed, and away for \(text(downtime))")
+        onChange("the relay is killed and restarts after \(text(downtime))")
         try await Task.sleep(for: downtime)
         let next = try await RelayProcess(port: relay.port) { line in
-            if line.event == "linked" || line.event == "resumed" { board.letIn.withLock { $0.add(line.time) } }
+            if line.event == "linked" || line.event == "resumed" { board.accepted.withLock { $0.add(line.time) } }
         }
         try await next.guarding { try await waitForAll(board) }
         let acceptedCount = await sendAll(in: rooms)
@@ -74,22 +75,23 @@ struct StormRun: Sendable {
         for watcher in watchers { watcher.cancel() }
         await next.kill()
         return Outcome(
-            tally: board.tally.withLock { $0 }, acceptedCount: acceptedCount, mostLetIn: board.letIn.withLock(\.count),
+            tally: board.tally.withLock { $0 }, acceptedCount: acceptedCount,
+            maxAcceptedInSecond: board.accepted.withLock(\.count),
             relay: figures, opening: opening)
     }
 
     private func waitForAll(_ board: Board) async throws {
-        let deadline = ContinuousClock.now + Self.patience
+        let deadline = ContinuousClock.now + Self.timeout
         while ContinuousClock.now < deadline, !board.tally.withLock(\.isOver) {
             try await Task.sleep(for: .seconds(1))
-            onChange("\(board.tally.withLock(\.backCount)) are back")
+            onChange("\(board.tally.withLock(\.backCount)) reconnected")
         }
     }
 
-    /// What several threads write down.
+    /// The results that several threads record.
     private final class Board: Sendable {
         let tally: Guarded<StormTally>
-        let letIn = Guarded(BusiestSecond())
+        let accepted = Guarded(BusiestSecond())
 
         init(_ tally: StormTally) {
             self.tally = Guarded(tally)
@@ -104,7 +106,7 @@ struct StormRun: Sendable {
         try await withThrowingTaskGroup(of: Room.self) { group in
             var rooms: [Room] = []
             for (index, client) in clients.enumerated() {
-                if index >= Self.openingWidth, let room = try await group.next() { rooms.append(room) }
+                if index >= Self.concurrentConnectCount, let room = try await group.next() { rooms.append(room) }
                 group.addTask {
                     try await client.start()
                     return try await client.open(room: "room-\(index / roomSize)")
@@ -115,15 +117,15 @@ struct StormRun: Sendable {
         }
     }
 
-    /// Sends a message from every client; returns how many were accepted in time.
+    /// Sends a message from every client and returns the number of messages accepted before the deadline.
     private func sendAll(in rooms: [Room]) async -> Int {
         await withTaskGroup(of: Bool.self) { group in
             group.addTask {
-                try? await Task.sleep(for: Self.patience)
+                try? await Task.sleep(for: Self.timeout)
                 return false
             }
             for room in rooms {
-                group.addTask { await (try? room.send("I am back").accepted()) != nil }
+                group.addTask { await (try? room.send("reconnected").accepted()) != nil }
             }
             var acceptedCount = 0
             for _ in rooms.indices where await group.next() == true { acceptedCount += 1 }

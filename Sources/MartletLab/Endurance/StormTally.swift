@@ -1,10 +1,10 @@
 import Martlet
 
-/// What clients do after their relay was killed: who is back, when, after how many attempts.
+/// The reconnections of clients after their relay is killed: their times and attempts.
 struct StormTally: Sendable {
-    /// One client's way back.
+    /// The reconnection of one client.
     private struct Way: Sendable {
-        /// Connections that had been established before the relay was killed.
+        /// The number of reconnects before the relay was killed.
         var reconnects: UInt64 = 0
         var attemptCount = 0
         var isConnecting = false
@@ -13,14 +13,14 @@ struct StormTally: Sendable {
 
     private var ways: [Way]
     private var killedAt: ContinuousClock.Instant?
-    /// Attempts to connect, failed ones included, in milliseconds after the end of the relay.
+    /// The connection attempts, failed ones included, in milliseconds after the kill of the relay.
     private(set) var attempts = BusiestSecond()
 
     init(clientCount: Int) {
         ways = Array(repeating: Way(), count: clientCount)
     }
 
-    /// The relay is killed now; what was seen before is of no interest.
+    /// Records the kill of the relay and discards earlier events.
     mutating func killed(at now: ContinuousClock.Instant) {
         killedAt = now
     }
@@ -32,7 +32,7 @@ struct StormTally: Sendable {
         }
         guard ways[client].backAfter == nil else { return }
         if case .connecting(let attempt) = status.phase {
-            // The connection that was lost counts as the first.
+            // The lost connection counts as the first attempt.
             note(client, max(attempt - 1, ways[client].attemptCount + (ways[client].isConnecting ? 0 : 1)), now)
             ways[client].isConnecting = true
         } else {
@@ -57,7 +57,7 @@ struct StormTally: Sendable {
     var mostAttempts: Int { ways.map(\.attemptCount).max() ?? 0 }
     var meanAttempts: Double { Double(attemptCount) / Double(max(ways.count, 1)) }
 
-    /// The time after which so many of a hundred were back; nil when they are not.
+    /// Returns the time after which `percent` per cent of the clients had reconnected; nil if they have not.
     func back(percent: Int) -> Duration? {
         let times = ways.compactMap(\.backAfter).sorted()
         let needed = (ways.count * percent + 99) / 100

@@ -1,4 +1,4 @@
-/// A straight line through points, by least squares.
+/// A linear regression by least squares.
 struct Trend: Equatable, Sendable {
     private var count = 0.0
     private var sumX = 0.0
@@ -14,18 +14,18 @@ struct Trend: Equatable, Sendable {
         sumXY += x * y
     }
 
-    /// What y gains when x gains one; nil with less than two different x.
+    /// The slope; nil with fewer than two different values of x.
     var slope: Double? {
         let spread = count * sumXX - sumX * sumX
         return count >= 2 && spread > 0 ? (count * sumXY - sumX * sumY) / spread : nil
     }
 }
 
-/// The most of something that comes within any one second, from when each came.
+/// The maximum number of events in one second.
 struct BusiestSecond: Equatable, Sendable {
     private var times: [Int64] = []
 
-    /// One more, at a time in milliseconds; they may come out of order.
+    /// Adds an event at a time in milliseconds. The times may be unordered.
     mutating func add(_ time: Int64) {
         times.append(time)
     }

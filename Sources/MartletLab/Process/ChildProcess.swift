@@ -1,22 +1,22 @@
 import Foundation
 import MartletToolSupport
 
-/// A process of `martlet`, whose reports are read and which never outlives its owner's call.
+/// A child process of `martlet`, with the lines of its standard error.
 final class ChildProcess: Sendable {
-    /// The program `martlet`, in the folder of the program that runs now.
+    /// The program `martlet` in the folder of the running program.
     static let program = URL(fileURLWithPath: Bundle.main.executablePath ?? CommandLine.arguments[0])
         .resolvingSymlinksInPath().deletingLastPathComponent().appendingPathComponent("martlet")
-    /// How long a process may take to end before it is killed.
+    /// The duration between the request to terminate and the kill.
     static let gracePeriod = Duration.seconds(2)
 
     private let process = Process()
     private let exits: AsyncStream<Int32>
-    /// Lines of its standard error, as they come.
+    /// The lines of standard error.
     let messages: AsyncStream<String>
 
-    /// Starts the program with these arguments.
+    /// Starts the program.
     ///
-    /// - Parameter environment: variables on top of those of this process.
+    /// - Parameter environment: Variables in addition to those of this process.
     init(
         _ words: [String], environment: [String: String] = [:], input: FileHandle?, output: FileHandle?
     ) throws {
@@ -53,7 +53,7 @@ final class ChildProcess: Sendable {
         }
     }
 
-    /// Waits for its end and returns the exit code; 128 and more is a signal.
+    /// Waits for the end of the process and returns its exit code, 128 plus the signal if a signal ended it.
     func exitCode() async -> Int32 {
         for await code in exits { return code }
         return -1
@@ -62,17 +62,17 @@ final class ChildProcess: Sendable {
     /// The process ID.
     var identifier: Int32 { process.processIdentifier }
 
-    /// Sends it a signal.
+    /// Sends a signal to the process.
     func signal(_ number: Int32) {
         if process.isRunning { _ = Foundation.kill(process.processIdentifier, number) }
     }
 
-    /// Asks it to end.
+    /// Requests the process to terminate.
     func terminate() {
         if process.isRunning { process.terminate() }
     }
 
-    /// Ends it, by force if it does not end by itself.
+    /// Ends the process, with a kill if it does not terminate.
     func kill() async {
         terminate()
         let deadline = ContinuousClock.now + Self.gracePeriod

@@ -1,17 +1,17 @@
 import Foundation
 
-/// The resources of a process, as Linux reports them.
+/// The resources of a process, as reported by Linux.
 struct ProcessFigures: Equatable, Sendable {
-    /// Bytes of memory that are resident.
+    /// The number of bytes of resident memory.
     var residentByteCount = 0
-    /// Threads that there are.
+    /// The number of threads.
     var threadCount = 0
-    /// Descriptors that are open.
+    /// The number of open descriptors.
     var descriptorCount = 0
-    /// Processor time that was used, in user and system mode together.
+    /// The processor time in user and system mode.
     var processorTime = Duration.zero
 
-    /// The figures of a process; nil where the system does not report them.
+    /// Creates the figures of a process; nil if the system does not report them.
     init?(of process: Int32) {
         let folder = "/proc/\(process)"
         guard let status = try? String(contentsOfFile: folder + "/status", encoding: .utf8),
@@ -21,13 +21,14 @@ struct ProcessFigures: Equatable, Sendable {
         self.init(status: status, stat: times, descriptorCount: descriptors.count)
     }
 
-    /// Reads the texts of /proc/PID/status and /proc/PID/stat (proc(5)).
+    /// Creates the figures from /proc/PID/status and /proc/PID/stat (proc(5)).
     init?(status: String, stat: String, descriptorCount: Int, ticksPerSecond: Int = sysconf(Int32(_SC_CLK_TCK))) {
         func number(_ name: String) -> Int? {
             let line = status.split(separator: "\n").first { $0.hasPrefix(name + ":") }
             return line?.split { !$0.isNumber }.first.flatMap { Int($0) }
         }
-        // The program's name, in brackets, may hold anything; user and system time are the 12th and 13th behind it.
+        // The name of the program, in parentheses, may contain any characters. User and system time are the 12th and
+        // 13th fields after it.
         let fields = stat[(stat.lastIndex(of: ")") ?? stat.startIndex)...].split(separator: " ")
         guard let resident = number("VmRSS"), let threads = number("Threads"), fields.count > 13,
             let user = Int(fields[12]), let system = Int(fields[13])

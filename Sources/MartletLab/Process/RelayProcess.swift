@@ -1,22 +1,22 @@
 import Foundation
 import MartletToolSupport
 
-/// A relay in a process of its own, on a port of this machine.
+/// A relay in a child process, on a port of this machine.
 struct RelayProcess: Sendable {
     let port: UInt16
     private let process: ChildProcess
 
     var identifier: Int32 { process.identifier }
-    /// Where clients find it.
+    /// The endpoint for clients.
     var endpoint: String { "martlet://127.0.0.1:\(port)" }
 
     /// Starts a relay and returns when it listens.
     ///
     /// - Parameters:
-    ///   - port: 0 for any that is free.
-    ///   - words: further options of `martlet serve`.
-    ///   - environment: what it finds in its environment besides what this process has.
-    ///   - onLine: sees each line of its log, on a thread of its own.
+    ///   - port: The port; 0 for any free one.
+    ///   - words: Further options of `martlet serve`.
+    ///   - environment: Variables in addition to those of this process.
+    ///   - onLine: A closure that receives each line of the log on a separate thread.
     init(
         port: UInt16, _ words: [String] = [], environment: [String: String] = [:],
         onLine: @escaping @Sendable (LogLine) -> Void = { _ in }
@@ -30,7 +30,7 @@ struct RelayProcess: Sendable {
         let reader = output.fileHandleForReading
         Thread.detachNewThread {
             var splitter = LineSplitter(maxPieceByteCount: 64 << 10)
-            // Not the handle's own method, which waits until it has all that it may have.
+            // The method of the file handle would wait until the requested number of bytes has arrived.
             while let bytes = Self.read(from: reader.fileDescriptor), !bytes.isEmpty {
                 for line in splitter.split(bytes).compactMap(LogLine.init) {
                     if let port = line.port { announcement.yield(port) }
@@ -47,7 +47,7 @@ struct RelayProcess: Sendable {
         self.port = port
     }
 
-    /// Kills it, without a chance to say anything.
+    /// Kills the process.
     func kill() async {
         process.signal(SIGKILL)
         _ = await process.exitCode()
@@ -59,7 +59,7 @@ struct RelayProcess: Sendable {
         return count >= 0 ? Array(bytes[..<count]) : nil
     }
 
-    /// Does something while the relay runs, and kills it when that fails.
+    /// Runs `body` while the relay runs, and kills the relay if `body` fails.
     func guarding<Result>(_ body: () async throws -> Result) async throws -> Result {
         do { return try await body() } catch {
             await kill()
@@ -69,10 +69,10 @@ struct RelayProcess: Sendable {
 
     /// A line of `martlet serve --json`.
     struct LogLine: Decodable, Sendable {
-        /// In milliseconds since 1970.
+        /// The time in milliseconds since 1970.
         var time: Int64
         var event: String
-        /// With `listening`.
+        /// The port of the event `listening`.
         var port: UInt16?
 
         init?(_ bytes: some Sequence<UInt8>) {

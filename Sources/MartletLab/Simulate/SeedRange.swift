@@ -1,4 +1,4 @@
-/// Seeds from one number to another, both included, as they are written: `1..10000`, or a single one.
+/// A closed range of seeds, written as `1..10000` or as one number.
 struct SeedRange: Equatable, Sendable {
     let seeds: ClosedRange<UInt64>
 

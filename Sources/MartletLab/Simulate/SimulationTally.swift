@@ -1,9 +1,9 @@
 import MartletTestKit
 import MartletToolSupport
 
-/// What many simulations come to together.
+/// The combined results of simulations.
 struct SimulationTally: Sendable {
-    /// Failed seeds beyond these are only counted.
+    /// The maximum number of failures that are kept. Further ones are only counted.
     static let maxFailures = 5
 
     private(set) var seedCount = 0
@@ -13,11 +13,11 @@ struct SimulationTally: Sendable {
     private(set) var faultCount = 0
     private(set) var connectionCount = 0
     private(set) var virtualTime = Duration.zero
-    /// The longest that a run took after its last fault had healed.
+    /// The maximum duration of a run after its last fault had ended.
     private(set) var settlingTime = Duration.zero
     private(set) var failureCount = 0
     private(set) var failures: [Simulation.Result] = []
-    /// Over all seeds, in whatever order they were played.
+    /// The hash of all traces, independent of the order of the runs.
     private(set) var traceHash: UInt64 = 0
 
     mutating func add(_ result: Simulation.Result) {
@@ -37,7 +37,7 @@ struct SimulationTally: Sendable {
         if failures.count > Self.maxFailures { failures.removeLast() }
     }
 
-    /// The table at the end.
+    /// Returns the table at the end.
     func lines(realTime: Duration) -> [String] {
         let ratio = Quantity.seconds(virtualTime) / max(Quantity.seconds(realTime), 1e-9)
         let perSecond = Double(seedCount) / max(Quantity.seconds(realTime), 1e-9)
@@ -48,7 +48,7 @@ struct SimulationTally: Sendable {
             "  faults         \(Quantity.grouped(faultCount)), connections \(Quantity.grouped(connectionCount))",
             "  virtual time   \(Quantity.clock(virtualTime)) in \(Quantity.text(realTime)), "
                 + "\(Quantity.grouped(Int(ratio))) times as fast",
-            "  settled        within \(Quantity.text(settlingTime)) of the last trouble's end",
+            "  settled        within \(Quantity.text(settlingTime)) after the last fault",
             "  trace hash     \(String(traceHash, radix: 16))",
             "  failed seeds   \(Quantity.grouped(failureCount))",
         ]

@@ -1,22 +1,22 @@
 import MartletWire
 
-/// Flips one bit in every block of so many bytes: exactly one, at a place that the seed decides.
+/// A fault that flips one bit in every block of bytes, at a position that the seed determines.
 struct Corruption: Equatable, Sendable {
     private let blockByteCount: Int
     private var random: SeededRandom
     private var position = 0
     private var target: Int
-    /// How many bits were flipped.
+    /// The number of flipped bits.
     private(set) var flippedCount = 0
 
-    /// Corruption of one byte in `blockByteCount`, which is at least 1.
+    /// Creates a corruption of one byte in `blockByteCount`, which is at least 1.
     init(oneIn blockByteCount: Int, seed: UInt64) {
         self.blockByteCount = blockByteCount
         random = SeededRandom(seed: seed)
         target = Int.random(in: 0..<blockByteCount, using: &random)
     }
 
-    /// Carries the next bytes of the stream.
+    /// Applies the corruption to the next bytes of the stream.
     mutating func apply(to bytes: inout [UInt8]) {
         var next = 0
         while next < bytes.count {

@@ -1,4 +1,4 @@
-/// When nothing passes a link: the stalls and the black hole, as a function of time alone.
+/// The intervals in which a link transfers no bytes, the stalls and the black hole, as a function of time.
 struct Outages: Equatable, Sendable {
     private let stallEvery: Duration?
     private let stallFor: Duration
@@ -10,14 +10,14 @@ struct Outages: Equatable, Sendable {
         blackHole = profile.blackHoleAt.map { $0..<$0 + profile.blackHoleFor }
     }
 
-    /// The first moment, not before `time`, at which bytes pass.
+    /// Returns the first time, `time` or later, at which bytes are transferred.
     func firstOpening(from time: Duration) -> Duration {
         var time = time
         while let end = end(ofOutageAt: time) { time = end }
         return time
     }
 
-    /// Whether the black hole is open.
+    /// Returns whether the black hole is in effect.
     func isBlackHole(at time: Duration) -> Bool { blackHole?.contains(time) ?? false }
 
     private func end(ofOutageAt time: Duration) -> Duration? {

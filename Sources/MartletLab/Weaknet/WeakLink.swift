@@ -1,30 +1,30 @@
 internal import MartletWire
 
-/// A weak link and all connections that go through it: what arrives when, what is damaged, which connection is cut.
+/// A model of a faulty link and of all connections through it: the arrival of bytes, corruption and cuts.
 ///
-/// It knows no sockets and no clock; times are counted from when the link began. The same seed and the same bytes at
-/// the same times give the same trouble.
+/// The model uses no sockets and no clock; times are durations since the start of the link. The same seed and the same
+/// bytes at the same times give the same faults.
 struct WeakLink: Sendable {
-    /// One of the two ways of a connection.
+    /// A direction of a connection.
     enum Direction: CaseIterable, Sendable {
-        /// From who connected to who accepted.
+        /// From the client to the server.
         case up
-        /// Back.
+        /// From the server to the client.
         case down
     }
 
-    /// A connection's number; the first is 1.
+    /// The number of a connection, from 1.
     typealias ConnectionNumber = Int
 
-    /// What a pull led to.
+    /// The result of a pull.
     enum Pulled: Equatable, Sendable {
-        /// So many bytes; none when nothing has arrived.
+        /// The number of bytes; 0 if none have arrived.
         case bytes(Int)
-        /// All bytes were taken before, and the stream's end has arrived.
+        /// The end of the stream. All bytes were pulled before.
         case end
     }
 
-    /// How long after its last byte a connection is cut, so that the byte can reach who it was for.
+    /// The duration between the last byte of a connection and its cut, in which the byte can reach its receiver.
     static let cutGrace = Duration.milliseconds(2)
 
     private struct Connection: Sendable {
@@ -41,9 +41,9 @@ struct WeakLink: Sendable {
         }
     }
 
-    /// The trouble.
+    /// The faults of the link.
     let profile: WeakLinkProfile
-    /// What has happened so far.
+    /// The report so far.
     private(set) var report = WeakLinkReport()
     private let seed: UInt64
     private let outages: Outages
@@ -52,7 +52,7 @@ struct WeakLink: Sendable {
     private var connections: [ConnectionNumber: Connection] = [:]
     private var nextCut: Duration?
 
-    /// A link that begins now.
+    /// Creates a link that starts now.
     init(_ profile: WeakLinkProfile, seed: UInt64) {
         self.profile = profile
         self.seed = seed
@@ -63,13 +63,13 @@ struct WeakLink: Sendable {
         corruptionDown = profile.corruptOneIn.map { Corruption(oneIn: $0, seed: seeds.next()) }
     }
 
-    /// When connections are cut whatever they carry, if that is ever to come.
+    /// The time of the next cut of all connections; nil if there is none.
     var cutTime: Duration? { mayCut ? nextCut : nil }
 
-    /// The first moment, not before `now`, at which a connection can be opened.
+    /// Returns the first time, `now` or later, at which a connection can be opened.
     func firstOpening(from now: Duration) -> Duration { outages.firstOpening(from: now) }
 
-    /// Begins a connection. Its first bytes leave after a round trip, for the handshake of TCP.
+    /// Opens a connection. Its first bytes are sent after a round trip, for the TCP handshake.
     mutating func open(now: Duration) -> ConnectionNumber {
         report.connectionCount += 1
         let number = report.connectionCount
@@ -81,16 +81,16 @@ struct WeakLink: Sendable {
         return number
     }
 
-    /// The other end of a connection could not be reached.
+    /// Reports that the target of a connection was unreachable.
     mutating func targetWasUnreachable() { report.unreachableCount += 1 }
 
-    /// A connection is over; what it still holds is lost.
+    /// Closes a connection. Its bytes in flight are lost.
     mutating func close(_ number: ConnectionNumber) {
         guard let connection = connections.removeValue(forKey: number) else { return }
         report.lostByteCount += connection.up.heldByteCount + connection.down.heldByteCount
     }
 
-    /// Receives bytes from one side at `now`. A caller that asks ``hasRoom(_:_:)`` first keeps the bound of the link.
+    /// Sends bytes at `now`. The caller calls ``hasRoom(_:_:)`` before, so that the bound of the link is kept.
     mutating func push(_ bytes: [UInt8], _ number: ConnectionNumber, _ direction: Direction, now: Duration) {
         guard connections[number] != nil else { return }
         var bytes = bytes
@@ -103,31 +103,31 @@ struct WeakLink: Sendable {
         report.maxHeldByteCount = max(report.maxHeldByteCount, connections[number]?[direction].heldByteCount ?? 0)
     }
 
-    /// One side has sent its last byte.
+    /// Sends the end of one direction.
     mutating func pushEnd(_ number: ConnectionNumber, _ direction: Direction, now: Duration) {
         connections[number]?[direction].pushEnd(now: now)
     }
 
-    /// Whether the sender of that direction may go on; otherwise it has to wait until the other side has pulled.
+    /// Returns whether the sender of a direction may continue. Otherwise it waits until the receiver has pulled bytes.
     func hasRoom(_ number: ConnectionNumber, _ direction: Direction) -> Bool {
         guard let connection = connections[number] else { return false }
         return connection[direction].heldByteCount < profile.maxHeldByteCount
     }
 
-    /// Whether a pull at `now` would get something.
+    /// Returns whether a pull at `now` would return bytes or the end.
     func isReady(_ number: ConnectionNumber, _ direction: Direction, now: Duration) -> Bool {
         guard let connection = connections[number], connection.cutTime == nil else { return false }
         return connection[direction].isReady(at: now)
     }
 
-    /// The next moment after `now` at which either side gets something or the connection is cut.
+    /// Returns the next time after `now` at which bytes arrive in either direction or the connection is cut.
     func nextArrival(_ number: ConnectionNumber, after now: Duration) -> Duration? {
         guard let connection = connections[number] else { return nil }
         if let cutTime = connection.cutTime { return cutTime }
         return [connection.up, connection.down].compactMap { $0.nextArrival(after: now) }.min()
     }
 
-    /// Gives the receiving side what has arrived by `now`.
+    /// Returns bytes to the receiver that have arrived by `now`.
     mutating func pull(
         _ number: ConnectionNumber, _ direction: Direction, into buffer: inout OutputRawSpan, now: Duration
     ) -> Pulled {
@@ -149,12 +149,12 @@ struct WeakLink: Sendable {
         return .bytes(byteCount)
     }
 
-    /// Whether the connection has carried all it may: both sides lose it now.
+    /// Returns whether the connection has transferred its maximum of bytes. Both sides then lose it.
     func isCut(_ number: ConnectionNumber, now: Duration) -> Bool {
         connections[number]?.cutTime.map { $0 <= now } ?? false
     }
 
-    /// The connections to cut because ``cutTime`` has come; each counts as one cut.
+    /// Returns the connections to cut because ``cutTime`` has passed. Each counts as one cut.
     mutating func connectionsToCut(now: Duration) -> [ConnectionNumber] {
         guard let every = profile.cutEvery, let due = cutTime, due <= now else { return [] }
         nextCut = every * (Int((now / every).rounded(.down)) + 1)

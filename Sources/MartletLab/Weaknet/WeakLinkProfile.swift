@@ -1,34 +1,37 @@
-/// The trouble that a weak link makes. What is not set makes none.
+/// The faults of a link. An unset property causes no fault.
 struct WeakLinkProfile: Equatable, Sendable {
-    /// How long every byte takes, each way.
+    /// The delay of every byte in each direction.
     var delay = Duration.zero
-    /// By how much the delay varies, up and down, spread evenly; never below zero in all.
+    /// The maximum deviation of the delay, uniformly distributed. The sum is never negative.
     var jitter = Duration.zero
-    /// What fits through in a second, each way and per connection.
+    /// The bandwidth in bytes per second, for each direction of each connection.
     var bytesPerSecond: Int?
-    /// Nothing passes for `stallFor`, again and again: the first time when this has gone by.
+    /// The interval between stalls, in which no bytes are transferred for `stallFor`. The first stall begins after this
+    /// interval.
     var stallEvery: Duration?
-    /// How long a stall takes; shorter than `stallEvery`.
+    /// The duration of a stall, shorter than `stallEvery`.
     var stallFor = Duration.zero
-    /// When, after the start of the link, the black hole begins: nothing passes, and no connection ends.
+    /// The time of the black hole since the start of the link. During a black hole no bytes are transferred and no
+    /// connection ends.
     var blackHoleAt: Duration?
-    /// How long the black hole stays.
+    /// The duration of the black hole.
     var blackHoleFor = Duration.zero
-    /// All connections are cut, again and again: the first time when this has gone by.
+    /// The interval between cuts of all connections. The first cut follows after this interval.
     var cutEvery: Duration?
-    /// A connection is cut when it has carried so many bytes, both ways together.
+    /// The number of bytes, in both directions together, after which a connection is cut.
     var cutAfterByteCount: Int?
-    /// After so many cuts there are no more.
+    /// The maximum number of cuts.
     var maxCutCount: Int?
-    /// One bit of one byte is flipped in every so many bytes, each way.
+    /// The number of bytes, in each direction, in which one bit is flipped.
     var corruptOneIn: Int?
 
-    /// What may wait in a router's queue, each way and per connection, besides what is on its way.
+    /// The maximum number of bytes in a router's queue, for each direction of each connection, beside those in flight.
     static let queueByteCount = 64 << 10
-    /// The bytes that may be in flight where no bandwidth limits them.
+    /// The maximum number of bytes in flight without a bandwidth.
     static let unlimitedFlightByteCount = 1 << 20
 
-    /// What a connection's sender may have in the link, each way, before it has to wait.
+    /// The maximum number of bytes of a connection's sender in the link, for each direction. Beyond it the sender
+    /// waits.
     var maxHeldByteCount: Int {
         guard let bytesPerSecond else { return Self.unlimitedFlightByteCount + Self.queueByteCount }
         let flight = Double(bytesPerSecond) * ((delay + jitter) / .seconds(1))

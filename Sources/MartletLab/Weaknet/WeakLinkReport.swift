@@ -1,25 +1,25 @@
 import MartletToolSupport
 
-/// What a weak link did.
+/// The report of a weak link.
 struct WeakLinkReport: Equatable, Sendable {
-    /// Connections that were accepted.
+    /// The number of accepted connections.
     var connectionCount = 0
-    /// Connections whose target could not be reached.
+    /// The number of connections whose target was unreachable.
     var unreachableCount = 0
-    /// Bytes that arrived on the way from who connected to who accepted.
+    /// The number of bytes that arrived at servers.
     var upByteCount = 0
-    /// Bytes that arrived on the way back.
+    /// The number of bytes that arrived at clients.
     var downByteCount = 0
-    /// Connections that were cut.
+    /// The number of cut connections.
     var cutCount = 0
-    /// Bytes that never arrived since their connection ended first.
+    /// The number of bytes that did not arrive because their connection ended.
     var lostByteCount = 0
-    /// Bytes with a flipped bit.
+    /// The number of bytes with a flipped bit.
     var corruptedByteCount = 0
-    /// The most that one direction of one connection held at once.
+    /// The maximum number of bytes that one direction of a connection held.
     var maxHeldByteCount = 0
 
-    /// The report for a machine.
+    /// The report as JSON.
     var json: JSONLine {
         .object([
             .init("event", .string("weaknet")), .init("connections", .count(connectionCount)),
@@ -30,15 +30,15 @@ struct WeakLinkReport: Equatable, Sendable {
         ])
     }
 
-    /// The report for a person.
+    /// The report as text.
     var text: String {
         var parts = [
             "\(Quantity.grouped(connectionCount)) \(connectionCount == 1 ? "connection" : "connections")",
             "\(Quantity.text(byteCount: upByteCount)) up", "\(Quantity.text(byteCount: downByteCount)) down",
             "\(Quantity.grouped(cutCount)) cut", "\(Quantity.grouped(corruptedByteCount)) bytes corrupted",
-            "\(Quantity.text(byteCount: lostByteCount)) lost on the way",
+            "\(Quantity.text(byteCount: lostByteCount)) lost in flight",
         ]
-        if unreachableCount > 0 { parts.append("\(unreachableCount) times the target was not there") }
+        if unreachableCount > 0 { parts.append("\(unreachableCount) times the target was unreachable") }
         return parts.joined(separator: ", ")
     }
 }

@@ -1,13 +1,14 @@
 internal import MartletWire
 
-/// One way of one connection through a weak link: bytes in at one time, out in the same order at another.
+/// One direction of a connection through a weak link: bytes are pushed at one time and pulled in the same order at a
+/// later one.
 ///
-/// Bytes travel in segments, as they do on a network: each waits for the ones before it to leave at the link's speed,
-/// then takes the delay and its own jitter, and never arrives before the segment in front of it.
+/// Bytes are transferred in segments. Each segment waits until the previous ones were sent at the speed of the link,
+/// then has the delay and its own jitter, and never arrives before the previous segment.
 struct WeakPipe: Sendable {
-    /// What is on its way together: the payload of a packet, in bytes.
+    /// The maximum number of bytes of a segment: the payload of a packet.
     static let segmentByteCount = 1448
-    /// Bytes of storage that an empty pipe keeps; after a burst they are given back.
+    /// The maximum number of bytes of storage that an empty pipe keeps.
     static let maxKeptByteCount = 4 << 10
 
     private struct Segment: Sendable {
@@ -24,10 +25,10 @@ struct WeakPipe: Sendable {
     private var firstSegment = 0
     private var freeFrom: Duration
     private var lastDue = Duration.zero
-    /// When the end of the stream arrives, once it was sent.
+    /// The arrival time of the end of the stream; nil before the end was sent.
     private var end: Duration?
 
-    /// A pipe that takes its first bytes at `opening`.
+    /// Creates a pipe that accepts its first bytes at `opening`.
     init(_ profile: WeakLinkProfile, seed: UInt64, opening: Duration) {
         self.profile = profile
         outages = Outages(profile)
@@ -35,9 +36,9 @@ struct WeakPipe: Sendable {
         freeFrom = opening
     }
 
-    /// How many bytes are on their way.
+    /// The number of bytes in flight.
     var heldByteCount: Int { bytes.count - firstByte }
-    /// How many bytes of memory it has for them.
+    /// The number of bytes of allocated memory.
     var storageByteCount: Int { bytes.capacity + segments.capacity * MemoryLayout<Segment>.stride }
 
     /// Sends bytes at `now`.
@@ -53,12 +54,13 @@ struct WeakPipe: Sendable {
         }
     }
 
-    /// Sends the end of the stream at `now`, behind all bytes.
+    /// Sends the end of the stream at `now`, after all bytes.
     mutating func pushEnd(now: Duration) {
         end = arrival(of: max(freeFrom, now))
     }
 
-    /// Takes bytes that have arrived by `now`, at most `limit` and what fits, and returns their number.
+    /// Appends to `buffer` bytes that have arrived by `now`, at most `limit` and as many as fit, and returns their
+    /// number.
     mutating func pull(into buffer: inout OutputRawSpan, limit: Int, now: Duration) -> Int {
         guard outages.firstOpening(from: now) == now else { return 0 }
         var byteCount = 0
@@ -75,19 +77,19 @@ struct WeakPipe: Sendable {
         return byteCount
     }
 
-    /// Whether everything was taken and the end has arrived.
+    /// Returns whether all bytes were pulled and the end has arrived.
     func hasEnded(by now: Duration) -> Bool {
         guard let end else { return false }
         return heldByteCount == 0 && end <= now && outages.firstOpening(from: now) == now
     }
 
-    /// Whether bytes have arrived that were not taken yet.
+    /// Returns whether bytes have arrived that were not pulled.
     func isReady(at now: Duration) -> Bool {
         guard let due = nextDue else { return false }
         return due <= now && outages.firstOpening(from: now) == now
     }
 
-    /// The next moment after `now` at which something arrives.
+    /// Returns the next arrival time after `now`.
     func nextArrival(after now: Duration) -> Duration? {
         guard let due = nextDue else { return nil }
         let arrival = outages.firstOpening(from: max(due, now))
@@ -108,7 +110,7 @@ struct WeakPipe: Sendable {
         return lastDue
     }
 
-    /// Forgets what was taken, once it is everything or the greater part.
+    /// Removes the pulled bytes if they are all or the greater part of the storage.
     private mutating func compact() {
         if firstByte == bytes.count {
             let keepsStorage = storageByteCount <= Self.maxKeptByteCount

@@ -2,19 +2,22 @@ internal import Foundation
 internal import MartletTransport
 internal import MartletWire
 
-/// A TCP proxy whose connections go through a ``WeakLink``.
+/// A TCP proxy whose connections pass through a ``WeakLink``.
 ///
-/// The proxy owns the listener, the link and the clock; each connection owns its two sockets. Everything happens on one
-/// loop. A sender is read from only while the link has room for it, so what the proxy holds is bounded and the sender
-/// feels the link's speed. A half-closed connection is not kept: when one side's end arrives, the other is closed.
+/// The proxy owns the listener, the link and the clock; each connection owns its two sockets. All of them run on one
+/// loop. The proxy reads from a sender only while the link has room for its bytes, so the memory is bounded and the
+/// sender is limited to the speed of the link. Half-closed connections are not supported: when the end of one direction
+/// arrives, the connection is closed.
 final class WeakProxy: Sendable {
-    /// What listens, once it does.
+    /// The port of the listener.
     let port: UInt16
     private let core: Core
     private let listener: TCPListener
 
-    /// Listens on `address` and carries every connection to `target`; what arrives goes to `capture`, too. Throws when
-    /// the address cannot be taken.
+    /// Listens on `address` and forwards every connection to `target`. Bytes that arrive are also recorded in
+    /// `capture`.
+    ///
+    /// - Throws: An error if the proxy cannot listen on the address.
     init(
         listenOn address: SocketAddress, to target: Endpoint, profile: WeakLinkProfile, seed: UInt64,
         capture: CaptureFile? = nil, loop: EventLoop = .shared
@@ -28,14 +31,14 @@ final class WeakProxy: Sendable {
         loop.execute { core.armCut() }
     }
 
-    /// What the link did until now.
+    /// Returns the current report of the link.
     func report() async -> WeakLinkReport {
         await withCheckedContinuation { continuation in
             core.loop.execute { [core] in continuation.resume(returning: core.link.report) }
         }
     }
 
-    /// Stops accepting, ends every connection and returns the report of the link.
+    /// Stops accepting connections, ends all connections, and returns the report of the link.
     func stop() async -> WeakLinkReport {
         await listener.closeAndWait()
         return await withCheckedContinuation { continuation in
@@ -48,7 +51,7 @@ final class WeakProxy: Sendable {
 }
 
 extension WeakProxy {
-    /// What belongs to the loop.
+    /// The state of the proxy on the loop.
     // Reached from the loop's thread only.
     final class Core: @unchecked Sendable {
         let loop: EventLoop
@@ -70,24 +73,24 @@ extension WeakProxy {
             }
         }
 
-        /// Puts something into the capture, if there is one.
+        /// Records an event in the capture, if there is one.
         func record(_ event: (inout CaptureRecorder, _ now: Duration) -> Void) {
             guard let capture, recorder != nil else { return }
             event(&recorder!, now)
             capture.write(recorder!.takeBytes())
         }
 
-        /// Where the link is the bottleneck the kernel's buffers must not hide it.
+        /// The options of sockets. Small kernel buffers ensure that the link is the bottleneck.
         var socketOptions: TCPOptions {
             var options = TCPOptions()
             if link.profile.bytesPerSecond != nil { options.receiveBufferByteCount = WeakLinkProfile.queueByteCount }
             return options
         }
 
-        /// The time since the link began.
+        /// The time since the start of the link.
         var now: Duration { .nanoseconds(Int64(clamping: max(EventLoop.clock, begin) - begin)) }
 
-        /// The loop's time for a time of the link.
+        /// Returns the time of the loop for a time of the link.
         func deadline(_ time: Duration?) -> UInt64? {
             time.map { begin + UInt64(clamping: Int64(($0 / .nanoseconds(1)).rounded(.up))) }
         }

@@ -1,8 +1,8 @@
 internal import MartletTransport
 internal import MartletWire
 
-/// One connection through the proxy: the socket that was accepted, the one to the target, and a timer for the bytes
-/// between them. Over when both sockets are closed.
+/// A connection through the proxy: the accepted socket, the socket to the target, and a timer for the bytes between
+/// them. It ends when both sockets are closed.
 final class WeakProxyConnection {
     private let number: WeakLink.ConnectionNumber
     private let core: WeakProxy.Core
@@ -12,7 +12,7 @@ final class WeakProxyConnection {
     private var timer: LoopTimer?
     private var isNearClosed = false
     private var isFarClosed = false
-    /// The ways whose end has arrived, so that the socket there is being closed in order.
+    /// The directions whose end has arrived. Their sockets are closing in order.
     private var endedDirections: Set<WeakLink.Direction> = []
     private var pausedDirections: Set<WeakLink.Direction> = []
 
@@ -22,20 +22,20 @@ final class WeakProxyConnection {
         self.core = core
     }
 
-    /// Reads from the near side, and dials the far side as soon as the link lets anything through.
+    /// Reads from the accepted socket, and connects to the target as soon as the link transfers bytes.
     func start() {
         timer = LoopTimer(on: core.loop) { [weak self] in self?.wake() }
         near.start(Side(self, sends: .up))
         wake()
     }
 
-    /// Both sides lose the connection.
+    /// Resets the connection on both sides.
     func abort() {
         near.abort()
         if let far { far.abort() } else { farIsClosed() }
     }
 
-    /// Applies everything that is due.
+    /// Performs everything that is due.
     private func wake() {
         let now = core.now
         if core.link.isCut(number, now: now) { return abort() }
@@ -116,7 +116,8 @@ final class WeakProxyConnection {
         arm(core.link.nextArrival(number, after: core.now))
     }
 
-    /// What is closed in order is an end that travels; anything else takes the other side with it.
+    /// Processes the end of a socket. An orderly end is transferred to the other side; any other end resets the other
+    /// side.
     private func closed(_ direction: WeakLink.Direction, _ reason: CloseReason) {
         if direction == .up { isNearClosed = true } else { isFarClosed = true }
         if isNearClosed, isFarClosed || far == nil { return finish() }
@@ -142,7 +143,8 @@ final class WeakProxyConnection {
 }
 
 extension WeakProxyConnection {
-    /// One socket's handler: what it receives goes one way, what it sends comes from the other.
+    /// The handler of one socket. Received bytes are pushed into one direction, and sent bytes are pulled from the
+    /// other.
     private final class Side: TransportHandler {
         private let connection: WeakProxyConnection
         private let sends: WeakLink.Direction

@@ -1,9 +1,9 @@
-/// A type of which one value is never used, and can stand for nil.
+/// A type with an unused value, which can represent nil.
 protocol Vacant: Equatable {
     static var vacant: Self { get }
 }
 
-/// An optional that takes no more memory than its value.
+/// An optional with the memory size of its value.
 @propertyWrapper
 struct Compact<Value: Vacant> {
     private var value = Value.vacant

@@ -1,56 +1,56 @@
-/// A queue that is open at both ends: a ring of slots whose number is a power of two.
+/// A double-ended queue: a ring of slots whose number is a power of two.
 ///
-/// Positions count from the front: 0 is the first element, `count - 1` the last, whatever was taken before. Both ends
-/// are O(1) (appending amortised), as is access by position. A ring that has grown beyond ``retainedSlotCount`` gives
-/// its memory back when it runs empty, so a burst does not cost an idle link anything afterwards.
+/// Positions count from the front: 0 is the first element and `count - 1` the last one. Access by position, and adding
+/// and removing at both ends, are O(1), amortized for adding. A ring that has grown beyond ``retainedSlotCount``
+/// releases its memory when it becomes empty, so an idle link does not keep the memory of a burst.
 public struct Deque<Element> {
-    /// Nil while the queue holds no memory; shared by copies until one of them is changed.
+    /// The ring; nil while the queue has no memory. Copies share it until one of them changes.
     @usableFromInline
     var ring: Ring<Element>?
 
-    /// Slots that an empty ring keeps; a larger ring is released when its last element leaves.
+    /// The maximum number of slots that an empty queue keeps.
     @inlinable
     public static var retainedSlotCount: Int { 256 }
 
-    /// Slots that the first element makes room for: fewer where elements are large.
+    /// The number of slots that the first element allocates, lower for large elements.
     @inlinable
     static var firstSlotCount: Int { MemoryLayout<Element>.stride > 32 ? 2 : 8 }
 
-    /// An empty queue, which holds no memory.
+    /// Creates an empty queue without memory.
     @inlinable
     public init() {}
 
-    /// A queue of `elements`, in their order.
+    /// Creates a queue with elements in order.
     @inlinable
     public init(_ elements: some Sequence<Element>) {
         for element in elements { append(element) }
     }
 
-    /// Slots that the ring holds memory for: 0 or a power of two.
+    /// The number of allocated slots, 0 or a power of two.
     @inlinable
     public var slotCount: Int { ring?.slotCount ?? 0 }
 
-    /// Adds `element` behind the last.
+    /// Adds an element after the last one.
     @inlinable
     public mutating func append(_ element: consuming Element) {
-        ringWithRoom().append(element)
+        ringWithFreeSlots().append(element)
     }
 
-    /// Adds so many elements behind the last, each made from its number among them.
+    /// Adds elements after the last one. A closure creates each from its index among them.
     @inlinable @inline(__always)
     mutating func append(count added: Int, _ element: (Int) -> Element) {
         guard added > 0 else { return }
-        let ring = ringWithRoom(for: added)
+        let ring = ringWithFreeSlots(for: added)
         for number in 0..<added { ring.append(element(number)) }
     }
 
-    /// Adds `element` before the first, as position 0.
+    /// Adds an element before the first one. Its position is 0.
     @inlinable
     public mutating func prepend(_ element: consuming Element) {
-        ringWithRoom().prepend(element)
+        ringWithFreeSlots().prepend(element)
     }
 
-    /// Takes the first element, or nothing when the queue is empty.
+    /// Removes and returns the first element; nil if the queue is empty.
     @inlinable
     public mutating func popFirst() -> Element? {
         guard let ring = ownRing(), ring.count > 0 else { return nil }
@@ -59,7 +59,7 @@ public struct Deque<Element> {
         return element
     }
 
-    /// Takes the last element, or nothing when the queue is empty.
+    /// Removes and returns the last element; nil if the queue is empty.
     @inlinable
     public mutating func popLast() -> Element? {
         guard let ring = ownRing(), ring.count > 0 else { return nil }
@@ -68,7 +68,9 @@ public struct Deque<Element> {
         return element
     }
 
-    /// Drops the first `dropCount` elements, which must be there.
+    /// Removes the first `dropCount` elements.
+    ///
+    /// - Precondition: The queue contains at least `dropCount` elements.
     @inlinable
     public mutating func removeFirst(_ dropCount: Int) {
         precondition(dropCount >= 0 && dropCount <= count, "removing more elements than there are")
@@ -77,33 +79,33 @@ public struct Deque<Element> {
         if ring.count == 0 { releaseIfLarge() }
     }
 
-    /// Drops every element and the memory.
+    /// Removes all elements and releases the memory.
     @inlinable
     public mutating func removeAll() {
         ring = nil
     }
 
-    /// Gives the memory back if the queue is empty.
+    /// Releases the memory if the queue is empty.
     @inlinable
     public mutating func releaseIfEmpty() {
         if let ring, ring.count == 0 { self.ring = nil }
     }
 
-    /// The ring, of which no other queue knows.
+    /// Returns the ring after ensuring that no other queue shares it.
     @inlinable
     mutating func ownRing() -> Ring<Element>? {
         if !isKnownUniquelyReferenced(&ring), let shared = ring { ring = shared.copy() }
         return ring
     }
 
-    /// The ring, of which no other queue knows, with free slots.
+    /// Returns the ring after ensuring that it has a free slot and no other queue shares it.
     @inlinable
-    mutating func ringWithRoom(for added: Int = 1) -> Ring<Element> {
+    mutating func ringWithFreeSlots(for added: Int = 1) -> Ring<Element> {
         if let own = ownRing(), own.slotCount - own.count >= added { return own }
         return grow(by: added)
     }
 
-    /// A larger ring, to which the elements move: no other queue may know of the one there is.
+    /// Returns a larger ring, to which the elements were moved. No other queue may share the old ring.
     @inlinable @inline(never)
     mutating func grow(by added: Int) -> Ring<Element> {
         var slots = Swift.max(2 * slotCount, Self.firstSlotCount)
@@ -120,15 +122,15 @@ public struct Deque<Element> {
 }
 
 extension Deque: RandomAccessCollection, MutableCollection {
-    /// Always 0.
+    /// The position of the first element, always 0.
     @inlinable
     public var startIndex: Int { 0 }
 
-    /// One behind the last position: `count`.
+    /// The position after the last element, equal to `count`.
     @inlinable
     public var endIndex: Int { ring?.count ?? 0 }
 
-    /// The element `position` places behind the first; it can be changed in place.
+    /// Accesses the element at a position in place.
     @inlinable
     public subscript(position: Int) -> Element {
         unsafeAddress {
@@ -147,7 +149,7 @@ extension Deque: RandomAccessCollection, MutableCollection {
 }
 
 extension Deque: ExpressibleByArrayLiteral {
-    /// A queue of `elements`, in their order.
+    /// Creates a queue with elements in order.
     @inlinable
     public init(arrayLiteral elements: Element...) {
         self.init(elements)
@@ -155,7 +157,7 @@ extension Deque: ExpressibleByArrayLiteral {
 }
 
 extension Deque: Equatable where Element: Equatable {
-    /// Whether both hold equal elements in the same order; where the rings start makes no difference.
+    /// Returns whether both queues contain equal elements in the same order.
     @inlinable
     public static func == (left: Deque, right: Deque) -> Bool {
         guard left.count == right.count else { return false }
@@ -165,7 +167,7 @@ extension Deque: Equatable where Element: Equatable {
 }
 
 extension Deque: Hashable where Element: Hashable {
-    /// Feeds the number of elements and the elements in their order.
+    /// Hashes the number of elements and the elements in order.
     @inlinable
     public func hash(into hasher: inout Hasher) {
         hasher.combine(count)
@@ -173,5 +175,5 @@ extension Deque: Hashable where Element: Hashable {
     }
 }
 
-// A ring is shared by copies only as long as none of them changes it.
+// Copies share a ring only while none of them changes it.
 extension Deque: @unchecked Sendable where Element: Sendable {}

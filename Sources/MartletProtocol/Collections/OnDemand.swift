@@ -1,13 +1,13 @@
-/// State that has a neutral value, in which it needs no memory.
+/// A state with a neutral value, for which no memory is needed.
 protocol Neutral {
-    /// What the state is while nothing is under way.
+    /// The value of the state while it is not in use.
     static var neutral: Self { get }
 }
 
-/// State in memory of its own, which it has only while it is in use.
+/// A state with memory of its own, which is allocated only while the state is in use.
 ///
-/// Reading `value` without memory gives the neutral value; changing it takes memory. The owner calls `release` when the
-/// state is neutral again. An array of one element is memory of its own that copies share until one of them changes.
+/// Without memory, `value` is the neutral value; a change allocates memory. The owner calls `release` when the state is
+/// neutral again. The memory is an array of one element, which copies share until one of them changes.
 struct OnDemand<Value: Neutral> {
     private var storage: ContiguousArray<Value> = []
 
@@ -26,7 +26,7 @@ struct OnDemand<Value: Neutral> {
         }
     }
 
-    /// Gives the memory back; the state is neutral from then on.
+    /// Releases the memory. The state is neutral thereafter.
     mutating func release() {
         storage = []
     }

@@ -1,12 +1,12 @@
-/// A queue's memory: a number of slots that is a power of two, of which those from the head on hold something.
+/// The memory of a queue: slots whose number is a power of two, of which those from the head on contain elements.
 ///
-/// The one place where a queue touches memory by address. Who calls keeps positions below `count`, and appends only
-/// where there is a free slot; ``Deque`` checks both. What changes lies in the buffer's header and not in properties,
-/// whose every access the runtime would check.
+/// This is the only type of the queues that accesses memory by address. The callers use positions below `count` and
+/// append only if there is a free slot; ``Deque`` verifies both. The variables are stored in the header of the buffer,
+/// because the runtime verifies the exclusivity of each access to a property of a class.
 @usableFromInline
 @safe
 final class Ring<Element>: ManagedBuffer<RingHeader, Element> {
-    /// An empty ring; `slotCount` is a power of two.
+    /// Creates an empty ring. `slotCount` is a power of two.
     @inlinable
     static func make(slotCount: Int) -> Ring {
         let ring = create(minimumCapacity: slotCount) { _ in RingHeader(slotCount: slotCount) }
@@ -28,7 +28,7 @@ final class Ring<Element>: ManagedBuffer<RingHeader, Element> {
         unsafe withUnsafeMutablePointers { header, slots in unsafe slots + header.pointee.slot(position) }
     }
 
-    /// The element at a position below `count`; it can be changed in place.
+    /// Accesses the element at a position below `count` in place.
     @inlinable @inline(__always)
     subscript(position: Int) -> Element {
         unsafeAddress {
@@ -75,7 +75,7 @@ final class Ring<Element>: ManagedBuffer<RingHeader, Element> {
         unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee.drop(dropCount) }
     }
 
-    /// A ring with the same elements.
+    /// Returns a ring with copies of the elements.
     @inlinable
     func copy() -> Ring {
         let result = Ring.make(slotCount: slotCount)
@@ -83,7 +83,7 @@ final class Ring<Element>: ManagedBuffer<RingHeader, Element> {
         return result
     }
 
-    /// A larger ring to which the elements move; this one is empty afterwards.
+    /// Returns a larger ring to which the elements were moved. This ring is empty thereafter.
     @inlinable
     func moved(slotCount larger: Int) -> Ring {
         let result = Ring.make(slotCount: larger)
@@ -97,7 +97,7 @@ final class Ring<Element>: ManagedBuffer<RingHeader, Element> {
     }
 }
 
-/// Where in a ring its elements are.
+/// The range of slots that contain elements.
 @usableFromInline
 struct RingHeader {
     @usableFromInline let mask: Int
@@ -112,7 +112,7 @@ struct RingHeader {
     @inlinable @inline(__always)
     func slot(_ position: Int) -> Int { (head &+ position) & mask }
 
-    /// A ring that ran empty begins at its first slot again, which was touched lately.
+    /// Resets the head of an empty ring to the first slot, which is probably in the cache.
     @inlinable @inline(__always)
     mutating func drop(_ dropCount: Int) {
         count &-= dropCount

@@ -1,10 +1,11 @@
-/// Which number of a table holds an element with a given key, where the element knows its key.
+/// A hash table from keys to the slots of a table whose elements contain their keys.
 ///
-/// A hash table that holds no keys: 8 bytes a place, of which three quarters are taken at the most. Who asks compares.
+/// The table stores no keys: it has 8 bytes for each entry and is at most three quarters full. The caller compares the
+/// keys.
 struct SlotIndex: Sendable {
     private struct Place: Sendable {
         var hash: UInt32
-        /// Negative when nothing is here.
+        /// The slot; negative if the entry is empty.
         var slot: Int32
     }
 
@@ -12,7 +13,7 @@ struct SlotIndex: Sendable {
     private(set) var count = 0
     var isEmpty: Bool { count == 0 }
 
-    /// The number whose element has the key, of those with the key's hash.
+    /// Returns the slot whose element has the key, among those with the same hash; nil if there is none.
     func find(_ key: some Hashable, where hasKey: (Int) -> Bool) -> Int? {
         guard !places.isEmpty else { return nil }
         let hash = Self.hash(key)
@@ -24,14 +25,14 @@ struct SlotIndex: Sendable {
         return nil
     }
 
-    /// Adds a number under a key that no other has.
+    /// Adds a slot with a key that is not in the table.
     mutating func insert(_ key: some Hashable, _ slot: Int) {
         if 4 * (count + 1) > 3 * places.count { grow() }
         count += 1
         put(Place(hash: Self.hash(key), slot: Int32(slot)))
     }
 
-    /// Takes a number away that was added under this key.
+    /// Removes a slot that was added with this key.
     mutating func remove(_ key: some Hashable, _ slot: Int) {
         guard !places.isEmpty else { return }
         let hash = Self.hash(key)
@@ -41,7 +42,7 @@ struct SlotIndex: Sendable {
             hole = next(hole)
         }
         count -= 1
-        // What follows without a gap moves up, unless it would then lie before its home.
+        // The following entries move into the gap unless they would precede their hash position.
         var place = next(hole)
         while places[place].slot >= 0 {
             let distance = (place &- home(of: places[place].hash)) & (places.count - 1)

@@ -1,17 +1,17 @@
-/// Elements by number: a number that was freed is given out again, the one that was freed last first.
+/// A table of elements in slots. The most recently freed slot is reused first.
 ///
-/// An element is read and changed where it lies. An array of optionals would do the same work, but to look at one field
-/// through an optional copies the whole element, with every reference that it holds.
+/// Elements are accessed in place. With an array of optionals, access to one field would copy the whole element and all
+/// its references.
 struct SlotTable<Element> {
     private var memory: SlotMemory<Element>?
     private var freeSlots: [Int] = []
     private var slotCount = 0
 
-    /// Elements in the table.
+    /// The number of elements.
     var count: Int { slotCount - freeSlots.count }
-    /// The numbers that were ever given out; each is live or free.
+    /// The slots that have ever been in use. Each contains an element or is free.
     var slots: Range<Int> { 0..<slotCount }
-    /// The number that `insert` will give out.
+    /// The slot of the next inserted element.
     var nextSlot: Int { freeSlots.last ?? slotCount }
 
     func isLive(_ slot: Int) -> Bool {
@@ -19,7 +19,9 @@ struct SlotTable<Element> {
         return memory.isLive(slot)
     }
 
-    /// The element of a number that is live; it can be changed in place.
+    /// Accesses the element in a slot in place.
+    ///
+    /// - Precondition: The slot contains an element.
     subscript(slot: Int) -> Element {
         @inline(__always) unsafeAddress { unsafe address(slot) }
         @inline(__always) unsafeMutableAddress { unsafe mutableAddress(slot) }
@@ -44,12 +46,12 @@ struct SlotTable<Element> {
         return unsafe memory.address(slot)
     }
 
-    /// A copy of the element, if the number is live.
+    /// Returns a copy of the element in a slot; nil if the slot is free.
     func find(_ slot: Int) -> Element? {
         isLive(slot) ? self[slot] : nil
     }
 
-    /// Adds an element and returns its number.
+    /// Adds an element and returns its slot.
     @discardableResult
     mutating func insert(_ element: consuming Element) -> Int {
         own()
@@ -64,7 +66,9 @@ struct SlotTable<Element> {
         return slot
     }
 
-    /// Takes an element out, whose number is live, and frees the number.
+    /// Removes the element in a slot and frees the slot.
+    ///
+    /// - Precondition: The slot contains an element.
     mutating func remove(_ slot: Int) {
         precondition(isLive(slot), "a number without an element")
         own()
@@ -77,13 +81,14 @@ struct SlotTable<Element> {
     }
 }
 
-// Memory is shared by copies only as long as none of them changes it.
+// Copies share memory only while none of them changes it.
 extension SlotTable: @unchecked Sendable where Element: Sendable {}
 
-/// A table's memory, of which some slots hold an element; who calls knows which.
+/// The memory of a table. The caller knows which slots contain elements.
 @safe
 private final class SlotMemory<Element>: ManagedBuffer<ContiguousArray<Bool>, Element> {
-    /// Twice the slots of another, or the first few, with the elements of the other moved over.
+    /// Returns memory with twice the slots of another, to which its elements are moved, or with the initial number of
+    /// slots.
     static func make(taking other: SlotMemory?) -> SlotMemory {
         let old = other?.slotCount ?? 0
         let result = make(slotCount: max(1, 2 * old))

@@ -1,8 +1,7 @@
-/// Few values by key, in the order of the keys: one array, searched by halving.
+/// A map of a few values in the order of their keys: one sorted array with binary search.
 ///
-/// For what a link has a handful of, or a few hundred at the most, and looks up for every frame: no key is hashed, what
-/// is found is changed in place, and going through it always gives the same order. Adding and taking away move what
-/// lies behind.
+/// It is for up to a few hundred values of a link that are accessed for every frame. Keys are not hashed, values are
+/// changed in place, and the iteration order is deterministic. Insertion and removal move the following entries.
 struct SortedMap<Key: Comparable, Value> {
     fileprivate struct Entry {
         let key: Key
@@ -13,27 +12,27 @@ struct SortedMap<Key: Comparable, Value> {
 
     var count: Int { entries.count }
     var isEmpty: Bool { entries.isEmpty }
-    /// Places of the values, in the order of their keys.
+    /// The indices of the values in the order of their keys.
     var indices: Range<Int> { entries.indices }
-    /// The keys in their order.
+    /// The keys in ascending order.
     var keys: [Key] { entries.map(\.key) }
     /// The values in the order of their keys.
     var values: [Value] { entries.map(\.value) }
-    /// Entries that there is memory for.
+    /// The number of entries for which memory is allocated.
     var capacity: Int { entries.capacity }
-    /// What an entry takes, in bytes.
+    /// The number of bytes of an entry.
     static var entryByteCount: Int { MemoryLayout<Entry>.stride }
 
-    /// Where the key's value is, if there is one.
+    /// Returns the index of a key; nil if the map does not contain it.
     func index(of key: Key) -> Int? {
         let index = firstIndex(notBelow: key)
         return index < entries.count && entries[index].key == key ? index : nil
     }
 
-    /// The key at a place.
+    /// Returns the key at an index.
     func key(at place: Int) -> Key { entries[place].key }
 
-    /// The value at a place that `index(of:)` gave; it can be changed in place.
+    /// Accesses the value at an index in place.
     subscript(at place: Int) -> Value {
         @inline(__always) _read { yield entries[place].value }
         @inline(__always) _modify { yield &entries[place].value }

@@ -1,57 +1,58 @@
-/// The life of a client's connections, one at a time (C-4).
+/// The state machine of a client's connection, of which there is at most one at a time (C-4).
 ///
 ///     disconnected ─► connecting ─► connected(awaitingWelcome ─► established) ─► disconnecting ─► disconnected
 ///
-/// While it is connected another may be dialled beside it, a backup that takes its place when it is up first (C-63).
+/// A connected machine can attempt a backup connection, which replaces the current connection if it is established
+/// first (C-63).
 ///
 /// | state | owns | left by |
 /// |---|---|---|
-/// | disconnected | nothing; the ``ReconnectPolicy`` decides how long | connect, reconnect |
-/// | connecting | a dial under way | its end, either way; deadline |
-/// | connected, awaitingWelcome | a carrier, a hello on its way | welcome, reject, loss, a wish to end; deadline |
-/// | connected, established | a carrier and a peer that answered; the ``Heartbeat`` decides how long | loss, a wish to end |
-/// | either, racing | the same, and a dial of a backup | the same; the backup's end, either way; progress; silence |
-/// | disconnecting | a carrier that sends what is left | the carrier's end, force; deadline |
+/// | disconnected | nothing; ``ReconnectPolicy`` determines the duration | connect, reconnect |
+/// | connecting | a connection attempt | its success or failure; deadline |
+/// | connected, awaitingWelcome | a carrier, a hello without an answer | welcome, reject, loss, disconnect; deadline |
+/// | connected, established | a carrier; ``Heartbeat`` determines the duration | loss, disconnect |
+/// | either, with a backup | the same, and a backup attempt | the same; the end of the backup attempt; progress; silence |
+/// | disconnecting | a carrier that sends its remaining bytes | the end of the carrier, force; deadline |
 ///
-/// Dialling is single-flight by construction: only ``Action/open(_:)`` and ``Action/race(_:)`` start an attempt, from
-/// states that have none, they raise the ID, and what an older attempt reports is ``Answer/stale(_:)``. Every ID that
-/// was opened, and every backup that took a connection's place, is reported ``Action/closed(_:_:)`` exactly once. What
-/// happens when is the table in ``transitions``; an event that the table does not expect is reported and changes
-/// nothing (C-6).
+/// At most one attempt and one backup exist at a time: only ``Action/open(_:)`` and ``Action/startBackup(_:)`` start an
+/// attempt, from states without one, with a new identifier. Reports of earlier attempts result in ``Answer/stale(_:)``.
+/// The machine reports ``Action/closed(_:_:)`` exactly once for each identifier that it opened, and for each backup
+/// that replaced a connection. The table ``transitions`` defines all transitions. An event that the table does not
+/// contain is reported and changes nothing (C-6).
 public struct ConnectionMachine: Equatable, Sendable {
-    /// Where the connection is in its life.
+    /// The state of the connection.
     public enum State: Hashable, Sendable {
-        /// No connection and none on its way.
+        /// There is no connection and no attempt.
         case disconnected
-        /// A dial is under way.
+        /// An attempt is in progress.
         case connecting(ConnectionID)
-        /// The carrier is up.
+        /// The carrier is connected.
         case connected(ConnectionID, Handshake)
-        /// The connection is being closed in good order.
+        /// The connection is closing in order.
         case disconnecting(ConnectionID)
     }
 
-    /// How far the peers of a connected carrier have come.
+    /// The state of the handshake on a connected carrier.
     public enum Handshake: Hashable, Sendable {
-        /// Hello has been sent and not been answered.
+        /// The client has sent hello and received no answer.
         case awaitingWelcome
-        /// The peer has said welcome.
+        /// The client has received welcome.
         case established
     }
 
-    /// How long each state that has a deadline of its own may last (C-5).
+    /// The timeouts of the states that have one (C-5).
     ///
-    /// Established has none, it ends when the ``Heartbeat`` gives the peer up; disconnected has none, it ends when the
-    /// ``ReconnectPolicy`` or the user says so.
+    /// The state established ends when ``Heartbeat`` reports the connection as dead; disconnected ends when
+    /// ``ReconnectPolicy`` or the user requests a connection.
     public struct Deadlines: Hashable, Sendable {
-        /// From the start of a dial until the carrier is up: 15 s unless told otherwise.
+        /// The maximum duration from the start of an attempt until the carrier is connected, 15 s by default.
         public var connecting: Duration
-        /// From the carrier being up until welcome: 10 s unless told otherwise.
+        /// The maximum duration from the connection of the carrier until welcome, 10 s by default.
         public var handshake: Duration
-        /// From the wish to end until the carrier has ended: 5 s unless told otherwise.
+        /// The maximum duration from the request to disconnect until the end of the carrier, 5 s by default.
         public var disconnecting: Duration
 
-        /// The deadlines given, the defaults for the others.
+        /// Creates timeouts.
         public init(
             connecting: Duration = .seconds(15), handshake: Duration = .seconds(10),
             disconnecting: Duration = .seconds(5)
@@ -62,108 +63,109 @@ public struct ConnectionMachine: Equatable, Sendable {
         }
     }
 
-    /// Something that happened to the connection, or a wish about it.
+    /// An event of the connection, or a request of the user.
     public enum Event: Hashable, Sendable {
-        /// The user wants a connection; without effect while there is one or one is on its way.
+        /// The user requests a connection. The event is ignored if there is a connection or an attempt.
         case connect
-        /// The carrier is up.
+        /// The carrier is connected.
         case connectSuccess(ConnectionID)
-        /// The dial failed.
+        /// The attempt failed.
         case connectFailure(ConnectionID)
-        /// The peer said welcome.
+        /// The peer sent welcome.
         case welcome(ConnectionID)
         /// The peer refused the hello.
         case reject(ConnectionID)
-        /// The carrier failed, the peer ended it, or the heartbeat gave the peer up.
+        /// The carrier failed, the peer ended it, or the heartbeat reported the connection as dead.
         case networkError(ConnectionID)
-        /// The user wants the connection to end in good order.
+        /// The user requests an orderly end of the connection.
         case disconnect
-        /// The carrier has sent what was left and has ended.
+        /// The carrier has sent its remaining bytes and has ended.
         case disconnectComplete(ConnectionID)
-        /// The connection must end now.
+        /// The user requests an immediate end of the connection.
         case forceDisconnect
-        /// A new connection must take this one's place: the path changed, the peer is leaving, or the policy says it is
-        /// time.
+        /// A new connection must replace this one: the path has changed, the peer is leaving, or the reconnect policy
+        /// requires it.
         case reconnect
-        /// Welcome or acknowledgements are overdue: another connection may be faster (C-63).
+        /// Welcome or acknowledgements are overdue, and another connection may be faster (C-63).
         case startBackup
-        /// The connection goes on: the backup is not needed.
+        /// The connection has made progress, and the backup is no longer needed.
         case endBackup
-        /// The backup's carrier is up.
+        /// The carrier of the backup is connected.
         case backupConnected(ConnectionID)
-        /// The connection is silent: it is over, and the backup's dial goes on alone.
+        /// The connection is silent. It ends, and the backup attempt continues in its place.
         case giveUp
-        /// The backup's dial failed.
+        /// The backup attempt failed.
         case backupFailed(ConnectionID)
     }
 
-    /// One thing for the owner to do or to know.
+    /// An action for the owner of the machine.
     public enum Action: Hashable, Sendable {
-        /// Start to dial under this ID.
+        /// Start an attempt with this identifier.
         case open(ConnectionID)
-        /// The carrier is up: send hello.
+        /// Send hello, because the carrier is connected.
         case sendHello(ConnectionID)
-        /// The handshake is done.
+        /// Report that the handshake has finished.
         case established(ConnectionID)
-        /// Close the carrier: after what is left was sent, or at once.
+        /// Close the carrier, after its remaining bytes were sent if `graceful` is true.
         case close(ConnectionID, graceful: Bool)
-        /// This connection is over; nothing that it reports matters from here on.
+        /// Report the end of the connection. Its later reports are stale.
         case closed(ConnectionID, CloseCause)
-        /// Start to dial a backup under this ID.
+        /// Start a backup attempt with this identifier.
         case startBackup(ConnectionID)
-        /// The backup is the connection from here on.
+        /// Use the backup as the connection from now on.
         case promoted(ConnectionID)
     }
 
-    /// Why a connection is over.
+    /// The cause of the end of a connection.
     public enum CloseCause: Hashable, Sendable, CaseIterable {
-        /// It was wanted.
+        /// The user requested the end.
         case requested
-        /// The dial failed.
+        /// The attempt failed.
         case connectFailed
-        /// The dial was not done by its deadline.
+        /// The attempt exceeded its timeout.
         case connectTimedOut
-        /// No welcome came by its deadline.
+        /// The handshake exceeded its timeout.
         case handshakeTimedOut
         /// The peer refused the hello.
         case rejected
-        /// The carrier failed or the peer was given up.
+        /// The carrier failed, or the heartbeat reported the connection as dead.
         case lost
-        /// Another connection took its place.
+        /// Another connection replaced this one.
         case replaced
     }
 
-    /// What an event led to.
+    /// The result of an event.
     public enum Answer: Hashable, Sendable {
-        /// Do these, in this order.
+        /// The owner performs these actions in order.
         case act([Action])
-        /// Nothing to do: what was wished is so already.
+        /// There is nothing to do, because the requested state is already in effect.
         case ignored
-        /// News of an attempt that is not the current one; changes nothing.
+        /// The event belongs to an earlier attempt and changes nothing.
         case stale(ConnectionID)
-        /// An event that this state does not expect; changes nothing. Report it.
+        /// The table contains no transition for the event in this state. The event changes nothing, and the owner
+        /// reports it.
         case unexpected(Event, in: State)
     }
 
-    /// How long the states may last.
+    /// The timeouts of the states.
     public let deadlines: Deadlines
-    /// The current attempt or, while disconnected, the last one.
+    /// The current attempt or connection; the latest one while disconnected.
     public private(set) var current: ConnectionID
-    /// The connection that is being dialled beside the current one.
+    /// The backup attempt beside the current connection; nil if there is none.
     public private(set) var backup: ConnectionID?
-    /// When the state ends of itself, if it has a deadline of its own.
+    /// The deadline of the state; nil if the state has no timeout.
     public private(set) var deadline: Instant?
     private var phase: Phase
     private var latest = ConnectionID.none
 
-    /// A machine that is disconnected and has attempted nothing.
+    /// Creates a disconnected machine without attempts.
     public init(deadlines: Deadlines = Deadlines()) {
         self.deadlines = deadlines
         current = .none
         phase = .disconnected
     }
 
-    /// Where the connection is in its life.
+    /// The state of the connection.
     public var state: State {
         switch phase {
         case .disconnected: .disconnected
@@ -174,7 +176,7 @@ public struct ConnectionMachine: Equatable, Sendable {
         }
     }
 
-    /// Takes one event.
+    /// Processes an event at the instant `now`.
     public mutating func handle(_ event: Event, now: Instant) -> Answer {
         if let id = event.connection, id != current || phase == .disconnected { return .stale(id) }
         if let id = event.backup, id != backup { return .stale(id) }
@@ -185,7 +187,7 @@ public struct ConnectionMachine: Equatable, Sendable {
         }
     }
 
-    /// Ends a state whose deadline is at or before `now`; without effect when there is none.
+    /// Ends a state whose deadline is at or before `now`. Returns `ignored` if there is none.
     public mutating func deadlinePassed(now: Instant) -> Answer {
         guard let deadline, deadline <= now,
             case .move(let next, let steps) = Self.transitions[phase]?[.deadline]
@@ -194,9 +196,9 @@ public struct ConnectionMachine: Equatable, Sendable {
     }
 
     private mutating func move(to next: Phase, _ steps: [Step], now: Instant) -> [Action] {
-        // A race for the welcome takes place in the time that there is for it.
-        let goesOnWaiting = phase.awaitsWelcome && next.awaitsWelcome && !steps.contains(.promote)
-        if !goesOnWaiting { deadline = deadlines.of(next).map { now + $0 } }
+        // A backup attempt does not extend the deadline of the handshake.
+        let keepsDeadline = phase.awaitsWelcome && next.awaitsWelcome && !steps.contains(.promote)
+        if !keepsDeadline { deadline = deadlines.of(next).map { now + $0 } }
         phase = next
         defer { if next != .establishedWithBackup, next != .awaitingWelcomeWithBackup { backup = nil } }
         return steps.compactMap { step in

@@ -23,10 +23,10 @@ extension ConnectionMachine {
         case ignore
     }
 
-    /// What each state does with each event; what is not in the table is unexpected (C-6).
+    /// The transitions by state and event. An event without an entry is unexpected (C-6).
     ///
-    /// A step that closes names the attempt from before an `open` that follows it. A network error closes the carrier
-    /// though that may be over already, because it is also what the heartbeat and the framer report about a live one.
+    /// A step that closes refers to the attempt before an `open` that follows it. A network error closes the carrier
+    /// even if it has already ended, because the heartbeat and the framer report the same event about a live carrier.
     static let transitions: [Phase: [Trigger: Reaction]] = [
         .disconnected: [
             .connect: .move(.connecting, [.open]),
@@ -128,7 +128,7 @@ extension ConnectionMachine.Event {
         }
     }
 
-    /// The attempt that the event is news of; wishes name none.
+    /// The attempt to which the event belongs; nil for requests of the user.
     var connection: ConnectionID? {
         switch self {
         case .connectSuccess(let id), .connectFailure(let id), .welcome(let id), .reject(let id),
@@ -140,7 +140,7 @@ extension ConnectionMachine.Event {
         }
     }
 
-    /// The backup that the event is news of.
+    /// The backup attempt to which the event belongs; nil for other events.
     var backup: ConnectionID? {
         switch self {
         case .backupConnected(let id), .backupFailed(let id): id

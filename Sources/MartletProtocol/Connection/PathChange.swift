@@ -1,20 +1,24 @@
-/// What a change of path means to a connection (C-54).
+/// The effect of a change of the network path on a connection (C-54).
 ///
-/// A socket cannot move: when the address that it is bound to is gone, so is the connection, whatever TCP still hopes.
-/// A change that leaves the address in place may or may not have broken it; a probe finds out within seconds, and a
-/// connection that does not answer is replaced by what the ``Heartbeat`` then says. So a better path never costs a
-/// connection that works.
+/// A connection whose local address is no longer available has failed, even if TCP has not reported it. A change that
+/// preserves the address may have interrupted the connection. A probe determines this within seconds, and ``Heartbeat``
+/// reports a connection that does not answer. A better path therefore never ends a working connection.
 public enum PathChange: Hashable, Sendable {
-    /// Nothing that the connection would notice.
+    /// The change does not affect the connection.
     case none
-    /// The connection may be broken: ask the peer at once.
+    /// The connection may be interrupted, and the client probes it at once.
     case probe
-    /// The connection is broken: replace it now.
+    /// The connection has failed, and the client replaces it at once.
     case redial
-    /// There is no path: wait for one.
+    /// There is no path, and the client waits for one.
     case pause
 
-    /// What going from `old` to `new` means to a connection whose local address is `localAddress`, if it is known.
+    /// Creates the effect of a change.
+    ///
+    /// - Parameters:
+    ///   - old: The path before the change.
+    ///   - new: The path after the change.
+    ///   - localAddress: The local address of the connection; nil if it is unknown.
     public init(from old: PathStatus, to new: PathStatus, localAddress: String?) {
         guard new.isUp else {
             self = old.isUp ? .pause : .none

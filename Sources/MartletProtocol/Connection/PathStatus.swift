@@ -1,42 +1,43 @@
-/// What a path to the network runs over.
+/// The kind of the network interface of a path.
 public enum PathKind: Hashable, Sendable, CaseIterable {
-    /// A cable.
+    /// A wired network.
     case wired
     /// A wireless local network.
     case wifi
-    /// A mobile operator's network.
+    /// A cellular network.
     case cellular
-    /// This machine only.
+    /// The loopback interface.
     case loopback
-    /// Anything else, or not known.
+    /// Another or unknown interface.
     case other
 }
 
-/// Tells networks apart: the caller's hash of what it knows (interface, gateway, operator, network name).
+/// The identity of a network: a hash that the caller computes from its properties, for example interface, gateway,
+/// operator and network name.
 ///
-/// The same network must give the same value each time; what is in it is never sent.
+/// The hash of a network is always the same. It is never sent.
 public struct NetworkID: RawRepresentable, Hashable, Sendable {
-    /// The caller's hash.
+    /// The hash.
     public var rawValue: UInt64
 
-    /// The network with that hash.
+    /// Creates the identity with a hash.
     public init(rawValue: UInt64) {
         self.rawValue = rawValue
     }
 }
 
-/// The way to the network at one moment, as a path monitor sees it.
+/// The state of the network path, as reported by a path monitor.
 public struct PathStatus: Hashable, Sendable {
-    /// Whether there is a way at all.
+    /// Whether there is a path.
     public var isUp: Bool
-    /// What the preferred way runs over.
+    /// The kind of the preferred interface.
     public var kind: PathKind
-    /// Which network the preferred way is on.
+    /// The network of the preferred interface.
     public var network: NetworkID
-    /// This machine's addresses, as text, on all interfaces that are up.
+    /// The addresses of this machine, as text, on all interfaces that are up.
     public var addresses: Set<String>
 
-    /// A status with these parts.
+    /// Creates a status.
     public init(isUp: Bool, kind: PathKind, network: NetworkID, addresses: Set<String> = []) {
         self.isUp = isUp
         self.kind = kind
@@ -44,6 +45,6 @@ public struct PathStatus: Hashable, Sendable {
         self.addresses = addresses
     }
 
-    /// No way to any network.
+    /// The status without a path.
     public static let down = PathStatus(isUp: false, kind: .other, network: NetworkID(rawValue: 0))
 }

@@ -1,49 +1,49 @@
-/// Decides when to connect again.
+/// The machine that determines the time of the next connection attempt (C-55).
 ///
-/// | state | means | left by |
+/// | state | meaning | left by |
 /// |---|---|---|
-/// | idle | connected, connecting, or nothing wanted | a failure |
+/// | idle | connected, connecting, or no connection requested | a failure |
 /// | waiting | an attempt is due at an instant | the instant, a new path, no path, the user |
-/// | paused | no path, no timer | a path, the user |
-/// | stopped | trying again would fail the same way | the user's resume |
+/// | paused | no path and no timer | a path, the user |
+/// | stopped | another attempt would fail in the same way | a resume by the user |
 ///
-/// A wait is drawn evenly below a ceiling that doubles from ``Configuration/base`` to ``Configuration/cap`` (full
-/// jitter). It starts over only after a connection that stayed healthy, or on a new path, whose attempts say nothing
-/// about those on the old one. What the server asked for is the least wait; only the user cuts it short (C-55).
+/// A wait is a uniform random duration below a ceiling (full jitter). The ceiling doubles from ``Configuration/base``
+/// to ``Configuration/cap``. It is reset after a connection that lasted ``Configuration/healthyAfter``, and by a new
+/// path, since the failures belong to the old path. A duration that the server requires is a minimum, which only the
+/// user can shorten.
 ///
-/// After an established connection that the peer ended the ceiling begins at ``Configuration/peerClosedBase``. A link
-/// that is resumed afterwards shows that the server has not failed, since it would have lost the link: then each such
-/// end in a row begins at half the ceiling of the one before, down to ``Configuration/base``, until the server answers
-/// with a new link or a connection lasts ``steadyAfter``.
+/// After the peer ended an established connection the ceiling begins at ``Configuration/peerClosedBase``. A resumed
+/// link shows that the server kept its state and has not failed. Each further end of this kind then begins at half the
+/// previous ceiling, at least at ``Configuration/base``, until the server answers with a new link or a connection lasts
+/// ``steadyAfter``.
 public struct ReconnectPolicy: Equatable, Sendable {
-    /// The longest wait that a server can ask for; what it asks beyond that is taken as this (C-57).
+    /// The maximum wait that a server can require. Longer ones are reduced to it (C-57).
     public static let maxRetryAfter = Duration.seconds(3600)
-    /// Redirects in a row that are followed; further ones count as failures (C-58).
+    /// The maximum number of consecutive redirects. Further ones count as failures (C-58).
     public static let maxRedirectCount = 5
-    /// How long a connection must have lasted for its end by the peer to be taken for the server's failure again
-    /// (C-55).
+    /// The minimum duration of a connection after which its end by the peer begins at the full ceiling again (C-55).
     public static let steadyAfter = Duration.seconds(60)
 
-    /// The policy's numbers.
+    /// The parameters of the policy.
     public struct Configuration: Hashable, Sendable {
-        /// The ceiling of the first wait; 250 ms by default.
+        /// The ceiling of the first wait, 250 ms by default.
         public var base: Duration
-        /// The highest ceiling of a wait; 24 s by default.
+        /// The highest ceiling of a wait, 24 s by default.
         public var cap: Duration
-        /// In place of `base` after the peer ended an established connection; 12 s by default.
+        /// The ceiling of the first wait after the peer ended an established connection, 12 s by default.
         ///
-        /// A server that dies or leaves ends everybody's connection in the same instant. Spread over 1 s, 10,000
-        /// clients come back in that second; over 12 s, at most 1,300 in any second however long the server was away
-        /// (C-55, Specs/hostile.md row 30).
+        /// A server that fails ends all its connections at the same time. If 10,000 clients reconnected within 1 s, the
+        /// server would receive 10,000 attempts in that second. Within 12 s it receives at most 1,300 in any second,
+        /// for any duration of the failure (C-55, Specs/hostile.md row 30).
         public var peerClosedBase: Duration
-        /// How long a connection must have lasted for its end to count as the first failure; 1 s by default (C-56).
+        /// The minimum duration of a connection after which its end counts as the first failure, 1 s by default (C-56).
         public var healthyAfter: Duration
-        /// How long a cellular or unknown path is given to settle before it is used.
+        /// The duration between the appearance of a cellular or unknown path and the first attempt on it.
         public var cellularDelay: Duration
-        /// Attempts in a row that may fail; no limit when `nil`.
+        /// The maximum number of consecutive failed attempts; nil for no limit.
         public var maxAttemptCount: Int?
 
-        /// The numbers given, the defaults for the others.
+        /// Creates a configuration.
         public init(
             base: Duration = .milliseconds(250), cap: Duration = .seconds(24),
             peerClosedBase: Duration = .seconds(12), healthyAfter: Duration = .seconds(1),
@@ -58,43 +58,43 @@ public struct ReconnectPolicy: Equatable, Sendable {
         }
     }
 
-    /// What the policy is doing, for the user to see.
+    /// The state of the policy.
     public enum State: Hashable, Sendable {
-        /// Connected, connecting, or nothing wanted.
+        /// A connection exists, is being attempted, or is not requested.
         case idle
-        /// The next attempt is due then.
+        /// The next attempt is due at an instant.
         case waiting(until: Instant, RetryReason)
-        /// No attempt until the cause has gone.
+        /// There is no attempt until the cause has ended.
         case paused(PauseReason)
-        /// No attempt until the user resumes.
+        /// There is no attempt until the user resumes.
         case stopped(StopReason)
     }
 
-    /// What an event led to.
+    /// The result of an event.
     public enum Answer: Hashable, Sendable {
         /// Nothing changed.
         case none
-        /// Connect now.
+        /// The owner connects now.
         case now(RetryReason)
-        /// Connect then.
+        /// The owner connects at an instant.
         case wait(until: Instant, RetryReason)
-        /// Do not connect until told.
+        /// The owner does not connect until a later answer.
         case paused(PauseReason)
-        /// Do not connect until the user resumes; tell the user why.
+        /// The owner does not connect until the user resumes, and reports the reason.
         case stopped(StopReason)
     }
 
-    /// The policy's numbers.
+    /// The parameters of the policy.
     public let configuration: Configuration
-    /// What the policy is doing.
+    /// The state of the policy.
     public private(set) var state = State.idle
-    /// Attempts that failed in a row, the connection that was lost included.
+    /// The number of consecutive failed attempts, the loss of the connection included.
     public private(set) var attempt = 0
 
     private var base: Duration
-    /// What `base` becomes when the peer ends an established connection.
+    /// The current ceiling after the peer ends an established connection.
     private var peerClosedBase: Duration
-    /// Whether the peer ended the last connection that was established.
+    /// Whether the peer ended the latest established connection.
     private var wasClosedByPeer = false
     private var path: PathStatus?
     private var establishedAt: Instant?
@@ -102,21 +102,23 @@ public struct ReconnectPolicy: Equatable, Sendable {
     private var refusedCredentialCount = 0
     private var redirectCount = 0
 
-    /// A policy that is idle; until a path is reported it takes one to be there.
+    /// Creates an idle policy. It assumes a path until the first report.
     public init(configuration: Configuration = Configuration()) {
         self.configuration = configuration
         base = configuration.base
         peerClosedBase = configuration.peerClosedBase
     }
 
-    /// When the next attempt is due, if the policy waits for an instant.
+    /// The instant of the next attempt; nil if the policy is not waiting.
     public var deadline: Instant? {
         if case .waiting(let until, _) = state { until } else { nil }
     }
 
-    /// The server said welcome.
+    /// Reports that the server sent welcome.
     ///
-    /// - Parameter resumed: whether the link goes on, so that the server is the one that had it.
+    /// - Parameters:
+    ///   - resumed: Whether the server has resumed the link, and has therefore kept its state.
+    ///   - now: The current instant.
     public mutating func established(resumed: Bool = false, now: Instant) {
         if !resumed {
             peerClosedBase = configuration.peerClosedBase
@@ -130,7 +132,13 @@ public struct ReconnectPolicy: Equatable, Sendable {
         refusedCredentialCount = 0
     }
 
-    /// An attempt failed or an established connection ended, and a connection is still wanted.
+    /// Reports that an attempt failed or an established connection ended while a connection is requested.
+    ///
+    /// - Parameters:
+    ///   - failure: The failure.
+    ///   - now: The current instant.
+    ///   - random: 64 uniform random bits for the jitter.
+    /// - Returns: The next step of the owner.
     public mutating func failed(_ failure: ConnectionFailure, now: Instant, random: UInt64) -> Answer {
         if let establishedAt {
             let age = now - establishedAt
@@ -155,7 +163,7 @@ public struct ReconnectPolicy: Equatable, Sendable {
         }
     }
 
-    /// The path monitor reported this status (C-57).
+    /// Reports the status of the path monitor (C-57).
     public mutating func pathChanged(to status: PathStatus, now: Instant) -> Answer {
         let old = path
         path = status
@@ -171,7 +179,7 @@ public struct ReconnectPolicy: Equatable, Sendable {
         }
     }
 
-    /// The user asks for an attempt at once. Obeyed in every state but stopped; without effect while idle.
+    /// Requests an attempt at once for the user. It has no effect in the states stopped and idle.
     public mutating func tryNow() -> Answer {
         switch state {
         case .idle: return .none
@@ -180,7 +188,7 @@ public struct ReconnectPolicy: Equatable, Sendable {
         }
     }
 
-    /// The user says that the reason to stop is gone: tries at once and counts from the beginning.
+    /// Leaves the state stopped for the user: requests an attempt at once and resets the number of failures.
     public mutating func resume() -> Answer {
         guard state != .idle else { return .none }
         startOver()
@@ -188,7 +196,7 @@ public struct ReconnectPolicy: Equatable, Sendable {
         return go(.userAsked)
     }
 
-    /// No connection is wanted any more: forgets everything but the path.
+    /// Reports that no connection is requested any more. The policy keeps only the status of the path.
     public mutating func cancel() {
         startOver()
         peerClosedBase = configuration.peerClosedBase
@@ -199,7 +207,7 @@ public struct ReconnectPolicy: Equatable, Sendable {
         state = .idle
     }
 
-    /// Answers `now` when the instant waited for is at or before `now`.
+    /// Returns `now` if the instant of the next attempt is at or before `now`.
     public mutating func deadlinePassed(now: Instant) -> Answer {
         guard case .waiting(let until, let reason) = state, until <= now else { return .none }
         return go(reason)
@@ -207,7 +215,8 @@ public struct ReconnectPolicy: Equatable, Sendable {
 }
 
 extension ReconnectPolicy {
-    /// The base after a failure that may have hit every client of the server; nil when it hit this one only.
+    /// Returns the first ceiling after a failure that may affect all clients of the server; nil if it affects this
+    /// client only.
     private func spread(after failure: ConnectionFailure) -> Duration? {
         switch failure {
         case .closedByPeer: peerClosedBase

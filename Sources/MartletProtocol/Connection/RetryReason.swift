@@ -1,62 +1,64 @@
-/// Why the next attempt to connect is made when it is.
+/// The reason for the time of the next connection attempt.
 public enum RetryReason: Hashable, Sendable {
-    /// So many attempts in a row failed, counting from 1; the wait is drawn below a ceiling that doubles with each.
+    /// Consecutive attempts have failed. The number counts from 1, and the ceiling of the wait doubles with each
+    /// attempt.
     case backoff(attempt: Int)
-    /// A path to the network appeared.
+    /// A path to the network has appeared.
     case pathUp(PathKind)
-    /// The server asked for this wait.
+    /// The server required the wait.
     case serverAsked
-    /// The server named another endpoint: dial that one. For every other reason dial the endpoint that was configured.
+    /// The server named another endpoint for the next attempt. All other attempts use the configured endpoint.
     case redirected
-    /// The user asked.
+    /// The user requested an attempt.
     case userAsked
 }
 
-/// Why no attempt is made for now; it ends without the user.
+/// The reason why there is temporarily no attempt.
 public enum PauseReason: Hashable, Sendable {
     /// There is no path to the network.
     case noPath
 }
 
-/// Why no further attempt is made until the user says so (C-44).
+/// The reason why there is no further attempt until the user resumes (C-44).
 public enum StopReason: Hashable, Sendable {
-    /// The server refused the credential twice in a row, though a fresh one was asked for.
+    /// The server refused the credential twice in a row, although the second one was new.
     case unauthenticated
-    /// The account may not use this server.
+    /// The account lacks the permission to use this server.
     case forbidden
     /// The credential was revoked.
     case revoked
-    /// Another connection of the same device took the link; retrying would take it back and forth for ever (C-39).
+    /// Another connection of the same device has resumed the link. Further attempts would make both connections replace
+    /// each other (C-39).
     case replaced
-    /// The server speaks none of our versions.
+    /// The server supports none of the client's versions.
     case unsupportedVersion
-    /// As many retries as were allowed have failed.
+    /// The maximum number of failed attempts was reached.
     case attemptLimit
 }
 
-/// How an attempt to connect or a connection ended, as far as trying again is concerned.
+/// The failure of a connection attempt or a connection, as input of the reconnect policy.
 public enum ConnectionFailure: Hashable, Sendable {
-    /// The attempt ended before welcome: no address, no carrier, no handshake.
+    /// The attempt ended before welcome, during the name lookup, the connection or the handshake.
     case unreachable
-    /// A carrier with TLS was called for and could not be had: the server's certificate, its version, or none here at
-    /// all (`tlsFailure`, C-12).
+    /// A required TLS connection failed because of the server's certificate or version, or because TLS is not available
+    /// (`tlsFailure`, C-12).
     case tlsFailure
-    /// The connection was established and then fell silent or failed on this side.
+    /// The established connection became silent or failed locally.
     case lost
-    /// The connection was established and the peer ended it (end of stream or reset). It may be ending everybody's.
+    /// The peer ended the established connection (end of stream or reset). It may have ended all its connections.
     case closedByPeer
-    /// The server is there and cannot serve now (busy, draining, too many); it may have said when to come back.
+    /// The server is temporarily unable to accept the connection, and may have required a wait.
     case refused(retryAfter: Duration?)
-    /// The server named another endpoint; it may have said when to come back.
+    /// The server named another endpoint, and may have required a wait.
     case redirected(retryAfter: Duration?)
     /// The server did not accept the credential.
     case unauthenticated
-    /// The account may not use this server.
+    /// The account lacks the permission to use this server.
     case forbidden
     /// The credential was revoked.
     case revoked
-    /// Another connection of the same device took the link.
+    /// Another connection of the same device has resumed the link.
     case replaced
-    /// The server speaks none of our versions.
+    /// The server supports none of the client's versions.
     case unsupportedVersion
 }

@@ -1,43 +1,44 @@
-/// Finds out whether the peer of an established connection is still there (Specs/hostile.md row 27).
+/// The machine that verifies that the peer of an established connection is alive (Specs/hostile.md row 27).
 ///
-/// | state | means | left by |
+/// | state | meaning | left by |
 /// |---|---|---|
-/// | idle | the peer was heard of not long ago | silence for the interval: a ping; suspension |
-/// | probing | a ping is out, or two | any frame: idle; ``probeCount`` unanswered: dead |
-/// | suspended | nothing is sent and nothing is concluded | any other mode: a ping |
-/// | dead | the connection has to be replaced | ``restart(now:)`` on the next one |
+/// | idle | a frame was received recently | silence for the interval: a ping; suspension |
+/// | probing | one or two pings are unanswered | any frame: idle; ``probeCount`` unanswered pings: dead |
+/// | suspended | the machine sends no pings and draws no conclusions | any other mode: a ping |
+/// | dead | the connection must be replaced | ``restart(now:)`` on the next connection |
 ///
-/// Any frame is proof of life, so a ping is sent only after silence. While an answer is expected the silence is at most
-/// ``maxSilenceWhenExpecting``, and a dead peer is noticed that plus two probe timeouts later: 8.8 s. Otherwise it is
-/// noticed 4.8 s after the current interval (C-47).
+/// Any frame proves that the peer is alive, so a ping is sent only after silence. While an answer is expected, the
+/// silence before a ping is at most ``maxSilenceWhenExpecting``. A dead peer is then detected two probe timeouts later,
+/// after at most 8.8 s. Otherwise it is detected 4.8 s after the current interval (C-47).
 public struct Heartbeat: Equatable, Sendable {
-    /// Pings in a row that may stay without any answer.
+    /// The number of consecutive unanswered pings after which the peer counts as dead.
     public static let probeCount = 2
-    /// The least time that an answer to a ping is given: a sleeping radio needs as much to wake.
+    /// The minimum timeout of a ping. A sleeping radio needs up to this duration to wake up.
     public static let minProbeTimeout = Duration.seconds(2)
-    /// The most time that an answer to a ping is given: two of them stay below 5 s.
+    /// The maximum timeout of a ping. Two of them are shorter than 5 s.
     public static let maxProbeTimeout = Duration.milliseconds(2400)
-    /// The longest silence while something is unacknowledged.
+    /// The maximum silence before a ping while a frame is unacknowledged.
     public static let maxSilenceWhenExpecting = Duration.seconds(4)
-    /// A timer that comes this late slept with the process: what was not heard meanwhile proves nothing (C-51,
-    /// Specs/hostile.md row 26).
+    /// The minimum delay of a timer from which the machine concludes that the process was suspended. The silence of
+    /// that time is no evidence against the peer (C-51, Specs/hostile.md row 26).
     public static let suspensionThreshold = Duration.seconds(5)
 
-    /// What an event led to.
+    /// The result of an event.
     public enum Answer: Hashable, Sendable {
-        /// Nothing to do.
+        /// There is nothing to do.
         case none
-        /// Send a ping with this nonce.
+        /// The owner sends a ping with this nonce.
         case sendPing(nonce: UInt64)
-        /// The peer is gone: replace the connection. Said once.
+        /// The peer counts as dead, and the owner replaces the connection. The machine reports this once.
         case dead
     }
 
-    /// What a pong was.
+    /// The result of a pong.
     public enum PongAnswer: Hashable, Sendable {
-        /// The answer to a ping of ours, that long after it; the link had been silent both ways for `silence` before.
+        /// The pong answers a ping after the duration `roundTrip`. Before the ping, neither endpoint had sent a frame
+        /// for `silence`.
         case answered(roundTrip: Duration, silence: Duration)
-        /// Its nonce belongs to none of the last pings; still a frame, and so proof of life.
+        /// The nonce belongs to none of the latest pings. Like any frame, the pong proves that the peer is alive.
         case unknown
     }
 
@@ -61,10 +62,16 @@ public struct Heartbeat: Equatable, Sendable {
     private var lastSent: Instant
     private var expectingSince: Instant?
     private var pings: [Ping] = []
-    /// How long the link had been silent both ways before the first of the current or last pings.
+    /// The duration without frames in both directions before the first of the current or latest pings.
     public private(set) var probedSilence = Duration.zero
 
-    /// The heartbeat of a connection that is established at `now`; `random` is for the first interval's jitter.
+    /// Creates the machine of a connection.
+    ///
+    /// - Parameters:
+    ///   - mode: The use of the application.
+    ///   - strategy: The strategy of the heartbeat.
+    ///   - now: The instant at which the connection was established.
+    ///   - random: 64 uniform random bits for the jitter of the first interval.
     public init(
         mode: HeartbeatMode = .foreground, strategy: HeartbeatStrategy = .balanced, now: Instant, random: UInt64
     ) {
@@ -75,13 +82,13 @@ public struct Heartbeat: Equatable, Sendable {
         lastSent = now
     }
 
-    /// How the application is being used.
+    /// The use of the application.
     public var mode: HeartbeatMode { parts.mode }
 
-    /// The silence after which the peer is asked while no answer is expected; `nil` while suspended.
+    /// The silence before a ping while no answer is expected; nil while suspended.
     public var currentInterval: Duration? { interval }
 
-    /// When to call ``deadlinePassed(now:random:)``; `nil` while suspended and when dead.
+    /// The instant of the next call of ``deadlinePassed(now:random:)``; nil while suspended or dead.
     public var deadline: Instant? {
         guard let interval, state != .dead else { return nil }
         if state == .probing, let last = pings.last { return last.sentAt + probeTimeout }
@@ -90,7 +97,8 @@ public struct Heartbeat: Equatable, Sendable {
         return min(unasked, max(lastReceived, expectingSince) + Self.maxSilenceWhenExpecting)
     }
 
-    /// Starts over on a connection that is established at `now`; mode, strategy and what is known of the path stay.
+    /// Restarts the machine on a connection that is established at `now`. The mode, the strategy and the properties of
+    /// the path remain.
     public mutating func restart(now: Instant) {
         state = .idle
         pings = []
@@ -98,18 +106,18 @@ public struct Heartbeat: Equatable, Sendable {
         expectingSince = nil
     }
 
-    /// A frame of any type came (C-46).
+    /// Reports a received frame of any type (C-46).
     public mutating func received(now: Instant) {
         lastReceived = now
         if state == .probing { state = .idle }
     }
 
-    /// A frame of any type went out.
+    /// Reports a sent frame of any type.
     public mutating func sent(now: Instant) {
         lastSent = now
     }
 
-    /// A pong came; this is ``received(now:)`` too.
+    /// Reports a received pong, as an addition to ``received(now:)``.
     public mutating func pongReceived(nonce: UInt64, now: Instant) -> PongAnswer {
         received(now: now)
         guard let ping = pings.first(where: { $0.nonce == nonce }) else { return .unknown }
@@ -117,7 +125,7 @@ public struct Heartbeat: Equatable, Sendable {
         return .answered(roundTrip: now - ping.sentAt, silence: probedSilence)
     }
 
-    /// Whether something that was sent waits for an acknowledgement or a reply.
+    /// Reports whether a sent frame waits for an acknowledgement or a response.
     public mutating func expectReply(_ isExpected: Bool, now: Instant) {
         if !isExpected {
             expectingSince = nil
@@ -126,27 +134,29 @@ public struct Heartbeat: Equatable, Sendable {
         }
     }
 
-    /// What is known of the round trip: the smoothed time and the timeout without doubling.
+    /// Reports the smoothed round-trip time, and the retransmission timeout without backoff.
     public mutating func setRoundTrip(smoothed: Duration?, timeout: Duration) {
         parts.roundTrip = smoothed
         probeTimeout = (timeout * 2).clamped(to: Self.minProbeTimeout...Self.maxProbeTimeout)
         interval = parts.duration(random: jitter)
     }
 
-    /// The longest interval for other reasons (the NAT's idle limit, the server's hint), if there is one.
+    /// Sets the maximum interval, determined by the NAT's idle timeout and the server's hint; nil for no maximum.
     public mutating func setLimit(_ limit: Duration?) {
         parts.limit = limit
         interval = parts.duration(random: jitter)
     }
 
-    /// How eagerly a silent peer is asked.
+    /// Sets the strategy, a factor of the interval.
     public mutating func setStrategy(_ strategy: HeartbeatStrategy) {
         parts.strategy = strategy
         interval = parts.duration(random: jitter)
     }
 
-    /// The application is used otherwise. Coming to the foreground or out of suspension asks the peer at once; going
-    /// into suspension forgets pings that are out.
+    /// Reports the use of the application. The change to the foreground, and the end of suspension, cause a ping at
+    /// once. The begin of suspension discards the unanswered pings.
+    ///
+    /// - Returns: The next step of the owner.
     public mutating func setMode(_ mode: HeartbeatMode, now: Instant, random: UInt64) -> Answer {
         let old = parts.mode
         parts.mode = mode
@@ -160,22 +170,23 @@ public struct Heartbeat: Equatable, Sendable {
         return mode == .foreground || old == .suspended ? firstPing(now: now, random: random) : .none
     }
 
-    /// Asks the peer at once, because the path changed. Without effect while it is being asked already, while suspended
-    /// and when dead.
+    /// Sends a ping at once because the path has changed. The method has no effect while probing, suspended or dead.
     public mutating func probe(now: Instant, random: UInt64) -> Answer {
         guard state == .idle, interval != nil else { return .none }
         return firstPing(now: now, random: random)
     }
 
-    /// The process woke after it had been frozen: asks the peer at once, and does not hold the time asleep against it
-    /// (C-51).
+    /// Sends a ping at once because the process was suspended. The time of suspension does not count as silence (C-51).
     public mutating func wake(now: Instant, random: UInt64) -> Answer {
         guard state != .dead, interval != nil else { return .none }
         return firstPing(now: now, random: random)
     }
 
-    /// Asks, asks again, or gives the peer up when ``deadline`` is at or before `now`. `random` gives the nonce and the
-    /// next interval's jitter.
+    /// Sends the next ping, or reports the peer as dead, if ``deadline`` is at or before `now`.
+    ///
+    /// - Parameters:
+    ///   - now: The current instant.
+    ///   - random: 64 uniform random bits for the nonce and the jitter of the next interval.
     public mutating func deadlinePassed(now: Instant, random: UInt64) -> Answer {
         guard let deadline, deadline <= now else { return .none }
         if state == .idle || now - deadline >= Self.suspensionThreshold { return firstPing(now: now, random: random) }

@@ -1,54 +1,55 @@
-/// How the application is being used, as far as its battery is concerned.
+/// The use of the application, with its effect on the battery.
 public enum HeartbeatMode: Hashable, Sendable, CaseIterable {
-    /// Somebody is looking.
+    /// The application is visible.
     case foreground
-    /// Nobody is looking.
+    /// The application is not visible.
     case background
-    /// The system asks to save power.
+    /// The system saves power.
     case lowPower
-    /// The process is about to be frozen: nothing is sent.
+    /// The process is about to be suspended. No pings are sent.
     case suspended
 }
 
-/// How eagerly a silent peer is asked.
+/// The strategy of the heartbeat: a factor of the interval between pings.
 public enum HeartbeatStrategy: Hashable, Sendable, CaseIterable {
-    /// ×0.8: notices sooner.
+    /// The factor 0.8, which detects a dead peer earlier.
     case aggressive
-    /// ×1.
+    /// The factor 1.
     case balanced
-    /// ×1.2: costs less.
+    /// The factor 1.2, which uses less power.
     case conservative
 }
 
-/// How long a link may be silent before the peer is asked whether it is there.
+/// The interval of silence after which a ping is sent (C-48).
 ///
-/// base × strategy × mode × quality, ± ``jitterPercent``, clamped to the mode's ``range(of:)``. Quality is ×2.5 for
-/// poor, ×1.5 for fair and unknown, and RTT / 200 ms, at least 1, for the others (C-48).
+/// The interval is base × strategy × mode × quality, with a jitter of ± ``jitterPercent`` %, clamped to the
+/// ``range(of:)`` of the mode. The factor of the quality is 2.5 for poor, 1.5 for fair and unknown, and RTT / 200 ms,
+/// at least 1, for the others.
 public struct HeartbeatInterval: Hashable, Sendable {
-    /// The interval before anything is multiplied.
+    /// The interval without any factor.
     public static let base = Duration.seconds(30)
-    /// How much jitter takes away or adds at most, in hundredths.
+    /// The maximum jitter in per cent.
     public static let jitterPercent = 10
-    /// The foreground's shortest and longest interval.
+    /// The range of the interval in the foreground.
     public static let foregroundRange = Duration.seconds(15)...Duration.seconds(300)
-    /// The background's shortest and longest interval.
+    /// The range of the interval in the background.
     public static let backgroundRange = Duration.seconds(45)...Duration.seconds(900)
-    /// The shortest and longest interval while power is to be saved.
+    /// The range of the interval while the system saves power.
     public static let lowPowerRange = Duration.seconds(60)...Duration.seconds(1200)
-    /// The round-trip time for which a good link's interval begins to stretch.
+    /// The round-trip time above which the interval of a good link increases.
     public static let referenceRoundTrip = Duration.milliseconds(200)
 
-    /// How the application is being used.
+    /// The use of the application.
     public var mode: HeartbeatMode
-    /// How eagerly a silent peer is asked.
+    /// The strategy.
     public var strategy: HeartbeatStrategy
-    /// The smoothed round-trip time, if it is known.
+    /// The smoothed round-trip time; nil if it is unknown.
     public var roundTrip: Duration?
-    /// The longest interval for other reasons: the NAT's idle limit, the server's hint. Not below the mode's shortest
-    /// (C-49).
+    /// The maximum interval, determined by the NAT's idle timeout and the server's hint. It does not lower the interval
+    /// below the range of the mode (C-49).
     public var limit: Duration?
 
-    /// An interval with these parts.
+    /// Creates an interval.
     public init(
         mode: HeartbeatMode = .foreground, strategy: HeartbeatStrategy = .balanced, roundTrip: Duration? = nil,
         limit: Duration? = nil
@@ -59,7 +60,7 @@ public struct HeartbeatInterval: Hashable, Sendable {
         self.limit = limit
     }
 
-    /// The shortest and longest interval of a mode, `nil` for suspended.
+    /// Returns the range of the interval in a mode; nil for suspended.
     public static func range(of mode: HeartbeatMode) -> ClosedRange<Duration>? {
         switch mode {
         case .foreground: foregroundRange
@@ -69,7 +70,7 @@ public struct HeartbeatInterval: Hashable, Sendable {
         }
     }
 
-    /// The interval with jitter from 64 uniform bits; `nil` when suspended.
+    /// Returns the interval with jitter from 64 uniform random bits; nil while suspended.
     public func duration(random: UInt64) -> Duration? {
         guard let range = Self.range(of: mode) else { return nil }
         let jittered = unclamped.jittered(percent: Self.jitterPercent, random: random)

@@ -1,47 +1,47 @@
-/// Searches for the longest silence that the network's address translator forgives, for each network.
+/// A search for the idle timeout of the network address translator (NAT) of each network (C-50).
 ///
-/// A translator forgets a connection that is silent for too long, and says nothing. The longer it lets one be, the
-/// fewer pings a battery pays for, so the silence is raised by ``step`` while pings after it are answered; the first
-/// one that is not answered sets an upper end, and the middle between both ends is tried until they are within
-/// ``resolution``. From then on nine tenths of the longest silence that was survived is used.
+/// A NAT removes a connection without notice after it was idle for too long. Longer idle intervals need fewer pings and
+/// less power, so the machine increases the interval by ``step`` while pings after it are answered. The first interval
+/// whose ping is not answered is the upper bound. The machine then bisects until both bounds differ by at most
+/// ``resolution``. The result is nine tenths of the longest interval whose ping was answered.
 ///
-/// A failure within ``pathChangeGrace`` of a path change, before or after it, is the path's and is not counted. One at
-/// a silence that has been survived before is not the translator's either, but ``contradictionLimit`` of them in a row
-/// begin the search anew (C-50).
+/// A failure within ``pathChangeGrace`` before or after a path change is attributed to the path and ignored. A failure
+/// after an interval that was answered before is attributed to another cause, but ``contradictionLimit`` of them in a
+/// row restart the search.
 public struct NATProbe: Equatable, Sendable {
-    /// The silence that every network is taken to forgive.
+    /// The interval that every network is assumed to support.
     public static let minimum = Duration.seconds(15)
-    /// The first silence tried on a network that is not known.
+    /// The first interval on an unknown network.
     public static let initial = Duration.seconds(30)
-    /// The longest silence tried.
+    /// The maximum interval.
     public static let maximum = Duration.seconds(1200)
-    /// How much longer the next silence is while none has failed.
+    /// The increase of the interval before the first failure.
     public static let step = Duration.seconds(30)
-    /// How near both ends come before the search is over.
+    /// The maximum difference of the bounds at the end of the search.
     public static let resolution = Duration.seconds(10)
-    /// How long before or after a path change a failure is the path's.
+    /// The duration before and after a path change in which failures are attributed to the path.
     public static let pathChangeGrace = Duration.seconds(30)
-    /// Failures in a row at silences survived before, after which the search begins anew.
+    /// The number of consecutive failures after answered intervals that restarts the search.
     public static let contradictionLimit = 3
-    /// How long a failure is held against a network.
+    /// The duration for which a failure of a network is remembered.
     public static let failureLifetime = Duration.seconds(24 * 3600)
-    /// How many networks are remembered; the one not used for longest goes first.
+    /// The maximum number of remembered networks. The least recently used one is removed first.
     public static let maxRememberedNetworks = 64
 
-    /// What a failure was taken for.
+    /// The cause to which a failure is attributed.
     public enum Verdict: Hashable, Sendable {
-        /// The translator's doing: the silence is lowered.
+        /// The NAT; the interval decreases.
         case translator
-        /// The path's doing: nothing is learned.
+        /// A path change; the failure is ignored.
         case pathChange
-        /// Something else's doing: such a silence was survived before.
+        /// Another cause, because a ping after this interval was answered before.
         case other
     }
 
-    /// The last is the current network's.
+    /// The records of the networks. The last one belongs to the current network.
     private var records: [NATRecord]
     private var lastPathChange: Instant?
-    /// The record from before the last failure, while a path change can still take the blame for it.
+    /// The record before the latest failure, while a path change can still revoke it.
     private var forgivable: Failure?
 
     private struct Failure: Equatable, Sendable {
@@ -49,35 +49,35 @@ public struct NATProbe: Equatable, Sendable {
         var instant: Instant
     }
 
-    /// A search on `network`, which is not known yet.
+    /// Creates a search on an unknown network.
     public init(network: NetworkID) {
         records = [NATRecord(network: network)]
     }
 
-    /// The network that is being used.
+    /// The current network.
     public var network: NetworkID { current.network }
 
-    /// How many networks are remembered, the current one included.
+    /// The number of remembered networks, the current one included.
     public var rememberedNetworkCount: Int { records.count }
 
-    /// The longest silence to allow now, to be given to ``Heartbeat/setLimit(_:)``.
+    /// Returns the interval that ``Heartbeat/setLimit(_:)`` receives.
     public func interval(now: Instant) -> Duration {
         current.interval(now: now)
     }
 
-    /// A ping after this silence was answered.
+    /// Reports an answered ping after an interval of silence.
     public mutating func survived(_ silence: Duration, now: Instant) {
         current.survive(silence)
     }
 
-    /// No ping after this silence was answered and the connection was given up.
+    /// Reports that no ping after an interval of silence was answered and the connection was replaced.
     public mutating func failed(after silence: Duration, now: Instant) -> Verdict {
         if let lastPathChange, now - lastPathChange <= Self.pathChangeGrace { return .pathChange }
         forgivable = Failure(recordBefore: current, instant: now)
         return current.fail(after: silence, now: now) ? .translator : .other
     }
 
-    /// The path changed; `network` is what it leads through now, the same one or another.
+    /// Reports a path change. `network` is the network of the new path, which can be the same.
     public mutating func pathChanged(to network: NetworkID, now: Instant) {
         lastPathChange = now
         if let failure = forgivable, now - failure.instant <= Self.pathChangeGrace,
@@ -98,7 +98,7 @@ public struct NATProbe: Equatable, Sendable {
     }
 }
 
-/// What is known of one network's translator.
+/// The state of the search on one network.
 struct NATRecord: Equatable, Sendable {
     let network: NetworkID
     private var survived = NATProbe.minimum
@@ -127,7 +127,7 @@ struct NATRecord: Equatable, Sendable {
         if let failed, failed <= survived { self.failed = nil }
     }
 
-    /// - Returns: whether the translator is to blame.
+    /// Records a failure. Returns whether it is attributed to the NAT.
     mutating func fail(after silence: Duration, now: Instant) -> Bool {
         if silence <= survived {
             contradictionCount += 1

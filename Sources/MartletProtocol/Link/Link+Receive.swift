@@ -34,7 +34,7 @@ extension Link {
         }
         guard let rule else { return try skip(header, now: now) }
         // Before the session is looked for: what a client never sends is wrong on every session (W-8, W-74).
-        guard rule.allows(header), !rule.isHandshake, !rule.isOfServer || role == .client else {
+        guard rule.allows(header), !rule.isHandshake, !rule.isServerOnly || role == .client else {
             throw .peer(.protocolViolation)
         }
         if case .ack(let values) = content {

@@ -179,7 +179,7 @@ extension Link {
         _ encoder: FrameEncoder, into out: inout OutputRawSpan, now: Instant
     ) -> Bool {
         repeat {
-            guard encoder.room(in: out) >= FrameHeader.byteCount + Link.maxAckByteCount else { return false }
+            guard encoder.freeByteCount(in: out) >= FrameHeader.byteCount + Link.maxAckByteCount else { return false }
             let credit = linkCreditToSay
             let echoed = echo.map { Echo(timestamp: $0.timestamp, delay: max(now - $0.arrived, .zero)) }
             let ack = Ack(echo: echoed, linkCredit: credit, sessions: takeSessionAcks())
@@ -244,7 +244,7 @@ extension Link {
     ) -> Int? {
         let fragment = body.fragment(index)
         let byteCount = FrameHeader.byteCount + fragment.range.count
-        guard encoder.room(in: out) >= byteCount else { return nil }
+        guard encoder.freeByteCount(in: out) >= byteCount else { return nil }
         var header = header
         header.compression = fragment.compression
         encoder.append(

@@ -119,7 +119,7 @@ extension SendStream.Queue {
         rows: while position < ring.count {
             switch rows[row].bodies {
             case .fragments(let body):
-                guard run.takes(ring[position], credit, limit, encoder.room(in: out)) else { break rows }
+                guard run.takes(ring[position], credit, limit, encoder.freeByteCount(in: out)) else { break rows }
                 header.sequence = UInt32(truncatingIfNeeded: base + UInt64(position))
                 markSent(&ring[position], &header, asksForAck && position + 1 == ring.count, now, in: &run)
                 body.appendWhole(header, encoder, to: &out)
@@ -129,7 +129,7 @@ extension SendStream.Queue {
                 let entries = messages.span
                 var index = Int(base + UInt64(position) - rows[row].first)
                 while index < entries.count {
-                    guard run.takes(ring[position], credit, limit, encoder.room(in: out)) else { break rows }
+                    guard run.takes(ring[position], credit, limit, encoder.freeByteCount(in: out)) else { break rows }
                     header.sequence = UInt32(truncatingIfNeeded: base + UInt64(position))
                     markSent(&ring[position], &header, asksForAck && position + 1 == ring.count, now, in: &run)
                     entries[index].body.appendWhole(header, encoder, to: &out)

@@ -1,19 +1,19 @@
-/// How good a link is, by its smoothed round-trip time.
+/// The quality of a link, determined by its smoothed round-trip time.
 public enum LinkQuality: Hashable, Sendable, CaseIterable {
-    /// Below 100 ms.
+    /// A round-trip time below 100 ms.
     case excellent
-    /// Below 300 ms.
+    /// A round-trip time from 100 ms to below 300 ms.
     case good
-    /// Below 500 ms.
+    /// A round-trip time from 300 ms to below 500 ms.
     case fair
-    /// Below 800 ms.
+    /// A round-trip time from 500 ms to below 800 ms.
     case poor
-    /// 800 ms and more.
+    /// A round-trip time of 800 ms or more.
     case bad
-    /// Not measured yet.
+    /// No measured round-trip time.
     case unknown
 
-    /// The class that a smoothed round-trip time falls into, `unknown` without one.
+    /// Creates the quality for a smoothed round-trip time; `unknown` for nil.
     public init(roundTrip: Duration?) {
         guard let roundTrip else {
             self = .unknown

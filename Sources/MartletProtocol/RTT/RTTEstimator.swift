@@ -1,23 +1,23 @@
-/// Estimates the round-trip time and the retransmission timeout from samples (RFC 6298 §2, RFC 9002 §5).
+/// An estimator of the round-trip time and the retransmission timeout (RFC 6298 §2, RFC 9002 §5; S-27).
 ///
-/// The time for which the peer held the acknowledgement back is taken off a sample, as far as the sample stays at or
-/// above the minimum seen (RFC 9002 §5.3), so a peer that lies about it gains nothing. All arithmetic is in whole
-/// nanoseconds (S-27).
+/// The acknowledgement delay that the peer reports is subtracted from a sample unless the result is below the minimum
+/// sample (RFC 9002 §5.3). A peer therefore gains nothing from a wrong delay. All arithmetic is in whole nanoseconds.
 public struct RTTEstimator: Hashable, Sendable {
-    /// The longest that a peer may hold an acknowledgement back; part of every timeout.
+    /// The maximum delay of an acknowledgement by the peer, which is a part of every timeout.
     public static let maxAckDelay = Duration.milliseconds(25)
-    /// The least margin for variation in a timeout (RFC 6298's G, RFC 9002's kGranularity).
+    /// The minimum of the term for the variation in a timeout (G in RFC 6298, kGranularity in RFC 9002).
     public static let granularity = Duration.milliseconds(1)
     /// The timeout before the first sample (RFC 6298 §2.1).
     public static let initialTimeout = Duration.seconds(1)
-    /// The shortest timeout; shorter ones fire on a scheduler's hiccup.
+    /// The minimum timeout. Delays of the scheduler would exceed a shorter one.
     public static let minimumTimeout = Duration.milliseconds(200)
-    /// The longest timeout, doubling included (RFC 6298 §2.5).
+    /// The maximum timeout, backoff included (RFC 6298 §2.5).
     public static let maximumTimeout = Duration.seconds(60)
-    /// The longest sample that is believed; a longer one timed a suspended process, not the network.
+    /// The maximum valid sample. A longer one contains the suspension of a process.
     public static let maximumSample = Duration.seconds(60)
 
-    /// The same in nanoseconds, by which every acknowledgement is reckoned: to take a duration apart is a division.
+    /// The bounds in nanoseconds. The conversion of a `Duration` contains a division, which is too slow for every
+    /// acknowledgement.
     private enum Bounds {
         static let maxAckDelay = RTTEstimator.maxAckDelay.nanoseconds
         static let granularity = RTTEstimator.granularity.nanoseconds
@@ -30,33 +30,37 @@ public struct RTTEstimator: Hashable, Sendable {
     private var variationNanoseconds: Int64 = 0
     private var latestNanoseconds: Int64 = 0
     private var minimumNanoseconds = Int64.max
-    /// Expiries since the last sample or acknowledgement; each doubles the timeout.
+    /// The number of expired timeouts since the latest sample or acknowledgement. Each doubles the timeout.
     public private(set) var backoffCount = 0
 
-    /// An estimator without a sample.
+    /// Creates an estimator without samples.
     public init() {}
 
-    /// Whether at least one sample was taken.
+    /// A Boolean value that indicates whether there is a sample.
     public var hasSample: Bool { minimumNanoseconds != .max }
 
-    /// The smoothed round-trip time (srtt).
+    /// The smoothed round-trip time (srtt); nil without samples.
     public var smoothed: Duration? { hasSample ? .nanoseconds(smoothedNanoseconds) : nil }
 
-    /// The mean deviation (rttvar).
+    /// The mean deviation (rttvar); nil without samples.
     public var variation: Duration? { hasSample ? .nanoseconds(variationNanoseconds) : nil }
 
-    /// The last sample as measured, the peer's delay included.
+    /// The latest sample as measured, with the delay of the peer; nil without samples.
     public var latest: Duration? { hasSample ? .nanoseconds(latestNanoseconds) : nil }
 
-    /// The shortest sample so far.
+    /// The minimum sample; nil without samples.
     public var minimum: Duration? { hasSample ? .nanoseconds(minimumNanoseconds) : nil }
 
-    /// How good the link is by ``smoothed``.
+    /// The quality of the link, determined by ``smoothed``.
     public var quality: LinkQuality { LinkQuality(roundTrip: smoothed) }
 
-    /// Takes one sample: `roundTrip` as measured, `ackDelay` of it spent at the peer, by its own account.
+    /// Adds a sample.
     ///
-    /// - Returns: whether the sample was believed; one that is not positive or above ``maximumSample`` changes nothing.
+    /// - Parameters:
+    ///   - roundTrip: The measured round-trip time.
+    ///   - ackDelay: The part of it that the peer reports as its acknowledgement delay.
+    /// - Returns: Whether the sample was valid. A sample that is not positive, or above ``maximumSample``, changes
+    ///   nothing.
     @discardableResult
     public mutating func sample(_ roundTrip: Duration, ackDelay: Duration = .zero) -> Bool {
         sample(nanoseconds: roundTrip.nanoseconds, ackDelay: ackDelay.nanoseconds)
@@ -81,8 +85,8 @@ public struct RTTEstimator: Hashable, Sendable {
         return true
     }
 
-    /// The timeout without doubling: srtt + max(4·rttvar, granularity) + max ack delay, between
-    /// ``minimumTimeout`` and ``maximumTimeout`` (S-27).
+    /// The timeout without backoff: srtt + max(4·rttvar, granularity) + max ack delay, clamped to the range from
+    /// ``minimumTimeout`` to ``maximumTimeout`` (S-27).
     public var baseTimeout: Duration {
         guard hasSample else { return Self.initialTimeout }
         let margin = max(4 * variationNanoseconds, Bounds.granularity)
@@ -96,18 +100,18 @@ public struct RTTEstimator: Hashable, Sendable {
         .nanoseconds(max(0, smoothedNanoseconds - variationNanoseconds))
     }
 
-    /// The retransmission timeout: ``baseTimeout``, doubled for each expiry since the last sample, at most
+    /// The retransmission timeout: ``baseTimeout``, doubled for each expiry since the latest sample, at most
     /// ``maximumTimeout``.
     public var timeout: Duration {
         min(baseTimeout * (1 << backoffCount), Self.maximumTimeout)
     }
 
-    /// The timer ran out: doubles the timeout (RFC 6298 §5.5).
+    /// Reports an expired timeout, which doubles the next one (RFC 6298 §5.5).
     public mutating func timeoutExpired() {
         if timeout < Self.maximumTimeout { backoffCount += 1 }
     }
 
-    /// Something new was acknowledged, even if it gave no sample: the doubling ends (RFC 9002 §6.2.1).
+    /// Reports a new acknowledgement, with or without a sample. It ends the backoff (RFC 9002 §6.2.1).
     public mutating func acknowledged() {
         backoffCount = 0
     }

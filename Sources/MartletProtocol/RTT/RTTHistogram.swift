@@ -1,23 +1,23 @@
-/// Counts round-trip times in fixed buckets, so that reports can say what the median and the 99th percentile were.
+/// A histogram of round-trip times with fixed buckets, for the median and the 99th percentile.
 ///
-/// Every octave from 1 µs to 67 s has ``bucketsPerOctave`` buckets of equal width, so a quantile is at most 12.5 % too
-/// high, never too low, whatever the distribution. The memory is taken with the first sample and never grows.
+/// Each octave from 1 µs to 67 s has ``bucketsPerOctave`` buckets of equal width, so a percentile is at most 12.5 % too
+/// high and never too low. The memory is allocated with the first sample and has a fixed size.
 public struct RTTHistogram: Hashable, Sendable {
-    /// Buckets for each doubling.
+    /// The number of buckets of each octave.
     public static let bucketsPerOctave = 8
-    /// All buckets, those below 8 µs (one for each microsecond) included.
+    /// The number of buckets, including one for each microsecond below 8 µs.
     public static let bucketCount = 192
-    /// Longer samples are counted as this long.
+    /// The maximum sample. Longer samples count as this duration.
     public static let maximumSample = Duration.microseconds((1 << 26) - 1)
 
     private var buckets: ContiguousArray<UInt32> = []
-    /// How many samples were counted; at 2³² − 1 further ones are left out.
+    /// The number of samples, at most 2³² − 1. Further samples are ignored.
     public private(set) var count: UInt32 = 0
 
-    /// A histogram without samples.
+    /// Creates a histogram without samples.
     public init() {}
 
-    /// Counts one sample; what is below zero counts as zero.
+    /// Adds a sample. A negative duration counts as zero.
     public mutating func record(_ roundTrip: Duration) {
         guard count < .max else { return }
         if buckets.isEmpty { buckets = ContiguousArray(repeating: 0, count: Self.bucketCount) }
@@ -26,8 +26,8 @@ public struct RTTHistogram: Hashable, Sendable {
         count += 1
     }
 
-    /// The time that `percent` per cent of the samples do not exceed, as the upper end of its bucket; `nil` without
-    /// samples.
+    /// Returns the duration that `percent` per cent of the samples do not exceed, as the upper bound of its bucket; nil
+    /// without samples.
     public func percentile(_ percent: Int) -> Duration? {
         guard count > 0 else { return nil }
         let rank = max((UInt64(count) * UInt64(min(max(percent, 0), 100)) + 99) / 100, 1)
@@ -39,10 +39,10 @@ public struct RTTHistogram: Hashable, Sendable {
         return nil
     }
 
-    /// The median.
+    /// The median; nil without samples.
     public var p50: Duration? { percentile(50) }
 
-    /// The 99th percentile.
+    /// The 99th percentile; nil without samples.
     public var p99: Duration? { percentile(99) }
 
     static func bucket(of microseconds: UInt64) -> Int {

@@ -1,12 +1,12 @@
-/// Deadlines by number, at most one for each, the earliest always at hand; for numbers that a table gives out.
+/// A queue of deadlines for the slots of a table, at most one for each slot.
 ///
-/// A binary heap, and for each number its place there: a deadline takes 20 bytes. Equal deadlines expire in the order
-/// in which they were set.
+/// It is a binary heap, with the heap index of each slot: a deadline occupies 20 bytes. Equal deadlines expire in the
+/// order in which they were set.
 @usableFromInline
 struct SlotTimers: Sendable {
     private struct Entry: Sendable {
         var deadline: Instant
-        /// Counts on from the highest to 0: only differences matter.
+        /// The order of insertion, modulo 2³². Only differences are compared.
         var order: UInt32
         var slot: Int32
 
@@ -17,7 +17,7 @@ struct SlotTimers: Sendable {
     }
 
     private var heap: ContiguousArray<Entry> = []
-    /// Where in the heap a number's entry is; negative when it has none.
+    /// The heap index of each slot; negative for a slot without a deadline.
     private var places: ContiguousArray<Int32> = []
     private var setCount: UInt32 = 0
 
@@ -30,19 +30,18 @@ struct SlotTimers: Sendable {
     /// Numbers with a deadline.
     var count: Int { heap.count }
 
-    /// The earliest deadline of all.
+    /// The earliest deadline; nil if there is none.
     @usableFromInline
     var earliest: Instant? { heap.first?.deadline }
 
-    /// The deadline of a number, if it has one.
+    /// Returns the deadline of a slot; nil if it has none.
     @usableFromInline
     func deadline(of slot: Int) -> Instant? {
         guard slot < places.count, places[slot] >= 0 else { return nil }
         return heap[Int(places[slot])].deadline
     }
 
-    /// Gives a number this deadline in place of any that it had; nil cancels. Setting what is set already changes
-    /// nothing.
+    /// Sets or replaces the deadline of a slot; nil removes it. An equal deadline changes nothing.
     @usableFromInline
     mutating func set(_ slot: Int, at deadline: Instant?) {
         guard let deadline else { return cancel(slot) }
@@ -58,7 +57,7 @@ struct SlotTimers: Sendable {
         settle(entry, at: place)
     }
 
-    /// Takes the deadline of a number away, if it has one.
+    /// Removes the deadline of a slot, if it has one.
     @usableFromInline
     mutating func cancel(_ slot: Int) {
         guard slot < places.count, places[slot] >= 0 else { return }
@@ -68,7 +67,8 @@ struct SlotTimers: Sendable {
         if place < heap.count { settle(last, at: place) }
     }
 
-    /// Takes the number whose deadline is the earliest, if that is at or before `now`. Call until it answers nil.
+    /// Removes and returns the slot with the earliest deadline if this is at or before `now`; otherwise nil. The caller
+    /// repeats the call until the result is nil.
     @usableFromInline
     mutating func popExpired(now: Instant) -> Int? {
         guard let first = heap.first, first.deadline <= now else { return nil }
@@ -76,7 +76,7 @@ struct SlotTimers: Sendable {
         return Int(first.slot)
     }
 
-    /// Puts `entry` where it belongs, starting from a place whose present entry may be overwritten.
+    /// Moves an entry to its index in the heap. The entry at the index `start` may be overwritten.
     private mutating func settle(_ entry: Entry, at start: Int) {
         var place = start
         while place > 0, entry.precedes(heap[(place - 1) / 2]) {

@@ -1,51 +1,50 @@
-/// Deadlines by key, at most one for each, the earliest always at hand.
+/// A queue of deadlines by key, at most one for each key.
 ///
-/// A table gives each key a number, by which `SlotTimers` keeps the deadlines, so that setting, moving and cancelling
-/// are O(log n) with one hash of the key, and nothing cancelled stays behind: the memory is bounded by the most keys
-/// that were set at once. Equal deadlines expire in the order in which they were set, so the same events always give
-/// the same order, and a key that is set again at once waits its turn.
+/// A table assigns a slot to each key, and `SlotTimers` keeps the deadlines of the slots. Setting, changing and
+/// removing a deadline are O(log n) with one hash of the key. A removed deadline leaves no entry, so the maximum number
+/// of keys at the same time bounds the memory. Equal deadlines expire in the order in which they were set, so the order
+/// is deterministic.
 public struct TimerQueue<Key: Hashable & Sendable>: Sendable {
     @usableFromInline
     var timers = SlotTimers()
     @usableFromInline
     var slotOfKey: [Key: Int] = [:]
-    /// By number; nil where it is free.
+    /// The keys by slot; nil for a free slot.
     @usableFromInline
     var keys: ContiguousArray<Key?> = []
     @usableFromInline
     var freeSlots: ContiguousArray<Int> = []
 
-    /// A queue without deadlines.
+    /// Creates an empty queue.
     @inlinable
     public init() {}
 
-    /// How many keys have a deadline.
+    /// The number of keys with a deadline.
     @inlinable
     public var count: Int { slotOfKey.count }
 
-    /// Whether no key has a deadline.
+    /// A Boolean value that indicates whether no key has a deadline.
     @inlinable
     public var isEmpty: Bool { timers.isEmpty }
 
-    /// The earliest deadline of all.
+    /// The earliest deadline; nil if there is none.
     @inlinable
     public var earliest: Instant? { timers.earliest }
 
-    /// The deadline of `key`, if it has one.
+    /// Returns the deadline of a key; nil if it has none.
     @inlinable
     public func deadline(of key: Key) -> Instant? {
         slotOfKey[key].flatMap { timers.deadline(of: $0) }
     }
 
-    /// Gives `key` this deadline in place of any that it had; `nil` cancels. Setting what is set already changes
-    /// nothing.
+    /// Sets or replaces the deadline of a key; nil removes it. An equal deadline changes nothing.
     @inlinable
     public mutating func set(_ key: Key, at deadline: Instant?) {
         guard let deadline else { return cancel(key) }
         timers.set(slotOfKey[key] ?? takeSlot(for: key), at: deadline)
     }
 
-    /// Takes the deadline of `key` away, if it has one.
+    /// Removes the deadline of a key, if it has one.
     @inlinable
     public mutating func cancel(_ key: Key) {
         guard !isEmpty, let slot = slotOfKey.removeValue(forKey: key) else { return }
@@ -53,9 +52,8 @@ public struct TimerQueue<Key: Hashable & Sendable>: Sendable {
         free(slot)
     }
 
-    /// Takes the key whose deadline is the earliest, if that is at or before `now`.
-    ///
-    /// Call until it answers `nil`.
+    /// Removes and returns the key with the earliest deadline if this is at or before `now`; otherwise nil. The caller
+    /// repeats the call until the result is nil.
     @inlinable
     public mutating func popExpired(now: Instant) -> Key? {
         guard let slot = timers.popExpired(now: now), let key = keys[slot] else { return nil }
@@ -64,7 +62,7 @@ public struct TimerQueue<Key: Hashable & Sendable>: Sendable {
         return key
     }
 
-    /// Takes every deadline away, and the memory.
+    /// Removes all deadlines and releases the memory.
     @inlinable
     public mutating func removeAll() {
         self = TimerQueue()

@@ -1,21 +1,21 @@
-/// What the bot answers to a text; randomness and time come in from outside.
+/// The replies of the bot. The caller supplies randomness and time.
 struct BotReply: Sendable {
-    /// The most dice, and sides of a die.
+    /// The maximum number of dice, and of sides of a die.
     static let maxDiceCount = 100
     private static let maxSideCount = 1_000_000
 
-    /// Every command, for `/help`.
+    /// The commands, for `/help`.
     static let help = """
-        /echo TEXT  say TEXT
-        /roll [NdS] roll N dice with S sides, 1d6 if nothing is said
-        /time       the time here
-        /help       this
+        /echo TEXT  repeat TEXT
+        /roll [NdS] roll N dice with S sides, default 1d6
+        /time       the local time
+        /help       this list
         """
 
-    /// The methods it answers as requests: the commands without their slash.
+    /// The methods of requests that the bot answers: the commands without their slash.
     static let methods = ["echo", "roll", "time", "help"]
 
-    /// The answer to a line in a room; `nil` when the line is no command for a bot.
+    /// Returns the reply to a line in a room; nil if the line is not a command.
     static func answer(to line: String, time: String, using random: inout some RandomNumberGenerator) -> String? {
         guard line.hasPrefix("/") else { return nil }
         let words = line.dropFirst().split(separator: " ", maxSplits: 1)
@@ -24,7 +24,7 @@ struct BotReply: Sendable {
         return answer(to: String(method), argument: argument, time: time, using: &random)
     }
 
-    /// The answer to a request, or `nil` for a method that it does not have.
+    /// Returns the response to a request; nil if the method is unknown.
     static func answer(
         to method: String, argument: String, time: String, using random: inout some RandomNumberGenerator
     ) -> String? {

@@ -1,25 +1,25 @@
-/// What a submitted line asks for.
+/// The command in a submitted line.
 enum ChatCommand: Equatable, Sendable {
-    /// To be said in the room.
+    /// Send a text to the room.
     case say(String)
     case help, who, quit, retry
-    /// Nothing.
+    /// Do nothing.
     case nothing
-    /// A command that there is not.
+    /// Report an unknown command.
     case unknown(String)
 
-    /// What help says.
+    /// The text of the command `/help`.
     static let overview = """
-        /who    who is here
-        /retry  try to connect now
-        /quit   leave (or Ctrl-C, or Ctrl-D on an empty line)
-        //text  say something that begins with a slash
-        Ctrl-Z  suspend, where the shell has job control
-        Page up and down scroll, arrow up brings back what you wrote.
+        /who    list the members
+        /retry  connect now
+        /quit   end the chat (or Ctrl-C, or Ctrl-D on an empty line)
+        //text  send a text that begins with a slash
+        Ctrl-Z  suspend, if the shell has job control
+        Page up and down scroll, arrow up shows previous lines.
         Marks: … queued, ↑ sent, ✓ accepted by the relay, ✓✓ delivered, ✓✓ read.
         """
 
-    /// The meaning of a line.
+    /// Parses a line.
     init(_ line: String) {
         if line.hasPrefix("//") {
             self = .say(String(line.dropFirst()))

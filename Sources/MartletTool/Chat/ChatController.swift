@@ -1,58 +1,64 @@
 import MartletToolSupport
 
-/// Turns keys, events and time into what a chat shows and does. It knows no terminal and no client.
+/// A controller that converts keys, events and time to the contents of the screen and to actions. It accesses neither
+/// the terminal nor the client.
 struct ChatController: Sendable {
-    /// What is to be done outside.
+    /// An action for the owner of the controller.
     enum Action: Equatable, Sendable {
-        /// Send this; what becomes of it is reported under the key.
+        /// Send a text. Reports about the message contain the key.
         case say(key: Int, String)
-        /// Tell the others whether somebody types here.
+        /// Notify the members of the room whether the user is typing.
         case typing(Bool)
-        /// Try to connect now.
+        /// Connect at once.
         case retry
-        /// Give the terminal back to the shell until it says to go on.
+        /// Restore the terminal and stop the process until the shell continues it.
         case suspend
-        /// Leave.
+        /// End the chat.
         case quit
     }
 
-    /// After so long without a key nobody is typing any more.
+    /// The duration without a key after which the user no longer counts as typing.
     static let typingTimeout = Duration.seconds(5)
-    /// How often it is said again that somebody types; others take it for ended after 10 s.
+    /// The interval of the notifications while the user is typing. Other members stop displaying it after 10 s.
     static let typingInterval = Duration.seconds(4)
 
-    /// What is shown.
+    /// The model of the screen.
     private(set) var model: ChatModel
     private var size: ScreenSize
     private var lastKey = 0
     private var typingUntil: Duration?
     private var typingSaidAt = Duration.zero
 
-    /// A chat on a screen of that size.
+    /// Creates a chat on a screen of a given size.
     init(_ model: ChatModel, size: ScreenSize) {
         self.model = model
         self.size = size
         self.model.apply(.notice("Type and press enter. /help tells the rest."))
     }
 
-    /// What the screen shows.
+    /// The contents of the screen.
     var image: ScreenImage { ChatScreen.image(of: model, size: size) }
 
-    /// When ``timePassed(now:)`` has something to do.
+    /// The time of the next call of ``timePassed(now:)``; nil if none is necessary.
     var deadline: Duration? { typingUntil }
 
-    /// The screen has another size.
+    /// Reports a change of the screen size.
     mutating func resize(to size: ScreenSize) {
         self.size = size
         scroll(by: 0)
     }
 
-    /// Something happened in the room.
+    /// Reports an event in the room.
     mutating func apply(_ event: ChatModel.Event) {
         model.apply(event)
     }
 
-    /// A key was pressed; `clock` is the time of day for people.
+    /// Reports a pressed key.
+    ///
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - clock: The time of day as text.
+    ///   - now: The current time.
     mutating func press(_ key: Key, clock: String, now: Duration) -> [Action] {
         switch key {
         case .control("c"): return [.quit]
@@ -66,7 +72,7 @@ struct ChatController: Sendable {
         return []
     }
 
-    /// Time has passed.
+    /// Reports the current time.
     mutating func timePassed(now: Duration) -> [Action] {
         guard let typingUntil, typingUntil <= now else { return [] }
         self.typingUntil = nil

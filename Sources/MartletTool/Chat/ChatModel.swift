@@ -1,24 +1,24 @@
-/// All that a chat screen shows, as plain values: events go in, ``ChatScreen`` draws it.
+/// The contents of a chat as values, which events change and ``ChatScreen`` displays.
 struct ChatModel: Equatable, Sendable {
-    /// Somebody in the room.
+    /// The presence of a member.
     enum Presence: Equatable, Sendable {
         case online, away
     }
 
-    /// A line of the conversation.
+    /// An entry of the conversation.
     enum Entry: Equatable, Sendable {
-        /// Something somebody said; `key` finds an own line again.
+        /// A message of a member. `key` identifies an own message.
         case message(sender: String, text: String, clock: String, key: Int?, mark: DeliveryMark?)
-        /// Something the program says.
+        /// A notice of the program.
         case notice(String)
     }
 
-    /// How the connection is doing.
+    /// The state of the connection.
     enum Health: Equatable, Sendable {
         case good, waiting, broken
     }
 
-    /// What happened.
+    /// An event in the room.
     enum Event: Equatable, Sendable {
         case received(sender: String, text: String, clock: String)
         case wrote(key: Int, text: String, clock: String)
@@ -30,7 +30,7 @@ struct ChatModel: Equatable, Sendable {
         case connection(Health, String)
     }
 
-    /// Older lines are forgotten.
+    /// The maximum number of entries. Older ones are removed.
     static let maxEntryCount = 2_000
 
     let room: String
@@ -40,20 +40,20 @@ struct ChatModel: Equatable, Sendable {
     private(set) var typing: Set<String> = []
     private(set) var health = Health.waiting
     private(set) var connectionText = "connecting"
-    /// The line being typed.
+    /// The line that the user is typing.
     var editor = LineEditor()
-    /// How many rows the conversation is scrolled back.
+    /// The number of rows by which the conversation is scrolled back.
     var scrolledRowCount = 0
     private var keyIndices: [Int: Int] = [:]
     private var forgottenCount = 0
 
-    /// An empty conversation.
+    /// Creates an empty conversation.
     init(room: String, account: String) {
         self.room = room
         self.account = account
     }
 
-    /// Takes in what happened.
+    /// Applies an event.
     mutating func apply(_ event: Event) {
         switch event {
         case .received(let sender, let text, let clock):
@@ -77,7 +77,7 @@ struct ChatModel: Equatable, Sendable {
         }
     }
 
-    /// Who is here, sorted, the own account left out.
+    /// The other members of the room in alphabetical order.
     var others: [(name: String, presence: Presence)] {
         members.filter { $0.key != account }.sorted { $0.key < $1.key }.map { (name: $0.key, presence: $0.value) }
     }

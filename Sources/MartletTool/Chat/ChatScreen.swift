@@ -1,11 +1,11 @@
 import MartletToolSupport
 
-/// Draws a conversation: a title row, the lines that fit, a status row and the line being typed.
+/// The layout of a conversation: a title row, the visible entries, a status row and the line that the user is typing.
 enum ChatScreen {
     private static let minimumSize = ScreenSize(columns: 20, rows: 4)
     private static let maxNameColumnCount = 14
 
-    /// The screen for a model at a size; sizes too small for anything are drawn as the least one.
+    /// Returns the screen for a model and a size, at least the minimum size.
     static func image(of model: ChatModel, size: ScreenSize) -> ScreenImage {
         let columns = max(size.columns, minimumSize.columns)
         let rows = max(size.rows, minimumSize.rows)
@@ -16,7 +16,7 @@ enum ChatScreen {
         return ScreenImage(rows: image, cursorRow: rows - 1, cursorColumn: input.cursor)
     }
 
-    /// How many rows the conversation could be scrolled back.
+    /// Returns the maximum number of rows by which the conversation can be scrolled back.
     static func scrollableRowCount(of model: ChatModel, size: ScreenSize) -> Int {
         let columns = max(size.columns, minimumSize.columns)
         let all = model.entries.reduce(0) { $0 + rows(of: $1, in: model, columns: columns).count }
@@ -46,7 +46,7 @@ enum ChatScreen {
         let shown = model.editor.characters.map { SafeText.line(String($0)) }
         let room = columns - prompt.count - 1
         let before = shown.prefix(model.editor.cursor)
-        // The end of what stands before the cursor is always to be seen.
+        // The text before the cursor is always visible at its end.
         var start = before.count
         var width = 0
         while start > 0, width + DisplayWidth.of(before[start - 1]) <= room {
@@ -58,7 +58,7 @@ enum ChatScreen {
         return (row.clipped(to: columns - 1), prompt.count + width)
     }
 
-    /// The newest rows at the bottom, further back when scrolled.
+    /// Returns the visible rows of the conversation, the newest ones at the bottom unless it is scrolled back.
     private static func conversation(of model: ChatModel, columns: Int, rows count: Int) -> [StyledLine] {
         var collected: [StyledLine] = []
         let wanted = count + model.scrolledRowCount
@@ -94,7 +94,7 @@ enum ChatScreen {
         }
     }
 
-    /// Behind the last line where it fits, else on a line of its own.
+    /// Appends a mark to the last row if it fits, otherwise as a new row.
     private static func add(_ mark: DeliveryMark, to lines: inout [StyledLine], columns: Int) {
         let text = SafeText.line(mark.text)
         let last = lines.count - 1
@@ -105,7 +105,7 @@ enum ChatScreen {
         }
     }
 
-    /// The text in rows of at most `columns`, broken at blanks where there are some.
+    /// Returns the text in rows of at most `columns`, broken at blanks if there are any.
     static func wrap(_ text: String, columns: Int) -> [String] {
         var rows: [String] = []
         var rest = text[...]

@@ -1,11 +1,11 @@
 import MartletToolSupport
 
-/// How far an own line has come.
+/// The delivery state of an own message.
 enum DeliveryMark: Equatable, Sendable {
     case queued, sent, accepted, delivered, read
     case failed(String)
 
-    /// What stands behind the line.
+    /// The text after the message.
     var text: String {
         switch self {
         case .queued: "\u{2026}"
@@ -17,7 +17,7 @@ enum DeliveryMark: Equatable, Sendable {
         }
     }
 
-    /// Its colour.
+    /// The colour of the text.
     var style: Style {
         switch self {
         case .queued, .sent: .dim
@@ -39,6 +39,6 @@ enum DeliveryMark: Equatable, Sendable {
         }
     }
 
-    /// Whether the line has come further than `other` says; reports may arrive out of order.
+    /// Returns whether this state follows `other`. Reports may arrive out of order.
     func isFurther(than other: DeliveryMark) -> Bool { rank > other.rank }
 }

@@ -2,9 +2,9 @@ import Martlet
 import MartletToolSupport
 import MartletTransport
 
-/// The lines that were said in a chat and that the relay may not have accepted yet.
+/// The sent lines of a chat that the relay may not have accepted yet.
 final class SaidLines: Sendable {
-    /// One line, and its message once there is one.
+    /// A line, and its message once it is queued.
     private struct Line: Sendable {
         var number: Int
         var text: String
@@ -14,7 +14,7 @@ final class SaidLines: Sendable {
             guard let sending else { return false }
             return switch sending.state {
             case .queued, .sent, .failed: false
-            // One that is forgotten was accepted long ago.
+            // A message that the client has removed was accepted before.
             case .accepted, .delivered, .read, nil: true
             }
         }
@@ -22,10 +22,10 @@ final class SaidLines: Sendable {
 
     private let state = Guarded<(lines: [Line], last: Int)>(([], 0))
 
-    /// A line is about to be sent; the number stands for it.
+    /// Records a line before it is queued, and returns its number.
     func begin(_ text: String) -> Int {
         state.withLock { state in
-            // They are accepted in their order: what is kept is bounded by what the client lets wait.
+            // Messages are accepted in order, so the bound of the client's queue also bounds the recorded lines.
             while let first = state.lines.first, first.isAccepted { state.lines.removeFirst() }
             state.last += 1
             state.lines.append(Line(number: state.last, text: text))
@@ -33,7 +33,7 @@ final class SaidLines: Sendable {
         }
     }
 
-    /// The line has become a message.
+    /// Records the message of a line.
     func sent(_ number: Int, as sending: MessageHandle) {
         state.withLock { state in
             guard let index = state.lines.lastIndex(where: { $0.number == number }) else { return }
@@ -44,10 +44,10 @@ final class SaidLines: Sendable {
     /// The lines that are not accepted.
     var unsent: [String] { state.withLock { $0.lines.filter { !$0.isAccepted }.map(\.text) } }
 
-    /// Lines of a report that are shown at the most.
+    /// The maximum number of lines in a report.
     static let maxReportedCount = 10
 
-    /// What a chat says at its end of lines that were not accepted; nothing when there are none.
+    /// Returns the report about unaccepted lines at the end of a chat; empty if there are none.
     static func report(_ unsent: [String]) -> [String] {
         if unsent.isEmpty { return [] }
         let count = unsent.count == 1 ? "1 line was" : "\(unsent.count) lines were"

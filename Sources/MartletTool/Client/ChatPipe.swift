@@ -2,15 +2,15 @@ import Foundation
 import Martlet
 import MartletToolSupport
 
-/// A chat without a terminal: each line of input is sent, each message is printed as a line, `sender: text`.
+/// A chat without a terminal: each line of input is sent, and each message is printed as a line, `sender: text`.
 enum ChatPipe {
-    /// Runs until the input ends and everything is accepted, or the room is over.
+    /// Runs until the input has ended and all lines are accepted, or the room has ended.
     static func run(
         _ client: Client, _ room: Room, _ said: SaidLines, timeout: Duration?
     ) async throws -> ExitCode {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await ChatSession(client: client, room: room, said: said, show: print).run() }
-            group.addTask { try await ConnectionWatch.run(client, timeout: timeout, say: ConnectionWatch.report) }
+            group.addTask { try await ConnectionWatch.run(client, timeout: timeout, report: ConnectionWatch.print) }
             group.addTask { try await send(to: room, said) }
             defer { group.cancelAll() }
             try await group.next()
@@ -38,8 +38,8 @@ enum ChatPipe {
         _ = try await last?.accepted()
     }
 
-    /// What is sent for a line of input: its text without the end of line, whatever it begins with. An empty line and
-    /// one that is no UTF-8 travel as bytes, as those of `martlet send` do.
+    /// Returns the content for a line of input: its text without the newline. Empty lines and lines that are no UTF-8
+    /// are sent as bytes, as by `martlet send`.
     static func content(ofLine line: [UInt8]) -> LineContent {
         var text = line[...]
         if text.last == UInt8(ascii: "\n") {
@@ -50,7 +50,7 @@ enum ChatPipe {
         return .text(text)
     }
 
-    /// The one line that is printed for a message.
+    /// Returns the line that is printed for a message.
     static func line(sender: String, text: String) -> String {
         "\(EscapedText.name(sender)): \(EscapedText.line(text))"
     }

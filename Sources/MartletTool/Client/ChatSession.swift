@@ -2,16 +2,16 @@ import Martlet
 import MartletToolSupport
 import Synchronization
 
-/// What a chat needs of a room: events in, actions out. The terminal, or a pipe, is on the other side.
+/// The connection of a chat to its room: it reports events and sends texts. The terminal or a pipe is its user.
 struct ChatSession: Sendable {
     let client: Client
     let room: Room
-    /// What was said here.
+    /// The lines of this chat.
     let said: SaidLines
-    /// Told everything that is to be shown.
+    /// A closure that receives all events to display.
     let show: @Sendable (ChatModel.Event) -> Void
 
-    /// Reports messages, members, typing and the connection until it is cancelled or the room is over.
+    /// Reports messages, members, typing and the connection until it is cancelled or the room has ended.
     func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await reportMessages() }
@@ -22,7 +22,7 @@ struct ChatSession: Sendable {
         }
     }
 
-    /// Sends texts one after the other, and reports under their keys what becomes of them.
+    /// Sends texts in order, and reports the state of each message with its key.
     func say(_ texts: AsyncStream<(key: Int, text: String)>) async {
         await withDiscardingTaskGroup { group in
             for await (key, text) in texts {
@@ -63,13 +63,13 @@ struct ChatSession: Sendable {
         }
     }
 
-    /// A message's text; of what is none, at least that there is something.
+    /// Returns the text of a message; a placeholder if it contains no text.
     private static func text(of message: RoomMessage) -> String {
         text(of: LineContent(kind: message.kind, content: message.content.bytes))
             ?? "[\(Quantity.text(byteCount: message.content.byteCount)) that are no text]"
     }
 
-    /// The text of a line without its end; `nil` when it is none.
+    /// Returns the text of a line without its newline; nil if the content is no text.
     static func text(of content: LineContent?) -> String? {
         switch content {
         case .text(let text)?: text
@@ -107,7 +107,7 @@ struct ChatSession: Sendable {
 }
 
 extension ChatModel.Health {
-    /// How a connection in that phase is doing.
+    /// Creates the state of the connection from a phase of the client.
     init(_ phase: Client.Status.Phase) {
         self =
             switch phase {
@@ -119,7 +119,7 @@ extension ChatModel.Health {
 }
 
 extension DeliveryMark {
-    /// A message's state as its mark.
+    /// Creates the mark of a message's state.
     init(_ state: MessageHandle.State) {
         self =
             switch state {

@@ -2,7 +2,7 @@ import Foundation
 import Martlet
 import MartletToolSupport
 
-/// A chat on a terminal in raw mode: keys, events, a new size, signals and time come in one after the other.
+/// A chat on a terminal in raw mode, which processes keys, events, changes of size, signals and time in sequence.
 enum ChatTerminal {
     private enum Input: Sendable {
         case bytes([UInt8])
@@ -19,10 +19,10 @@ enum ChatTerminal {
         case failed(any Error)
     }
 
-    /// How long what was typed last may take to be queued.
+    /// The maximum duration until the last text is queued.
     private static let queueTimeout = Duration.seconds(1)
 
-    /// Runs until the user leaves or the room is over; the terminal is as before afterwards.
+    /// Runs until the user ends the chat or the room has ended, then restores the terminal.
     static func run(
         _ client: Client, _ room: Room, _ said: SaidLines, timeout: Duration?
     ) async throws -> ExitCode {
@@ -43,7 +43,7 @@ enum ChatTerminal {
                     } catch { input.yield(.over(.failed(error))) }
                 },
                 Task {
-                    do { try await ConnectionWatch.run(client, timeout: timeout, say: { _ in }) } catch {
+                    do { try await ConnectionWatch.run(client, timeout: timeout, report: { _ in }) } catch {
                         input.yield(.over(.failed(error)))
                     }
                 },
@@ -71,7 +71,7 @@ enum ChatTerminal {
         }
     }
 
-    /// What was typed just before the end is still queued; then the client has its time to send it.
+    /// Waits until the last texts are queued. The client sends them during its shutdown.
     private static func waitForQueue(_ speaker: Task<Void, Never>) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await speaker.value }

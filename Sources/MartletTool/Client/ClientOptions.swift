@@ -3,31 +3,32 @@ import Martlet
 import MartletToolSupport
 import MartletWire
 
-/// What all commands that are clients take.
+/// The options of all commands that are clients.
 enum ClientOptions {
     static let target = Option.text(
-        "to", "URL", fallback: "martlet://127.0.0.1:7227", help: "the relay; there is no TLS yet, so martlet:// it is")
+        "to", "URL", fallback: "martlet://127.0.0.1:7227",
+        help: "the relay; the scheme is martlet, because TLS is not supported yet")
     static let room = Option.text("room", short: "r", "NAME", fallback: "lobby", help: "the room")
     static let account = Option.text(
-        "account", short: "a", "NAME", help: "who to be [your name on this machine]")
+        "account", short: "a", "NAME", help: "the account [the user name on this machine]")
     static let token = Option.text(
-        "token", "TOKEN", help: "what proves it; better given in MARTLET_TOKEN, which other users do not see")
+        "token", "TOKEN", help: "the credential; other users cannot see it in the variable MARTLET_TOKEN")
     static let multipath = Option.flag(
-        "multipath", help: "connect by multipath TCP where both machines have it")
+        "multipath", help: "use multipath TCP if both machines support it")
     static let timeout = Option.duration(
         "timeout", "S", in: .seconds, isZeroAllowed: false,
-        help: "give up after so long without a connection [never]")
+        help: "end after S seconds without a connection [never]")
 
     static let specs = [target.spec, room.spec, account.spec, token.spec, multipath.spec]
 
-    /// The exit codes that all of them have.
+    /// The exit codes of all commands that are clients.
     static let exitCodes = [
-        ExitMeaning(.unavailable, "no connection for longer than --timeout, or the relay wants no more of them"),
-        ExitMeaning(.noPermission, "the relay refuses the account, its token or the room"),
-        ExitMeaning(.interrupted, "interrupted"), ExitMeaning(.terminated, "asked to terminate"),
+        ExitMeaning(.unavailable, "no connection for longer than --timeout, or permanently refused by the relay"),
+        ExitMeaning(.noPermission, "the relay refused the account, its token or the room"),
+        ExitMeaning(.interrupted, "interrupted"), ExitMeaning(.terminated, "terminated by a signal"),
     ]
 
-    /// The client that the options ask for. A wrong name of the room is an error of the command line, too.
+    /// Returns the client for the options. An invalid name of the room is a usage error.
     static func client(
         _ arguments: ParsedArguments, agent: String, flushTimeout: Duration? = nil
     ) throws -> Client {
@@ -44,14 +45,14 @@ enum ClientOptions {
         }
     }
 
-    /// The room that the options name. Another text than a name is a wrong command line.
+    /// Returns the room in the options. An invalid name is a usage error.
     static func roomName(_ arguments: ParsedArguments) throws(UsageError) -> RoomName {
         let text = arguments[room] ?? ""
         guard let name = RoomName(text) else { throw UsageError(message: "\(MartletError.invalidName(text))") }
         return name
     }
 
-    /// Who the options say one is.
+    /// Returns the account in the options, or the name of the user on this machine.
     static func accountName(_ arguments: ParsedArguments) -> String {
         arguments[account] ?? ProcessInfo.processInfo.environment["USER"] ?? "somebody"
     }
@@ -66,7 +67,7 @@ enum ClientOptions {
 }
 
 extension CommandError {
-    /// A client's error as a command ends with it.
+    /// Creates the error of a command from an error of the client.
     init(_ error: MartletError) {
         let code: ExitCode =
             switch error {
@@ -79,7 +80,7 @@ extension CommandError {
         self.init(code, "\(error)")
     }
 
-    /// A client that gave up.
+    /// Creates the error of a command whose client has stopped.
     init(givingUp reason: StopReason, explanation: String) {
         self.init(Self.code(for: reason), SafeText.line(explanation))
     }

@@ -1,43 +1,44 @@
 import Martlet
 import MartletToolSupport
 
-/// Decides what a command says of its connection, and when it ends for want of one; time comes in from outside.
+/// The machine that determines the messages of a command about its connection, and the end of the command without one.
+/// The caller supplies the time.
 ///
-/// | state | what happens | what comes of it |
+/// | state | event | result |
 /// |---|---|---|
-/// | offline | `patience` passes | it is said once, with the reason |
-/// | offline, said | online | it is said |
-/// | offline | the timeout passes | the command ends |
-/// | any | the client gave up | the command ends |
+/// | offline | `patience` has passed | a message with the reason, once |
+/// | offline, reported | online | a message |
+/// | offline | the timeout has passed | the command ends |
+/// | any | the client has stopped | the command ends |
 struct ConnectionWatch {
-    /// What is to be done.
+    /// The result of a check.
     enum Answer: Equatable {
         case nothing
-        case say(String)
+        case report(String)
         case end(CommandError)
     }
 
-    /// How long there may be no connection before that is said.
+    /// The duration without a connection after which it is reported.
     static let patience = Duration.seconds(1)
-    /// How often the status is looked at.
+    /// The interval between two checks of the status.
     static let interval = Duration.milliseconds(200)
 
     private let timeout: Duration?
     private var offlineSince: Duration?
-    private var hasSaidOffline = false
+    private var hasReportedOffline = false
 
-    /// A watch that begins at time zero.
+    /// Creates a watch that begins at time zero.
     init(timeout: Duration?) {
         self.timeout = timeout
         offlineSince = .zero
     }
 
-    /// The client stands so at `now`.
+    /// Checks the phase of the client at `now`.
     mutating func check(_ phase: Client.Status.Phase, explanation: String, now: Duration) -> Answer {
         if case .stopped(let reason?) = phase { return .end(CommandError(givingUp: reason, explanation: explanation)) }
         if phase == .online {
-            defer { (offlineSince, hasSaidOffline) = (nil, false) }
-            return hasSaidOffline ? .say("connected") : .nothing
+            defer { (offlineSince, hasReportedOffline) = (nil, false) }
+            return hasReportedOffline ? .report("connected") : .nothing
         }
         let begin = offlineSince ?? now
         offlineSince = begin
@@ -45,19 +46,19 @@ struct ConnectionWatch {
         if let timeout, now - begin > timeout {
             return .end(CommandError(.unavailable, "no connection for \(Quantity.text(timeout)): \(reason)"))
         }
-        guard !hasSaidOffline, now - begin >= Self.patience else { return .nothing }
-        hasSaidOffline = true
-        return .say("no connection: \(reason); trying again and again")
+        guard !hasReportedOffline, now - begin >= Self.patience else { return .nothing }
+        hasReportedOffline = true
+        return .report("no connection: \(reason); retrying")
     }
 
-    /// Watches a client until it gives up, is without a connection for longer than `timeout`, or the task is cancelled.
+    /// Observes a client until it stops, has no connection for longer than `timeout`, or the task is cancelled.
     ///
     /// - Parameters:
-    ///   - say: told what there is to say.
-    ///   - look: called as often as the status is looked at.
+    ///   - report: A closure that receives the messages.
+    ///   - onCheck: A closure that is called at each check.
     static func run(
-        _ client: Client, timeout: Duration?, say: @Sendable (String) -> Void,
-        look: @Sendable () async -> Void = {}
+        _ client: Client, timeout: Duration?, report: @Sendable (String) -> Void,
+        onCheck: @Sendable () async -> Void = {}
     ) async throws {
         let begin = ContinuousClock.now
         var watch = ConnectionWatch(timeout: timeout)
@@ -65,14 +66,14 @@ struct ConnectionWatch {
             let status = client.currentStatus
             switch watch.check(status.phase, explanation: status.explanation, now: begin.duration(to: .now)) {
             case .nothing: break
-            case .say(let text): say(text)
+            case .report(let text): report(text)
             case .end(let error): throw error
             }
-            await look()
+            await onCheck()
             try await Task.sleep(for: interval)
         }
     }
 
-    /// Says something on standard error.
-    static let report: @Sendable (String) -> Void = { Output.report("martlet: \($0)") }
+    /// A closure that writes a message to standard error.
+    static let print: @Sendable (String) -> Void = { Output.report("martlet: \($0)") }
 }

@@ -1,31 +1,31 @@
-/// Measures for how long no message came while there was a connection; time comes in from outside.
+/// A timer of the duration with a connection and without messages. The caller supplies the time.
 ///
-/// | seen at a look | silence |
+/// | at a check | duration |
 /// |---|---|
-/// | more messages than at the look before | is zero again |
-/// | online, and online at the look before | grows by the time between the two |
-/// | anything else | stays as it is |
+/// | more messages than at the previous check | is reset to zero |
+/// | online, and online at the previous check | grows by the time between the two |
+/// | otherwise | is not changed |
 struct IdleTimer {
     private let limit: Duration
     private var silence = Duration.zero
     private var wasOnline = false
     private var messageCount = 0
 
-    /// A timer that has run out after `limit` of silence.
+    /// Creates a timer that expires after `limit`.
     init(limit: Duration) {
         self.limit = limit
     }
 
-    /// The silence that is still to come; zero when the timer has run out.
-    var rest: Duration { max(limit - silence, .zero) }
+    /// The remaining duration; zero if the timer has expired.
+    var remaining: Duration { max(limit - silence, .zero) }
 
-    /// A look at the client.
+    /// Updates the timer.
     ///
     /// - Parameters:
-    ///   - isOnline: whether there is a connection now.
-    ///   - elapsed: the time since the look before.
-    ///   - messageCount: how many messages came so far.
-    mutating func look(isOnline: Bool, elapsed: Duration, messageCount: Int) {
+    ///   - isOnline: Whether there is a connection.
+    ///   - elapsed: The time since the previous check.
+    ///   - messageCount: The number of messages so far.
+    mutating func update(isOnline: Bool, elapsed: Duration, messageCount: Int) {
         if messageCount != self.messageCount {
             silence = .zero
         } else if isOnline, wasOnline {

@@ -4,23 +4,23 @@ import MartletToolSupport
 import MartletTransport
 import MartletWire
 
-/// Receives a room's messages and has them written, until enough came or somebody ends it.
+/// The reception and output of a room's messages, until a condition of the command ends it.
 ///
-/// Receiving and writing run side by side with a ``LineBuffer`` between them. However it ends, what was received is
-/// written before it returns.
+/// Receiving and writing run concurrently, with a ``LineBuffer`` between them. All received messages are written before
+/// the method returns or throws.
 struct Listening: Sendable {
-    /// Where the messages begin.
+    /// The start of the messages.
     var begin: StartingPoint
-    /// How many are enough.
+    /// The number of messages after which it ends; nil for no maximum.
     var count: Int?
-    /// After how much time online without a message it ends.
+    /// The duration online without a message after which it ends; nil for no maximum.
     var idleTime: Duration?
     /// Whether the end of standard input ends it.
     var endsWithInput = false
     /// Whether messages are written as JSON.
     var isJSON = false
 
-    /// Runs it. Throws what receiving or writing throws; what was received until then is written.
+    /// Receives and writes messages. Messages received before an error are written.
     func run(_ client: Client, _ room: String, _ output: LineOutput, _ monitor: TransferMonitor) async throws {
         let buffer = LineBuffer()
         let messages = MessageCount()
@@ -30,7 +30,7 @@ struct Listening: Sendable {
             group.addTask { try await write(buffer, output) }
             if let idleTime { group.addTask { try await waitForIdle(client, idleTime, messages) } }
             if endsWithInput { group.addTask { try await waitForEndOfInput() } }
-            // Whoever ends first ends it for all; the writer still writes what is there.
+            // The first task that ends cancels the others. The writer still writes the buffered messages.
             var failure: (any Error)?
             var isFirst = true
             while let result = await group.nextResult() {
@@ -50,7 +50,7 @@ struct Listening: Sendable {
         defer { buffer.finish() }
         let isTerminal = Terminal.isTerminal(STDOUT_FILENO)
         var received = 0
-        // Whose offsets a gap names: the items say when it becomes another.
+        // The log to which the offsets of a gap belong. An item reports each new log.
         var log = room.log
         for try await item in room.items {
             switch item {
@@ -63,7 +63,7 @@ struct Listening: Sendable {
                 monitor.count { $0.received += 1 }
             case .gap(let gap):
                 monitor.count { $0.missed = $0.missed.addingSaturating(gap.offsetCount) }
-                Output.report("martlet: messages \(gap.lowerBound) to \(gap.upperBound) are no longer there")
+                Output.report("martlet: messages \(gap.lowerBound) to \(gap.upperBound) are no longer kept")
                 await buffer.add(
                     isJSON ? ReceivedLine.json(gap: gap) : [], at: RoomCursor(log: log, offset: gap.upperBound))
             case .logReplaced(let previous, let current):
@@ -76,20 +76,20 @@ struct Listening: Sendable {
         try Task.checkCancellation()
     }
 
-    /// What is said of a replaced cursor; a lost log is counted.
+    /// Returns the message about a replaced cursor, and counts a lost log.
     private func note(
         replaced previous: RoomCursor, _ current: RoomCursor, in room: Room, _ monitor: TransferMonitor
     ) -> String {
         if begin.isBeyondEnd(replaced: previous) {
             return "room \(SafeText.line(room.name)) has \(current.offset) messages; --from \(previous.offset) is "
-                + "beyond them, and new messages follow"
+                + "beyond the last one, and new messages follow"
         }
         monitor.count { $0.replacedLogs += 1 }
-        return "the relay has lost the room's messages; what it has now follows"
+        return "the relay has lost the room's log; the messages of the new log follow"
     }
 
     private func write(_ buffer: LineBuffer, _ output: LineOutput) async throws {
-        // Nobody waits for room in a buffer that nobody empties.
+        // Without the writer no task would wait for free space in the buffer.
         defer { buffer.finish() }
         var output = output
         while let batch = await buffer.take() {
@@ -102,11 +102,11 @@ struct Listening: Sendable {
         var last = ContinuousClock.now
         while true {
             let now = ContinuousClock.now
-            timer.look(
+            timer.update(
                 isOnline: client.currentStatus.isOnline, elapsed: last.duration(to: now), messageCount: messages.value)
             last = now
-            if timer.rest == .zero { return }
-            try await Task.sleep(for: min(timer.rest, .milliseconds(100)))
+            if timer.remaining == .zero { return }
+            try await Task.sleep(for: min(timer.remaining, .milliseconds(100)))
         }
     }
 
@@ -116,7 +116,7 @@ struct Listening: Sendable {
     }
 }
 
-/// How many messages came.
+/// The number of received messages.
 private final class MessageCount: Sendable {
     private let count = Guarded(0)
 

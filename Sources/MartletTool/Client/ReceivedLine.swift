@@ -1,10 +1,10 @@
 import Martlet
 import MartletToolSupport
 
-/// How a received message is written.
+/// The output of a received message.
 enum ReceivedLine {
-    /// Byte for byte, as it was sent; messages that are no lines give nothing. On a terminal what would command it is
-    /// shown instead.
+    /// Returns the bytes of the line; none for messages that are no lines. On a terminal control characters are shown
+    /// as text.
     static func text(_ message: RoomMessage, isTerminal: Bool) -> [UInt8] {
         guard let content = LineContent(kind: message.kind, content: message.content.bytes) else { return [] }
         if !isTerminal { return content.output }
@@ -12,7 +12,7 @@ enum ReceivedLine {
         return Array(lines.joined(separator: "\n").utf8)
     }
 
-    /// As a JSON object in a line.
+    /// Returns the message as a JSON object in a line.
     static func json(_ message: RoomMessage) -> [UInt8] {
         var members: [JSONLine.Member] = [
             .init("offset", .count(message.offset)), .init("sender", .string(message.sender.text)),
@@ -28,7 +28,7 @@ enum ReceivedLine {
         return Array((JSONLine.object(members).text + "\n").utf8)
     }
 
-    /// Messages that will not come, as a JSON object in a line.
+    /// Returns a gap as a JSON object in a line.
     static func json(gap: ClosedRange<UInt64>) -> [UInt8] {
         let range: [JSONLine] = [.count(gap.lowerBound), .count(gap.upperBound)]
         return Array((JSONLine.object([.init("gap", .array(range))]).text + "\n").utf8)

@@ -1,19 +1,19 @@
 import Martlet
 
-/// Where a listener begins, and what a replaced log means to it.
+/// The start of a listener in the log, and the meaning of a replaced cursor.
 ///
-/// | begins | the relay names another place than the cursor | meaning |
+/// | start | replaced cursor | meaning |
 /// |---|---|---|
-/// | at a kept cursor | at any time | the relay has lost the log |
-/// | at an offset that the user gave | the cursor is that offset and of no log | the offset is beyond the last message |
-/// | at an offset that the user gave | the cursor has a log | the relay has lost the log |
+/// | at a stored cursor | at any time | the relay has lost the log |
+/// | at an offset of the user | equals that offset, without a log | the offset is beyond the last message |
+/// | at an offset of the user | belongs to a log | the relay has lost the log |
 struct StartingPoint: Equatable, Sendable {
-    /// Where the messages begin.
+    /// The start of the messages.
     let from: Room.Options.From
-    /// The offset that the user gave.
+    /// The offset that the user gave; nil if there is none.
     private let givenOffset: UInt64?
 
-    /// The start of a command: the kept cursor, where there is one, and otherwise what the user gave.
+    /// Creates the start of a command: the stored cursor if there is one, otherwise the choice of the user.
     init(_ begin: ListenCommand.Begin, kept: RoomCursor? = nil) {
         if let kept {
             from = .cursor(kept)
@@ -33,7 +33,7 @@ struct StartingPoint: Equatable, Sendable {
         }
     }
 
-    /// Whether a replaced cursor is the user's offset, which no log has ever reached.
+    /// Returns whether a replaced cursor is the offset of the user, which no log has reached.
     func isBeyondEnd(replaced previous: RoomCursor) -> Bool {
         givenOffset != nil && previous.log == nil && previous.offset == givenOffset
     }

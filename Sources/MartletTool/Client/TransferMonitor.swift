@@ -3,26 +3,27 @@ import Martlet
 import MartletToolSupport
 import MartletTransport
 
-/// How the progress of lines is shown.
+/// The style of progress reports.
 enum ProgressStyle: String, CaseIterable, Sendable {
-    /// On a terminal, and nowhere else.
+    /// Text if standard error is a terminal, otherwise none.
     case auto
-    /// As lines of JSON on standard error.
+    /// Lines of JSON on standard error.
     case json
-    /// Not at all.
+    /// No reports.
     case none
 
-    /// The option that chooses.
+    /// The option of the style.
     static let option = Option<ProgressStyle>.choice(
         "progress", fallback: .auto, help: "how progress is shown on standard error")
 }
 
-/// Watches a command that carries lines: shows how far it is, and ends it when there is no connection for too long.
+/// A monitor of a command that transfers lines: it reports the progress, and ends the command after too long without a
+/// connection.
 ///
-/// The command adds to its ``Counts``; ``watch(_:timeout:)`` runs beside it until it is cancelled or throws.
+/// The command updates its ``Counts``. The method ``watch(_:timeout:)`` runs concurrently until it is cancelled or
+/// throws.
 final class TransferMonitor: Sendable {
-    /// How often there is something new to see.
-    /// What the command itself counts.
+    /// The counts of the command.
     struct Counts: Sendable {
         var sent = 0
         var accepted = 0
@@ -30,7 +31,7 @@ final class TransferMonitor: Sendable {
         var received = 0
         var missed: UInt64 = 0
         var replacedLogs: UInt64 = 0
-        /// The bytes of accepted lines.
+        /// The number of bytes of accepted lines.
         var acceptedByteCount = 0
     }
 
@@ -42,7 +43,7 @@ final class TransferMonitor: Sendable {
     private let begin = ContinuousClock.now
     private let meter = Guarded(ProgressMeter(of: "lines"))
 
-    /// A monitor of something whose size in bytes or in lines is known, or neither.
+    /// Creates a monitor for a transfer whose total size in bytes or in lines may be known.
     init(_ style: ProgressStyle, totalByteCount: Int? = nil, totalCount: Int? = nil) {
         let isVisible = Terminal.isTerminal(STDERR_FILENO) && Terminal.isCapable && !Terminal.isTerminal(STDIN_FILENO)
         self.style = style == .auto && !isVisible ? .none : style
@@ -50,23 +51,24 @@ final class TransferMonitor: Sendable {
         self.totalCount = totalCount
     }
 
-    /// The command has come a step further.
+    /// Updates the counts of the command.
     func count(_ step: (inout Counts) -> Void) { counts.withLock { step(&$0) } }
 
-    /// Shows progress, says when there is no connection, and throws when the client gave up or was without a connection
-    /// for longer than `timeout`.
+    /// Reports the progress and the lack of a connection.
+    ///
+    /// - Throws: An error if the client has stopped, or had no connection for longer than `timeout`.
     func watch(_ client: Client, timeout: Duration?) async throws {
-        try await ConnectionWatch.run(client, timeout: timeout, say: report) { await show(client) }
+        try await ConnectionWatch.run(client, timeout: timeout, report: report) { await show(client) }
     }
 
-    /// Lines of JSON say of the connection what there is to say.
+    /// Writes a message, except in the style JSON, whose reports contain the state of the connection.
     private func report(_ text: String) {
         if style == .json { return }
         block.clear()
-        ConnectionWatch.report(text)
+        ConnectionWatch.print(text)
     }
 
-    /// Removes what is shown, and says what there is to say at the end.
+    /// Removes the progress line and returns the last report.
     func finish(_ client: Client) async -> TransferReport {
         block.clear()
         var report = await report(client)
@@ -126,11 +128,11 @@ final class TransferMonitor: Sendable {
     }
 }
 
-/// One line on standard error that is written over again and again.
+/// A line on standard error that is redrawn in place.
 final class LiveLine: Sendable {
     private let isShown = Guarded(false)
 
-    /// Shows the line in place of the last one.
+    /// Replaces the line.
     func show(_ line: String) {
         isShown.withLock {
             try? Output.write(Array("\r\(line)\u{1B}[K".utf8), to: STDERR_FILENO)

@@ -2,19 +2,19 @@ import Foundation
 import Martlet
 import MartletToolSupport
 
-/// `martlet bot`: answers commands in a room, and the same as requests.
+/// `martlet bot`: a bot that replies to commands in a room, and to the same commands as requests.
 enum BotCommand {
     private static let specs = ClientOptions.specs + [ClientOptions.timeout.spec]
 
     static let spec = CommandSpec(
         name: "bot",
-        summary: "A bot in a room: answers /echo, /roll, /time and /help.",
+        summary: "Run a bot that replies to /echo, /roll, /time and /help in a room.",
         options: specs,
         notes: [
-            "It answers the same as requests, whose methods are the commands without their slash. Only what is said "
-                + "after it came is answered."
+            "The bot also answers requests whose method is the name of a command without its slash. It replies to new "
+                + "messages only."
         ],
-        exitCodes: [ExitMeaning(.success, "the room is over")] + ClientOptions.exitCodes
+        exitCodes: [ExitMeaning(.success, "the room has ended")] + ClientOptions.exitCodes
     ) { arguments in try await Interruptions.cancel { try await run(arguments) } }
 
     private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
@@ -39,7 +39,7 @@ enum BotCommand {
 
     private static func serve(_ client: Client, _ name: String) async throws {
         let room = try await client.open(room: name, options: Room.Options(from: .latest(count: 0)))
-        Output.report("bot: \(client.account) answers in \(SafeText.line(room.name))")
+        Output.report("bot: \(client.account) replies in \(SafeText.line(room.name))")
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await answerCommands(in: room, as: client.account) }
             group.addTask { try await answerRequests(in: room) }

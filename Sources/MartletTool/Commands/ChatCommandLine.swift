@@ -2,29 +2,29 @@ import Foundation
 import Martlet
 import MartletToolSupport
 
-/// `martlet chat`: a room on a terminal, or its lines through a pipe.
+/// `martlet chat`: a conversation in a room, on a terminal or through pipes.
 enum ChatCommandLine {
-    /// How long leaving waits for what was said last to be accepted.
+    /// The maximum duration at the end in which the last messages are accepted.
     private static let flushTimeout = Duration.seconds(2)
     private static let history = Option.count(
-        "history", in: 0...10_000, fallback: 100, help: "how many earlier messages are shown")
+        "history", in: 0...10_000, fallback: 100, help: "number of earlier messages to show")
 
     static let spec = CommandSpec(
         name: "chat",
-        summary: "Talk in a room: on a terminal, with who is there, who types and what was read.",
+        summary: "Chat in a room. A terminal shows members, typing and the delivery of messages.",
         options: ClientOptions.specs + [history.spec, ClientOptions.timeout.spec],
         notes: [
             ChatCommand.overview,
             """
-            When input or output is no terminal, or TERM is dumb, there are no commands: each line is sent as it is, \
-            also one that begins with a slash. Each message is printed as one line, 'sender: text'. In it \\\\ stands \
-            for a backslash, \\n and \\r for ends of line inside the text, \\u{XXXX} for other control characters, \
-            and \\: for a colon in the sender's name.
+            If input or output is not a terminal, or TERM is dumb, there are no commands: each line is sent unchanged, \
+            also one that begins with a slash. Each message is printed as one line, 'sender: text', with the escapes \
+            \\\\ for a backslash, \\n and \\r for newlines, \\u{XXXX} for other control characters, and \\: for a \
+            colon in the sender's name.
             """,
         ],
         exitCodes: [
-            ExitMeaning(.success, "you left, and all that you said was accepted"),
-            ExitMeaning(.failure, "you left, and some was not, which standard error tells"),
+            ExitMeaning(.success, "the chat ended, and all messages were accepted"),
+            ExitMeaning(.failure, "the chat ended with unaccepted messages, listed on standard error"),
         ] + ClientOptions.exitCodes + [ExitMeaning(.hungUp, "the terminal was closed")]
     ) { try await run($0) }
 

@@ -6,34 +6,35 @@ import MartletWire
 
 /// `martlet decode`: prints the frames of a capture or a stream.
 enum DecodeCommand {
-    /// Output is written in pieces of about so many bytes.
+    /// The approximate number of bytes of a write.
     private static let outputByteCount = 64 << 10
 
     private static let format = Option.choice(
-        "format", fallback: Decoder.Format.auto, help: "what the input is; auto looks at its first bytes")
+        "format", fallback: Decoder.Format.auto, help: "format of the input; auto determines it from the first bytes")
     private static let sender = Option<PeerRole>(
         "from", "client|server", expectation: "client or server",
-        help: "who sends, where the input is one direction of a connection; else the frames tell"
+        help: "sender of the bytes of one direction [determined by the frames]"
     ) { PeerRole(rawValue: $0) }
     private static let port = Option<UInt16>(
         "port", "PORT", shown: "\(Endpoint.defaultPort)", expectation: "a port, 1 to 65535",
-        help: "connections of this TCP port are Martlet, whatever they begin with"
+        help: "TCP port whose connections are decoded without a check of their first bytes"
     ) { UInt16($0).flatMap { $0 > 0 ? $0 : nil } }
     private static let connection = Option.count(
-        "connection", in: 1...Int.max, help: "show this connection of the capture only")
-    private static let session = Option.count("session", in: 0...0xFFFF, help: "show this session only")
+        "connection", in: 1...Int.max, help: "show only this connection of the capture")
+    private static let session = Option.count("session", in: 0...0xFFFF, help: "show only this session")
     private static let type = Option<FrameType>(
-        "type", "NAME", expectation: "a frame type, such as data or ack", help: "show frames of this type only; repeats"
+        "type", "NAME", expectation: "a frame type, such as data or ack",
+        help: "show only frames of this type; may be repeated"
     ) { name in FrameType.registered.first { $0.description == name } }.repeating
     private static let maxBody = Option.byteCount(
-        "max-body", help: "the longest body where the handshake is not in the input [1M]")
+        "max-body", help: "maximum body if the input does not contain the handshake [1M]")
     private static let verbose = Option.flag("verbose", short: "v", help: "print every field of every frame")
-    private static let secrets = Option.flag("secrets", help: "print credentials and resume tokens, too")
-    private static let json = Option.flag("json", help: "print a JSON object a line")
+    private static let secrets = Option.flag("secrets", help: "also print credentials and resume tokens")
+    private static let json = Option.flag("json", help: "print one JSON object in each line")
 
     static let spec = CommandSpec(
         name: "decode",
-        summary: "Print the frames of a capture, of hex text or of raw bytes, and what is wrong with them.",
+        summary: "Print the frames of a capture, of hex text or of raw bytes, and their errors.",
         operand: "FILE",
         options: [
             format.spec, sender.spec, port.spec, connection.spec, session.spec, type.spec, maxBody.spec, verbose.spec,
@@ -42,31 +43,31 @@ enum DecodeCommand {
         notes: [
             """
             FILE, or standard input, is a capture in the format pcap or pcapng (Ethernet, Linux cooked, loopback or \
-            raw IP; in pcapng, all interfaces of one kind), hex as text (plain, or as xxd, 'hexdump -C' and \
-            'od -t x1' print it), or the bytes of one direction of a connection. A capture from a pipe is held in \
-            memory until it ends.
+            raw IP; in pcapng, all interfaces of one kind), hexadecimal text (plain, or the output of xxd, \
+            'hexdump -C' and 'od -t x1'), or the bytes of one direction of a connection. A capture from a pipe is \
+            kept in memory until its end.
             """,
             """
-            A line tells the time in seconds (or @ and the offset in bytes), the connection, > from the client or < \
-            from the server, session/sequence, the type and what matters most. TCP is put in order, bodies are \
-            inflated, fragments joined, links followed over their connections. A direction with a malformed \
-            frame is not read further: nothing tells where the next frame begins.
+            A line contains the time in seconds (or @ and the offset in bytes), the connection, > from the client or \
+            < from the server, session/sequence, the type and the main fields. TCP segments are reordered, bodies \
+            inflated, fragments reassembled, and links followed over their connections. A malformed frame ends the \
+            decoding of its direction, because the start of the next frame is unknown.
             """,
             """
-            With --json every line has \"event\": frame, fault (the direction is malformed there), note or, last, end. \
-            All but end have time (microseconds since 1970), connection, from and offset (of the frame); \
-            frame and, where the header was right, fault have type, typeNumber, version, session, timestamp, flags, \
-            priority, compression, length and checksum. frame has sequence (whole), room, content (whole, fragment, \
-            unknown or refused), again (the sequence was there before), missing (how many before it were not), \
-            fragments (from how many it was joined), bytes (of the body, inflated and joined) and fields: tag, name, \
-            length and value or, in a container, fields. fault and a refused frame have error: code, number, text and \
-            at, the offset in the body. What is not known is null. Members may be added, never changed.
+            With --json every line has \"event\": frame, fault (the direction is malformed), note or, as the last one, \
+            end. All except end have time (microseconds since 1970), connection, from and offset (of the frame); \
+            frame and, if the header is valid, fault have type, typeNumber, version, session, timestamp, flags, \
+            priority, compression, length and checksum. frame has sequence (64 bits), room, content (whole, fragment, \
+            unknown or refused), again (the sequence was received before), missing (number of missing sequences \
+            before it), fragments (number of fragments), bytes (of the body, inflated and reassembled) and fields: \
+            tag, name, length and value or, in a container, fields. fault and a refused frame have error: code, \
+            number, text and at, the offset in the body. An unknown value is null. Later versions may add members.
             """,
         ],
         exitCodes: [
-            ExitMeaning(.success, "everything was read, and every frame is as it should be"),
-            ExitMeaning(.failure, "something is malformed"),
-            ExitMeaning(.dataError, "the input is not what it is said to be"),
+            ExitMeaning(.success, "the complete input was decoded, and every frame is valid"),
+            ExitMeaning(.failure, "a frame is malformed"),
+            ExitMeaning(.dataError, "the input does not have its format"),
             ExitMeaning(.noInput, "FILE cannot be read"),
             ExitMeaning(.inputOutput, "reading or writing failed"),
         ]
@@ -126,7 +127,7 @@ enum DecodeCommand {
         return tally.isGood ? .success : .failure
     }
 
-    /// The reader of a capture that is in a file; `nil` for an input of another format, and for a pipe.
+    /// Returns the reader of a capture file; nil for a pipe and for other formats.
     private static func captureFile(_ descriptor: Int32, for decoder: Decoder) throws(InputError) -> CaptureReader? {
         let offset = lseek(descriptor, 0, SEEK_CUR)
         guard offset >= 0 else { return nil }

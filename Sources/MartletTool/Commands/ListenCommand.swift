@@ -2,9 +2,9 @@ import Foundation
 import Martlet
 import MartletToolSupport
 
-/// `martlet listen`: messages in, lines out.
+/// `martlet listen`: writes the messages of a room as lines.
 enum ListenCommand {
-    /// Where to begin.
+    /// The start of the messages.
     enum Begin: Equatable, Sendable {
         case start, latest
         case cursor(UInt64)
@@ -23,50 +23,50 @@ enum ListenCommand {
     private static let from = Option<Begin>(
         "from", "start|latest|OFFSET", fallback: .latest, shown: "latest",
         expectation: "start, latest or the offset of a message",
-        help: "where to begin: at the first message that is kept, with what is new, or after that offset"
+        help: "start with the first kept message, with new messages, or after an offset"
     ) { Begin($0) }
     private static let cursorFile = Option.text(
-        "cursor-file", "FILE", help: "remember in FILE how far lines are written, and go on from there next time")
+        "cursor-file", "FILE", help: "store the position of the written lines in FILE, and continue from it")
     private static let count = Option.count("count", short: "n", in: 1...Int.max, help: "end after N messages")
     private static let untilIdle = Option.duration(
         "until-idle", "S", in: .seconds, isZeroAllowed: false,
-        help: "end after S seconds online without a message; time offline is not counted")
-    private static let untilEOF = Option.flag("until-eof", help: "end when standard input does")
-    private static let json = Option.flag("json", help: "write each message as a JSON object in a line")
+        help: "end after S seconds with a connection and without a message")
+    private static let untilEOF = Option.flag("until-eof", help: "end at the end of standard input")
+    private static let json = Option.flag("json", help: "write each message as one JSON object in a line")
 
     static let spec = CommandSpec(
         name: "listen",
-        summary: "Write each message of a room as a line, in order, once.",
+        summary: "Write each message of a room once, in order, as a line.",
         options: ClientOptions.specs + [
             from.spec, cursorFile.spec, count.spec, untilIdle.spec, untilEOF.spec, ClientOptions.timeout.spec,
             ProgressStyle.option.spec, json.spec,
         ],
         notes: [
             """
-            With --cursor-file a listener that ended, or was killed, goes on where it stopped, and --from counts only \
-            the first time. One listener at a time can use FILE, for one room; with another room the command ends with \
-            exit code 64 and leaves FILE alone. The cursor is written behind the lines, and is on the disk with each \
-            batch of them. When the output is a file that is appended to (>> FILE), even a kill between the two \
-            repeats nothing; through a pipe it may repeat the last lines.
+            With --cursor-file a new listener continues where the previous one ended or was killed, and --from applies \
+            to the first run only. One listener at a time can use FILE, for one room; for another room the command \
+            ends with exit code 64 and does not change FILE. The cursor is written after each batch of lines and is \
+            durable. If the output is appended to a file (>> FILE), no line is repeated after a kill; through a pipe \
+            the last lines may be repeated.
             """,
             """
-            When the room has fewer messages than the offset in --from, standard error says so, and what is new is \
-            written. That is no error.
+            If the offset in --from is beyond the last message of the room, a message on standard error reports this, \
+            and new messages are written. The exit code is not affected.
             """,
             """
-            --until-idle adds up the time in which there was a connection and no message came. A lost connection stops \
-            the count, the next one goes on with it, and each message sets it to zero.
+            --until-idle measures the time with a connection and without a message. Time without a connection is not \
+            counted, and each message resets the time to zero.
             """,
-            "Messages that are no text and no lines of 'martlet send' appear with --json only.",
+            "Messages that are neither text nor lines of 'martlet send' are written with --json only.",
         ],
         exitCodes: [
-            ExitMeaning(.success, "everything that came was written"),
-            ExitMeaning(.failure, "the relay no longer had some messages, which standard error tells"),
+            ExitMeaning(.success, "all received messages were written"),
+            ExitMeaning(.failure, "the relay no longer kept some messages, listed on standard error"),
             ExitMeaning(
                 .logReplaced,
-                "the relay had lost the room's messages, which standard error tells; all that it has now was written"),
-            ExitMeaning(.noInput, "the cursor's file holds something else"),
-            ExitMeaning(.cannotCreate, "the cursor's file cannot be written, or another listener has it"),
+                "the relay had lost the room's log, reported on standard error; the new log was written"),
+            ExitMeaning(.noInput, "the cursor file contains no cursor"),
+            ExitMeaning(.cannotCreate, "the cursor file cannot be written, or another listener uses it"),
             ExitMeaning(.inputOutput, "writing failed"),
         ] + ClientOptions.exitCodes
     ) { arguments in try await Interruptions.cancel { try await run(arguments) } }
@@ -106,8 +106,8 @@ enum ListenCommand {
         case let error as MartletError: throw CommandError(error)
         case let error?: throw error
         }
-        if report.replacedLogs > 0 { throw CommandError(.logReplaced, "the room's log began anew") }
-        if report.missed > 0 { throw CommandError(.failure, "\(report.missed) messages were no longer there") }
+        if report.replacedLogs > 0 { throw CommandError(.logReplaced, "the relay had lost the room's log") }
+        if report.missed > 0 { throw CommandError(.failure, "\(report.missed) messages are no longer kept") }
         return .success
     }
 }

@@ -2,7 +2,7 @@ import Foundation
 import Martlet
 import MartletToolSupport
 
-/// `martlet send`: lines in, messages out.
+/// `martlet send`: sends lines as messages.
 enum SendCommand {
     private static let json = Option.flag("json", help: "print a summary as a JSON object at the end")
 
@@ -12,14 +12,13 @@ enum SendCommand {
         options: ClientOptions.specs + [ClientOptions.timeout.spec, ProgressStyle.option.spec, json.spec],
         notes: [
             """
-            Lines arrive at 'martlet listen' byte for byte, whatever is in them. It ends when the relay has accepted \
-            every line, however often the connection breaks meanwhile; each is accepted once. On a terminal it shows \
-            how far it is.
+            'martlet listen' receives the bytes of each line unchanged. The command ends when the relay has accepted \
+            every line exactly once, after any number of reconnections. A terminal shows the progress.
             """
         ],
         exitCodes: [
             ExitMeaning(.success, "every line was accepted"),
-            ExitMeaning(.failure, "some were refused"),
+            ExitMeaning(.failure, "some lines were refused"),
             ExitMeaning(.inputOutput, "reading failed"),
         ] + ClientOptions.exitCodes
     ) { arguments in try await Interruptions.cancel { try await run(arguments) } }
@@ -70,7 +69,7 @@ enum SendCommand {
     ) async throws {
         guard let (room, first) = try await open(client, arguments[ClientOptions.room] ?? "", input) else { return }
         let (sendings, queued) = AsyncStream.makeStream(of: (MessageHandle, Int).self)
-        // What others say meanwhile is none of our business, but must not pile up.
+        // Messages of others are consumed and discarded, so that they do not accumulate.
         let ignoring = Task { for try await _ in room.items {} }
         defer { ignoring.cancel() }
         async let reading: Void = queue(first, input, room, queued, monitor)
@@ -83,7 +82,8 @@ enum SendCommand {
         case read([UInt8])
     }
 
-    /// Opens the room and reads the first bytes side by side: `nil` when there are none, for which no relay is needed.
+    /// Opens the room and reads the first bytes concurrently. Returns nil if the input is empty, which requires no
+    /// relay.
     private static func open(
         _ client: Client, _ name: String, _ input: StandardInput
     ) async throws -> (Room, [UInt8])? {

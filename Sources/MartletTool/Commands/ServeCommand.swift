@@ -9,58 +9,58 @@ import MartletTransport
 enum ServeCommand {
     private static let listen = ListenAddress.option(fallback: "127.0.0.1:7227").repeating
     private static let tokens = Option.text(
-        "tokens", "FILE", help: "let in the accounts in FILE: an account and its token on each line")
-    private static let allowAll = Option.flag("allow-all", help: "let in everybody as whoever they say they are")
+        "tokens", "FILE", help: "accept the accounts in FILE: an account and its token on each line")
+    private static let allowAll = Option.flag("allow-all", help: "accept every account without a credential")
     private static let history = Option.count(
-        "history", in: 1...100_000_000, fallback: 100_000, help: "how many messages are kept of each room")
+        "history", in: 1...100_000_000, fallback: 100_000, help: "maximum number of messages of a room")
     private static let historyBytes = Option.byteCount(
-        "history-bytes", help: "how many bytes of messages are kept of each room [64M]")
+        "history-bytes", help: "maximum bytes of the messages of a room [64M]")
     private static let memory = Option.byteCount(
         "memory", atLeast: 32 << 20,
-        help: "how much memory the relay takes: half of it for messages, the rest for who is there [1G]")
+        help: "memory of the relay: half for messages, half for links and connections [1G]")
     private static let drain = Option.duration(
-        "drain", "S", in: .seconds, fallback: .seconds(5), help: "how long clients are given to leave at the end")
-    private static let multipath = Option.flag("multipath", help: "take multipath TCP where this machine has it")
+        "drain", "S", in: .seconds, fallback: .seconds(5), help: "duration in which clients can leave at the end")
+    private static let multipath = Option.flag("multipath", help: "use multipath TCP if this machine supports it")
     private static let loops = Option.count(
-        "loops", in: 1...64, fallback: 1, help: "how many threads to spread accounts and rooms over")
+        "loops", in: 1...64, fallback: 1, help: "number of threads for accounts and rooms")
     private static let spin = Option.duration(
         "spin", "MS", in: .milliseconds, fallback: .microseconds(50),
-        help: "the longest time to poll without sleeping while messages follow closely")
-    private static let quiet = Option.flag("quiet", short: "q", help: "no log")
-    private static let json = Option.flag("json", help: "log JSON objects, one a line, on standard output")
+        help: "maximum duration of polling without sleeping")
+    private static let quiet = Option.flag("quiet", short: "q", help: "write no log")
+    private static let json = Option.flag("json", help: "write the log as JSON objects to standard output")
 
     static let spec = CommandSpec(
         name: "serve",
-        summary: "A relay: keeps rooms and passes messages on.",
+        summary: "Run a relay, which keeps rooms and delivers their messages.",
         options: [
             listen.spec, tokens.spec, allowAll.spec, history.spec, historyBytes.spec, memory.spec, drain.spec,
             multipath.spec, loops.spec, spin.spec, quiet.spec, json.spec,
         ],
         notes: [
             """
-            One of --tokens and --allow-all is needed. Messages are kept in memory, the oldest giving way to new ones; \
-            they end with the process. Beyond --memory suspended links end, then what waits for the slowest is let \
-            go, and at last new messages and links are refused. When it is interrupted or asked to terminate, it \
-            sends its clients away; a second time, it leaves at once. The log never makes it wait: lines that are not \
-            read in time are dropped, and their number is logged.
+            Either --tokens or --allow-all is required. Messages are kept in memory, the oldest are removed first, and \
+            all are lost at the end of the process. Beyond --memory the relay ends suspended links, then drops the \
+            backlog of the slowest clients, and finally refuses new messages and links. An interrupt or a request to \
+            terminate disconnects all clients in order; a second one ends the process at once. The log never blocks \
+            the relay: if its reader is too slow, lines are dropped and their number is logged.
             """,
-            "--listen may be given several times. [::] takes IPv4 as well, unless 0.0.0.0 is given with the same port.",
+            "--listen may be repeated. [::] includes IPv4 unless 0.0.0.0 is given with the same port.",
             TokensFile.overview,
         ],
         exitCodes: [
-            ExitMeaning(.success, "it was interrupted or asked to terminate"),
-            ExitMeaning(.noInput, "the tokens cannot be read, which standard error tells with file and line"),
-            ExitMeaning(.cannotCreate, "an address cannot be listened on"),
+            ExitMeaning(.success, "the relay was interrupted or terminated by a signal"),
+            ExitMeaning(.noInput, "the tokens cannot be read; standard error states file and line"),
+            ExitMeaning(.cannotCreate, "the relay cannot listen on an address"),
         ]
     ) { try await run($0) }
 
     private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
         let isJSON = arguments.has(json)
         let isQuiet = arguments.has(quiet)
-        // The log's reader may go away.
+        // The reader of the log may end before the relay.
         _ = signal(SIGPIPE, SIG_IGN)
         Descriptors.raiseLimit()
-        // One heap for each loop, and one for everything else.
+        // One heap for each loop, and one for the other threads.
         martlet_heap_share(Int32((arguments[loops] ?? 1) + 1))
         let log = LineLog<RelayLog.Entry>(to: isJSON ? STDOUT_FILENO : STDERR_FILENO) { entry in
             isJSON ? RelayLog.json(entry) : RelayLog.text(entry)
@@ -75,9 +75,9 @@ enum ServeCommand {
         } catch {
             throw CommandError(.cannotCreate, "\(error)")
         }
-        for (asked, address) in zip(Self.addresses(arguments), addresses) {
+        for (requested, address) in zip(Self.addresses(arguments), addresses) {
             if isJSON || !isQuiet { log.add(RelayLog.Entry(event: .listening(address))) }
-            if !isJSON, asked.port == 0 { try Output.print("\(address.port)") }
+            if !isJSON, requested.port == 0 { try Output.print("\(address.port)") }
         }
         MeasuredHeap.keepTrimmedIfAsked()
         await end(relay, arguments)
@@ -100,11 +100,11 @@ enum ServeCommand {
         switch (arguments[tokens], arguments.has(allowAll)) {
         case (let path?, false): authenticator = TokenAuthenticator(try TokensFile.read(path))
         case (nil, true): authenticator = .allowAll
-        default: throw UsageError(message: "one of '--tokens FILE' and '--allow-all' is needed")
+        default: throw UsageError(message: "'--tokens FILE' or '--allow-all' is required")
         }
         var bounds = InMemoryStore.Bounds()
         bounds.maxMessagesPerRoom = arguments[history] ?? bounds.maxMessagesPerRoom
-        // An eighth is left to the program itself, and to what the allocator adds.
+        // An eighth of the memory is reserved for the program and the overhead of the allocator.
         let budget = arguments[memory] ?? 1 << 30
         bounds.maxByteCount = budget / 2
         bounds.maxByteCountPerRoom = min(arguments[historyBytes] ?? 64 << 20, bounds.maxByteCount / 2)
@@ -118,7 +118,7 @@ enum ServeCommand {
             onEvent: onEvent)
     }
 
-    /// Waits for the signal, then drains; another signal cuts that short.
+    /// Waits for a signal, then drains the relay. A second signal ends the draining.
     private static func end(_ relay: Relay, _ arguments: ParsedArguments) async {
         var signals = Interruptions.stream(of: [SIGINT, SIGTERM]).makeAsyncIterator()
         _ = await signals.next()

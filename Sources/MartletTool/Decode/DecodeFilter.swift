@@ -1,13 +1,13 @@
 import MartletDecode
 import MartletWire
 
-/// Selects the events to show. Faults and notes are shown whatever the session and the type.
+/// A filter of events. Faults and notes pass for every session and type.
 struct DecodeFilter: Equatable, Sendable {
-    /// Only this connection.
+    /// The connection to show; nil for all.
     var connection: Int?
-    /// Only this session, and the resets that name it.
+    /// The session to show, with the resets that name it; nil for all.
     var session: SessionID?
-    /// Only these types; all when there are none.
+    /// The types to show; empty for all.
     var types: Set<FrameType> = []
 
     func shows(_ event: DecodeEvent) -> Bool {

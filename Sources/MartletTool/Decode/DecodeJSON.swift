@@ -2,7 +2,7 @@ import MartletDecode
 import MartletToolSupport
 import MartletWire
 
-/// Events as JSON objects, one a line. The help of the command describes the members.
+/// The format of events as JSON objects, one in each line. The help of the command describes the members.
 enum DecodeJSON {
     static func line(_ event: DecodeEvent, showingSecrets: Bool) -> JSONLine {
         switch event {

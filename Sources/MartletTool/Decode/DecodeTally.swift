@@ -2,13 +2,13 @@ import MartletDecode
 import MartletToolSupport
 import MartletWire
 
-/// Counts of events, for the last line of the output and the exit code.
+/// The counts of events, for the last line of the output and the exit code.
 struct DecodeTally: Equatable, Sendable {
-    /// Frames, by type.
+    /// The number of frames by type.
     var frameCounts: [FrameType: Int] = [:]
-    /// Frames whose body was refused.
+    /// The number of frames whose body was refused.
     var refusedCount = 0
-    /// Directions that are malformed.
+    /// The number of malformed directions.
     var faultCount = 0
 
     var frameCount: Int { frameCounts.values.reduce(0, +) }
@@ -27,7 +27,7 @@ struct DecodeTally: Equatable, Sendable {
         }
     }
 
-    /// The counts as a line of text.
+    /// Returns the counts as a line of text.
     func text(_ totals: CaptureDecoder.Totals?) -> String {
         var parts = ["\(Quantity.grouped(frameCount)) \(frameCount == 1 ? "frame" : "frames")"]
         if let totals {
@@ -38,7 +38,7 @@ struct DecodeTally: Equatable, Sendable {
         return parts.joined(separator: ", ")
     }
 
-    /// The counts as JSON.
+    /// Returns the counts as JSON.
     func json(_ totals: CaptureDecoder.Totals?) -> JSONLine {
         let types = frameCounts.sorted { $0.key.rawValue < $1.key.rawValue }
         return .object([

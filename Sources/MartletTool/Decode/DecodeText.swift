@@ -2,12 +2,12 @@ import MartletDecode
 import MartletToolSupport
 import MartletWire
 
-/// Events as lines of text.
+/// The format of events as lines of text.
 struct DecodeText: Sendable {
-    /// Whether every field gets a line.
+    /// Whether each field has a line.
     var isVerbose = false
     var showsSecrets = false
-    /// The time of the first event, from which others are counted.
+    /// The time of the first event, to which other times are relative.
     private var begin: UInt64?
 
     init(isVerbose: Bool = false, showsSecrets: Bool = false) {
@@ -15,7 +15,7 @@ struct DecodeText: Sendable {
         self.showsSecrets = showsSecrets
     }
 
-    /// The event's lines.
+    /// Returns the lines of an event.
     mutating func lines(_ event: DecodeEvent) -> [String] {
         switch event {
         case .frame(let frame):
@@ -33,7 +33,7 @@ struct DecodeText: Sendable {
         }
     }
 
-    /// Time or offset, connection and direction, session and sequence, type.
+    /// Returns time or offset, connection and direction, session and sequence, and type.
     private mutating func head(_ position: StreamPosition, session: String, _ type: String) -> String {
         var first = "@\(position.offset)"
         if let time = position.time {
@@ -45,7 +45,7 @@ struct DecodeText: Sendable {
             + Self.padRight(session, 9) + Self.padRight(type, 10)
     }
 
-    /// Seconds with six digits; negative where packets are out of order.
+    /// Returns a time in seconds with six decimal places; negative if packets are out of order.
     private static func seconds(from begin: UInt64, to time: UInt64) -> String {
         let microseconds = (time > begin ? time - begin : begin - time) / 1000
         let fraction = String(microseconds % 1_000_000)

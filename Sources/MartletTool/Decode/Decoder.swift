@@ -3,11 +3,12 @@ import MartletToolSupport
 import MartletTransport
 import MartletWire
 
-/// Decodes an input of any format: a capture, the bytes of one direction of a connection, or those as hex text.
+/// A decoder for an input of any format: a capture, the bytes of one direction of a connection, or these bytes as
+/// hexadecimal text.
 ///
-/// A capture that is not in a file is held until it is complete, since libpcap reads files only.
+/// A capture from a pipe is kept in memory until it is complete, because libpcap reads files only.
 final class Decoder {
-    /// The largest capture that is held, in bytes.
+    /// The maximum number of bytes of a capture from a pipe.
     static let maxCaptureByteCount = 1 << 30
 
     /// The format of the input.
@@ -15,19 +16,19 @@ final class Decoder {
         case auto, pcap, hex, raw
     }
 
-    /// How the input is read.
+    /// The options of a decoder.
     struct Options: Sendable {
         var format = Format.auto
-        /// The sender of the bytes, where the input is one direction of a connection.
+        /// The sender of the bytes, if the input is one direction of a connection.
         var sender: PeerRole?
-        /// Server ports. Connections to them are decoded as Martlet without a check of their first bytes.
+        /// The ports of servers. Connections to them are decoded as Martlet without a check of their first bytes.
         var ports: Set<UInt16> = [Endpoint.defaultPort]
-        /// The longest body where the handshake is not in the input, in bytes.
+        /// The maximum number of bytes of a body if the input does not contain the handshake.
         var bodyByteCount = ConnectionDecoder.Assumptions().bodyByteCount
     }
 
     private enum Input {
-        /// The first bytes, fewer than tell the format.
+        /// The first bytes, too few to determine the format.
         case undecided([UInt8])
         case capture([UInt8])
         case hex(HexReader, LineSplitter, ConnectionDecoder)
@@ -37,16 +38,17 @@ final class Decoder {
     private let options: Options
     private let onEvent: (DecodeEvent) -> Void
     private var input = Input.undecided([])
-    /// Counts of what a capture contained; `nil` before its end, and for another input.
+    /// The counts of a capture; nil before its end and for other inputs.
     private(set) var totals: CaptureDecoder.Totals?
 
-    /// Creates a decoder at the start of an input, which gives what it decodes to `onEvent`.
+    /// Creates a decoder at the start of an input. `onEvent` receives the decoded events.
     init(_ options: Options = Options(), onEvent: @escaping (DecodeEvent) -> Void) {
         self.options = options
         self.onEvent = onEvent
     }
 
-    /// Whether an input that begins with these bytes, at least four unless it is shorter, is read as a capture.
+    /// Returns whether an input with this prefix is a capture. The prefix has at least four bytes unless the input is
+    /// shorter.
     func isCapture(_ prefix: [UInt8]) -> Bool {
         switch options.format {
         case .pcap: true
@@ -55,14 +57,14 @@ final class Decoder {
         }
     }
 
-    /// Decodes a capture file, instead of bytes that are fed.
+    /// Decodes a capture file.
     func decode(_ reader: CaptureReader) throws(InputError) {
         let decoder = CaptureDecoder(ports: options.ports, assuming: assumptions, onEvent: onEvent)
         defer { totals = decoder.totals }
         do throws(CaptureError) { try decoder.decode(reader) } catch { throw .capture(error) }
     }
 
-    /// Receives the next bytes of the input.
+    /// Decodes the next bytes of the input.
     func feed(_ bytes: [UInt8]) throws(InputError) {
         switch input {
         case .undecided(let prefix):
@@ -75,7 +77,7 @@ final class Decoder {
             guard capture.count + bytes.count <= Self.maxCaptureByteCount else {
                 throw .captureTooLarge(maxByteCount: Self.maxCaptureByteCount)
             }
-            // The case must not share the storage while it grows.
+            // The case is replaced, so that the storage is not copied when it grows.
             input = .capture([])
             capture += bytes
             input = .capture(capture)
@@ -105,7 +107,7 @@ final class Decoder {
         }
     }
 
-    /// Chooses the format by the first bytes: the magic of a capture, or else whether they are text.
+    /// Determines the format from the first bytes: a capture by its magic, otherwise text or raw bytes.
     private func begin(_ bytes: [UInt8]) throws(InputError) {
         let isText = bytes.prefix(4).allSatisfy { (0x20..<0x7F).contains($0) || (0x09...0x0D).contains($0) }
         if isCapture(bytes) {

@@ -3,7 +3,7 @@ import MartletToolSupport
 import MartletWire
 
 extension FieldTree {
-    /// A line for each field, indented by its depth.
+    /// The lines of the fields, indented by their depth.
     var lines: [String] {
         fields.map { field in
             let indent = String(repeating: "  ", count: field.depth)
@@ -13,13 +13,13 @@ extension FieldTree {
         }
     }
 
-    /// A list of fields, in which a container has a list of its own.
+    /// The list of fields, with a nested list for each container.
     var json: JSONLine {
         var rest = fields[...]
         return Self.level(&rest, depth: 0)
     }
 
-    /// The recursion is as deep as a body nests, which is bounded.
+    /// The nesting of a body is bounded, and therefore the recursion.
     private static func level(_ rest: inout ArraySlice<Field>, depth: Int) -> JSONLine {
         var level: [JSONLine] = []
         while let field = rest.first, field.depth == depth {
@@ -37,6 +37,6 @@ extension FieldTree {
 }
 
 extension DecodedFrame {
-    /// The fields of the body; none of one whose structure is wrong.
+    /// Returns the fields of the body; none if the structure is invalid.
     func shownFields(showingSecrets: Bool) -> FieldTree { (try? fields(showingSecrets: showingSecrets)) ?? FieldTree() }
 }

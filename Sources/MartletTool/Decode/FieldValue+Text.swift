@@ -2,10 +2,10 @@ import MartletDecode
 import MartletToolSupport
 
 extension FieldValue {
-    /// The most bytes of a value that are shown.
+    /// The maximum number of bytes of a value that are shown.
     private static let maxShownByteCount = 32
 
-    /// The value in one line of text.
+    /// The value as one line of text.
     var text: String {
         switch self {
         case .number(let number): "\(number)"

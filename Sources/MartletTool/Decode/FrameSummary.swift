@@ -3,7 +3,7 @@ import MartletToolSupport
 import MartletWire
 
 extension Frame {
-    /// What matters most of a frame, for one line.
+    /// The main fields of the frame in one line.
     var summary: String {
         switch self {
         case .message(let message): Self.summary(message)
@@ -70,9 +70,9 @@ extension Frame {
         }
     }
 
-    /// The longest text that is shown whole, in characters.
+    /// The maximum number of characters of a text that are shown.
     private static let maxTextCount = 60
-    /// How many of what repeats are shown.
+    /// The maximum number of repeated fields that are shown.
     private static let maxListCount = 4
 
     private static func list(_ parts: [String?]) -> String {
@@ -94,14 +94,14 @@ extension Frame {
         list([
             message.relay.map { "offset \($0.offset) from \(shown($0.sender.text))" }, "counter \(message.counter)",
             message.text.map(shown) ?? "\(message.kind.name), \(message.content.byteCount) bytes",
-            message.timeToLive.map { "lives \(Quantity.text($0))" },
+            message.timeToLive.map { "time to live \(Quantity.text($0))" },
         ])
     }
 
     private static func summary(_ transient: Transient) -> String {
         let content =
             switch transient.content {
-            case .typing(let isTyping): isTyping ? "typing" : "typing no more"
+            case .typing(let isTyping): isTyping ? "typing" : "not typing"
             case .presence(let presence): "\(presence)"
             case .message(let kind, let bytes): "\(kind.name), \(bytes.count) bytes"
             }
@@ -120,7 +120,7 @@ extension Frame {
 
     private static func summary(_ notice: Notice) -> String {
         list([
-            notice.code.name, notice.reason.map(shown), notice.retryAfter.map { "again after \(Quantity.text($0))" },
+            notice.code.name, notice.reason.map(shown), notice.retryAfter.map { "retry after \(Quantity.text($0))" },
             notice.redirect.map { "to \(shown($0))" },
         ])
     }

@@ -1,26 +1,26 @@
 import MartletDecode
 import MartletToolSupport
 
-/// Reads bytes written as text: plain hex, and what xxd, `hexdump -C` and `od -t x1` print.
+/// A parser of bytes written as text: plain hexadecimal, and the output of xxd, `hexdump -C` and `od -t x1`.
 ///
-/// An offset in front of a line is skipped: a word that ends in a colon, or the number of bytes before the line in base
-/// 16, 8 or 10, if the first line has one. Text behind a `|`, a `#` or two blanks is skipped, too.
+/// An offset before a line is skipped: a word with a colon at its end, or, if the first line has one, the number of
+/// bytes before the line in base 16, 8 or 10. Text after `|`, `#` or two blanks is also skipped.
 struct HexReader: Sendable {
-    /// The longest line, in bytes.
+    /// The maximum number of bytes of a line.
     static let maxLineByteCount = 1 << 20
 
     private var lineNumber = 0
     private var byteCount = 0
     private var hasOffsets: Bool?
 
-    /// The bytes of the next line.
+    /// Returns the bytes of the next line.
     mutating func read(_ line: [UInt8]) throws(InputError) -> [UInt8] {
         lineNumber += 1
-        guard line.count < Self.maxLineByteCount else { throw error("a line of a megabyte and more") }
+        guard line.count < Self.maxLineByteCount else { throw error("a line of 1 MiB or more") }
         let end = line.firstIndex { [UInt8(ascii: "|"), UInt8(ascii: "#")].contains($0) } ?? line.count
         var words = Self.words(line[..<end])[...]
         guard let first = words.first else { return [] }
-        if first.text == "*" { throw error("'*' stands for bytes that are left out: dump with -v") }
+        if first.text == "*" { throw error("'*' represents omitted bytes; use -v for the dump") }
         var stopsAtGap = false
         if first.text.hasSuffix(":") {
             stopsAtGap = true
@@ -32,9 +32,9 @@ struct HexReader: Sendable {
         for (index, word) in words.enumerated() {
             if index > 0, word.followsGap, stopsAtGap { break }
             guard let value = Self.bytes(word.text) else {
-                // Words behind two blanks are a comment.
+                // Words after two blanks are a comment.
                 if !bytes.isEmpty, word.followsGap { break }
-                throw error("'\(SafeText.line(word.text.prefix(20)))' is not hex of whole bytes")
+                throw error("'\(SafeText.line(word.text.prefix(20)))' is not a hexadecimal number of whole bytes")
             }
             bytes += value
         }
@@ -44,7 +44,7 @@ struct HexReader: Sendable {
 
     private struct Word {
         var text: Substring
-        /// Whether two blanks or more stand in front of it.
+        /// Whether at least two blanks precede the word.
         var followsGap: Bool
     }
 

@@ -1,12 +1,12 @@
 import MartletDecode
 
-/// Why an input cannot be decoded, or not further.
+/// An error of an input that cannot be decoded.
 enum InputError: Error, Equatable, Sendable {
     /// The capture cannot be read.
     case capture(CaptureError)
-    /// A line of hex text is malformed.
+    /// A line of hexadecimal text is malformed.
     case hex(line: Int, problem: String)
-    /// A capture that does not come from a file is longer than so many bytes.
+    /// A capture from a pipe exceeds the maximum number of bytes.
     case captureTooLarge(maxByteCount: Int)
 
     /// The error as a message for the user.
@@ -14,7 +14,7 @@ enum InputError: Error, Equatable, Sendable {
         switch self {
         case .capture(let error): "\(error)"
         case .hex(let line, let problem): "in line \(line): \(problem)"
-        case .captureTooLarge(let byteCount): "a capture of more than \(byteCount) bytes that is not in a file"
+        case .captureTooLarge(let byteCount): "a capture of more than \(byteCount) bytes from a pipe"
         }
     }
 }

@@ -1,4 +1,4 @@
-/// Bytes as text, for lines that are not text (RFC 4648 §4).
+/// Returns bytes as Base64 text (RFC 4648 §4).
 func base64(_ bytes: some Collection<UInt8>) -> String {
     let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
     var text: [UInt8] = []

@@ -1,11 +1,11 @@
 import Foundation
 
-/// The time of day on this machine, for people.
+/// The local time of day as text.
 enum ClockText {
-    /// Now, to the second.
+    /// Returns the current time with seconds.
     static func now() -> String { text(Date().timeIntervalSince1970, hasSeconds: true) }
 
-    /// Hours and minutes of a time in milliseconds since 1970.
+    /// Returns hours and minutes of a time in milliseconds since 1970.
     static func minutes(_ milliseconds: UInt64) -> String { text(Double(milliseconds) / 1000, hasSeconds: false) }
 
     private static func text(_ seconds: Double, hasSeconds: Bool) -> String {

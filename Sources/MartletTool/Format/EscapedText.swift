@@ -1,18 +1,18 @@
-/// A text on one line without control characters, from which the text can be read back.
+/// The format of a text as one line without control characters, which can be parsed back.
 ///
 /// | in the text | on the line |
 /// |---|---|
 /// | backslash | `\\` |
 /// | newline, carriage return | `\n`, `\r` |
-/// | tab | itself |
+/// | tab | tab |
 /// | another control character, U+2028, U+2029 | `\u{XXXX}` with its number in hexadecimal |
 enum EscapedText {
-    /// The line for a text.
+    /// Returns the line for a text.
     static func line(_ text: some StringProtocol) -> String {
         text.unicodeScalars.map { escape($0) }.joined()
     }
 
-    /// The line for a name in front of a colon: its own colons have a backslash before them.
+    /// Returns the line for a name before a colon. Colons in the name are escaped with a backslash.
     static func name(_ name: some StringProtocol) -> String {
         name.unicodeScalars.map { $0 == ":" ? "\\:" : escape($0) }.joined()
     }

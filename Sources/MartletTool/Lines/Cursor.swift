@@ -2,24 +2,24 @@ import Foundation
 import Martlet
 import MartletWire
 
-/// How far a listener has come in which log of which room, and how much of its output file that is.
+/// The position of a listener in the log of a room, and the length of its output file at that position.
 ///
-/// Between writing lines and writing the cursor the process may die. When the output is a file, the cursor says how
-/// long the file was and which file: what lies behind that are lines written after the last cursor, and they are not
+/// The process may end between writing lines and writing the cursor. If the output is a file, the cursor therefore
+/// contains the identity and the length of the file. Later bytes of the file are lines after the cursor, which are not
 /// written again (see ``WrittenTail``).
 struct Cursor: Equatable, Sendable {
-    /// A file and a place in it.
+    /// A file and an offset in it.
     struct Place: Equatable, Sendable {
         var device: UInt64
         var file: UInt64
         var byteCount: UInt64
     }
 
-    /// The place of the last message that was written; its offset is 0 when there is none.
+    /// The offset of the last written message, 0 if there is none, and its log.
     var room: RoomCursor
-    /// The room's name; `nil` in a cursor of a version that did not write it.
+    /// The name of the room; nil in a cursor of an earlier version.
     var roomName: RoomName?
-    /// Where the output ended; `nil` when it is not a file.
+    /// The end of the output; nil if the output is not a file.
     var place: Place?
 
     init(_ room: RoomCursor, of roomName: RoomName? = nil, place: Place? = nil) {
@@ -28,12 +28,12 @@ struct Cursor: Equatable, Sendable {
         self.place = place
     }
 
-    /// The longest text that a cursor has, with space to spare.
+    /// The maximum number of bytes of a cursor's text, with a margin.
     static let maxTextByteCount = 4_096
 
-    /// The cursor's text, a line: the word `martlet-cursor`, the offset, `log=` and the log in hexadecimal where it is
-    /// known, `room=` and the room's name in percent-encoding, and the place's device, file and length where there is
-    /// one.
+    /// The text of the cursor, one line: the word `martlet-cursor`, the offset, `log=` and the log in hexadecimal if it
+    /// is known, `room=` and the percent-encoded name of the room, and the device, the number and the length of the
+    /// file if there is one.
     var text: String {
         var words = ["martlet-cursor", "\(room.offset)"]
         if let log = room.log { words.append(Self.logPrefix + String(log.rawValue, radix: 16)) }
@@ -42,7 +42,7 @@ struct Cursor: Equatable, Sendable {
         return words.joined(separator: " ") + "\n"
     }
 
-    /// The cursor in a text, or `nil` when there is none in it.
+    /// Parses a text; nil if it is no cursor.
     init?(_ text: String) {
         guard text.hasSuffix("\n") else { return nil }
         var words = text.dropLast().split(separator: " ", omittingEmptySubsequences: false)
@@ -70,13 +70,13 @@ struct Cursor: Equatable, Sendable {
     private static let logPrefix = "log="
     private static let roomPrefix = "room="
 
-    /// Takes the third word away when it begins with the prefix, and gives what follows the prefix.
+    /// Removes the third word if it has the prefix, and returns the rest of the word.
     private static func remove(_ prefix: String, from words: inout [Substring]) -> Substring? {
         guard words.count > 2, words[2].hasPrefix(prefix) else { return nil }
         return words.remove(at: 2).dropFirst(prefix.count)
     }
 
-    /// The name without blanks: letters, digits and `-._~` as they are, other bytes as `%XX`.
+    /// Returns a name in percent-encoding: letters, digits and `-._~` unchanged, other bytes as `%XX`.
     private static func percentEncoded(_ name: RoomName) -> String {
         name.text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
     }
@@ -85,14 +85,14 @@ struct Cursor: Equatable, Sendable {
         charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 }
 
-/// Bytes that a former run wrote after its last cursor: they are the beginning of what comes next.
+/// The bytes that a previous run wrote after its last cursor. The next output begins with them.
 struct WrittenTail: Equatable, Sendable {
     private var bytes: ArraySlice<UInt8>
 
     init(_ bytes: [UInt8]) { self.bytes = bytes[...] }
 
-    /// What of `output` is still to be written. From the first byte that differs on, all of it is: then somebody else
-    /// wrote to the file.
+    /// Removes the bytes that were already written, and returns the rest of `output`. From the first different byte on
+    /// nothing is removed, because another process wrote to the file.
     mutating func remove(from output: [UInt8]) -> ArraySlice<UInt8> {
         if bytes.isEmpty { return output[...] }
         let count = min(bytes.count, output.count)

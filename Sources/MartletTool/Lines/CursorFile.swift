@@ -4,22 +4,22 @@ import MartletToolSupport
 import MartletTransport
 import MartletWire
 
-/// A file that holds a ``Cursor`` in one room, for one process at a time, and replaced as a whole: a reader sees the
-/// old one or the new one, after a loss of power too.
+/// A file with the ``Cursor`` of one room, for one process at a time. It is replaced atomically: a reader finds either
+/// the old or the new cursor, also after a loss of power.
 ///
-/// The lock (flock) is on the file itself. A new one is locked before it takes the old one's place, so that at no
-/// instant a second process finds one that is not.
+/// The lock (flock) belongs to the file. A new file is locked before it replaces the old one, so another process never
+/// finds an unlocked file.
 final class CursorFile: Sendable {
-    /// What the file held when it was opened; `nil` when there was no cursor in it.
+    /// The cursor at the time of opening; nil if the file was empty.
     let cursor: Cursor?
     private let room: RoomName
     private let path: String
     private let lock: Guarded<Int32>
 
-    /// Opens and locks the file, and makes an empty one where there is none.
+    /// Opens and locks the file, or creates an empty one.
     ///
-    /// Throws when another process has it, when it holds something else or the cursor of another room, and when it
-    /// cannot be written.
+    /// - Throws: An error if another process has locked the file, the file contains anything else or the cursor of
+    ///   another room, or it cannot be written.
     init(path: String, room: RoomName) throws(CommandError) {
         self.room = room
         self.path = path
@@ -27,7 +27,7 @@ final class CursorFile: Sendable {
         do throws(CommandError) {
             cursor = try Self.read(descriptor, path)
             if let other = cursor?.roomName, other != room { throw Self.isOf(other, not: room, path) }
-            // The folder must be one in which the file can be replaced: better to know that before the first line.
+            // The file is replaced in its folder, whose permissions are checked before the first line.
             guard unsafe access(Self.folder(of: path), W_OK) == 0 else { throw Self.failure(path) }
         } catch {
             close(descriptor)
@@ -40,7 +40,7 @@ final class CursorFile: Sendable {
         lock.withLock { _ = close($0) }
     }
 
-    /// Replaces the cursor by a place in the room and in the output; it is on the disk when this returns.
+    /// Replaces the cursor. It is durable when the method returns.
     func write(_ cursor: RoomCursor, place: Cursor.Place? = nil) throws(CommandError) {
         let cursor = Cursor(cursor, of: room, place: place)
         let temporary = path + ".new"
@@ -62,7 +62,7 @@ final class CursorFile: Sendable {
         try Self.synchronizeFolder(of: path)
     }
 
-    /// The file's descriptor, locked, while the file is still the one of that name.
+    /// Returns the descriptor of the locked file, after a check that the path still refers to it.
     private static func locked(_ path: String) throws(CommandError) -> Int32 {
         while true {
             let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
@@ -79,7 +79,7 @@ final class CursorFile: Sendable {
                 unsafe fstat(descriptor, &mine) == 0 && stat(path, &named) == 0 && mine.st_ino == named.st_ino
                 && mine.st_dev == named.st_dev
             if isSame { return descriptor }
-            // Another process replaced it in between.
+            // Another process has replaced the file.
             close(descriptor)
         }
     }
@@ -92,22 +92,21 @@ final class CursorFile: Sendable {
         }
         guard let bytes, !bytes.isEmpty else { return nil }
         guard let cursor = Cursor(String(decoding: bytes, as: UTF8.self)) else {
-            throw CommandError(.noInput, "\(path) holds no cursor; it is left alone")
+            throw CommandError(.noInput, "\(path) contains no cursor and is not changed")
         }
         return cursor
     }
 
-    /// A name is on the disk when its folder is.
+    /// Makes the name of the file durable by synchronizing its folder.
     private static func synchronizeFolder(of path: String) throws(CommandError) {
         let descriptor = unsafe open(folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw failure(path) }
         defer { close(descriptor) }
-        // Some file systems do not offer it for folders.
+        // Some file systems do not support this for folders.
         guard fsync(descriptor) == 0 || errno == EINVAL else { throw failure(path) }
     }
 
-    /// The folder in which the file of that path is. Foundation's `deletingLastPathComponent` traps on a path of one
-    /// character.
+    /// Returns the folder of a path. Foundation's `deletingLastPathComponent` traps for a path of one character.
     static func folder(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
@@ -115,7 +114,7 @@ final class CursorFile: Sendable {
 
     private static func isOf(_ other: RoomName, not room: RoomName, _ path: String) -> CommandError {
         let (other, room) = (SafeText.line(other.text), SafeText.line(room.text))
-        return CommandError(.usage, "\(path) holds the cursor of room \(other), not of \(room); it is left alone")
+        return CommandError(.usage, "\(path) contains the cursor of room \(other), not of \(room), and is not changed")
     }
 
     private static func failure(_ path: String) -> CommandError {

@@ -1,18 +1,18 @@
 import Martlet
 import MartletTransport
 
-/// Lines between who receives and who writes them: whatever came during one write goes out in the next.
+/// A buffer of lines between a receiver and a writer. Lines that arrive during a write are the next batch.
 ///
-/// One side adds and waits while the buffer is full; the other takes all there is and waits while there is nothing.
+/// The receiver waits while the buffer is full, the writer while it is empty.
 final class LineBuffer: Sendable {
-    /// What is to be written together.
+    /// Lines that are written together.
     struct Batch: Equatable, Sendable {
         var bytes: [UInt8] = []
-        /// The place of the last message in it; `nil` when there is none.
+        /// The cursor of the last message in the batch; nil if there is none.
         var cursor: RoomCursor?
     }
 
-    /// How many bytes may wait to be written.
+    /// The maximum number of buffered bytes.
     static let maxByteCount = 1 << 20
 
     private struct State {
@@ -24,7 +24,7 @@ final class LineBuffer: Sendable {
 
     private let state = Guarded(State())
 
-    /// Adds what belongs to the message at `cursor`; returns when there is room for more.
+    /// Adds the lines of the message at `cursor`, and returns when there is free space.
     func add(_ bytes: [UInt8], at cursor: RoomCursor) async {
         let (waker, isFull) = state.withLock { state in
             state.batch.bytes += bytes
@@ -37,7 +37,7 @@ final class LineBuffer: Sendable {
         if isFull { await waitForRoom() }
     }
 
-    /// Nothing more comes.
+    /// Ends the buffer. No lines follow.
     func finish() {
         let wakers = state.withLock { state in
             defer { (state.reader, state.writer) = (nil, nil) }
@@ -47,7 +47,7 @@ final class LineBuffer: Sendable {
         for waker in wakers { waker?.resume() }
     }
 
-    /// All that waits; `nil` at the end.
+    /// Returns all buffered lines; nil at the end.
     func take() async -> Batch? {
         await withCheckedContinuation { continuation in
             let isReady = state.withLock { state in

@@ -2,14 +2,15 @@ import Foundation
 import Martlet
 import MartletToolSupport
 
-/// Where a listener's lines go: batches are written whole, then the cursor follows. A file has them on the disk before
-/// the cursor says so.
+/// The output of a listener: each batch is written completely, then the cursor. Lines in a file are durable before the
+/// cursor.
 struct LineOutput {
     private let descriptor: Int32
     private let cursorFile: CursorFile?
     private var tail = WrittenTail([])
 
-    /// Output to a descriptor; with a cursor file, what a former run wrote there but did not record is not repeated.
+    /// Creates an output to a descriptor. With a cursor file, bytes that a previous run wrote after its cursor are not
+    /// repeated.
     init(to descriptor: Int32, cursorFile: CursorFile?) {
         self.descriptor = descriptor
         self.cursorFile = cursorFile
@@ -20,7 +21,7 @@ struct LineOutput {
         tail = WrittenTail(Self.read(descriptor, from: recorded.byteCount, to: place.byteCount))
     }
 
-    /// Writes lines, the last of which belongs to the message at `cursor`, and then the cursor.
+    /// Writes lines up to the message at `cursor`, and then the cursor.
     mutating func write(_ bytes: [UInt8], upTo cursor: RoomCursor) throws(CommandError) {
         try Output.write(Array(tail.remove(from: bytes)), to: descriptor)
         guard let cursorFile else { return }
@@ -31,7 +32,7 @@ struct LineOutput {
         try cursorFile.write(cursor, place: place)
     }
 
-    /// Where the descriptor's file ends; `nil` when it is none.
+    /// Returns the end of the descriptor's file; nil if it is not a file.
     static func place(of descriptor: Int32) -> Cursor.Place? {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
@@ -39,7 +40,8 @@ struct LineOutput {
             device: UInt64(status.st_dev), file: UInt64(status.st_ino), byteCount: UInt64(max(status.st_size, 0)))
     }
 
-    /// The descriptor is open for writing only, so the file is opened again. What cannot be read is none.
+    /// Returns bytes of the file, which is opened again because the descriptor is write-only; none if it cannot be
+    /// read.
     private static func read(_ descriptor: Int32, from start: UInt64, to end: UInt64) -> [UInt8] {
         guard let file = FileHandle(forReadingAtPath: "/dev/fd/\(descriptor)") else { return [] }
         defer { try? file.close() }

@@ -3,27 +3,28 @@ import Foundation
 import MartletToolSupport
 import MartletTransport
 
-/// A log of lines that never makes the process wait: a thread of its own makes the lines and writes them.
+/// A log that never blocks its callers: a thread formats and writes the lines.
 ///
-/// When the reader is too slow the oldest entries are dropped, and when it is gone all of them; once it reads again it
-/// is told how many. A reader that goes away must not end the process: its owner ignores SIGPIPE.
+/// While the reader is too slow the oldest entries are dropped, and their number is logged later. If the reader has
+/// ended, all entries are dropped. The owner of the log ignores SIGPIPE, so that the end of the reader does not end the
+/// process.
 final class LineLog<Entry: Sendable>: Sendable {
     private let queue: Guarded<LogQueue<Entry>>
     private let wake = DispatchSemaphore(value: 0)
     private let written = AsyncStream<Never>.makeStream()
 
-    /// A log that is written to a file descriptor.
+    /// Creates a log that is written to a file descriptor.
     ///
     /// - Parameters:
-    ///   - maxWaitingCount: how many entries may wait to be written.
-    ///   - line: an entry's line, without its end.
-    ///   - dropped: the line that says how many entries were dropped.
+    ///   - maxWaitingCount: The maximum number of queued entries.
+    ///   - line: A closure that returns the line of an entry, without a newline.
+    ///   - dropped: A closure that returns the line about a number of dropped entries.
     init(
         to descriptor: Int32, maxWaitingCount: Int = LogBounds.maxWaitingCount,
         line: @escaping @Sendable (Entry) -> String, dropped: @escaping @Sendable (Int) -> String
     ) {
         queue = Guarded(LogQueue(maxCount: maxWaitingCount))
-        // Not a task: the pool's threads are few, and a write may take for ever.
+        // A write may block permanently, and the thread pool has few threads.
         Thread.detachNewThread { [self] in
             defer { written.continuation.finish() }
             while true {
@@ -38,13 +39,13 @@ final class LineLog<Entry: Sendable>: Sendable {
         }
     }
 
-    /// Adds an entry, from any thread.
+    /// Adds an entry. The method can be called from any thread.
     func add(_ entry: Entry) {
         queue.withLock { $0.add(entry) }
         wake.signal()
     }
 
-    /// Returns when everything is written or after `limit`, whichever comes first. What is added later is lost.
+    /// Returns when all entries are written, or after `limit`. Later entries are discarded.
     func finish(within limit: Duration = LogBounds.finishTimeout) async {
         queue.withLock { $0.finish() }
         wake.signal()
@@ -65,8 +66,8 @@ final class LineLog<Entry: Sendable>: Sendable {
 
 /// The bounds of logs.
 enum LogBounds {
-    /// Entries that may wait to be written.
+    /// The maximum number of queued entries.
     static let maxWaitingCount = 4_096
-    /// How long the last lines may take when the process ends.
+    /// The maximum duration of the last writes when the process ends.
     static let finishTimeout = Duration.seconds(1)
 }

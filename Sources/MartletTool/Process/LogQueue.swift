@@ -1,30 +1,30 @@
-/// Entries of a log that wait for their reader, bounded; when the reader is too slow the oldest ones give way.
+/// The bounded queue of a log. If the reader is too slow, the oldest entries are dropped.
 ///
-/// | what happens | what comes of it |
+/// | event | result |
 /// |---|---|
-/// | an entry is added | it waits; the oldest one is dropped when there are too many |
-/// | an entry could not be written | it counts as dropped |
-/// | the writer asks what is next | all that wait, and how many were dropped before them |
-/// | the log is finished | the writer ends when it has written everything |
+/// | an entry is added | it is queued; the oldest entry is dropped if the queue is full |
+/// | entries could not be written | they count as dropped |
+/// | the writer requests the next step | all queued entries, and the number of entries dropped before them |
+/// | the log is finished | the writer ends when all entries are written |
 struct LogQueue<Entry: Sendable>: Sendable {
-    /// What the writer does next.
+    /// The next step of the writer.
     enum Step {
-        /// Say how many were dropped, unless that is none, and write these.
+        /// Write the entries, after the number of dropped ones if it is not zero.
         case write([Entry], dropped: Int)
-        /// There is nothing until the next entry.
+        /// Wait for the next entry.
         case wait
-        /// There is nothing any more.
+        /// End the writer.
         case end
     }
 
     private let maxCount: Int
     private var entries: [Entry] = []
-    /// The oldest one's, once the storage is used as a ring.
+    /// The index of the oldest entry, once the storage is used as a ring.
     private var firstIndex = 0
     private var droppedCount = 0
     private var isFinished = false
 
-    /// At most `maxCount` entries wait.
+    /// Creates a queue of at most `maxCount` entries.
     init(maxCount: Int) { self.maxCount = maxCount }
 
     mutating func add(_ entry: Entry) {
@@ -42,7 +42,7 @@ struct LogQueue<Entry: Sendable>: Sendable {
     }
 
     mutating func failed(count: Int) {
-        // A finished log is given up where it cannot be written.
+        // The number of dropped entries is irrelevant once the log is finished.
         if !isFinished { droppedCount += count }
     }
 

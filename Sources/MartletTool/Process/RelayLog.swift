@@ -5,33 +5,33 @@ import MartletToolSupport
 import MartletTransport
 import MartletWire
 
-/// A relay's events as lines for a log.
+/// The format of a relay's events as lines of a log.
 enum RelayLog {
-    /// What there is a line for.
+    /// An event of the log.
     enum Event: Sendable {
-        /// The relay listens.
+        /// The relay listens on an address.
         case listening(SocketAddress)
-        /// Something happened at the relay.
+        /// An event of the relay.
         case relay(RelayEvent)
         /// The relay has ended.
         case ended(RelayStatistics)
-        /// So many lines before this one could not be written.
+        /// The number of lines before this one that could not be written.
         case dropped(Int)
     }
 
-    /// An event and when it happened.
+    /// An event with its time.
     struct Entry: Sendable {
         var event: Event
-        /// Milliseconds since 1970.
+        /// The time in milliseconds since 1970.
         var time: UInt64 = EventLoop.wallClock
     }
 
-    /// One event for a machine; times are in milliseconds since 1970.
+    /// Returns an event as JSON, with its time in milliseconds since 1970.
     static func json(_ entry: Entry) -> String {
         JSONLine.object([.init("time", .count(entry.time))] + members(of: entry.event)).text
     }
 
-    /// One event for a person, with the time in UTC (RFC 3339).
+    /// Returns an event as text, with its time in UTC (RFC 3339).
     static func text(_ entry: Entry) -> String {
         let words = members(of: entry.event).map { member in
             let value = if case .string(let text) = member.value { SafeText.line(text) } else { member.value.text }
@@ -40,13 +40,14 @@ enum RelayLog {
         return "\(date(entry.time)) \(words.joined(separator: " "))"
     }
 
-    /// Seconds and milliseconds apart: a fraction would be cut to the millisecond before.
+    /// Returns a time as text. Seconds and milliseconds are formatted separately, because a fraction would be truncated
+    /// to the previous millisecond.
     private static func date(_ time: UInt64) -> String {
         let seconds = Date(timeIntervalSince1970: Double(time / 1000)).formatted(Date.ISO8601FormatStyle())
         return "\(seconds.dropLast()).\(String(1000 + time % 1000).dropFirst())Z"
     }
 
-    /// What is read without its name.
+    /// The names of the members whose values are shown without their names.
     private static let bareNames: Set<String> = ["account", "device", "code", "room", "error", "address"]
 
     private static func members(of event: Event) -> [JSONLine.Member] {

@@ -3,9 +3,9 @@ import Foundation
 import MartletToolSupport
 import MartletTransport
 
-/// A file descriptor's bytes as they come, read on a thread of their own and only as fast as they are taken.
+/// The bytes of a file descriptor, which a separate thread reads on demand.
 struct StandardInput: Sendable {
-    /// The most that one read gives.
+    /// The maximum number of bytes of a read.
     static let maxReadByteCount = 64 << 10
 
     private let descriptor: Int32
@@ -15,7 +15,8 @@ struct StandardInput: Sendable {
         self.descriptor = descriptor
     }
 
-    /// The next bytes; none at the end. Cancelled, it throws at once, and what is read then is lost.
+    /// Returns the next bytes; none at the end. If the task is cancelled, the method throws at once, and bytes read
+    /// later are lost.
     func next() async throws -> [UInt8] {
         let answer = InputAnswer()
         return try await withTaskCancellationHandler {
@@ -28,7 +29,7 @@ struct StandardInput: Sendable {
         }
     }
 
-    /// How many bytes there are in all, when the descriptor is a file.
+    /// The size of the file; nil if the descriptor is not a file.
     var fileByteCount: Int? {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
@@ -54,7 +55,7 @@ struct StandardInput: Sendable {
     }
 }
 
-/// One answer for one who waits: the first counts.
+/// The result of a pending read. Only the first answer counts.
 private final class InputAnswer: Sendable {
     private enum State {
         case open

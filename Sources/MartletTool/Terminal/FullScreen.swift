@@ -1,18 +1,18 @@
 import Foundation
 import MartletToolSupport
 
-/// The whole screen of a terminal in raw mode, and the way out of it: at the end, and while the process is suspended.
+/// The full screen of a terminal in raw mode.
 ///
-/// | state | ends with |
+/// | state | left by |
 /// |---|---|
-/// | entered: raw mode, the other screen | `suspend()`, `leave()` |
-/// | suspended: the terminal is as before | `resume()`, when the process has been continued |
+/// | entered: raw mode, the alternate screen | `suspend()`, `leave()` |
+/// | suspended: the mode before `enter` is restored | `resume()`, after the process was continued |
 struct FullScreen {
     private let mode: RawMode
     private var painter: ScreenPainter
     private var isSuspended = false
 
-    /// Takes over the terminal on standard input and output; `nil` when there is none.
+    /// Enters the full screen of the terminal on standard input and output; nil if there is none.
     init?(showsColours: Bool) throws(CommandError) {
         guard let mode = RawMode(STDIN_FILENO) else { return nil }
         self.mode = mode
@@ -20,11 +20,11 @@ struct FullScreen {
         try enter()
     }
 
-    /// Whether the process can be suspended: without job control it could not be continued.
+    /// Whether the process can be suspended. Without job control no shell would continue it.
     static var hasJobControl: Bool { getpgrp() != getsid(0) }
 
-    /// Gives the terminal back and stops the process group, as the terminal's suspend key does. The process goes on
-    /// with `resume()` when it is told SIGCONT; a few instructions may pass before it stops.
+    /// Restores the terminal and stops the process group, like the suspend key of the terminal. After SIGCONT the
+    /// caller calls `resume()`. The process may execute a few instructions before it stops.
     mutating func suspend() {
         guard !isSuspended, Self.hasJobControl else { return }
         leave()
@@ -32,14 +32,14 @@ struct FullScreen {
         kill(0, SIGSTOP)
     }
 
-    /// The process was continued: takes the terminal over again, whatever has been done to it meanwhile.
+    /// Enters the full screen again after the process was continued.
     mutating func resume() throws(CommandError) {
         isSuspended = false
         painter.forget()
         try enter()
     }
 
-    /// The terminal has another size.
+    /// Reports a change of the terminal size.
     mutating func resized() { painter.forget() }
 
     mutating func paint(_ image: ScreenImage) throws(CommandError) {
@@ -47,7 +47,7 @@ struct FullScreen {
         try Output.write(Array(painter.paint(image).utf8), to: STDOUT_FILENO)
     }
 
-    /// Gives the terminal back as it was.
+    /// Restores the terminal.
     func leave() {
         guard !isSuspended else { return }
         try? Output.write(Array(ScreenPainter.end.utf8), to: STDOUT_FILENO)

@@ -1,7 +1,7 @@
-/// What somebody did on the keyboard.
+/// A key, or pasted text.
 enum Key: Equatable, Sendable {
     case character(Character)
-    /// Text that arrived as a whole, with its ends of line.
+    /// Pasted text with its newlines.
     case paste(String)
     case enter, tab, escape, backspace, delete
     case left, right, up, down, home, end, pageUp, pageDown, wordLeft, wordRight
@@ -9,11 +9,12 @@ enum Key: Equatable, Sendable {
     case control(Character)
 }
 
-/// Turns what a terminal in raw mode sends into keys; sequences and characters may be split anywhere.
+/// A decoder that converts the input of a terminal in raw mode to keys. Sequences and characters may be split at any
+/// byte.
 struct KeyDecoder: Sendable {
-    /// A sequence longer than this is none that we know.
+    /// The maximum number of bytes of a known sequence.
     private static let maxSequenceByteCount = 32
-    /// A pasted text is cut here.
+    /// The maximum number of bytes of pasted text. Longer text is divided.
     static let maxPasteByteCount = 64 << 10
 
     private static let pasteBegin = Array("\u{1B}[200~".utf8)
@@ -24,7 +25,7 @@ struct KeyDecoder: Sendable {
 
     init() {}
 
-    /// The keys that are complete after these bytes. A lone escape at the end counts as the key.
+    /// Returns the completed keys. An escape at the end of the bytes counts as the key.
     mutating func decode(_ bytes: some Sequence<UInt8>) -> [Key] {
         pending += bytes
         var keys: [Key] = []
@@ -41,7 +42,8 @@ struct KeyDecoder: Sendable {
         return keys
     }
 
-    /// The first key and its length; no key for what means nothing; `nil` when the rest is still to come.
+    /// Returns the first key and its number of bytes; no key for an unknown sequence; nil if the sequence is
+    /// incomplete.
     private mutating func first() -> (Key?, Int)? {
         switch pending[0] {
         case 0x1B: sequence()

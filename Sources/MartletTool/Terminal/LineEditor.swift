@@ -1,32 +1,32 @@
-/// The line somebody is typing, and the lines typed before.
+/// The editor of the line that the user is typing, with a history of previous lines.
 struct LineEditor: Equatable, Sendable {
-    /// What a key led to.
+    /// The result of a key.
     enum Answer: Equatable, Sendable {
-        /// The line may look different now.
+        /// The line or the cursor has changed.
         case edited
-        /// The line is finished; a new one begins.
+        /// The line is submitted, and a new one begins.
         case submitted(String)
-        /// The key means nothing here.
+        /// The key has no meaning.
         case ignored
     }
 
-    /// Lines that are remembered.
+    /// The maximum number of lines in the history.
     static let maxHistoryCount = 200
 
     private(set) var characters: [Character] = []
-    /// Before which character the cursor stands.
+    /// The index of the character after the cursor.
     private(set) var cursor = 0
     private var history: [String] = []
-    /// Which remembered line is shown, counted from the newest; 0 is the new one.
+    /// The index of the shown line in the history, from the newest; 0 is the new line.
     private var recalled = 0
     private var unfinished: [Character] = []
 
     init() {}
 
-    /// The line's text.
+    /// The text of the line.
     var text: String { String(characters) }
 
-    /// A key was pressed.
+    /// Processes a key.
     mutating func press(_ key: Key) -> Answer {
         switch key {
         case .character(let character): insert([character])

@@ -1,10 +1,10 @@
 import MartletToolSupport
 
-/// Turns images into what a terminal must be sent: only the rows that changed.
+/// A painter that converts images to the terminal sequences for the changed rows.
 struct ScreenPainter: Sendable {
-    /// Sent before the first image: the other screen, and pasted text in marks.
+    /// The sequences before the first image: the alternate screen, and marks around pasted text.
     static let begin = "\u{1B}[?1049h\u{1B}[?2004h\u{1B}[2J"
-    /// Sent after the last image.
+    /// The sequences after the last image.
     static let end = "\u{1B}[?2004l\u{1B}[?1049l\u{1B}[?25h"
 
     private var shown: [StyledLine]?
@@ -15,10 +15,10 @@ struct ScreenPainter: Sendable {
         self.showsColours = showsColours
     }
 
-    /// What was shown is gone, for the terminal has another size.
+    /// Discards the previous image after a change of the terminal size.
     mutating func forget() { shown = nil }
 
-    /// The sequences that make the terminal show `image`; empty when it does.
+    /// Returns the sequences that change the screen to `image`; empty if it is shown already.
     mutating func paint(_ image: ScreenImage) -> String {
         var output = ""
         if shown?.count != image.rows.count {
@@ -29,7 +29,7 @@ struct ScreenPainter: Sendable {
             output += "\u{1B}[\(index + 1);1H\(row.sequences(showsColours: showsColours))\u{1B}[K"
         }
         shown = image.rows
-        // Between these two marks a terminal that knows them shows nothing half done.
+        // A terminal that supports these two marks shows the change atomically.
         return "\u{1B}[?2026h\u{1B}[?25l" + output
             + "\u{1B}[\(image.cursorRow + 1);\(image.cursorColumn + 1)H\u{1B}[?25h\u{1B}[?2026l"
     }

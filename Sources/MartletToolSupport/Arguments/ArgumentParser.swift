@@ -1,4 +1,4 @@
-/// A command line that its command's table does not allow.
+/// An error of a command line that violates the table of its command.
 package struct UsageError: Error, Equatable, Sendable {
     package var message: String
 
@@ -7,16 +7,16 @@ package struct UsageError: Error, Equatable, Sendable {
     }
 }
 
-/// Applies a command's table of options to a command line.
+/// A parser of command lines by a command's table of options.
 ///
-/// `--name VALUE`, `--name=VALUE`, `-n VALUE` and `-nVALUE` are the same; `--` ends the options; a single dash is an
+/// `--name VALUE`, `--name=VALUE`, `-n VALUE` and `-nVALUE` are equivalent; `--` ends the options; a single dash is an
 /// operand. An option may be given once unless its row permits more.
 package struct ArgumentParser {
-    /// What a command line asks for.
+    /// The request of a command line.
     package enum Outcome {
         /// Print the help of the command.
         case help
-        /// To run it.
+        /// Run the command.
         case run(ParsedArguments)
     }
 
@@ -24,12 +24,12 @@ package struct ArgumentParser {
     private var rest: ArraySlice<String> = []
     private var parsed = ParsedArguments()
 
-    /// A parser for one command's table.
+    /// Creates a parser for a command's table.
     package init(for command: CommandSpec) {
         self.command = command
     }
 
-    /// What the words after the command's name ask for.
+    /// Parses the words after the name of the command.
     package mutating func parse(_ words: [String]) throws(UsageError) -> Outcome {
         rest = words[...]
         parsed = ParsedArguments()
@@ -81,10 +81,10 @@ package struct ArgumentParser {
             return parsed.values[spec.name] = [true]
         }
         guard let text = attached ?? rest.popFirst() else {
-            throw UsageError(message: "'\(shown)' needs a value, \(placeholder)")
+            throw UsageError(message: "'\(shown)' requires a value, \(placeholder)")
         }
         guard let value = spec.parse(text) else {
-            throw UsageError(message: "'\(text)' does not fit '\(shown)': it takes \(spec.expectation)")
+            throw UsageError(message: "'\(text)' is not valid for '\(shown)': the value is \(spec.expectation)")
         }
         parsed.values[spec.name, default: []].append(value)
     }
@@ -97,7 +97,8 @@ package struct ArgumentParser {
     }
 }
 
-/// How many letters must be added, removed or changed to turn one word into the other (Levenshtein).
+/// Returns the number of letters that must be added, removed or changed to turn one word into the other (Levenshtein
+/// distance).
 package func editDistance(_ first: String, _ second: String) -> Int {
     let target = Array(second.utf8)
     var row = Array(0...target.count)

@@ -3,10 +3,10 @@ import Foundation
 
 /// A command-line program: its name, its version and its commands.
 package struct CommandLineProgram: Sendable {
-    /// The version of the package; the changelog and the README name the same.
+    /// The version of the package. The changelog and the README state the same version.
     package static let version = "0.1.0"
 
-    /// The word on the command line.
+    /// The name on the command line.
     package var name: String
     /// One sentence for the list of commands.
     package var summary: String
@@ -20,13 +20,13 @@ package struct CommandLineProgram: Sendable {
         self.commands = commands
     }
 
-    /// The name and the version, which `--version` prints and clients give as their agent.
+    /// The name and the version, as printed by `--version` and sent by clients as their agent.
     package var title: String { "\(name) \(Self.version)" }
 
-    /// The command of that name.
+    /// Returns the command with a name; nil if there is none.
     package func command(named name: String) -> CommandSpec? { commands.first { $0.name == name } }
 
-    /// Runs the command that the arguments of the process name, and exits with its code.
+    /// Runs the command in the arguments of the process, and exits with its code.
     // Not asynchronous: the executor and Dispatch trap without standard descriptors.
     package func main() -> Never {
         Descriptors.occupyStandard()
@@ -41,7 +41,7 @@ package struct CommandLineProgram: Sendable {
         dispatchMain()
     }
 
-    /// Runs the command that the words name, and returns its code; messages go to standard error.
+    /// Runs a command and returns its exit code. Messages are written to standard error.
     package func run(_ words: [String]) async -> ExitCode {
         guard let first = words.first else {
             Output.report(HelpText.text(for: self))
@@ -69,7 +69,7 @@ package struct CommandLineProgram: Sendable {
 
     private func run(_ word: String, _ words: [String]) async throws -> ExitCode {
         guard let command = command(named: word) else {
-            Output.report("\(name): there is no command '\(SafeText.line(word))'\nTry '\(name) --help'.")
+            Output.report("\(name): unknown command '\(SafeText.line(word))'\nTry '\(name) --help'.")
             return .usage
         }
         do {

@@ -1,16 +1,16 @@
 /// A subcommand: its table of options, its help and its action.
 package struct CommandSpec: Sendable {
-    /// The word on the command line.
+    /// The name on the command line.
     package var name: String
     /// One line for the list of commands.
     package var summary: String
-    /// The name of the operand in the help; `nil` when the command takes none.
+    /// The name of the operand in the help; nil if the command has none.
     package var operand: String?
-    /// The options that the command accepts besides `--help`.
+    /// The options that the command accepts beside `--help`.
     package var options: [OptionSpec]
-    /// Paragraphs of the help that stand below the options.
+    /// Paragraphs of the help below the options.
     package var notes: [String] = []
-    /// How the command can end.
+    /// The exit codes of the command.
     package var exitCodes: [ExitMeaning]
     /// The action.
     package var run: @Sendable (ParsedArguments) async throws -> ExitCode
@@ -28,13 +28,13 @@ package struct CommandSpec: Sendable {
         self.run = run
     }
 
-    /// The row of the table with that long name.
+    /// Returns the row with a long name; nil if there is none.
     package func option(named name: some StringProtocol) -> OptionSpec? {
         options.first { $0.name == name }
     }
 }
 
-/// One row of a command's table of exit codes.
+/// A row in a command's table of exit codes.
 package struct ExitMeaning: Sendable {
     package var code: ExitCode
     package var meaning: String
@@ -47,21 +47,21 @@ package struct ExitMeaning: Sendable {
 
 /// The options and operands of a command line.
 package struct ParsedArguments: Sendable {
-    /// The option's values by its long name, in order.
+    /// The values of the options by their long names, in order.
     package var values: [String: [any Sendable]] = [:]
-    /// What is not an option.
+    /// The words that are no options.
     package var operands: [String] = []
 
-    /// The option's value: the one given, else the one that holds without it, else `nil`.
+    /// The value of an option: the given one, otherwise the default, otherwise nil.
     package subscript<Value>(_ option: Option<Value>) -> Value? {
         values[option.spec.name]?.last as? Value ?? option.fallback
     }
 
-    /// Every value that was given for the option, in order.
+    /// Returns all given values of an option, in order.
     package func all<Value>(_ option: Option<Value>) -> [Value] {
         (values[option.spec.name] ?? []).compactMap { $0 as? Value }
     }
 
-    /// Whether the flag was given.
+    /// Returns whether a flag was given.
     package func has(_ flag: Option<Bool>) -> Bool { self[flag] == true }
 }

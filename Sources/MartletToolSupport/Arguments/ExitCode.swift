@@ -1,34 +1,34 @@
-/// What a command's end means to the shell that ran it; numbers above 63 are those of sysexits(3).
+/// The exit code of a command. Codes above 63 are those of sysexits(3).
 package enum ExitCode: Int32, Sendable {
-    /// Everything that was asked for was done.
+    /// The command succeeded.
     case success = 0
-    /// It ran, and the answer is no: not everything was accepted, or two files differ.
+    /// The command ran with a negative result: some messages were not accepted, or two files differ.
     case failure = 1
-    /// It ran, and the relay had lost what was read before: what came is of a log that began anew.
+    /// The command ran, but the relay had lost the room's log. The output belongs to a new log.
     case logReplaced = 3
-    /// The command line is wrong.
+    /// The command line is invalid.
     case usage = 64
-    /// The input is not what it should be.
+    /// The input is invalid.
     case dataError = 65
-    /// A file that was named cannot be read.
+    /// A named file cannot be read.
     case noInput = 66
-    /// The other side could not be reached, or not for long enough.
+    /// The peer could not be reached before the timeout.
     case unavailable = 69
-    /// A file or an address could not be taken.
+    /// A file could not be created or an address is not available.
     case cannotCreate = 73
     /// Reading or writing failed.
     case inputOutput = 74
     /// The relay refused the account, its token or the room.
     case noPermission = 77
-    /// Ended because the terminal was closed.
+    /// The terminal was closed.
     case hungUp = 129
-    /// Ended by the interrupt key.
+    /// The user pressed the interrupt key.
     case interrupted = 130
-    /// Ended by a request to terminate.
+    /// A signal requested termination.
     case terminated = 143
 }
 
-/// A command that cannot go on: what to tell the user, and with which code to leave.
+/// An error that ends a command, with its message and its exit code.
 package struct CommandError: Error, Equatable, Sendable {
     package var code: ExitCode
     package var message: String

@@ -1,23 +1,23 @@
-/// Writes a command's help from its table.
+/// The layout of a command's help.
 package enum HelpText {
-    /// The columns that help fills.
+    /// The maximum number of columns.
     package static let width = 80
 
-    /// The help of one command of a program.
+    /// Returns the help of a command.
     package static func text(for command: CommandSpec, of program: String) -> String {
         var usage = "Usage: \(program) \(command.name)"
         if !command.options.isEmpty { usage += " [OPTION]..." }
         if let operand = command.operand { usage += " [\(operand)]" }
         var parts = [usage, wrap(command.summary, indent: 0)]
-        let rows = command.options.map { (label(of: $0), sentence(of: $0)) } + [("-h, --help", "print this")]
+        let rows = command.options.map { (label(of: $0), sentence(of: $0)) } + [("-h, --help", "print this help")]
         parts.append("Options:\n" + table(rows))
         parts += command.notes.map { wrap($0, indent: 0) }
-        let codes = command.exitCodes + [ExitMeaning(.usage, "the command line is wrong")]
+        let codes = command.exitCodes + [ExitMeaning(.usage, "the command line is invalid")]
         parts.append("Exit codes:\n" + table(codes.map { ("\($0.code.rawValue)", $0.meaning) }))
         return parts.joined(separator: "\n\n") + "\n"
     }
 
-    /// The list of the commands of a program.
+    /// Returns the help of a program, with the list of its commands.
     package static func text(for program: CommandLineProgram) -> String {
         let rows = program.commands.map { ($0.name, $0.summary) }
         return """
@@ -43,7 +43,7 @@ package enum HelpText {
         option.help + (option.fallback.map { " [\($0)]" } ?? "")
     }
 
-    /// Two columns; a label that is too long for the first stands on a line of its own.
+    /// Returns a table of two columns. A label that exceeds the first column has its own line.
     private static func table(_ rows: [(String, String)]) -> String {
         let labelWidth = 22
         return rows.map { label, sentence in
@@ -55,7 +55,7 @@ package enum HelpText {
         .joined(separator: "\n")
     }
 
-    /// The text in lines of at most ``width`` columns, each indented; a line that fits keeps its columns.
+    /// Returns the text in indented lines of at most ``width`` columns. A line that fits is not changed.
     package static func wrap(_ text: String, indent: Int) -> String {
         let margin = String(repeating: " ", count: indent)
         var lines: [String] = []

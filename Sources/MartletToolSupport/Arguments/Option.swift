@@ -1,31 +1,31 @@
-/// One row of a command's table of options: the values that the parser accepts, and the help.
+/// A row in a command's table of options: the parser of the value, and the help.
 package struct OptionSpec: Sendable {
     /// The long name, without the dashes.
     package var name: String
-    /// The one-letter name, if there is one.
+    /// The one-letter name; nil if there is none.
     package var short: Character?
-    /// What stands for the value in the help; `nil` for a flag, which has none.
+    /// The placeholder of the value in the help; nil for a flag.
     package var placeholder: String?
     /// One sentence for the help.
     package var help: String
-    /// What holds when the option is not given, for the help.
+    /// The default value in the help; nil if there is none.
     package var fallback: String?
-    /// A description of a valid value, for the error.
+    /// A description of a valid value, for error messages.
     package var expectation: String
-    /// Whether it may be given more than once; each use adds a value.
+    /// Whether the option may be given more than once. Each use adds a value.
     package var repeats = false
-    /// The value that the text stands for, or `nil` when it stands for none.
+    /// A closure that converts text to a value, or returns nil for invalid text.
     package var parse: @Sendable (String) -> (any Sendable)?
 }
 
-/// An option whose value has a type: the key under which a command finds the value.
+/// An option with a typed value: the key with which a command accesses the value.
 package struct Option<Value: Sendable>: Sendable {
     /// The row of the table.
     package private(set) var spec: OptionSpec
-    /// What holds when the option is not given.
+    /// The default value; nil if there is none.
     package let fallback: Value?
 
-    /// An option with a value.
+    /// Creates an option with a value.
     package init(
         _ name: String, short: Character? = nil, _ placeholder: String?, fallback: Value? = nil, shown: String? = nil,
         expectation: String = "", help: String, parse: @escaping @Sendable (String) -> Value?
@@ -36,7 +36,7 @@ package struct Option<Value: Sendable>: Sendable {
         ) { parse($0) }
     }
 
-    /// The same, but it may be given more than once.
+    /// The same option, which may be given more than once.
     package var repeating: Option {
         var option = self
         option.spec.repeats = true
@@ -45,27 +45,27 @@ package struct Option<Value: Sendable>: Sendable {
 }
 
 extension Option where Value == Bool {
-    /// An option without a value.
+    /// Returns an option without a value.
     package static func flag(_ name: String, short: Character? = nil, help: String) -> Option {
         Option(name, short: short, nil, fallback: false, help: help) { _ in true }
     }
 }
 
 extension Option where Value == String {
-    /// An option whose value is any text but the empty one.
+    /// Returns an option whose value is non-empty text.
     package static func text(
         _ name: String, short: Character? = nil, _ placeholder: String, fallback: String? = nil, help: String
     ) -> Option {
         Option(
             name, short: short, placeholder, fallback: fallback, shown: fallback,
-            expectation: "a text that is not empty",
+            expectation: "a non-empty text",
             help: help
         ) { $0.isEmpty ? nil : $0 }
     }
 }
 
 extension Option where Value == Int {
-    /// An option whose value is a whole number.
+    /// Returns an option whose value is an integer.
     package static func count(
         _ name: String, short: Character? = nil, _ placeholder: String = "N", in range: ClosedRange<Int>,
         fallback: Int? = nil, help: String
@@ -73,17 +73,19 @@ extension Option where Value == Int {
         Option(
             name, short: short, placeholder, fallback: fallback, shown: fallback.map { "\($0)" },
             expectation: range.upperBound == .max
-                ? "a number from \(range.lowerBound) up" : "a number from \(range.lowerBound) to \(range.upperBound)",
+                ? "a number of at least \(range.lowerBound)"
+                : "a number from \(range.lowerBound) to \(range.upperBound)",
             help: help
         ) { Int($0).flatMap { range.contains($0) ? $0 : nil } }
     }
 
-    /// An option whose value is a number of bytes: `4096`, `64K`, `1.5M`, `1G`, in powers of 1,024.
+    /// Returns an option whose value is a number of bytes: `4096`, `64K`, `1.5M`, `1G`, in powers of 1,024.
     package static func byteCount(
         _ name: String, _ placeholder: String = "BYTES", atLeast least: Int = 1, help: String
     ) -> Option {
         Option(
-            name, placeholder, expectation: "a number of bytes from \(least) up, such as 4096, 64K or 1M", help: help
+            name, placeholder, expectation: "a number of bytes of at least \(least), such as 4096, 64K or 1M",
+            help: help
         ) {
             Quantity.byteCount(parsing: $0).flatMap { $0 >= least ? $0 : nil }
         }
@@ -91,21 +93,21 @@ extension Option where Value == Int {
 }
 
 extension Option where Value == UInt64 {
-    /// An option whose value is a number of up to 64 bits.
+    /// Returns an option whose value is an unsigned 64-bit integer.
     package static func number(_ name: String, _ placeholder: String, help: String) -> Option {
         Option(name, placeholder, expectation: "a number from 0 to \(UInt64.max)", help: help) { UInt64($0) }
     }
 }
 
 extension Option where Value == Duration {
-    /// An option whose value is a time in `unit`, unless it ends in `ms` or `s`.
+    /// Returns an option whose value is a duration in `unit`, or with the suffix `ms`, `s` or `m`.
     package static func duration(
         _ name: String, _ placeholder: String, in unit: Quantity.TimeUnit, fallback: Duration? = nil,
         isZeroAllowed: Bool = true, help: String
     ) -> Option {
         Option(
             name, placeholder, fallback: fallback, shown: fallback.map { Quantity.text($0) },
-            expectation: "a time such as 200ms or 1.5s\(isZeroAllowed ? "" : ", above zero")", help: help
+            expectation: "a duration such as 200ms or 1.5s\(isZeroAllowed ? "" : ", above zero")", help: help
         ) { text in
             Quantity.duration(parsing: text, unit: unit).flatMap { $0 > .zero || isZeroAllowed ? $0 : nil }
         }
@@ -113,7 +115,7 @@ extension Option where Value == Duration {
 }
 
 extension Option where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
-    /// An option whose value is one of a few words.
+    /// Returns an option whose value is one of several words.
     package static func choice(_ name: String, fallback: Value, help: String) -> Option {
         let words = Value.allCases.map(\.rawValue)
         return Option(

@@ -1,16 +1,16 @@
-/// A JSON value that is printed in one line, with its members in the order they were given.
+/// A JSON value that is printed in one line. The members of an object keep their order.
 package enum JSONLine: Equatable, Sendable {
     case null
     case bool(Bool)
     case integer(Int64)
     case unsigned(UInt64)
-    /// Printed with three digits behind the point; infinity, which JSON lacks, becomes `null`.
+    /// A number with three decimal places. Infinity is printed as `null`.
     case decimal(Double)
     case string(String)
     case array([JSONLine])
     case object([Member])
 
-    /// One name and its value.
+    /// A name and its value.
     package struct Member: Equatable, Sendable {
         package var name: String
         package var value: JSONLine
@@ -21,23 +21,23 @@ package enum JSONLine: Equatable, Sendable {
         }
     }
 
-    /// The value in milliseconds, or `null`.
+    /// Returns a duration in milliseconds; `null` for nil.
     package static func milliseconds(_ duration: Duration?) -> JSONLine {
         duration.map { .decimal(Quantity.seconds($0) * 1000) } ?? .null
     }
 
-    /// A whole number.
+    /// Returns an integer.
     package static func count(_ number: some BinaryInteger) -> JSONLine {
         Int64(exactly: number).map { .integer($0) } ?? .unsigned(UInt64(clamping: number))
     }
 
-    /// The value of an object's member.
+    /// The value of an object's member; nil if there is none.
     package subscript(name: String) -> JSONLine? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.name == name }?.value
     }
 
-    /// The line, without an end of line.
+    /// The line, without a newline.
     package var text: String {
         var text = ""
         write(to: &text)
@@ -71,7 +71,7 @@ package enum JSONLine: Equatable, Sendable {
         }
     }
 
-    /// RFC 8259 §7; what a line-oriented reader might take for an end of line is escaped too.
+    /// Appends a quoted string (RFC 8259 §7). Characters that some readers treat as line separators are escaped too.
     private static func quote(_ value: String, to text: inout String) {
         text += "\""
         for scalar in value.unicodeScalars {

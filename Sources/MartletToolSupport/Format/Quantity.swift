@@ -1,12 +1,12 @@
-/// Amounts as people read and write them.
+/// The parsing and formatting of quantities.
 package enum Quantity {
-    /// The unit of a time that is given as a bare number.
+    /// The unit of a duration without a suffix.
     package enum TimeUnit: Sendable {
         case milliseconds, seconds
     }
 
-    /// A time from text: a number in `unit`, or one that ends in `ms`, `s` or `m`. `nil` for anything else and for
-    /// times below zero or beyond a year.
+    /// Returns the duration in a text: a number in `unit`, or with the suffix `ms`, `s` or `m`. Returns nil for other
+    /// text, for negative durations, and for those of more than a year.
     package static func duration(parsing text: String, unit: TimeUnit) -> Duration? {
         let scales: [(suffix: String, seconds: Double)] = [("ms", 0.001), ("s", 1), ("m", 60)]
         var digits = text[...]
@@ -20,8 +20,8 @@ package enum Quantity {
         return seconds <= 31_536_000 ? .nanoseconds(Int64((seconds * 1e9).rounded())) : nil
     }
 
-    /// A number of bytes from text: `4096`, `64K`, `1.5M`, `1G`, in powers of 1,024; a final `B`, `iB` or `/s` is let
-    /// pass.
+    /// Returns the number of bytes in a text: `4096`, `64K`, `1.5M`, `1G`, in powers of 1,024. The suffixes `B`, `iB`
+    /// and `/s` are ignored.
     package static func byteCount(parsing text: String) -> Int? {
         var digits = text[...]
         for suffix in ["/s", "iB", "B"] where digits.hasSuffix(suffix) { digits = digits.dropLast(suffix.count) }
@@ -35,13 +35,13 @@ package enum Quantity {
         return Int((amount * scale).rounded())
     }
 
-    /// Digits with at most one point; no sign, exponent or name of a number.
+    /// Returns the number in a text of digits and at most one decimal point, without sign or exponent.
     private static func decimal(_ text: Substring) -> Double? {
         let isPlain = text.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == 0x2E }
         return isPlain && text.utf8.contains { $0 != 0x2E } ? Double(text) : nil
     }
 
-    /// A number of bytes with three digits and a unit: `812 B`, `64.0 KiB`, `1.25 GiB`.
+    /// Returns a number of bytes with three digits and a unit: `812 B`, `64.0 KiB`, `1.25 GiB`.
     package static func text(byteCount: some BinaryInteger) -> String {
         var amount = Double(byteCount)
         if amount < 1024 { return "\(byteCount) B" }
@@ -52,7 +52,7 @@ package enum Quantity {
         return ""
     }
 
-    /// A time with about three digits: `0.3 ms`, `212 ms`, `4.21 s`, `3:07 min`.
+    /// Returns a duration with about three digits: `0.3 ms`, `212 ms`, `4.21 s`, `3:07 min`.
     package static func text(_ duration: Duration) -> String {
         let seconds = seconds(duration)
         if seconds < 1 { return "\(significant(seconds * 1000)) ms" }
@@ -60,7 +60,7 @@ package enum Quantity {
         return clock(duration) + " min"
     }
 
-    /// Minutes and seconds, `0:07`, or hours before them, `1:02:03`.
+    /// Returns a duration as minutes and seconds, `0:07`, or with hours, `1:02:03`.
     package static func clock(_ duration: Duration) -> String {
         let total = max(duration.components.seconds, 0)
         let minutes = total / 60 % 60
@@ -68,7 +68,7 @@ package enum Quantity {
         return total < 3600 ? "\(minutes):\(seconds)" : "\(total / 3600):\(pad(minutes)):\(seconds)"
     }
 
-    /// A whole number with commas between its thousands.
+    /// Returns an integer with commas between groups of three digits.
     package static func grouped(_ number: some BinaryInteger) -> String {
         var text = ""
         for (index, digit) in String(number.magnitude).reversed().enumerated() {
@@ -78,10 +78,10 @@ package enum Quantity {
         return (number < 0 ? "-" : "") + String(text.reversed())
     }
 
-    /// The seconds in a time, as a number for rates and JSON.
+    /// Returns a duration in seconds.
     package static func seconds(_ duration: Duration) -> Double { duration / .seconds(1) }
 
-    /// `value` with `digits` behind the point.
+    /// Returns `value` with `digits` decimal places.
     package static func fixed(_ value: Double, digits: Int) -> String {
         guard value.isFinite else { return "-" }
         var scale = 1.0

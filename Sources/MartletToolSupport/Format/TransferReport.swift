@@ -1,50 +1,50 @@
 import Foundation
 
-/// The progress of a command that sends or receives lines, reported while it runs and at its end.
+/// A report about a command that sends or receives lines, during its run and at its end.
 package struct TransferReport: Equatable, Sendable, Decodable {
-    /// What the report is about.
+    /// The kind of the report.
     package enum Event: String, Sendable, Decodable {
         case progress, summary
     }
 
-    /// On the way, or at the end.
+    /// Whether the command is running or has ended.
     package var event = Event.progress
-    /// Lines taken from the input and queued.
+    /// The number of lines that were read and queued.
     package var sent = 0
-    /// Lines that the relay has accepted.
+    /// The number of lines that the relay has accepted.
     package var accepted = 0
-    /// Lines that the relay refused, or that failed otherwise.
+    /// The number of lines that the relay has refused or that have failed.
     package var failed = 0
-    /// Lines written.
+    /// The number of lines written.
     package var received = 0
-    /// Messages that the relay no longer had.
+    /// The number of messages that the relay no longer kept.
     package var missed: UInt64 = 0
-    /// Times that the relay had lost the room's log.
+    /// The number of times that the room had a new log.
     package var replacedLogs: UInt64 = 0
-    /// Connections after the first.
+    /// The number of connections after the first.
     package var reconnects: UInt64 = 0
-    /// Connections that went on where the last one stopped.
+    /// The number of connections that resumed the link.
     package var resumes: UInt64 = 0
-    /// Frames sent more than once.
+    /// The number of retransmitted frames.
     package var retransmissions: UInt64 = 0
-    /// The median round trip in milliseconds.
+    /// The median round-trip time in milliseconds; nil if it is unknown.
     package var rttP50: Double?
-    /// The round trip that 99 of 100 stay below, in milliseconds.
+    /// The 99th percentile of the round-trip time in milliseconds; nil if it is unknown.
     package var rttP99: Double?
-    /// Bytes of frames sent.
+    /// The number of bytes of sent frames.
     package var bytesSent: UInt64 = 0
-    /// Bytes of frames received.
+    /// The number of bytes of received frames.
     package var bytesReceived: UInt64 = 0
-    /// Since the command began, in seconds.
+    /// The time since the start of the command, in seconds.
     package var seconds = 0.0
     /// Whether there is a connection.
     package var online = false
-    /// What the connection is doing, for a person.
+    /// The state of the connection as text for people.
     package var status = ""
 
     package init() {}
 
-    /// The report as a JSON object; reads back as the same.
+    /// The report as a JSON object.
     package var json: JSONLine {
         .object([
             .init("event", .string(event.rawValue)), .init("sent", .count(sent)), .init("accepted", .count(accepted)),
@@ -58,7 +58,7 @@ package struct TransferReport: Equatable, Sendable, Decodable {
         ])
     }
 
-    /// The report in a line of JSON; `nil` when it holds none.
+    /// Returns the report in a line of JSON; nil if the line contains none.
     package static func parse(_ line: String) -> TransferReport? {
         try? JSONDecoder().decode(TransferReport.self, from: Data(line.utf8))
     }

@@ -1,23 +1,22 @@
 package import MartletWire
 
-/// A line of text as a message, and back, byte for byte.
+/// The conversion of a line of text to a message and back, without a change of any byte.
 ///
-/// A line that is UTF-8, not empty and ends in a newline travels as text, without the newline, as a chat would send it.
-/// Everything else (an empty line, other bytes, a piece of a very long line, an end without a newline) travels as bytes
-/// exactly as they are to be written.
+/// A non-empty line of UTF-8 with a newline is sent as text without the newline, like a line of a chat. Any other line
+/// (an empty one, other bytes, a piece of a long line, a last line without a newline) is sent as bytes.
 package enum LineContent: Equatable, Sendable {
-    /// The text of a line.
+    /// The text of a line, without its newline.
     case text(String)
-    /// Bytes to be written as they are.
+    /// The bytes of a line.
     case bytes([UInt8])
 
-    /// The longest piece of a line that is sent as one message, in bytes; a message's least limit lies above it.
+    /// The maximum number of bytes of a message. It is below the minimum limit of a message.
     package static let maxPieceByteCount = 12 << 10
 
-    /// The kind of a message that holds bytes to be written as they are.
+    /// The kind of a message that contains the bytes of a line.
     package static let bytesKind = ContentKind(rawValue: 0xF0D0)
 
-    /// The content for a piece that a ``LineSplitter`` made.
+    /// Creates the content of a piece of a ``LineSplitter``.
     package init(piece: [UInt8]) {
         if piece.count > 1, piece.last == UInt8(ascii: "\n"),
             let text = String(validating: piece.dropLast(), as: UTF8.self)
@@ -28,7 +27,7 @@ package enum LineContent: Equatable, Sendable {
         }
     }
 
-    /// The message's kind.
+    /// The kind of the message.
     package var kind: ContentKind {
         switch self {
         case .text: .text
@@ -36,7 +35,7 @@ package enum LineContent: Equatable, Sendable {
         }
     }
 
-    /// The message's content.
+    /// The content of the message.
     package var encoded: [UInt8] {
         switch self {
         case .text(let text): return Message.textContent(text)
@@ -47,7 +46,7 @@ package enum LineContent: Equatable, Sendable {
         }
     }
 
-    /// The content of a message; `nil` for a message that is not a line.
+    /// Creates the content of a message; nil if the message is not a line.
     package init?(kind: ContentKind, content: [UInt8]) {
         let wanted: Tag = kind == .text ? .text : .data
         guard kind == .text || kind == Self.bytesKind, let value = Self.field(wanted, of: content) else { return nil }
@@ -60,7 +59,7 @@ package enum LineContent: Equatable, Sendable {
         }
     }
 
-    /// The bytes to be written for it.
+    /// The bytes of the line.
     package var output: [UInt8] {
         switch self {
         case .text(let text): Array(text.utf8) + [UInt8(ascii: "\n")]

@@ -1,16 +1,16 @@
-/// Cuts a stream of bytes into lines without losing one byte: every piece ends in a newline, but for the pieces of a
-/// line that is too long and for the end of a stream that lacks one.
+/// A splitter of a stream of bytes into lines. Every piece ends with a newline, except the pieces of a line that
+/// exceeds the maximum, and a last line without a newline. No byte is lost.
 package struct LineSplitter: Sendable {
-    /// The longest piece, in bytes.
+    /// The maximum number of bytes of a piece.
     package let maxPieceByteCount: Int
     private var partial: [UInt8] = []
 
-    /// A splitter that cuts lines longer than `maxPieceByteCount`, which is at least 1.
+    /// Creates a splitter. `maxPieceByteCount` is at least 1.
     package init(maxPieceByteCount: Int) {
         self.maxPieceByteCount = maxPieceByteCount
     }
 
-    /// The pieces that are complete with these bytes.
+    /// Consumes bytes and returns the completed pieces.
     package mutating func split(_ bytes: some Sequence<UInt8>) -> [[UInt8]] {
         var pieces: [[UInt8]] = []
         for byte in bytes {
@@ -23,7 +23,7 @@ package struct LineSplitter: Sendable {
         return pieces
     }
 
-    /// What is left when the stream has ended, if anything.
+    /// Returns the last piece at the end of the stream; nil if there is none.
     package mutating func finish() -> [UInt8]? {
         defer { partial = [] }
         return partial.isEmpty ? nil : partial

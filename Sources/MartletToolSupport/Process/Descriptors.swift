@@ -1,8 +1,8 @@
 import Foundation
 
-/// The descriptors that a process begins with and may have.
+/// The standard descriptors of a process, and the limit of its descriptors.
 package enum Descriptors {
-    /// What any command needs besides its connections.
+    /// The minimum number of descriptors of a command, without its connections.
     package static let leastCount = 32
 
     #if canImport(Glibc)
@@ -11,16 +11,16 @@ package enum Descriptors {
         private static let resource = RLIMIT_NOFILE
     #endif
 
-    /// Occupies closed standard descriptors, so that no socket or file gets one of their numbers. They
-    /// are still of no use: reading the first and writing the others fails.
+    /// Opens closed standard descriptors, so that no socket or file receives one of their numbers. Reading from
+    /// standard input and writing to the others still fail.
     package static func occupyStandard() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
-            // The lowest number that is free is given out.
+            // `open` returns the lowest unused number.
             _ = unsafe open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
         }
     }
 
-    /// Throws unless there may be enough descriptors for a command.
+    /// Throws an error if the limit is too low for a command.
     package static func checkLimit() throws(CommandError) {
         var limit = rlimit()
         guard unsafe getrlimit(resource, &limit) == 0, limit.rlim_cur < leastCount else { return }
@@ -28,7 +28,7 @@ package enum Descriptors {
             .failure, "this process may have \(limit.rlim_cur) descriptors; it needs \(leastCount) (ulimit -n)")
     }
 
-    /// Lets this process, and those that it starts, have as many descriptors as the system permits; returns how many.
+    /// Raises the limit of this process and its children to the maximum that the system permits, and returns the limit.
     @discardableResult
     package static func raiseLimit() -> Int {
         var limit = rlimit()

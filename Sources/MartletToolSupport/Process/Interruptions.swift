@@ -2,13 +2,13 @@ import Dispatch
 import Foundation
 import MartletTransport
 
-/// Signals as events: from the first use on, those asked for no longer end the process by themselves.
+/// Signals as events. From the first use on, these signals no longer end the process.
 package enum Interruptions {
-    /// Each of `signals` as it arrives, until the consumer stops.
+    /// Returns a stream of received signals.
     package static func stream(of signals: [Int32]) -> AsyncStream<Int32> {
         let (stream, continuation) = AsyncStream.makeStream(of: Int32.self, bufferingPolicy: .bufferingNewest(4))
         let queue = DispatchQueue(label: "martlet.signals")
-        // A source may be cancelled from any thread, and nothing else is done with them.
+        // A dispatch source may be cancelled from any thread, the only use of the sources here.
         nonisolated(unsafe) let sources = signals.map { number in
             _ = signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
@@ -28,7 +28,7 @@ package enum Interruptions {
         return nil
     }
 
-    /// The exit code that shells give a process that a signal ended.
+    /// Returns the exit code that shells report for a process ended by a signal.
     package static func exitCode(for signal: Int32) -> ExitCode {
         switch signal {
         case SIGTERM: .terminated
@@ -37,8 +37,8 @@ package enum Interruptions {
         }
     }
 
-    /// Runs `body`, which is cancelled by the interrupt key or a request to terminate; those decide the code then. A
-    /// second one ends the process at once.
+    /// Runs `body`. The interrupt key or a request to terminate cancels `body` and determines the exit code; a second
+    /// one ends the process at once.
     package static func cancel(_ body: @escaping @Sendable () async throws -> ExitCode) async throws -> ExitCode {
         let work = Task { try await body() }
         let first = Guarded<ExitCode?>(nil)
@@ -58,7 +58,7 @@ package enum Interruptions {
             return first.withLock { $0 } ?? code
         } catch {
             guard let code = first.withLock({ $0 }) else { throw error }
-            // What the signal cut short has nothing more to say; what was wrong already has.
+            // An error after the signal is a consequence of the cancellation. An error before it is reported.
             guard let error = error as? CommandError else { return code }
             throw CommandError(code, error.message)
         }

@@ -1,14 +1,14 @@
 package import MartletTransport
 
-/// An address to listen on, from the command line: `127.0.0.1:7227`, `[::]:0`, or a port alone for this machine only.
+/// An address to listen on: `127.0.0.1:7227`, `[::]:0`, or a port alone for the loopback address.
 package enum ListenAddress {
-    /// Parses an address; `nil` for any other text.
+    /// Returns the address in a text; nil for any other text.
     package static func parse(_ text: String) -> SocketAddress? {
         if let port = UInt16(text) { return SocketAddress(.loopbackV4, port: port) }
         return SocketAddress(text)
     }
 
-    /// The option that takes it.
+    /// Returns the option for the address.
     package static func option(fallback: String) -> Option<SocketAddress> {
         Option(
             "listen", "ADDRESS:PORT", fallback: parse(fallback), shown: fallback,

@@ -1,32 +1,30 @@
 import CMartletSystem
 import Foundation
 
-/// What makes a process's resident memory tell how much is in use.
+/// Settings of the GNU C library that make resident memory comparable with the memory in use.
 ///
-/// The GNU C library gives every thread a heap of its own and keeps what was freed for what is allocated next: a thread
-/// more, or a moment in which the machine was busy elsewhere, shows as growth although nothing is held. What is held,
-/// and what freed memory lies scattered between, cannot be given back and is counted. Other allocators are left as they
-/// are.
+/// By default the library creates a heap for each thread and keeps freed memory, so resident memory grows with threads
+/// and bursts although nothing is leaked. Freed memory between allocations in use cannot be released and is counted.
+/// Other allocators are not changed.
 package enum MeasuredHeap {
-    /// How often freed memory is given back, and how often it is worth looking.
+    /// The interval between two releases of freed memory.
     package static let interval = Duration.seconds(2)
     private static let trimVariable = "MARTLET_TRIMS_HEAP"
 
-    /// For the environment of a relay that is started to be measured: one heap for all threads, which the
-    /// relay trims.
+    /// The environment of a relay that is measured: one heap for all threads, which the relay trims.
     package static let environment = ["MALLOC_ARENA_MAX": "1", trimVariable: "1"]
 
-    /// Threads of this process that have no heap yet share those that there are (mallopt(3)).
+    /// Makes further threads of this process share the existing heaps (mallopt(3)).
     package static func share() {
         martlet_heap_share(1)
     }
 
-    /// Gives back to the system what this process has freed (malloc_trim(3)).
+    /// Releases freed memory to the system (malloc_trim(3)).
     package static func trim() {
         martlet_heap_trim()
     }
 
-    /// In a process that was started to be measured: trims again and again, until it ends.
+    /// Releases freed memory at intervals, if the environment of the process requests it.
     package static func keepTrimmedIfAsked() {
         guard ProcessInfo.processInfo.environment[trimVariable] != nil else { return }
         Task {

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Writing to a file descriptor, all of it or an error.
+/// Complete writes to a file descriptor.
 package enum Output {
-    /// Writes everything; waits where the reader is slow.
+    /// Writes all bytes, and waits while the reader is slow.
     package static func write(_ bytes: [UInt8], to descriptor: Int32) throws(CommandError) {
         var done = 0
         while done < bytes.count {
@@ -20,11 +20,11 @@ package enum Output {
         }
     }
 
-    /// A line on standard output.
+    /// Writes a line to standard output.
     package static func print(_ line: String) throws(CommandError) {
         try write(Array((line + "\n").utf8), to: STDOUT_FILENO)
     }
 
-    /// A line on standard error; a failure is ignored.
+    /// Writes a line to standard error and ignores errors.
     package static func report(_ line: String) { try? write(Array((line + "\n").utf8), to: STDERR_FILENO) }
 }

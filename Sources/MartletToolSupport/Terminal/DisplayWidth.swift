@@ -1,9 +1,9 @@
-/// How many columns characters take on a terminal: 0, 1 or 2 (UAX #11, and emoji as terminals draw them).
+/// The number of columns of characters on a terminal: 0, 1 or 2 (UAX #11, with emoji as terminals display them).
 package enum DisplayWidth {
-    /// The columns of a text without control characters.
+    /// Returns the columns of a text without control characters.
     package static func of(_ text: some StringProtocol) -> Int { text.reduce(0) { $0 + of($1) } }
 
-    /// The columns of one character.
+    /// Returns the columns of a character.
     package static func of(_ character: Character) -> Int {
         if let ascii = character.asciiValue { return ascii < 0x20 || ascii == 0x7F ? 0 : 1 }
         let scalars = character.unicodeScalars
@@ -12,7 +12,7 @@ package enum DisplayWidth {
         return isInvisible(first) ? 0 : 1
     }
 
-    /// The longest prefix that takes at most `columns`.
+    /// Returns the longest prefix with at most `columns`.
     package static func prefix<Text: StringProtocol>(of text: Text, columns: Int) -> Text.SubSequence {
         var used = 0
         return text.prefix {

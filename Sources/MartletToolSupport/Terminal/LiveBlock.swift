@@ -1,14 +1,14 @@
 import Foundation
 import MartletTransport
 
-/// A few lines on standard output that are drawn over again and again, below what was printed before.
+/// A block of lines at the end of standard output that is redrawn in place.
 package final class LiveBlock: Sendable {
     private let shownCount = Guarded(0)
     private let showsColours = Terminal.showsColours
 
     package init() {}
 
-    /// Shows these lines in place of the last ones.
+    /// Replaces the lines.
     package func show(_ lines: [StyledLine]) {
         shownCount.withLock { count in
             let text =

@@ -1,32 +1,32 @@
-/// How far something has come, how fast it goes and how long it will take; time comes in from outside.
+/// The progress, rate and remaining time of an operation. The caller supplies the time.
 package struct ProgressMeter: Equatable, Sendable {
     private struct Sample: Equatable, Sendable {
         var time: Duration
         var done: Double
     }
 
-    /// The rate is that of the last so much time.
+    /// The duration over which the rate is computed.
     package static let rateWindow = Duration.seconds(5)
     private static let maxSampleCount = 64
 
-    /// What is counted, in the plural.
+    /// The name of the counted units, in the plural.
     package let unit: String
-    /// How much of the whole is done, 0 to 1; `nil` when the whole is not known.
+    /// The completed share, 0 to 1; nil if the total is unknown.
     package private(set) var share: Double?
-    /// How many units are done.
+    /// The number of completed units.
     package private(set) var count = 0
     private var samples: [Sample] = []
     private var shares: [Sample] = []
     private var now = Duration.zero
 
-    /// A meter that counts `unit` from time zero on.
+    /// Creates a meter for `unit` that begins at time zero.
     package init(of unit: String) {
         self.unit = unit
         samples = [Sample(time: .zero, done: 0)]
         shares = samples
     }
 
-    /// So many units are done at `now`, which is `share` of the whole.
+    /// Records the completed units and their share of the total at `now`.
     package mutating func update(count: Int, share: Double?, now: Duration) {
         self.count = count
         self.share = share.map { min(max($0, 0), 1) }
@@ -35,17 +35,18 @@ package struct ProgressMeter: Equatable, Sendable {
         if let share = self.share { Self.add(Sample(time: now, done: share), to: &shares) }
     }
 
-    /// Units per second, lately.
+    /// The recent rate in units per second.
     package var rate: Double { Self.slope(samples, now) }
 
-    /// The time for the rest at the latest rate; `nil` where it is not known.
+    /// The remaining time at the recent rate; nil if it is unknown.
     package var timeLeft: Duration? {
         guard let share else { return nil }
         let slope = Self.slope(shares, now)
         return slope > 0 ? .seconds((1 - share) / slope) : nil
     }
 
-    /// One line of at most `columns`: a bar when the whole is known, the count, the rate, the time left or gone.
+    /// Returns a line of at most `columns`: a bar if the total is known, the count, the rate, and the remaining or
+    /// elapsed time.
     package func line(columns: Int, note: String = "") -> String {
         var parts = ["\(Quantity.grouped(count)) \(unit)", "\(Quantity.grouped(Int(rate.rounded())))/s"]
         if share != nil {

@@ -1,10 +1,10 @@
-/// Text from others, as a terminal may see it: what would move the cursor, change colours or turn the writing
-/// direction round is shown instead of done.
+/// Text of other users, made safe for a terminal: characters that move the cursor, change colours or reverse the
+/// writing direction are shown as text.
 package enum SafeText {
-    /// One line: an end of line is shown, too.
+    /// Returns the text as one line. Newlines are shown too.
     package static func line(_ text: some StringProtocol) -> String { clean(text, keepsLines: false) }
 
-    /// The text's own lines.
+    /// Returns the lines of the text.
     package static func lines(_ text: some StringProtocol) -> [String] {
         clean(text, keepsLines: true).split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     }

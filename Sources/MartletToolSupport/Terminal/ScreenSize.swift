@@ -1,4 +1,4 @@
-/// A terminal's size in characters.
+/// The size of a terminal in characters.
 package struct ScreenSize: Equatable, Sendable {
     package var columns: Int
     package var rows: Int

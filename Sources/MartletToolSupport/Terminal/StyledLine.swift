@@ -11,7 +11,7 @@ package enum Style: String, Sendable {
     case magenta = "35"
     case cyan = "36"
 
-    /// Whether it is a colour alone.
+    /// Whether the style is only a colour.
     package var isColour: Bool {
         switch self {
         case .plain, .bold, .dim, .inverse: false
@@ -19,17 +19,17 @@ package enum Style: String, Sendable {
         }
     }
 
-    /// The colours that people's names take.
+    /// The colours of names.
     package static let nameColours: [Style] = [.cyan, .green, .yellow, .magenta, .blue]
 
-    /// A name's colour: always the same for the same name.
+    /// Returns the colour of a name, which is always the same.
     package static func colour(of name: String) -> Style {
         let sum = name.utf8.reduce(UInt32(5381)) { ($0 &* 33) &+ UInt32($1) }
         return nameColours[Int(sum) % nameColours.count]
     }
 }
 
-/// One row of a screen: pieces of text, each in its style.
+/// A row of a screen: pieces of text with styles.
 package struct StyledLine: Equatable, Sendable {
     /// A piece of text without control characters.
     package struct Piece: Equatable, Sendable {
@@ -39,23 +39,23 @@ package struct StyledLine: Equatable, Sendable {
 
     package private(set) var pieces: [Piece] = []
 
-    /// An empty row, or one with a single piece.
+    /// Creates a row with one piece, or an empty row.
     package init(_ text: String = "", _ style: Style = .plain) {
         append(text, style)
     }
 
-    /// Adds a piece at the end.
+    /// Appends a piece.
     package mutating func append(_ text: String, _ style: Style = .plain) {
         if !text.isEmpty { pieces.append(Piece(text: text, style: style)) }
     }
 
-    /// The columns the row takes.
+    /// The number of columns of the row.
     package var width: Int { pieces.reduce(0) { $0 + DisplayWidth.of($1.text) } }
 
-    /// The row without its styles.
+    /// The text of the row without styles.
     package var text: String { pieces.map(\.text).joined() }
 
-    /// As much of the row as fits into `columns`.
+    /// Returns the part of the row that fits into `columns`.
     package func clipped(to columns: Int) -> StyledLine {
         var clipped = StyledLine()
         var left = columns
@@ -67,14 +67,14 @@ package struct StyledLine: Equatable, Sendable {
         return clipped
     }
 
-    /// The row filled up to `columns` with blanks.
+    /// Returns the row, filled with blanks to `columns`.
     package func padded(to columns: Int, _ style: Style = .plain) -> StyledLine {
         var padded = clipped(to: columns)
         padded.append(String(repeating: " ", count: max(columns - padded.width, 0)), style)
         return padded
     }
 
-    /// The row with the sequences that a terminal understands (ECMA-48 §8.3.117), those for colours only if wanted.
+    /// Returns the row with terminal sequences (ECMA-48 §8.3.117), without colours if `showsColours` is false.
     package func sequences(showsColours: Bool) -> String {
         pieces.map { piece in
             if piece.style == .plain || piece.style.isColour && !showsColours { return piece.text }

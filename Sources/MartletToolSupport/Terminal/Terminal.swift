@@ -1,22 +1,22 @@
 import Foundation
 
-/// The terminal a command runs on, by file descriptor.
+/// The terminal of a command, by file descriptor.
 package enum Terminal {
-    /// Whether the descriptor is a terminal.
+    /// Returns whether the descriptor is a terminal.
     package static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
-    /// Whether the terminal understands sequences that move the cursor.
+    /// Whether the terminal supports sequences that move the cursor.
     package static var isCapable: Bool {
         ProcessInfo.processInfo.environment["TERM"].map { $0 != "dumb" && !$0.isEmpty } ?? false
     }
 
-    /// Whether colours are wanted (https://no-color.org).
+    /// Whether colours are enabled (https://no-color.org).
     package static var showsColours: Bool { showsColours(noColour: ProcessInfo.processInfo.environment["NO_COLOR"]) }
 
-    /// Whether colours are wanted where the variable NO_COLOR is this.
+    /// Returns whether colours are enabled for a value of the variable NO_COLOR.
     package static func showsColours(noColour: String?) -> Bool { noColour?.isEmpty ?? true }
 
-    /// Its size; the usual one when it does not say.
+    /// Returns the size of the terminal, or 80 × 24 if it reports none.
     package static func size(of descriptor: Int32) -> ScreenSize {
         var size = winsize()
         let result = unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size)
@@ -25,12 +25,12 @@ package enum Terminal {
     }
 }
 
-/// A terminal's raw mode, in which every key arrives at once and is not echoed.
+/// The raw mode of a terminal, in which each key is received at once and not echoed.
 package struct RawMode: Sendable {
     private let descriptor: Int32
     private let saved: termios
 
-    /// Remembers how the terminal is; `nil` when the descriptor is none.
+    /// Saves the mode of the terminal; nil if the descriptor is not a terminal.
     package init?(_ descriptor: Int32) {
         var settings = termios()
         guard unsafe tcgetattr(descriptor, &settings) == 0 else { return nil }
@@ -46,7 +46,7 @@ package struct RawMode: Sendable {
         _ = unsafe tcsetattr(descriptor, TCSAFLUSH, &settings)
     }
 
-    /// Gives the terminal back as it was.
+    /// Restores the saved mode.
     package func restore() {
         var settings = saved
         _ = unsafe tcsetattr(descriptor, TCSAFLUSH, &settings)

@@ -1,12 +1,12 @@
 extension Array where Element == UInt8 {
-    /// The array's bytes, borrowed.
+    /// The bytes of the array, borrowed.
     @inlinable
     public var rawBytes: RawSpan {
         @_lifetime(borrow self)
         get { unsafe span.bytes }
     }
 
-    /// A copy of `bytes`.
+    /// Creates an array with a copy of `bytes`.
     @inlinable
     public init(copying bytes: RawSpan) {
         self = unsafe bytes.withUnsafeBytes { unsafe Array($0) }
@@ -26,7 +26,7 @@ extension Array where Element == UInt8 {
 }
 
 extension ArraySlice where Element == UInt8 {
-    /// The slice's bytes, borrowed; offsets count from its start.
+    /// The bytes of the slice, borrowed. Offsets in the span start at 0.
     @inlinable
     public var rawBytes: RawSpan {
         @_lifetime(borrow self)
@@ -35,7 +35,7 @@ extension ArraySlice where Element == UInt8 {
 }
 
 extension ContiguousArray where Element == UInt8 {
-    /// The array's bytes, borrowed.
+    /// The bytes of the array, borrowed.
     @inlinable
     public var rawBytes: RawSpan {
         @_lifetime(borrow self)
@@ -44,30 +44,40 @@ extension ContiguousArray where Element == UInt8 {
 }
 
 extension RawSpan {
-    /// The integer at `offset`, most significant byte first. Traps when it does not lie within the span.
+    /// Returns the integer at a byte offset, most significant byte first.
+    ///
+    /// - Precondition: The integer lies within the span.
     @inlinable @inline(__always)
     public func loadBigEndian<Value: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as: Value.Type) -> Value {
-        precondition(offset >= 0 && offset <= byteCount &- MemoryLayout<Value>.size, "the integer lies outside")
+        precondition(offset >= 0 && offset <= byteCount &- MemoryLayout<Value>.size, "the integer exceeds the span")
         return unsafe Value(bigEndian: unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: Value.self))
     }
 
-    /// The byte at `offset`. Traps when it does not lie within the span.
+    /// Returns the byte at an offset.
+    ///
+    /// - Precondition: The byte lies within the span.
     @inlinable @inline(__always)
     public func loadUInt8(at offset: Int) -> UInt8 { loadBigEndian(at: offset, as: UInt8.self) }
 
-    /// The 16-bit integer at `offset`. Traps when it does not lie within the span.
+    /// Returns the big-endian 16-bit integer at a byte offset.
+    ///
+    /// - Precondition: The integer lies within the span.
     @inlinable @inline(__always)
     public func loadUInt16(at offset: Int) -> UInt16 { loadBigEndian(at: offset, as: UInt16.self) }
 
-    /// The 32-bit integer at `offset`. Traps when it does not lie within the span.
+    /// Returns the big-endian 32-bit integer at a byte offset.
+    ///
+    /// - Precondition: The integer lies within the span.
     @inlinable @inline(__always)
     public func loadUInt32(at offset: Int) -> UInt32 { loadBigEndian(at: offset, as: UInt32.self) }
 
-    /// The 64-bit integer at `offset`. Traps when it does not lie within the span.
+    /// Returns the big-endian 64-bit integer at a byte offset.
+    ///
+    /// - Precondition: The integer lies within the span.
     @inlinable @inline(__always)
     public func loadUInt64(at offset: Int) -> UInt64 { loadBigEndian(at: offset, as: UInt64.self) }
 
-    /// Whether both spans hold the same bytes.
+    /// Returns whether both spans contain the same bytes.
     public func hasSameBytes(as other: RawSpan) -> Bool {
         guard byteCount == other.byteCount else { return false }
         guard byteCount >= 8 else {
@@ -76,13 +86,15 @@ extension RawSpan {
         }
         for offset in stride(from: 0, to: byteCount &- 8, by: 8)
         where loadUInt64(at: offset) != other.loadUInt64(at: offset) { return false }
-        // The last eight bytes, some of which may have been compared.
+        // The last eight bytes overlap the previous word if the length is not a multiple of eight.
         return loadUInt64(at: byteCount &- 8) == other.loadUInt64(at: byteCount &- 8)
     }
 }
 
 extension OutputRawSpan {
-    /// Appends a copy of `bytes`. Traps when they do not fit into `freeCapacity`.
+    /// Appends a copy of `bytes`.
+    ///
+    /// - Precondition: The bytes fit into `freeCapacity`.
     @inlinable
     @_lifetime(self: copy self)
     public mutating func append(bytes: RawSpan) {
@@ -96,23 +108,28 @@ extension OutputRawSpan {
         }
     }
 
-    /// Appends an integer, most significant byte first. Traps when it does not fit into `freeCapacity`.
+    /// Appends an integer, most significant byte first.
+    ///
+    /// - Precondition: The integer fits into `freeCapacity`.
     @inlinable
     @_lifetime(self: copy self)
     public mutating func append(bigEndian value: some FixedWidthInteger & BitwiseCopyable) {
         unsafe append(value.bigEndian, as: type(of: value))
     }
 
-    /// Stores an integer over bytes that were appended, most significant byte first. Traps when it does not lie within
-    /// them.
+    /// Overwrites initialized bytes with an integer, most significant byte first.
+    ///
+    /// - Precondition: The integer lies within the initialized bytes.
     @_lifetime(self: copy self)
     mutating func store<Value: FixedWidthInteger & BitwiseCopyable>(bigEndian value: Value, at offset: Int) {
         var bytes = mutableBytes
         bytes.storeBytes(of: value.bigEndian, toByteOffset: offset, as: Value.self)
     }
 
-    /// Moves what was appended from `offset` on by so many bytes, back where that is negative. Traps when it does not
-    /// fit.
+    /// Moves the initialized bytes from `offset` to the end by `distance` bytes; a negative distance moves them towards
+    /// the start.
+    ///
+    /// - Precondition: The moved bytes start at or after 0 and fit into the capacity.
     @_lifetime(self: copy self)
     mutating func moveTail(from offset: Int, by distance: Int) {
         precondition(offset <= byteCount && offset + distance >= 0 && distance <= freeCapacity, "the bytes do not fit")
@@ -124,7 +141,7 @@ extension OutputRawSpan {
     }
 }
 
-/// A number as `0x` and all its hexadecimal digits.
+/// Returns a number as `0x` and all its hexadecimal digits.
 func hexadecimal(_ value: some FixedWidthInteger & UnsignedInteger) -> String {
     let digits = String(value, radix: 16, uppercase: true)
     return "0x" + String(repeating: "0", count: type(of: value).bitWidth / 4 - digits.count) + digits

@@ -1,9 +1,9 @@
-/// How a frame's body is compressed.
+/// The compression of a frame's body (W-18).
 public enum Compression: UInt8, Sendable {
-    /// Not at all.
+    /// The body is not compressed.
     case none = 0
-    /// Each body by itself, in zlib format (RFC 1950).
+    /// Each body is compressed on its own, in zlib format (RFC 1950).
     case zlib = 1
-    /// Deflate with the link's shared context; version 1.0 refuses it.
+    /// A number reserved for Deflate with a context shared by several bodies. Version 1.0 refuses it.
     case sharedDeflate = 2
 }

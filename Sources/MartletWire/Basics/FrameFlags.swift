@@ -1,40 +1,40 @@
-/// How urgent a frame is; urgent sorts first.
+/// The priority of a frame. More urgent priorities sort first.
 public enum Priority: UInt8, Comparable, CaseIterable, Sendable {
-    /// Acknowledgements and whatever the link itself depends on.
+    /// The priority of acknowledgements and other control frames of the link.
     case urgent = 0
-    /// Before what is usual.
+    /// The priority of frames that are sent before normal ones.
     case high
-    /// What is usual.
+    /// The default priority.
     case normal
-    /// When nothing else waits, within the scheduler's bound.
+    /// The priority of frames that are sent when no others are queued, within the bound of the scheduler.
     case low
 
-    /// Orders the more urgent first.
+    /// Returns whether the first priority is more urgent than the second.
     @inlinable
     public static func < (left: Priority, right: Priority) -> Bool {
         left.rawValue < right.rawValue
     }
 }
 
-/// The header's flag byte: four flags, two bits of priority, two bits that version 1.0 reserves.
+/// The flag byte of a header: four flags, two bits of priority, and two bits that version 1.0 reserves.
 public struct FrameFlags: OptionSet, Hashable, Sendable {
     /// The byte on the wire.
     public var rawValue: UInt8
 
-    /// The flags of that byte, reserved bits included.
+    /// Creates the flags from a byte, reserved bits included.
     @inlinable
     public init(rawValue: UInt8) {
         self.rawValue = rawValue
     }
 
-    /// These flags with `priority` in its two bits.
+    /// Creates a copy of `flags` with the two bits of `priority`.
     @inlinable
     public init(_ flags: FrameFlags = [], priority: Priority) {
         rawValue = flags.rawValue
         self.priority = priority
     }
 
-    /// The two bits of priority.
+    /// The priority in the two bits 0x30.
     @inlinable
     public var priority: Priority {
         get {

@@ -1,19 +1,21 @@
-/// Names one logical channel on a link; the side that opens takes odd (client) or even (server) numbers.
+/// The number of a session on its link.
+///
+/// The endpoint that opens a session assigns the number: a client odd numbers, a server even ones.
 public struct SessionID: RawRepresentable, Hashable, Comparable, Sendable, BitwiseCopyable, CustomStringConvertible {
     /// The number on the wire.
     public var rawValue: UInt16
 
-    /// The link's own control session.
+    /// The control session of the link, number 0.
     @inlinable
     public static var control: SessionID { SessionID(rawValue: 0) }
 
-    /// The identifier with that number; every number is one.
+    /// Creates the identifier with a number. Every number is valid.
     @inlinable
     public init(rawValue: UInt16) {
         self.rawValue = rawValue
     }
 
-    /// Orders by number.
+    /// Returns whether the first number is lower.
     @inlinable
     public static func < (left: SessionID, right: SessionID) -> Bool {
         left.rawValue < right.rawValue
@@ -25,18 +27,18 @@ public struct SessionID: RawRepresentable, Hashable, Comparable, Sendable, Bitwi
     }
 }
 
-/// Names the resumable relation between one device and one server.
+/// The identifier of a link, the resumable relation of a device and a server.
 public struct LinkID: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The number on the wire.
     public var rawValue: UInt64
 
-    /// The identifier with that number; every number is one.
+    /// Creates the identifier with a number. Every number is valid.
     @inlinable
     public init(rawValue: UInt64) {
         self.rawValue = rawValue
     }
 
-    /// Orders by number.
+    /// Returns whether the first number is lower.
     @inlinable
     public static func < (left: LinkID, right: LinkID) -> Bool {
         left.rawValue < right.rawValue
@@ -48,18 +50,18 @@ public struct LinkID: RawRepresentable, Hashable, Comparable, Sendable, CustomSt
     }
 }
 
-/// Names one device of an account; said once, in hello.
+/// The identifier of a device within its account. A client sends it once, in hello.
 public struct DeviceID: RawRepresentable, Hashable, Comparable, Sendable, BitwiseCopyable, CustomStringConvertible {
     /// The number on the wire.
     public var rawValue: UInt64
 
-    /// The identifier with that number; every number is one.
+    /// Creates the identifier with a number. Every number is valid.
     @inlinable
     public init(rawValue: UInt64) {
         self.rawValue = rawValue
     }
 
-    /// Orders by number.
+    /// Returns whether the first number is lower.
     @inlinable
     public static func < (left: DeviceID, right: DeviceID) -> Bool {
         left.rawValue < right.rawValue
@@ -71,12 +73,12 @@ public struct DeviceID: RawRepresentable, Hashable, Comparable, Sendable, Bitwis
     }
 }
 
-/// Names one log of a room: a log that begins anew, at offset 1, has another.
+/// The identity of a room's log. A log that restarts at offset 1 has another identity.
 public struct LogID: RawRepresentable, Hashable, Sendable, Codable, CustomStringConvertible {
     /// The number on the wire.
     public var rawValue: UInt64
 
-    /// The identifier with that number; every number is one.
+    /// Creates the identity with a number. Every number is valid.
     @inlinable
     public init(rawValue: UInt64) {
         self.rawValue = rawValue
@@ -88,18 +90,19 @@ public struct LogID: RawRepresentable, Hashable, Sendable, Codable, CustomString
     }
 }
 
-/// Counts the accepted resumes of a link, so that an older connection's frames can be told and fenced off (W-47).
+/// The number of a link's connection, raised by each accepted resume. It identifies frames of older connections, which
+/// are excluded by fencing (W-47).
 public struct Epoch: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The number on the wire.
     public var rawValue: UInt32
 
-    /// The identifier with that number; every number is one.
+    /// Creates the epoch with a number. Every number is valid.
     @inlinable
     public init(rawValue: UInt32) {
         self.rawValue = rawValue
     }
 
-    /// Orders by number.
+    /// Returns whether the first number is lower.
     @inlinable
     public static func < (left: Epoch, right: Epoch) -> Bool {
         left.rawValue < right.rawValue
@@ -111,18 +114,20 @@ public struct Epoch: RawRepresentable, Hashable, Comparable, Sendable, CustomStr
     }
 }
 
-/// What makes a message one and the same, however often it is sent: its account, its device and a counter that the
-/// device never reuses (W-60). Device IDs are chosen by clients and mean something within an account only; the account
-/// is the one that the relay authenticated, so no other can make messages of the same ID.
+/// The identity of a message: the account, the device and the counter of its publisher (W-60).
+///
+/// Every transmission of a message has the same identity, because a device never reuses a counter. Clients choose their
+/// device IDs, which are unique within an account only. The relay authenticates the account, so no other account can
+/// publish a message with the same identity.
 public struct MessageID: Hashable, Sendable, CustomStringConvertible {
-    /// The sending account.
+    /// The account of the publisher.
     public var sender: AccountName
-    /// The sending device, of that account.
+    /// The device of the publisher within the account.
     public var device: DeviceID
-    /// The device's own count, from 1.
+    /// The counter that the device assigned, at least 1.
     public var counter: UInt64
 
-    /// The message of `device` of `sender` with that `counter`.
+    /// Creates the identity of the message that a device published with a counter.
     @inlinable
     public init(sender: AccountName, device: DeviceID, counter: UInt64) {
         self.sender = sender
@@ -130,7 +135,7 @@ public struct MessageID: Hashable, Sendable, CustomStringConvertible {
         self.counter = counter
     }
 
-    /// The account, a slash, the device in hexadecimal, a slash, the counter.
+    /// The account, the device in hexadecimal and the counter in decimal, separated by slashes.
     public var description: String {
         "\(sender.text)/\(device)/\(counter)"
     }

@@ -1,5 +1,5 @@
 extension UInt64 {
-    /// The sum, or the highest number where it would be beyond: for counts of what a peer names.
+    /// Returns the sum, or the highest number if the sum overflows. It is used for quantities that a peer states.
     package func addingSaturating(_ other: UInt64) -> UInt64 {
         let (sum, isBeyond) = addingReportingOverflow(other)
         return isBeyond ? .max : sum
@@ -7,6 +7,6 @@ extension UInt64 {
 }
 
 extension ClosedRange<UInt64> {
-    /// How many offsets these are; the highest number where there are 2⁶⁴.
+    /// The number of offsets in the range; the highest number if there are 2⁶⁴.
     package var offsetCount: UInt64 { (upperBound - lowerBound).addingSaturating(1) }
 }

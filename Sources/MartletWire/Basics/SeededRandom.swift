@@ -1,15 +1,15 @@
-/// SplitMix64 (Steele, Lea and Flood, 2014): the same seed gives the same numbers.
+/// The generator SplitMix64 (Steele, Lea and Flood, 2014): equal seeds give equal numbers.
 ///
-/// It draws jitter, nonces and the input of tests, where predictability harms nobody. Secrets never come from here.
+/// It draws jitter, nonces and the input of tests. Its numbers are predictable and must not be used as secrets.
 package struct SeededRandom: RandomNumberGenerator, Equatable, Sendable {
     private var state: UInt64
 
-    /// A generator that starts at `seed`.
+    /// Creates a generator with a seed.
     package init(seed: UInt64) {
         state = seed
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state
@@ -18,7 +18,7 @@ package struct SeededRandom: RandomNumberGenerator, Equatable, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// Whether something that happens `perMille` times in 1,000 happens now.
+    /// Returns true with a probability of `perMille` in 1,000.
     package mutating func happens(perMille: Int) -> Bool {
         perMille > 0 && next() % 1000 < UInt64(perMille)
     }

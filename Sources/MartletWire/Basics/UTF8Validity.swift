@@ -1,41 +1,43 @@
 extension RawSpan {
-    /// Whether the bytes are well-formed UTF-8 (Unicode 16, table 3-7). Allocates nothing.
+    /// A Boolean value that indicates whether the bytes are well-formed UTF-8 (Unicode 16, table 3-7). The check
+    /// allocates nothing.
     ///
-    /// The standard library's `UTF8Span` would do, but not on the oldest systems that are supported.
+    /// `UTF8Span` of the standard library is not available on the oldest supported systems.
     public var isValidUTF8: Bool { isTextUTF8 }
 
-    /// The same for a caller that cannot wait: ASCII, which most text is, takes no call.
+    /// The same check, inlined for callers in the hot path. ASCII, the most frequent text, requires no call.
     @inline(__always)
     var isTextUTF8: Bool {
         let start = asciiPrefixByteCount
         return start == byteCount || isValidUTF8(from: start)
     }
 
-    /// Whether there are bytes and all are ASCII but no control character.
+    /// A Boolean value that indicates whether the span is non-empty and contains only printable ASCII, U+0020 included.
     @inline(__always)
     var isPrintableASCII: Bool { isASCII(from: 0x20) }
 
-    /// The same without blanks, which is what most names are.
+    /// A Boolean value that indicates whether the span is non-empty and contains only printable ASCII other than
+    /// U+0020, as most names do.
     @inline(__always)
     var isVisibleASCII: Bool { isASCII(from: 0x21) }
 
-    /// Whether there are bytes and all lie between `least` and 0x7E.
+    /// Returns whether the span is non-empty and all its bytes lie between `least` and 0x7E.
     @inline(__always)
     private func isASCII(from least: UInt8) -> Bool {
         var test = ASCIITest(from: least)
         switch byteCount {
         case 8...16:
-            test.look(at: word(at: 0))
+            test.add(word(at: 0))
         case 17...32:
-            test.look(at: word(at: 0))
-            test.look(at: word(at: 8))
-            test.look(at: word(at: byteCount &- 16))
+            test.add(word(at: 0))
+            test.add(word(at: 8))
+            test.add(word(at: byteCount &- 16))
         case 33...:
-            for offset in stride(from: 0, to: byteCount &- 8, by: 8) { test.look(at: word(at: offset)) }
+            for offset in stride(from: 0, to: byteCount &- 8, by: 8) { test.add(word(at: offset)) }
         default: return isShortASCII(from: least)
         }
-        // The last eight bytes, some of which may have been looked at.
-        test.look(at: word(at: byteCount &- 8))
+        // The last eight bytes overlap the previous word if the length is not a multiple of eight.
+        test.add(word(at: byteCount &- 8))
         return test.isPassed
     }
 
@@ -45,7 +47,8 @@ extension RawSpan {
         return !isEmpty
     }
 
-    /// How many bytes at the start are certainly ASCII; all of them if all are.
+    /// The number of leading bytes that are known to be ASCII. It equals `byteCount` if and only if all bytes are
+    /// ASCII.
     @inline(__always)
     private var asciiPrefixByteCount: Int {
         let high: UInt64 = 0x8080_8080_8080_8080
@@ -55,7 +58,7 @@ extension RawSpan {
                 if fourWords(at: offset) & high != 0 { return offset }
                 offset &+= 32
             }
-            // The last bytes, some of which may have been looked at.
+            // The last 32 bytes overlap the previous ones if the length is not a multiple of 32.
             return fourWords(at: byteCount &- 32) & high == 0 ? byteCount : offset
         }
         if byteCount >= 8 {
@@ -69,13 +72,14 @@ extension RawSpan {
         return offset
     }
 
-    /// Eight bytes as they lie. Whoever calls has compared with the length; to check it again would cost as much.
+    /// Returns eight bytes in the byte order of the machine, without a bounds check. The callers have compared `offset`
+    /// with the length.
     @inline(__always)
     private func word(at offset: Int) -> UInt64 {
         unsafe unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self)
     }
 
-    /// The bits of 32 bytes, laid over each other.
+    /// Returns the bitwise OR of the four words at `offset`.
     @inline(__always)
     private func fourWords(at offset: Int) -> UInt64 {
         word(at: offset) | word(at: offset &+ 8) | word(at: offset &+ 16) | word(at: offset &+ 24)
@@ -96,7 +100,7 @@ extension RawSpan {
         return true
     }
 
-    /// The byte count of the one sequence at `offset`, 0 when it is ill-formed.
+    /// Returns the byte count of the UTF-8 sequence at `offset`, or 0 if it is ill-formed.
     private func wellFormedSequenceLength(at offset: Int) -> Int {
         let lead = loadUInt8(at: offset)
         let length: Int
@@ -118,13 +122,15 @@ extension RawSpan {
     }
 }
 
-/// Looks whether bytes are printable, eight at once: such a byte gets its high bit by adding 0x60 and does not get it
-/// by adding 1, and no byte's sum reaches the next.
+/// Tests eight bytes at once for printable ASCII.
+///
+/// A byte is printable if adding `0x80 - least` sets its high bit and adding 1 does not. No sum carries into the next
+/// byte.
 private struct ASCIITest {
     private static var high: UInt64 { 0x8080_8080_8080_8080 }
     private var all = high
     private var none: UInt64 = 0
-    /// What takes a byte that is enough to its highest bit, in every byte.
+    /// The number that sets the high bit of a byte of at least `least`, repeated in every byte.
     private let addend: UInt64
 
     @inline(__always)
@@ -133,7 +139,7 @@ private struct ASCIITest {
     }
 
     @inline(__always)
-    mutating func look(at word: UInt64) {
+    mutating func add(_ word: UInt64) {
         let low = word & ~Self.high
         all &= low &+ addend
         none |= word | (low &+ 0x0101_0101_0101_0101)

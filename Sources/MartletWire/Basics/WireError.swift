@@ -1,66 +1,67 @@
-/// How far an error reaches: what must end because of it.
+/// The scope of an error: the object that ends because of it.
 public enum ErrorScope: Sendable {
-    /// One frame is refused, everything else goes on.
+    /// One frame is refused. The session and the connection continue.
     case frame
     /// One session ends.
     case session
-    /// The connection ends, the link resumes on a new one.
+    /// The connection ends. The link resumes on a new one.
     case connection
     /// The link ends.
     case link
 }
 
-/// Whose doing an error is.
+/// The endpoint that caused an error.
 public enum ErrorOrigin: Sendable {
-    /// The other side's bytes.
+    /// The peer, by bytes that it sent.
     case peer
-    /// This side's own decision.
+    /// This endpoint, by its own decision.
     case local
 }
 
-/// Bytes from the wire that version 1.0 does not allow.
+/// An error in bytes from the wire: they violate version 1.0 or 1.1.
 public enum WireError: Error, Equatable, Sendable {
-    /// The first bytes are not `FrameHeader.magic`; missing bytes of a short prefix count as zero.
+    /// The first four bytes differ from `FrameHeader.magic`. The value contains zeros for missing bytes of a short
+    /// prefix.
     case badMagic(UInt32)
-    /// The major version is not spoken here.
+    /// The major version is not supported.
     case unsupportedVersion(major: UInt8)
-    /// Reserved bits of the flag byte are set; the value is the whole byte.
+    /// Reserved bits of the flag byte are set. The value is the whole byte.
     case reservedBits(UInt8)
-    /// The header claims a body of more than `limit` bytes.
+    /// The header announces a body of `byteCount` bytes, more than `limit`.
     case frameTooLarge(byteCount: UInt64, limit: Int)
-    /// The checksum that the header carries, and the one that the bytes have.
+    /// The checksum in the header, `expected`, differs from the checksum of the bytes, `actual`.
     case badChecksum(expected: UInt32, actual: UInt32)
-    /// The frame does not say that it is checksummed.
+    /// The flag `checksummed` is not set.
     case missingChecksum
-    /// The stream ended; at least so many bytes were still to come.
+    /// The stream ended within a frame. At least `missing` bytes of the frame are absent.
     case unexpectedEOF(missing: Int)
-    /// A frame type that is not known here and must not be skipped.
+    /// The frame type is unknown and critical.
     case unknownCriticalFrame(FrameType)
-    /// A tag that is not known here and must not be ignored.
+    /// The tag is unknown and critical.
     case unknownCriticalTag(Tag)
-    /// The field at that byte offset does not fit into what holds it.
+    /// The field at a byte offset exceeds the body or container that contains it.
     case malformedTLV(offset: Int)
     /// More than `limit` containers are nested.
     case tlvTooDeep(limit: Int)
-    /// More than `limit` fields are in one frame.
+    /// A frame contains more than `limit` fields.
     case tooManyTLVs(limit: Int)
-    /// A required field is not there.
+    /// A required field is missing.
     case missingField(Tag)
-    /// A field that may come once came again.
+    /// A field that may occur once is repeated.
     case duplicateField(Tag)
-    /// A field's value has the wrong length or is not allowed.
+    /// The value of a field has an invalid length or is not permitted.
     case invalidValue(Tag)
-    /// The compression byte is unknown, or refused in this version.
+    /// The compression byte is unknown, or this version refuses it.
     case unsupportedCompression(UInt8)
-    /// A compressed body grows beyond that many bytes.
+    /// The body exceeds the given number of bytes when it is inflated.
     case inflateLimit(Int)
     /// A compressed body is truncated, damaged, or followed by other bytes.
     case inflateFailed
-    /// A packet's payload is not a sequence of compact frames, or refers to what was not said; the place is in bytes
-    /// from where the faulty part begins (W-79).
+    /// The payload of a packet is not a sequence of compact frames, or refers to values that no earlier frame defined.
+    /// The offset is in bytes from the start of the invalid part (W-79).
     case malformedPacket(offset: Int)
 
-    /// What is said to the peer about it.
+    /// The code that reports the error to the peer.
     public var code: ErrorCode {
         switch self {
         case .badMagic: .badMagic
@@ -83,7 +84,7 @@ public enum WireError: Error, Equatable, Sendable {
         }
     }
 
-    /// A field's value is the frame's affair; a structure that is wrong ends the connection (W-72).
+    /// The scope of the error: `frame` for the value of a field, `connection` for an invalid structure (W-72).
     public var scope: ErrorScope {
         switch self {
         case .missingField, .duplicateField, .invalidValue: .frame
@@ -91,6 +92,6 @@ public enum WireError: Error, Equatable, Sendable {
         }
     }
 
-    /// Always the peer: only its bytes give these errors.
+    /// The source of the error, which is always the peer.
     public var origin: ErrorOrigin { .peer }
 }

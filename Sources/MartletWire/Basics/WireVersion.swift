@@ -1,42 +1,43 @@
-/// A version of the wire format. An unknown minor is accepted, an unknown major refused (W-39).
+/// A version of the wire format. A receiver accepts an unknown minor version and refuses an unknown major version
+/// (W-39).
 public struct WireVersion: Hashable, Comparable, Sendable, CustomStringConvertible {
-    /// Changes when an older reader can no longer read.
+    /// The number that increases when older receivers cannot parse the format.
     public var major: UInt8
-    /// Changes when something is added that an older reader can skip.
+    /// The number that increases when older receivers can skip the additions.
     public var minor: UInt8
 
-    /// The version with these two numbers.
+    /// Creates the version with two numbers.
     @inlinable
     public init(major: UInt8, minor: UInt8) {
         self.major = major
         self.minor = minor
     }
 
-    /// The version as one number, major in the high byte, as `Tag.spokenVersion` carries it.
+    /// Creates the version from one number, the major version in the high byte, as in `Tag.spokenVersion`.
     @inlinable
     public init(packed: UInt16) {
         self.init(major: UInt8(packed >> 8), minor: UInt8(packed & 0xFF))
     }
 
-    /// The version as one number, major in the high byte.
+    /// The version as one number, the major version in the high byte.
     @inlinable
     public var packed: UInt16 { UInt16(major) << 8 | UInt16(minor) }
 
-    /// The version of a frame's form, which the header names: 1.0.
+    /// The version of the frame format, 1.0, which every header contains.
     @inlinable
     public static var current: WireVersion { WireVersion(major: 1, minor: 0) }
 
-    /// The newest version this code speaks: 1.1, which adds packets.
+    /// The newest supported version: 1.1, which adds packets.
     @inlinable
     public static var newest: WireVersion { WireVersion(major: 1, minor: 1) }
 
-    /// Orders by major, then minor.
+    /// Returns whether the first version is lower.
     @inlinable
     public static func < (left: WireVersion, right: WireVersion) -> Bool {
         left.packed < right.packed
     }
 
-    /// Major, a dot, minor.
+    /// The major and the minor version, separated by a dot.
     public var description: String {
         "\(major).\(minor)"
     }

@@ -1,16 +1,17 @@
-/// Bodies as compact TLVs, and back (W-89, W-90, W-91).
+/// The conversion between the TLVs of a body and compact TLVs (W-89, W-90, W-91).
 ///
-/// Nothing is lost on the way: a field whose value does not have the shape of its tag travels as it is, behind the code
-/// 0. Nested containers are walked by recursion, never deeper than ``TLVLimits/maxDepth``.
+/// The conversion is lossless: a field whose value does not have the shape of its tag is written unchanged after the
+/// code 0. Nested containers are processed by recursion, to a depth of at most ``TLVLimits/maxDepth``.
 enum CompactBody {
-    /// The code in front of a tag of two bytes and a value as it is.
+    /// The code before a two-byte tag and an unchanged value.
     private static let escape: UInt8 = 0
 
-    // MARK: To compact TLVs
+    // MARK: Compacting
 
-    /// Appends a body's TLVs. It never gets longer.
+    /// Appends the TLVs of a body as compact TLVs, which are never longer than the body.
     ///
-    /// Throws as ``TLVValidator`` does when the body's structure is not sound; a part of it has been appended then.
+    /// - Throws: The errors of ``TLVValidator`` if the structure of the body is invalid. A part of the output has been
+    ///   appended in this case.
     @_lifetime(out: copy out)
     static func append(_ body: RawSpan, to out: inout OutputRawSpan) throws(WireError) {
         var budget = TLVLimits.maxCount
@@ -42,7 +43,7 @@ enum CompactBody {
         }
     }
 
-    /// Appends a field that is no container.
+    /// Appends a field that is not a container.
     @_lifetime(out: copy out)
     private static func append(_ field: TLVView, to out: inout OutputRawSpan) {
         guard let code = field.tag.compactCode else { return appendEscaped(field, to: &out) }
@@ -76,7 +77,8 @@ enum CompactBody {
         out.append(bytes: field.value)
     }
 
-    /// Whether it is one that does not get longer: a number of 2⁵⁶ or more would take more than its 8 bytes (W-90).
+    /// Returns whether the value is a `sessionAck` whose compact form is not longer: a varint of 2⁵⁶ or more would
+    /// exceed the 8 bytes of the plain form (W-90).
     private static func isSessionAck(_ value: RawSpan) -> Bool {
         guard value.byteCount >= 18, (value.byteCount - 18) % 16 == 0,
             (value.byteCount - 18) / 16 <= SessionAck.maxRangeCount
@@ -102,12 +104,12 @@ enum CompactBody {
         }
     }
 
-    // MARK: From compact TLVs
+    // MARK: Expanding
 
-    /// Appends the TLVs that `compact` stands for. A byte of it gives seven at the most, so the payload's bound is one
-    /// here too.
+    /// Appends the TLVs that compact TLVs represent. One byte of `compact` expands to at most seven, so the bound of a
+    /// packet's payload also bounds the output.
     ///
-    /// Throws `malformedPacket`, `tlvTooDeep`, and `tooManyTLVs` when there are more than `budget`.
+    /// - Throws: `malformedPacket`, `tlvTooDeep`, or `tooManyTLVs` if there are more than `budget` TLVs.
     static func expand(
         _ compact: RawSpan, into out: inout TLVWriter, budget: inout Int, depth: Int = 0
     ) throws(WireError) {

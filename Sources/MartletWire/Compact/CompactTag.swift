@@ -1,19 +1,19 @@
-/// How a field's value is written in a compact TLV (W-90).
+/// The form of a field's value in a compact TLV (W-90).
 enum CompactShape {
-    /// One integer of so many bytes.
+    /// One integer with a width in bytes.
     case integer(byteCount: Int)
-    /// Integers of these widths, in bytes, one after the other.
+    /// Consecutive integers with their widths in bytes.
     case integers([Int])
-    /// A `sessionAck`: three integers, and ranges.
+    /// A `sessionAck`: three integers, then ranges.
     case sessionAck
-    /// TLVs again.
+    /// A container of compact TLVs.
     case container
-    /// Bytes behind their number.
+    /// A byte count, then bytes.
     case bytes
 }
 
 extension Tag {
-    /// The tag's code in a compact TLV; nil when it has none.
+    /// The code of the tag in a compact TLV; nil if the tag has none.
     var compactCode: UInt8? {
         for row in Self.compactRows where rawValue >= row.tag && rawValue - row.tag < UInt16(row.count) {
             return row.code + UInt8(rawValue - row.tag)
@@ -21,7 +21,7 @@ extension Tag {
         return nil
     }
 
-    /// The tag of a code; nil when no tag has it.
+    /// Creates the tag with a compact code; nil if no tag has the code.
     init?(compactCode code: UInt8) {
         for row in Self.compactRows where code >= row.code && code - row.code < row.count {
             self.init(rawValue: row.tag + UInt16(code - row.code))

@@ -1,30 +1,30 @@
-/// What a packet begins and ends with (W-77, W-78).
+/// The head and the checksum of a packet (W-77, W-78).
 enum Packet {
-    /// Bytes of a payload at the most, before deflating and after.
+    /// The maximum number of bytes of a payload, before and after deflating.
     static let maxPayloadByteCount = 4096
     static let checksumByteCount = 4
     static let maxHeadByteCount = 2
 
-    /// The first one or two bytes.
+    /// The first one or two bytes of a packet.
     struct Head: Equatable {
         var isDeflated: Bool
         var payloadByteCount: Int
         var byteCount: Int
 
-        /// Head, payload and checksum.
+        /// The number of bytes of head, payload and checksum.
         var packetByteCount: Int { byteCount + payloadByteCount + Packet.checksumByteCount }
 
-        /// The shortest head of a payload.
+        /// Creates the shortest head for a payload.
         init(payloadByteCount: Int, isDeflated: Bool) {
             self.isDeflated = isDeflated
             self.payloadByteCount = payloadByteCount
             byteCount = isDeflated || payloadByteCount > 0x7F ? 2 : 1
         }
 
-        /// Reads a head; nil while its second byte is not there.
+        /// Parses a head; nil if its second byte is missing.
         ///
-        /// Throws `badMagic` when it is not a packet's, `malformedPacket` when it has no payload and needs one,
-        /// `frameTooLarge`.
+        /// - Throws: `badMagic` if the first byte does not begin a packet, `malformedPacket` if a required payload is
+        ///   empty, or `frameTooLarge`.
         init?(parsing bytes: RawSpan, allowsDeflate: Bool) throws(WireError) {
             let first = bytes.loadUInt8(at: 0)
             switch first {
@@ -53,7 +53,7 @@ enum Packet {
             out.append(bigEndian: long)
         }
 
-        /// Stores it over bytes that were appended.
+        /// Overwrites bytes that were appended before with the head.
         @_lifetime(out: copy out)
         func store(at offset: Int, in out: inout OutputRawSpan) {
             guard byteCount == 2 else { return out.store(bigEndian: UInt8(payloadByteCount), at: offset) }

@@ -1,132 +1,134 @@
-/// What compact frames of one direction of a connection leave out, because the ones before them have said it (W-84).
+/// The values of earlier frames that compact frames of one direction of a connection omit (W-84).
 ///
-/// Writer and reader keep one each; they stay alike because a carrier is a stream, and because each frame changes it
-/// only after it was written, or read, whole.
+/// The writer and the reader each own a context. Both remain equal, because a carrier preserves the order of bytes and
+/// each frame changes the context only after it was written or parsed completely.
 struct PacketContext {
-    /// Sessions that compact frames of a connection may name (W-85).
+    /// The maximum number of sessions that compact frames of a connection can name (W-85).
     static let maxSessionCount = 256
-    /// Authors that deliveries can refer to.
+    /// The number of authors to which deliveries can refer.
     static let authorCount = 8
 
-    /// Who wrote a message, and the last counter of theirs.
+    /// The device and the account of a publisher, and the counter of its latest message.
     struct Author: Equatable {
         var device: UInt64
         var sender: [UInt8]
         var counter: UInt64 = 0
     }
 
-    /// What is known of one session.
+    /// The values of the latest frames of one session.
     struct Session {
         let id: SessionID
         var nextSequence: UInt32?
         var priority: Priority
-        /// The last offset of a delivery.
+        /// The offset of the latest delivery.
         var offset: UInt64 = 0
-        /// The end of the last run in an accepted.
+        /// The last counter and the last offset of the latest run in an `accepted`.
         var acceptedCounter: UInt64 = 0
         var acceptedOffset: UInt64 = 0
-        /// What the last ack said of the session.
+        /// The cumulative sequence and the credit limit of the latest `ack`.
         var cumulative: UInt64 = 0
         var creditLimit: UInt64 = 0
     }
 
-    /// The last session that was not the control session.
+    /// The latest session other than the control session.
     var session: SessionID?
-    /// Whether a frame has said its time; the writer's to know.
-    var hasSaidTime = false
-    /// Where the next author is put when all places are taken; the writer's choice.
+    /// Whether a frame has contained its timestamp. Only the writer uses this value.
+    var hasWrittenTimestamp = false
+    /// The index that the next author replaces when all indices are in use. Only the writer uses this value.
     var nextAuthor: UInt8 = 0
     private var recent: UInt16 = 0
     var timestamp: UInt32 = 0
-    /// The last counter of a text.
+    /// The counter of the latest text.
     var counter: UInt64 = 0
-    /// The timestamp that was last echoed, and the link credit last said, by an ack.
+    /// The latest echoed timestamp and the latest link credit of an `ack`.
     var echoed: UInt32 = 0
     var linkCredit: UInt64 = 0
-    /// Of the last delivery.
+    /// The acceptance time of the latest delivery.
     var acceptedAt: UInt64 = 0
     var authors: [Author?] = []
     var sessions = [Session(id: .control, priority: .urgent)]
 
-    /// Bytes that a context takes, those of its owner's object included.
+    /// The number of bytes that the context occupies, those of its owner's object included.
     var storageByteCount: Int {
         192 + sessions.capacity * MemoryLayout<Session>.stride + authors.capacity * MemoryLayout<Author?>.stride
     }
 
-    /// The place of a session's state, made when it is not there; nil when there are too many.
-    mutating func place(of id: SessionID) -> Int? {
-        if let place = find(id) { return place }
+    /// Returns the index of a session's state, which is created if necessary; nil if the maximum number of sessions is
+    /// reached.
+    mutating func index(of id: SessionID) -> Int? {
+        if let index = find(id) { return index }
         guard sessions.count < Self.maxSessionCount else { return nil }
         sessions.append(Session(id: id, priority: .normal))
         return sessions.count - 1
     }
 
-    /// Whether a session has a state, or may get one.
+    /// Returns whether a session has a state or can receive one.
     mutating func canName(_ id: SessionID) -> Bool {
         sessions.count < Self.maxSessionCount || find(id) != nil
     }
 
     private mutating func find(_ id: SessionID) -> Int? {
         if recent < sessions.count, sessions[Int(recent)].id == id { return Int(recent) }
-        guard let place = sessions.firstIndex(where: { $0.id == id }) else { return nil }
-        recent = UInt16(place)
-        return place
+        guard let index = sessions.firstIndex(where: { $0.id == id }) else { return nil }
+        recent = UInt16(index)
+        return index
     }
 
-    /// The state of the session at a place.
-    subscript(place: Int) -> Session {
-        get { sessions[place] }
-        set { sessions[place] = newValue }
+    /// The state of the session at an index.
+    subscript(index: Int) -> Session {
+        get { sessions[index] }
+        set { sessions[index] = newValue }
     }
 
-    /// The author at a place from 0 to 7; nil when none was defined there.
-    func author(_ place: Int) -> Author? {
-        place < authors.count ? authors[place] : nil
+    /// Returns the author at an index from 0 to 7; nil if none is defined.
+    func author(_ index: Int) -> Author? {
+        index < authors.count ? authors[index] : nil
     }
 
-    mutating func setAuthor(_ place: Int, _ author: Author) {
-        while authors.count <= place { authors.append(nil) }
-        authors[place] = author
+    mutating func setAuthor(_ index: Int, _ author: Author) {
+        while authors.count <= index { authors.append(nil) }
+        authors[index] = author
     }
 
-    /// Where an author is, or is to be put: in the place of whoever came first when all are taken.
-    func author(_ device: UInt64, _ sender: RawSpan) -> (place: Int, isKnown: Bool) {
-        for place in authors.indices where authors[place]?.device == device {
-            if let author = authors[place], author.sender.rawBytes.hasSameBytes(as: sender) { return (place, true) }
+    /// Returns the index of an author and whether the author is defined there. An unknown author receives a free index,
+    /// or replaces the oldest one.
+    func author(_ device: UInt64, _ sender: RawSpan) -> (index: Int, isKnown: Bool) {
+        for index in authors.indices where authors[index]?.device == device {
+            if let author = authors[index], author.sender.rawBytes.hasSameBytes(as: sender) { return (index, true) }
         }
         return authors.count < Self.authorCount ? (authors.count, false) : (Int(nextAuthor), false)
     }
 
-    /// An author's next message has this counter; returns by how much it is not the last one and 1.
+    /// Sets the counter of an author's latest message. Returns the difference from the expected counter, modulo 2⁶⁴.
     mutating func advance(_ author: Int, to counter: UInt64) -> UInt64 {
         let skipped = counter &- (authors[author]?.counter ?? 0) &- 1
         authors[author]?.counter = counter
         return skipped
     }
 
-    /// A frame has passed whole.
-    mutating func note(_ header: FrameHeader, at place: Int) {
+    /// Records the header of a frame that was written or parsed completely.
+    mutating func note(_ header: FrameHeader, at index: Int) {
         if header.session != .control { session = header.session }
         timestamp = header.timestamp
-        sessions[place].priority = header.flags.priority
-        if header.flags.contains(.reliable) { sessions[place].nextSequence = header.sequence &+ 1 }
+        sessions[index].priority = header.flags.priority
+        if header.flags.contains(.reliable) { sessions[index].nextSequence = header.sequence &+ 1 }
     }
 }
 
-/// What a compact frame is, besides its body's shape: the lower six bits of its first byte (W-81).
+/// The form of a compact frame: the lower six bits of its first byte (W-81).
 enum CompactForm {
     static let mask: UInt8 = 0x3F
     static let hasLength: UInt8 = 0x80
     static let hasFields: UInt8 = 0x40
 
-    /// Whether the body has a shape of its own, and is never compressed.
+    /// Returns whether the form defines its own layout of the body. Such a body is never compressed.
     static func isSpecial(_ form: UInt8) -> Bool { form >= text }
 
-    /// Whether the body says by itself where it ends.
+    /// Returns whether the body indicates its own end.
     static func isSelfDelimited(_ form: UInt8) -> Bool { (acceptedNext...ack).contains(form) }
 }
 
-/// The byte of fields: what a compact frame announces of its header (W-81).
+/// The second byte of a compact frame: the fields of its header that it contains (W-81).
 struct CompactFields: OptionSet {
     let rawValue: UInt8
 
@@ -140,14 +142,14 @@ struct CompactFields: OptionSet {
 }
 
 extension PacketContext {
-    /// The session of a frame that does not announce one; nil when it has to.
+    /// Returns the session of a frame that omits it; nil if the frame must contain it.
     func session(of type: FrameType) -> SessionID? {
         type.rule?.scope == .control ? .control : session
     }
 
-    /// The flags of a frame that does not announce them.
-    func flags(of type: FrameType, at place: Int) -> FrameFlags {
+    /// Returns the flags of a frame that omits them.
+    func flags(of type: FrameType, at index: Int) -> FrameFlags {
         let flags: FrameFlags = type.rule?.isReliable == true ? [.reliable, .checksummed] : .checksummed
-        return FrameFlags(flags, priority: sessions[place].priority)
+        return FrameFlags(flags, priority: sessions[index].priority)
     }
 }

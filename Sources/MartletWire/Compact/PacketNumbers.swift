@@ -1,5 +1,5 @@
 extension OutputRawSpan {
-    /// Appends a number in groups of 7 bits, the lowest first (W-80).
+    /// Appends a number in groups of 7 bits, the least significant group first (W-80).
     @_lifetime(self: copy self)
     mutating func append(varint value: UInt64) {
         var rest = value
@@ -10,14 +10,14 @@ extension OutputRawSpan {
         append(UInt8(truncatingIfNeeded: rest))
     }
 
-    /// Appends a difference that is taken modulo 2⁶⁴: small ones of either sign are short.
+    /// Appends a difference modulo 2⁶⁴ in zigzag encoding, in which small differences of either sign are short.
     @_lifetime(self: copy self)
     mutating func append(signedVarint difference: UInt64) {
         let number = Int64(bitPattern: difference)
         append(varint: UInt64(bitPattern: (number << 1) ^ (number >> 63)))
     }
 
-    /// Inserts the number of bytes from `offset` on in front of them.
+    /// Inserts the number of bytes from `offset` to the end before these bytes, as a varint.
     @_lifetime(self: copy self)
     mutating func insertByteCount(at offset: Int) {
         let byteCount = UInt64(byteCount - offset)
@@ -29,7 +29,7 @@ extension OutputRawSpan {
         }
     }
 
-    /// Appends text as UTF-16, most significant bytes first (RFC 2781).
+    /// Appends text as UTF-16, most significant byte first (RFC 2781).
     @_lifetime(self: copy self)
     mutating func append(utf16 text: RawSpan) {
         for unit in String(validated: text).utf16 { append(bigEndian: unit) }
@@ -37,15 +37,15 @@ extension OutputRawSpan {
 }
 
 extension RawSpan {
-    /// Whether this text takes fewer bytes in UTF-16.
+    /// A Boolean value that indicates whether the text has fewer bytes in UTF-16.
     var isShorterInUTF16: Bool {
-        // Without a byte beyond ASCII there is nothing to gain.
+        // UTF-16 is never shorter for ASCII.
         guard byteCount > 2, !isPrintableASCII else { return false }
         return 2 * String(validated: self).utf16.count < byteCount
     }
 }
 
-/// Reads a packet's payload from front to back. Every fault is `malformedPacket` (W-79).
+/// A cursor that reads the payload of a packet. Every error is `malformedPacket` (W-79).
 struct PacketCursor: ~Escapable {
     private let bytes: RawSpan
     private(set) var offset = 0
@@ -88,7 +88,7 @@ struct PacketCursor: ~Escapable {
         for shift in stride(from: UInt64(0), to: 70, by: 7) {
             let byte = try uint8()
             let group = UInt64(byte & 0x7F)
-            // The tenth byte has one bit left of 64.
+            // The tenth byte holds the one remaining bit of 64.
             guard shift < 63 || group <= 1 else { throw fault }
             value |= group << shift
             if byte < 0x80 { return value }
@@ -96,7 +96,7 @@ struct PacketCursor: ~Escapable {
         throw fault
     }
 
-    /// A number that has to fit into a narrower type.
+    /// Reads a number that must fit into a narrower type.
     mutating func varint<Number: FixedWidthInteger & UnsignedInteger>(
         as: Number.Type
     ) throws(WireError) -> Number {
@@ -104,13 +104,13 @@ struct PacketCursor: ~Escapable {
         return number
     }
 
-    /// A difference modulo 2⁶⁴.
+    /// Reads a difference modulo 2⁶⁴ in zigzag encoding.
     mutating func signedVarint() throws(WireError) -> UInt64 {
         let number = try varint()
         return (number >> 1) ^ (0 &- (number & 1))
     }
 
-    /// As many bytes, where they lie.
+    /// Returns the next `byteCount` bytes, borrowed.
     @_lifetime(copy self)
     mutating func bytes(_ byteCount: UInt64) throws(WireError) -> RawSpan {
         guard byteCount <= UInt64(restByteCount) else { throw fault }
@@ -119,7 +119,7 @@ struct PacketCursor: ~Escapable {
         return bytes.extracting(start..<offset)
     }
 
-    /// What is left, UTF-16 with its most significant bytes first, as UTF-8.
+    /// Reads the remaining bytes as UTF-16, most significant byte first, and returns them as UTF-8.
     mutating func utf16() throws(WireError) -> [UInt8] {
         guard restByteCount % 2 == 0 else { throw fault }
         var units: [UInt16] = []
@@ -129,7 +129,7 @@ struct PacketCursor: ~Escapable {
         return Array(text.utf8)
     }
 
-    /// What is left.
+    /// Returns the remaining bytes, borrowed.
     @_lifetime(copy self)
     mutating func rest() -> RawSpan {
         let start = offset

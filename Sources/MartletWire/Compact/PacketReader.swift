@@ -1,47 +1,46 @@
-/// What packets cost their reader beside the frames in them.
+/// Counts of the packets that a reader has processed.
 package struct PacketCounts: Equatable, Sendable {
-    /// Packets read.
+    /// The number of packets.
     package var packets = 0
-    /// Those that held no frame, or ended a deflate stream.
+    /// The number of packets without a frame: empty ones, and those that ended a deflate stream.
     package var withoutFrames = 0
-    /// Deflate streams begun.
+    /// The number of deflate streams that began.
     package var streams = 0
 }
 
-/// Makes frames of the packets of one direction of a connection.
+/// A parser for the packets of one direction of a connection.
 ///
-/// What a packet costs is bounded before it is looked at: its payload by ``Packet/maxPayloadByteCount``, inflated or
-/// not, and so each body that comes of it.
+/// The cost of a packet is bounded before it is parsed: ``Packet/maxPayloadByteCount`` bounds its payload, before and
+/// after inflating, and therefore the size of each body.
 ///
-/// Between packets it holds what the next may leave out, and the inflate stream while the peer's deflate stream is
-/// open.
+/// Between packets the reader owns the context, and the inflate stream while the deflate stream of the peer is open.
 package final class PacketReader {
     private var context = PacketContext()
     private var stream: InflateStream?
-    /// Of a payload, what comes behind the frame that `frame` has stopped at.
+    /// The bytes of a payload after the frame for which `frame` returned `.stop`.
     private var rest: [UInt8] = []
-    /// Packets and streams read since they were asked for.
+    /// The counts since the last call of `takeCounts`.
     private var counts = PacketCounts()
 
-    /// A reader at the start of a connection.
+    /// Creates a reader for a new connection.
     init() {}
 
-    /// Bytes that a reader takes, beside its deflate stream.
+    /// The number of bytes that the reader occupies, without its inflate stream.
     package var storageByteCount: Int { context.storageByteCount + rest.count }
 
-    /// Whether a deflate stream is open (W-94).
+    /// A Boolean value that indicates whether a deflate stream is open (W-94).
     package var isStreaming: Bool { stream != nil }
 
-    /// Whether `frame` stopped in the middle of a packet.
+    /// A Boolean value that indicates whether frames of a packet remain because `frame` returned `.stop`.
     var hasRest: Bool { !rest.isEmpty }
 
-    /// What has been read since the last call.
+    /// Returns the counts since the last call, and resets them.
     func takeCounts() -> PacketCounts {
         defer { counts = PacketCounts() }
         return counts
     }
 
-    /// Goes on where `frame` has stopped.
+    /// Parses the remaining frames of the packet at which `frame` returned `.stop`.
     func resume(
         maxBodyByteCount: Int, _ frame: (FrameHeader, FrameContent) throws(WireError) -> FramerStep
     ) throws(WireError) -> FramerStep {
@@ -50,10 +49,10 @@ package final class PacketReader {
         return try readFrames(payload.rawBytes, maxBodyByteCount, frame)
     }
 
-    /// Reads a whole packet and calls `frame` for each frame in it. When `frame` answers `.stop`, what is left waits
-    /// for ``resume(maxBodyByteCount:_:)``.
+    /// Parses a complete packet and calls `frame` for each frame in it. If `frame` returns `.stop`, the remaining
+    /// frames are kept for ``resume(maxBodyByteCount:_:)``.
     ///
-    /// Throws `badChecksum`, `malformedPacket`, what inflating and ``Framer`` throw, and what `frame` throws.
+    /// - Throws: `badChecksum`, `malformedPacket`, the errors of inflating and of ``Framer``, and those of `frame`.
     func read(
         _ packet: RawSpan, _ head: Packet.Head, maxBodyByteCount: Int,
         _ frame: (FrameHeader, FrameContent) throws(WireError) -> FramerStep
@@ -105,11 +104,11 @@ package final class PacketReader {
         let form = first & CompactForm.mask
         let fields = CompactFields(rawValue: first & CompactForm.hasFields == 0 ? 0 : try cursor.uint8())
         guard fields.isDisjoint(with: .reserved) else { throw cursor.fault }
-        let (header, place) = try readHeader(form, fields, &cursor)
+        let (header, index) = try readHeader(form, fields, &cursor)
         guard !CompactForm.isSpecial(form) || !fields.contains(.compression) else { throw cursor.fault }
-        /// The frame has been read whole: the context has what its header said.
-        func take(_ content: FrameContent) throws(WireError) -> FramerStep {
-            context.note(header, at: place)
+        /// Records the header in the context after the frame was parsed completely, and passes the frame on.
+        func report(_ content: FrameContent) throws(WireError) -> FramerStep {
+            context.note(header, at: index)
             var whole = header
             whole.bodyByteCount = UInt32(content.byteCount)
             guard whole.bodyByteCount <= maxBodyByteCount else {
@@ -120,36 +119,36 @@ package final class PacketReader {
         if CompactForm.isSelfDelimited(form) {
             guard first & CompactForm.hasLength == 0 else { throw cursor.fault }
             switch form {
-            case CompactForm.acceptedNext: return try readAccepted(isNext: true, &cursor, place, take)
-            case CompactForm.accepted: return try readAccepted(isNext: false, &cursor, place, take)
-            case CompactForm.ackNext: return try take(.ack(try readAck(bits: 0, &cursor)))
-            default: return try take(.ack(try readAck(bits: try cursor.uint8(), &cursor)))
+            case CompactForm.acceptedNext: return try readAccepted(isNext: true, &cursor, index, report)
+            case CompactForm.accepted: return try readAccepted(isNext: false, &cursor, index, report)
+            case CompactForm.ackNext: return try report(.ack(try readAck(bits: 0, &cursor)))
+            default: return try report(.ack(try readAck(bits: try cursor.uint8(), &cursor)))
             }
         }
         let bytes = first & CompactForm.hasLength == 0 ? cursor.rest() : try cursor.bytes(try cursor.varint())
-        guard !fields.contains(.compression) else { return try take(.body(bytes)) }
+        guard !fields.contains(.compression) else { return try report(.body(bytes)) }
         var inner = PacketCursor(bytes)
         switch form {
         case CompactForm.text, CompactForm.textAt:
             context.counter &+= form == CompactForm.text ? 1 : try inner.signedVarint() &+ 1
-            return try hand(TextMessage(counter: context.counter, text: inner.rest()), to: take)
+            return try pass(TextMessage(counter: context.counter, text: inner.rest()), to: report)
         case CompactForm.text16:
             context.counter &+= 1
             let text = try inner.utf16()
-            return try hand(TextMessage(counter: context.counter, text: text.rawBytes), to: take)
+            return try pass(TextMessage(counter: context.counter, text: text.rawBytes), to: report)
         case CompactForm.delivery:
-            return try readDelivery(&inner, place, take)
+            return try readDelivery(&inner, index, report)
         default:
             var body = TLVWriter()
             var budget = TLVLimits.maxCount
             try CompactBody.expand(bytes, into: &body, budget: &budget)
-            return try take(.body(body.rawBytes))
+            return try report(.body(body.rawBytes))
         }
     }
 
     private func readHeader(
         _ form: UInt8, _ fields: CompactFields, _ cursor: inout PacketCursor
-    ) throws(WireError) -> (FrameHeader, place: Int) {
+    ) throws(WireError) -> (FrameHeader, index: Int) {
         var header = FrameHeader(type: .data, timestamp: context.timestamp)
         let session = fields.contains(.session) ? SessionID(rawValue: try cursor.varint(as: UInt16.self)) : nil
         let sequence = fields.contains(.sequence) ? try cursor.uint32() : nil
@@ -165,36 +164,37 @@ package final class PacketReader {
             case let other: throw .unsupportedCompression(other)
             }
         }
-        guard let session = session ?? context.session(of: type), let place = context.place(of: session) else {
+        guard let session = session ?? context.session(of: type), let index = context.index(of: session) else {
             throw cursor.fault
         }
         header.type = type
         header.session = session
-        header.flags = flags ?? context.flags(of: type, at: place)
+        header.flags = flags ?? context.flags(of: type, at: index)
         guard header.flags.contains(.checksummed), header.flags.isDisjoint(with: .reserved) else { throw cursor.fault }
-        guard let number = sequence ?? nextSequence(of: header, place) else { throw cursor.fault }
+        guard let number = sequence ?? nextSequence(of: header, index) else { throw cursor.fault }
         header.sequence = number
-        return (header, place)
+        return (header, index)
     }
 
-    private func nextSequence(of header: FrameHeader, _ place: Int) -> UInt32? {
-        header.flags.contains(.reliable) ? context[place].nextSequence : 0
+    private func nextSequence(of header: FrameHeader, _ index: Int) -> UInt32? {
+        header.flags.contains(.reliable) ? context[index].nextSequence : 0
     }
 
     // MARK: Bodies
 
-    /// A message that breaks a rule is handed over as its body, in which whoever parses it finds the fault.
-    private func hand(
-        _ message: TextMessage, to take: (FrameContent) throws(WireError) -> FramerStep
+    /// Passes a text message on. An invalid one is passed on as its body, so that the parser of the body reports the
+    /// error.
+    private func pass(
+        _ message: TextMessage, to report: (FrameContent) throws(WireError) -> FramerStep
     ) throws(WireError) -> FramerStep {
         let content = FrameContent.message(message)
-        guard !message.isValid else { return try take(content) }
-        return try content.withBody { body throws(WireError) in try take(.body(body)) }
+        guard !message.isValid else { return try report(content) }
+        return try content.withBody { body throws(WireError) in try report(.body(body)) }
     }
 
-    /// Form 0x21 (W-87).
+    /// Parses a delivery, form 0x21 (W-87).
     private func readDelivery(
-        _ cursor: inout PacketCursor, _ place: Int, _ take: (FrameContent) throws(WireError) -> FramerStep
+        _ cursor: inout PacketCursor, _ index: Int, _ report: (FrameContent) throws(WireError) -> FramerStep
     ) throws(WireError) -> FramerStep {
         let byte = try cursor.uint8()
         let number = Int(byte & 0x07)
@@ -206,46 +206,46 @@ package final class PacketReader {
             context.setAuthor(number, PacketContext.Author(device: device, sender: sender))
         }
         guard var author = context.author(number) else { throw cursor.fault }
-        context[place].offset &+= try cursor.signedVarint() &+ 1
+        context[index].offset &+= try cursor.signedVarint() &+ 1
         context.acceptedAt &+= try cursor.signedVarint()
         author.counter &+= try cursor.signedVarint() &+ 1
         context.setAuthor(number, author)
-        let (offset, acceptedAt) = (context[place].offset, context.acceptedAt)
-        func hand(_ text: RawSpan) throws(WireError) -> FramerStep {
+        let (offset, acceptedAt) = (context[index].offset, context.acceptedAt)
+        func pass(_ text: RawSpan) throws(WireError) -> FramerStep {
             let message = TextMessage(
                 offset: offset, acceptedAt: acceptedAt, device: DeviceID(rawValue: author.device),
                 sender: author.sender.rawBytes, counter: author.counter, text: text)
-            return try self.hand(message, to: take)
+            return try self.pass(message, to: report)
         }
-        guard byte & 0x40 != 0 else { return try hand(cursor.rest()) }
+        guard byte & 0x40 != 0 else { return try pass(cursor.rest()) }
         let text = try cursor.utf16()
-        return try hand(text.rawBytes)
+        return try pass(text.rawBytes)
     }
 
-    /// The numbers count from those that would come next. A run that cannot be is handed over as its body, in which
-    /// whoever parses it finds the fault.
+    /// Parses an `accepted`, whose numbers are differences from the expected ones. An invalid run is passed on as its
+    /// body, so that the parser of the body reports the error.
     private func readAccepted(
-        isNext: Bool, _ cursor: inout PacketCursor, _ place: Int,
-        _ take: (FrameContent) throws(WireError) -> FramerStep
+        isNext: Bool, _ cursor: inout PacketCursor, _ index: Int,
+        _ report: (FrameContent) throws(WireError) -> FramerStep
     ) throws(WireError) -> FramerStep {
-        let counter = context[place].acceptedCounter &+ 1 &+ (isNext ? 0 : try cursor.signedVarint())
-        let offset = context[place].acceptedOffset &+ 1 &+ (isNext ? 0 : try cursor.signedVarint())
+        let counter = context[index].acceptedCounter &+ 1 &+ (isNext ? 0 : try cursor.signedVarint())
+        let offset = context[index].acceptedOffset &+ 1 &+ (isNext ? 0 : try cursor.signedVarint())
         let count = isNext ? 1 : try cursor.varint(as: UInt32.self)
-        context[place].acceptedCounter = counter &+ UInt64(count) &- 1
-        context[place].acceptedOffset = offset &+ UInt64(count) &- 1
-        if let run = AcceptedRun(checking: counter, count, offset) { return try take(.accepted(run)) }
+        context[index].acceptedCounter = counter &+ UInt64(count) &- 1
+        context[index].acceptedOffset = offset &+ UInt64(count) &- 1
+        if let run = AcceptedRun(checking: counter, count, offset) { return try report(.accepted(run)) }
         var body = TLVWriter()
         AcceptedRun.encode(counter, count, offset, into: &body)
-        return try take(.body(body.rawBytes))
+        return try report(.body(body.rawBytes))
     }
 
-    /// What the bits announce; without any it is form 0x26 (W-88).
+    /// Parses the fields of an `ack` that `bits` indicates; form 0x26 has none (W-88).
     private func readAck(bits: UInt8, _ cursor: inout PacketCursor) throws(WireError) -> SingleAck {
         guard bits & 0xE0 == 0 else { throw cursor.fault }
         let named = bits & 0x01 == 0 ? nil : SessionID(rawValue: try cursor.varint(as: UInt16.self))
-        guard let session = named ?? context.session, let place = context.place(of: session) else { throw cursor.fault }
-        context[place].cumulative &+= bits & 0x02 == 0 ? 1 : try cursor.varint()
-        if bits & 0x04 != 0 { context[place].creditLimit &+= try cursor.varint() }
+        guard let session = named ?? context.session, let index = context.index(of: session) else { throw cursor.fault }
+        context[index].cumulative &+= bits & 0x02 == 0 ? 1 : try cursor.varint()
+        if bits & 0x04 != 0 { context[index].creditLimit &+= try cursor.varint() }
         if bits & 0x08 != 0 { context.linkCredit &+= try cursor.varint() }
         var echo: Echo?
         if bits & 0x10 != 0 {
@@ -253,14 +253,14 @@ package final class PacketReader {
             echo = Echo(timestamp: context.echoed, delayMicroseconds: try cursor.varint(as: UInt32.self))
         }
         return SingleAck(
-            echo: echo, linkCredit: context.linkCredit, session: session, cumulative: context[place].cumulative,
-            creditLimit: context[place].creditLimit)
+            echo: echo, linkCredit: context.linkCredit, session: session, cumulative: context[index].cumulative,
+            creditLimit: context[index].creditLimit)
     }
 }
 
 extension FrameType {
-    /// Whether a frame of this type may be part of a packet: those that begin or end a connection stand by themselves
-    /// (W-82).
+    /// A Boolean value that indicates whether a packet may contain a frame of this type. Frames that begin or end a
+    /// connection are always plain (W-82).
     var mayBeCompact: Bool {
         switch self {
         case .hello, .welcome, .reject, .goaway: false
@@ -269,5 +269,5 @@ extension FrameType {
     }
 }
 
-// One connection has it at a time, and one engine all of them.
+// One connection owns the reader, and one engine accesses all connections.
 extension PacketReader: @unchecked Sendable {}

@@ -1,93 +1,94 @@
-/// Writes frames as packets of compact frames into the carrier's buffer: one direction of one connection
-/// (Specs/wire.md §15).
+/// A writer of packets of compact frames into the carrier's buffer, for one direction of one connection (Specs/wire.md
+/// §15).
 ///
-/// A packet is written where it leaves from. Its head is stored when its length is known, and its checksum appended.
-/// What it is made of never takes more bytes than the frames would. A frame that does not fit into a packet stays as it
-/// is.
+/// A packet is written in place. Its head is stored when its length is known, then the checksum is appended. A packet
+/// never has more bytes than the plain frames that it contains. A frame that does not fit into a packet is written in
+/// the plain form.
 ///
 /// | state | owns | ends |
 /// |---|---|---|
-/// | between packets | the context, a deflate stream | the next frame that may be compact |
-/// | in a packet | also where in the buffer the packet begins, and its last frame | the packet is full, a frame has to be outside of it, or `finish` |
+/// | between packets | the context, a deflate stream | the next frame that can be compact |
+/// | in a packet | also the offset of the packet in the buffer, and of its last frame | the packet is full, a frame must be plain, or `finish` |
 public final class PacketWriter {
-    /// A frame says its time when so many milliseconds have passed since one last did (W-83).
+    /// The minimum number of milliseconds between two frames that contain their timestamp, pings and pongs excepted
+    /// (W-83).
     static let timestampInterval: UInt32 = 10_000
-    /// A payload that is shorter is not worth deflating, in bytes.
+    /// The minimum number of bytes of a payload that is deflated.
     static let leastDeflatedByteCount = 16
-    /// What deflating may add to a payload, in bytes: for each stored block five, and the flush.
+    /// The maximum number of bytes that deflating adds to a payload: five for each stored block, and the flush.
     private static let deflateSlack = 32
 
     private var context = PacketContext()
-    /// Where the packet begins that is being written, in bytes of the buffer.
+    /// The offset of the unfinished packet in the buffer, in bytes.
     private var start: Int?
-    /// Where its last frame and that one's body begin, when the length can still be put in.
+    /// The offsets of the packet's last frame and of its body, while the body's length can still be inserted.
     private var open: (head: Int, body: Int)?
     private var mayDeflate = true
     private let deflates: DeflateStream.Size?
     private var stream: DeflateStream?
     private var hasDeflated = false
 
-    /// A writer at the start of a connection.
+    /// Creates a writer for a new connection.
     ///
-    /// - Parameter deflates: The memory of the deflate stream that payloads pass through; nil for none.
+    /// - Parameter deflates: The memory size of the deflate stream for payloads; nil for no deflating.
     public init(deflates: DeflateStream.Size? = nil) {
         self.deflates = deflates
     }
 
-    /// Bytes that a writer takes, beside its deflate stream.
+    /// The number of bytes that the writer occupies, without its deflate stream.
     package var storageByteCount: Int { context.storageByteCount }
 
-    /// Whether a deflate stream is open, and holds memory.
+    /// A Boolean value that indicates whether a deflate stream is open and occupies memory.
     public var isStreaming: Bool { stream != nil }
 
     // MARK: Packets
 
-    /// For how many bytes of headers and bodies there is room.
+    /// Returns the number of bytes of headers and bodies that fit into `out`.
     @usableFromInline
-    func room(in out: borrowing OutputRawSpan) -> Int {
+    func freeByteCount(in out: borrowing OutputRawSpan) -> Int {
         start == nil ? out.freeCapacity : out.freeCapacity - Packet.checksumByteCount
     }
 
-    /// Appends a frame; see ``FrameEncoder``.
+    /// Appends a frame; see ``FrameEncoder/append(_:_:layout:checksum:isSecret:into:)``.
     @_lifetime(out: copy out)
     @usableFromInline
     func append(
         _ header: FrameHeader, _ body: RawSpan, layout: BodyLayout, isSecret: Bool, into out: inout OutputRawSpan
     ) {
         if isSecret { finishPacket(into: &out) }
-        guard let place = makeRoom(for: header, body.byteCount, into: &out) else {
+        guard let index = reserve(for: header, body.byteCount, into: &out) else {
             return header.encode(before: body, checksum: CRC32.checksum(body), into: &out)
         }
         switch (layout, header.type) {
-        case _ where header.compression != .none: appendRaw(header, body, place, into: &out)
+        case _ where header.compression != .none: appendRaw(header, body, index, into: &out)
         case (.text, .data), (.text16, .data):
             let message = TextMessage(laidOut: body, isDelivery: false)
-            append(header, text: message, isUTF16: layout == .text16, place, into: &out)
+            append(header, text: message, isUTF16: layout == .text16, index, into: &out)
         case (.delivery, .data), (.delivery16, .data):
             let message = TextMessage(laidOut: body, isDelivery: true)
-            append(header, delivery: message, isUTF16: layout == .delivery16, place, into: &out)
-        case (.acceptedRun, .accepted): append(header, AcceptedRun(laidOut: body), place, into: &out)
-        default: appendFields(header, body, place, into: &out)
+            append(header, delivery: message, isUTF16: layout == .delivery16, index, into: &out)
+        case (.acceptedRun, .accepted): append(header, AcceptedRun(laidOut: body), index, into: &out)
+        default: appendFields(header, body, index, into: &out)
         }
-        note(header, at: place)
+        note(header, at: index)
         guard isSecret else { return }
         mayDeflate = false
         finishPacket(into: &out)
     }
 
-    /// Appends an acknowledgement of one session without ranges, which has a form of its own; false, and nothing has
-    /// been appended, when it is another.
+    /// Appends an acknowledgement of one session without ranges, which has a compact form. Returns false and appends
+    /// nothing if the acknowledgement has other contents.
     @_lifetime(out: copy out)
     func append(_ header: FrameHeader, _ ack: Ack, into out: inout OutputRawSpan) -> Bool {
         guard ack.sessionCount == 1, case let part = ack.session(0), part.ranges.isEmpty,
-            let named = context.place(of: part.session), let place = makeRoom(for: header, ack.byteCount, into: &out)
+            let named = context.index(of: part.session), let index = reserve(for: header, ack.byteCount, into: &out)
         else { return false }
-        append(header, ack.echo, ack.linkCredit, part, named, place, into: &out)
-        note(header, at: place)
+        append(header, ack.echo, ack.linkCredit, part, named, index, into: &out)
+        note(header, at: index)
         return true
     }
 
-    /// Ends the packet, if one has begun; returns whether one passed through the deflate stream since the last call.
+    /// Ends the packet, if one has begun. Returns whether the deflate stream processed a packet since the last call.
     @_lifetime(out: copy out)
     func finish(into out: inout OutputRawSpan) -> Bool {
         finishPacket(into: &out)
@@ -95,7 +96,7 @@ public final class PacketWriter {
         return hasDeflated
     }
 
-    /// Ends the deflate stream and tells the reader, which gives its memory back too (W-94).
+    /// Ends the deflate stream and notifies the reader, which also releases its memory (W-94).
     @_lifetime(out: copy out)
     public func endStream(into out: inout OutputRawSpan) {
         guard stream != nil else { return }
@@ -106,22 +107,22 @@ public final class PacketWriter {
         seal(from: start, into: &out)
     }
 
-    /// Bytes that ``endStream(into:)`` writes where nothing waits to be finished.
+    /// The number of bytes that ``endStream(into:)`` writes if no packet is unfinished.
     public static var endByteCount: Int { Packet.maxHeadByteCount + Packet.checksumByteCount }
 
-    /// Makes room in a packet for a frame and answers its session's place in the context; nil when it cannot be
-    /// compact, and no packet has begun.
+    /// Reserves a frame in a packet and returns the index of its session in the context. Returns nil, with no
+    /// packet begun, if the frame cannot be compact.
     @_lifetime(out: copy out)
-    private func makeRoom(
+    private func reserve(
         for header: FrameHeader, _ bodyByteCount: Int, into out: inout OutputRawSpan
     ) -> Int? {
         let byteCount = FrameHeader.byteCount + bodyByteCount
-        precondition(byteCount <= room(in: out), "the frame does not fit")
+        precondition(byteCount <= freeByteCount(in: out), "the frame does not fit")
         if let start, out.byteCount - start - Packet.maxHeadByteCount + byteCount > Packet.maxPayloadByteCount {
             finishPacket(into: &out)
         }
         guard byteCount <= Packet.maxPayloadByteCount, header.type.mayBeCompact, header.version == .current,
-            let place = context.place(of: header.session)
+            let index = context.index(of: header.session)
         else {
             finishPacket(into: &out)
             return nil
@@ -130,7 +131,7 @@ public final class PacketWriter {
             start = out.byteCount
             out.append(bigEndian: UInt16(0))
         }
-        return place
+        return index
     }
 
     @_lifetime(out: copy out)
@@ -155,7 +156,7 @@ public final class PacketWriter {
             out.append(bytes: deflated.rawBytes)
         } else {
             let head = Packet.Head(payloadByteCount: byteCount, isDeflated: false)
-            // Mostly short: then its head is, too.
+            // Most payloads are short and have a head of one byte.
             if head.byteCount < Packet.maxHeadByteCount { out.moveTail(from: payload, by: -1) }
             head.store(at: start, in: &out)
         }
@@ -169,13 +170,13 @@ public final class PacketWriter {
 
     // MARK: Heads
 
-    /// Appends what is in front of a body: the form, and what of the header the context does not say.
+    /// Appends the form, and the fields of the header that the context does not imply.
     @_lifetime(out: copy out)
     private func appendHead(
-        _ form: UInt8, _ header: FrameHeader, _ place: Int, isRaw: Bool = false, into out: inout OutputRawSpan
+        _ form: UInt8, _ header: FrameHeader, _ index: Int, isRaw: Bool = false, into out: inout OutputRawSpan
     ) {
         closeFrame(in: &out)
-        var fields = fields(of: header, place)
+        var fields = fields(of: header, index)
         if isRaw { fields.insert(.compression) }
         let head = out.byteCount
         out.append(form | (fields.isEmpty ? 0 : CompactForm.hasFields))
@@ -183,7 +184,7 @@ public final class PacketWriter {
         if !CompactForm.isSelfDelimited(form) { open = (head, out.byteCount) }
     }
 
-    /// Another frame follows in the packet: the last one has to say how long it is.
+    /// Inserts the length of the packet's last frame before another frame is appended.
     @_lifetime(out: copy out)
     private func closeFrame(in out: inout OutputRawSpan) {
         guard let open else { return }
@@ -192,19 +193,19 @@ public final class PacketWriter {
         self.open = nil
     }
 
-    private func fields(of header: FrameHeader, _ place: Int) -> CompactFields {
+    private func fields(of header: FrameHeader, _ index: Int) -> CompactFields {
         var fields: CompactFields = []
         if context.session(of: header.type) != header.session { fields.insert(.session) }
-        let next = header.flags.contains(.reliable) ? context[place].nextSequence : 0
+        let next = header.flags.contains(.reliable) ? context[index].nextSequence : 0
         if next != header.sequence { fields.insert(.sequence) }
-        if announcesTime(header) { fields.insert(.timestamp) }
-        if context.flags(of: header.type, at: place) != header.flags.union(.checksummed) { fields.insert(.flags) }
+        if includesTimestamp(header) { fields.insert(.timestamp) }
+        if context.flags(of: header.type, at: index) != header.flags.union(.checksummed) { fields.insert(.flags) }
         if CompactForm.form(of: header.type) == CompactForm.announcedType { fields.insert(.type) }
         return fields
     }
 
-    private func announcesTime(_ header: FrameHeader) -> Bool {
-        !context.hasSaidTime || header.timestamp &- context.timestamp >= Self.timestampInterval
+    private func includesTimestamp(_ header: FrameHeader) -> Bool {
+        !context.hasWrittenTimestamp || header.timestamp &- context.timestamp >= Self.timestampInterval
             || header.type == .ping || header.type == .pong
     }
 
@@ -219,59 +220,63 @@ public final class PacketWriter {
         if fields.contains(.compression) { out.append(header.compression.rawValue) }
     }
 
-    /// A frame has been written whole: the context has what it said.
-    private func note(_ header: FrameHeader, at place: Int) {
-        var said = header
-        if announcesTime(header) { context.hasSaidTime = true } else { said.timestamp = context.timestamp }
-        context.note(said, at: place)
+    /// Records the header of a frame that was written completely.
+    private func note(_ header: FrameHeader, at index: Int) {
+        var recorded = header
+        if includesTimestamp(header) {
+            context.hasWrittenTimestamp = true
+        } else {
+            recorded.timestamp = context.timestamp
+        }
+        context.note(recorded, at: index)
     }
 
     // MARK: Bodies
 
-    /// A body that is compressed, a fragment, or no TLVs.
+    /// Appends a body without conversion: a compressed one, a fragment, or one without valid TLVs.
     @_lifetime(out: copy out)
-    private func appendRaw(_ header: FrameHeader, _ body: RawSpan, _ place: Int, into out: inout OutputRawSpan) {
-        appendHead(CompactForm.form(of: header.type), header, place, isRaw: true, into: &out)
+    private func appendRaw(_ header: FrameHeader, _ body: RawSpan, _ index: Int, into out: inout OutputRawSpan) {
+        appendHead(CompactForm.form(of: header.type), header, index, isRaw: true, into: &out)
         out.append(bytes: body)
         mayDeflate = false
     }
 
     @_lifetime(out: copy out)
-    private func appendFields(_ header: FrameHeader, _ body: RawSpan, _ place: Int, into out: inout OutputRawSpan) {
-        appendHead(CompactForm.form(of: header.type), header, place, into: &out)
+    private func appendFields(_ header: FrameHeader, _ body: RawSpan, _ index: Int, into out: inout OutputRawSpan) {
+        appendHead(CompactForm.form(of: header.type), header, index, into: &out)
         guard let start = open else { return }
         do throws(WireError) { try CompactBody.append(body, to: &out) } catch {
             out.removeLast(out.byteCount - start.head)
             open = nil
-            appendRaw(header, body, place, into: &out)
+            appendRaw(header, body, index, into: &out)
         }
     }
 
     @_lifetime(out: copy out)
     private func append(
-        _ header: FrameHeader, text message: TextMessage, isUTF16: Bool, _ place: Int, into out: inout OutputRawSpan
+        _ header: FrameHeader, text message: TextMessage, isUTF16: Bool, _ index: Int, into out: inout OutputRawSpan
     ) {
         let skipped = message.counter &- context.counter &- 1
         context.counter = message.counter
         if skipped != 0 {
-            appendHead(CompactForm.textAt, header, place, into: &out)
+            appendHead(CompactForm.textAt, header, index, into: &out)
             out.append(signedVarint: skipped)
             out.append(bytes: message.text)
         } else if isUTF16 {
-            appendHead(CompactForm.text16, header, place, into: &out)
+            appendHead(CompactForm.text16, header, index, into: &out)
             out.append(utf16: message.text)
         } else {
-            appendHead(CompactForm.text, header, place, into: &out)
+            appendHead(CompactForm.text, header, index, into: &out)
             out.append(bytes: message.text)
         }
     }
 
     @_lifetime(out: copy out)
     private func append(
-        _ header: FrameHeader, delivery message: TextMessage, isUTF16: Bool, _ place: Int,
+        _ header: FrameHeader, delivery message: TextMessage, isUTF16: Bool, _ index: Int,
         into out: inout OutputRawSpan
     ) {
-        appendHead(CompactForm.delivery, header, place, into: &out)
+        appendHead(CompactForm.delivery, header, index, into: &out)
         let encoding: UInt8 = isUTF16 ? 0x40 : 0
         let (author, isKnown) = context.author(message.device.rawValue, message.sender)
         if isKnown {
@@ -285,33 +290,35 @@ public final class PacketWriter {
             context.setAuthor(author, PacketContext.Author(device: message.device.rawValue, sender: sender))
             context.nextAuthor = UInt8((author + 1) % PacketContext.authorCount)
         }
-        out.append(signedVarint: message.offset &- context[place].offset &- 1)
+        out.append(signedVarint: message.offset &- context[index].offset &- 1)
         out.append(signedVarint: message.acceptedAt &- context.acceptedAt)
         out.append(signedVarint: context.advance(author, to: message.counter))
-        context[place].offset = message.offset
+        context[index].offset = message.offset
         context.acceptedAt = message.acceptedAt
         if isUTF16 { out.append(utf16: message.text) } else { out.append(bytes: message.text) }
     }
 
     @_lifetime(out: copy out)
-    private func append(_ header: FrameHeader, _ run: AcceptedRun, _ place: Int, into out: inout OutputRawSpan) {
-        let counter = run.firstCounter &- context[place].acceptedCounter &- 1
-        let offset = run.firstOffset &- context[place].acceptedOffset &- 1
-        context[place].acceptedCounter &+= counter &+ UInt64(run.count)
-        context[place].acceptedOffset &+= offset &+ UInt64(run.count)
+    private func append(_ header: FrameHeader, _ run: AcceptedRun, _ index: Int, into out: inout OutputRawSpan) {
+        let counter = run.firstCounter &- context[index].acceptedCounter &- 1
+        let offset = run.firstOffset &- context[index].acceptedOffset &- 1
+        context[index].acceptedCounter &+= counter &+ UInt64(run.count)
+        context[index].acceptedOffset &+= offset &+ UInt64(run.count)
         guard (counter, offset, run.count) != (0, 0, 1) else {
-            return appendHead(CompactForm.acceptedNext, header, place, into: &out)
+            return appendHead(CompactForm.acceptedNext, header, index, into: &out)
         }
-        appendHead(CompactForm.accepted, header, place, into: &out)
+        appendHead(CompactForm.accepted, header, index, into: &out)
         out.append(signedVarint: counter)
         out.append(signedVarint: offset)
         out.append(varint: UInt64(run.count))
     }
 
-    /// - Parameter named: the place of the session whose ack it is.
+    /// Appends the fields of an `ack` that the context does not imply.
+    ///
+    /// - Parameter named: The index of the acknowledged session in the context.
     @_lifetime(out: copy out)
     private func append(
-        _ header: FrameHeader, _ echo: Echo?, _ linkCredit: UInt64, _ part: SessionAck, _ named: Int, _ place: Int,
+        _ header: FrameHeader, _ echo: Echo?, _ linkCredit: UInt64, _ part: SessionAck, _ named: Int, _ index: Int,
         into out: inout OutputRawSpan
     ) {
         let last = context[named]
@@ -321,7 +328,7 @@ public final class PacketWriter {
         if part.creditLimit != last.creditLimit { bits |= 0x04 }
         if linkCredit != context.linkCredit { bits |= 0x08 }
         if echo != nil { bits |= 0x10 }
-        appendHead(bits == 0 ? CompactForm.ackNext : CompactForm.ack, header, place, into: &out)
+        appendHead(bits == 0 ? CompactForm.ackNext : CompactForm.ack, header, index, into: &out)
         if bits != 0 {
             out.append(bits)
             if bits & 0x01 != 0 { out.append(varint: UInt64(part.session.rawValue)) }
@@ -340,5 +347,5 @@ public final class PacketWriter {
     }
 }
 
-// One link owns it and uses it from one place at a time.
+// One link owns the writer and accesses it from one executor at a time.
 extension PacketWriter: @unchecked Sendable {}

@@ -1,21 +1,22 @@
 internal import CMartletCodec
 
-/// Deflates one payload after the other, each with what came before as its context (Specs/wire.md §16).
+/// A compressor for a sequence of payloads, each with the previous ones as its context (Specs/wire.md §16).
 @safe
 public final class DeflateStream {
-    /// What a stream may cost in memory; the reader need not know.
+    /// The memory size of a stream. The reader does not need to know it.
     public enum Size: Sendable {
-        /// A window of 4 KiB: 39 KiB of memory.
+        /// A window of 4 KiB, with 39 KiB of memory.
         case small
-        /// A window of 32 KiB: 268 KiB of memory, and some 15 % fewer bytes.
+        /// A window of 32 KiB, with 268 KiB of memory and about 15 % fewer bytes of output.
         case large
     }
 
-    /// What a flush adds at the most, with the four bytes that are left out afterwards, beside five for each block.
+    /// The maximum number of bytes that a flush adds, beside five for each block; the four bytes that are removed
+    /// afterwards included.
     private static let slackByteCount = 64
     private let handle: OpaquePointer
 
-    /// A stream that begins with the preset dictionary (W-93).
+    /// Creates a stream that begins with the preset dictionary (W-93).
     public init(_ size: Size) {
         unsafe handle =
             switch size {
@@ -28,7 +29,7 @@ public final class DeflateStream {
         unsafe martlet_deflate_stream_destroy(handle)
     }
 
-    /// The next payload, deflated (W-92).
+    /// Returns the next payload, deflated (W-92).
     public func deflate(_ payload: RawSpan) -> [UInt8] {
         let capacity = payload.byteCount + payload.byteCount / 64 + Self.slackByteCount
         return unsafe [UInt8](unsafeUninitializedCapacity: capacity) { output, count in
@@ -36,10 +37,10 @@ public final class DeflateStream {
                 count = unsafe martlet_deflate_stream_run(
                     handle, input.baseAddress, input.count, output.baseAddress!, capacity)
             }
-            precondition(count > 0, "a deflated payload has room")
+            precondition(count > 0, "the deflated payload exceeds its bound")
         }
     }
 }
 
-// One writer owns it and uses it from one place at a time.
+// One writer owns the stream and accesses it from one executor at a time.
 extension DeflateStream: @unchecked Sendable {}

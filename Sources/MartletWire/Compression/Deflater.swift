@@ -1,17 +1,17 @@
 internal import CMartletCodec
 
-/// Compresses bodies, each by itself, into zlib format (RFC 1950).
+/// A compressor for single bodies, in zlib format (RFC 1950).
 ///
-/// It costs nothing to have one: the working memory, two thirds of a megabyte, is taken for one body at a time from a
-/// few that the process keeps. A client each with its own would be mostly that.
+/// The process shares a few working memories of about 0.7 MB each, and a compressor uses one for the duration of a
+/// call. A compressor itself therefore occupies no memory.
 public struct Deflater: Sendable {
-    /// Working memories that the process keeps while none is used.
+    /// The maximum number of unused working memories that the process keeps.
     static let maxIdleCount = Int(MARTLET_MAX_IDLE_DEFLATERS)
 
     private let level: Int32
     private let codec: Codec
 
-    /// A compressor of a level from 1, fast, to 9, small.
+    /// Creates a compressor with a level from 1 (fastest) to 9 (smallest output).
     public init(level: Int = 6) {
         self.init(level: level, codec: .best)
     }
@@ -22,10 +22,10 @@ public struct Deflater: Sendable {
         self.codec = codec
     }
 
-    /// Working memories that there are in the process.
+    /// The number of working memories in the process.
     static var memoryCount: Int { martlet_deflater_count() }
 
-    /// The compressed body, nil when that is not smaller.
+    /// Returns the compressed body; nil if it is not smaller.
     public func compress(_ body: RawSpan) -> [UInt8]? {
         guard body.byteCount > 1 else { return nil }
         let handle = unsafe martlet_deflater_take(level, codec == .zlib)
@@ -40,10 +40,10 @@ public struct Deflater: Sendable {
     }
 }
 
-/// Which C library does the work.
+/// The C library that performs the compression.
 enum Codec: Sendable {
-    /// libdeflate where there is one, else zlib.
+    /// libdeflate if it is available, otherwise zlib.
     case best
-    /// zlib in any case.
+    /// Always zlib.
     case zlib
 }

@@ -1,11 +1,11 @@
 internal import CMartletCodec
 
-/// Inflates one payload after the other, as ``DeflateStream`` has deflated them. It takes 44 KiB (W-94).
+/// A decompressor for the payloads of a ``DeflateStream``, in order. It occupies 44 KiB (W-94).
 @safe
 public final class InflateStream {
     private let handle: OpaquePointer
 
-    /// A stream that begins with the preset dictionary (W-93).
+    /// Creates a stream that begins with the preset dictionary (W-93).
     public init() {
         unsafe handle = martlet_inflate_stream_create()
     }
@@ -14,10 +14,10 @@ public final class InflateStream {
         unsafe martlet_inflate_stream_destroy(handle)
     }
 
-    /// The next payload. After an error the stream is of no use.
+    /// Returns the next payload, inflated. After an error the stream must not be used again.
     ///
-    /// Throws `inflateLimit` when more than `limit` bytes would come out, `inflateFailed` when it is not deflate, or
-    /// the stream ends in it (W-95).
+    /// - Throws: `inflateLimit` if the output exceeds `limit` bytes, `inflateFailed` if the payload is not Deflate or
+    ///   ends the stream (W-95).
     public func inflate(_ payload: RawSpan, limit: Int) throws(WireError) -> [UInt8] {
         var outcome = MARTLET_INFLATE_DAMAGED
         let output = unsafe [UInt8](unsafeUninitializedCapacity: limit + 1) { output, count in
@@ -34,5 +34,5 @@ public final class InflateStream {
     }
 }
 
-// One reader owns it and uses it from one place at a time.
+// One reader owns the stream and accesses it from one executor at a time.
 extension InflateStream: @unchecked Sendable {}

@@ -1,20 +1,20 @@
 internal import CMartletCodec
 
-/// Decompresses bodies in zlib format (RFC 1950), never beyond a limit (Specs/hostile.md row 15).
+/// A decompressor for bodies in zlib format (RFC 1950) with a limit for the output (Specs/hostile.md row 15).
 ///
-/// Holds some 10 to 50 KiB of working memory and is meant to serve a whole loop, not one connection.
+/// It occupies 10 to 50 KiB of working memory. One decompressor serves a whole loop.
 @safe
 public struct Inflater: ~Copyable {
-    /// The least output room that is tried first, in bytes.
-    private static var smallestRoomByteCount: Int { 1024 }
-    /// Room beyond the limit, in bytes, that tells what is cut short from what is too large: behind the end of its
-    /// input libdeflate reads 8 bytes of zeros, and no more than 32 copies of 258 bytes come of these.
-    private static var roomBeyondLimitByteCount: Int { 16 * 1024 }
+    /// The minimum capacity of the output buffer at the first attempt, in bytes.
+    private static var minimumCapacity: Int { 1024 }
+    /// The capacity beyond the limit, in bytes, that distinguishes truncated input from output that is too large. At
+    /// the end of its input libdeflate reads 8 bytes of zeros, which produce at most 32 copies of 258 bytes.
+    private static var capacityBeyondLimit: Int { 16 * 1024 }
     private let handle: OpaquePointer
-    /// Bytes that have come out so far.
+    /// The number of bytes of output so far.
     package private(set) var producedByteCount = 0
 
-    /// A decompressor.
+    /// Creates a decompressor.
     public init() {
         self.init(codec: .best)
     }
@@ -27,28 +27,28 @@ public struct Inflater: ~Copyable {
         unsafe martlet_inflater_destroy(handle)
     }
 
-    /// The decompressed body. Room for it grows fourfold up to `limit` bytes, so memory follows what really comes out,
-    /// and at the end by 16 KiB more (W-19).
+    /// Returns the decompressed body. The output buffer grows fourfold up to `limit` bytes, so memory follows the real
+    /// output, and at the end by another 16 KiB (W-19).
     ///
-    /// Throws `inflateLimit` when more than `limit` bytes would come out, `inflateFailed` when `bytes` is truncated,
-    /// damaged, has a wrong checksum, or does not end where the stream in it ends.
+    /// - Throws: `inflateLimit` if the output exceeds `limit` bytes, `inflateFailed` if `bytes` is truncated or
+    ///   damaged, has a wrong checksum, or is longer than the stream in it.
     public mutating func inflate(_ bytes: RawSpan, limit: Int) throws(WireError) -> [UInt8] {
         precondition(limit >= 0, "the limit is negative")
-        var room = min(limit, max(4 * bytes.byteCount, Self.smallestRoomByteCount))
+        var capacity = min(limit, max(4 * bytes.byteCount, Self.minimumCapacity))
         while true {
             var outcome = MARTLET_INFLATE_DAMAGED
-            let output = unsafe [UInt8](unsafeUninitializedCapacity: room) { output, count in
+            let output = unsafe [UInt8](unsafeUninitializedCapacity: capacity) { output, count in
                 unsafe bytes.withUnsafeBytes { input in
                     unsafe outcome = martlet_inflater_run(
-                        handle, input.baseAddress, input.count, output.baseAddress, room, &count)
+                        handle, input.baseAddress, input.count, output.baseAddress, capacity, &count)
                 }
             }
             switch outcome {
-            case MARTLET_INFLATE_DONE where room <= limit:
+            case MARTLET_INFLATE_DONE where capacity <= limit:
                 producedByteCount += output.count
                 return output
-            case MARTLET_INFLATE_FULL where room < limit: room = room > limit / 4 ? limit : room * 4
-            case MARTLET_INFLATE_FULL where room == limit: room += min(Self.roomBeyondLimitByteCount, .max - limit)
+            case MARTLET_INFLATE_FULL where capacity < limit: capacity = capacity > limit / 4 ? limit : capacity * 4
+            case MARTLET_INFLATE_FULL where capacity == limit: capacity += min(Self.capacityBeyondLimit, .max - limit)
             case MARTLET_INFLATE_FULL, MARTLET_INFLATE_DONE: throw .inflateLimit(limit)
             default: throw .inflateFailed
             }
@@ -56,5 +56,5 @@ public struct Inflater: ~Copyable {
     }
 }
 
-// The working memory is owned by one value that cannot be copied.
+// One value, which cannot be copied, owns the working memory.
 extension Inflater: @unchecked Sendable {}

@@ -1,16 +1,17 @@
-/// A row of a sender's messages that lie at neighbouring offsets of the room (W-64).
+/// A run of messages of one publisher with consecutive counters and consecutive offsets (W-64).
 public struct AcceptedRun: Hashable, BitwiseCopyable, Sendable {
-    /// The first message's counter, at least 1.
+    /// The counter of the first message, at least 1.
     public let firstCounter: UInt64
-    /// How many messages, at least 1.
+    /// The number of messages, at least 1.
     public let count: UInt32
-    /// The first message's offset; 0 for a single message that was accepted earlier, at an offset no longer known.
+    /// The offset of the first message; 0 for a single message that was accepted earlier at an offset that is no longer
+    /// known.
     public let firstOffset: UInt64
 
-    /// A row of messages.
+    /// Creates a run.
     ///
-    /// - Precondition: counters, offsets and the count start at 1, and none passes 64 bits; the offset 0 goes with
-    ///   count 1.
+    /// - Precondition: The counters, the offsets and the count start at 1 and do not exceed 64 bits. The offset 0
+    ///   requires the count 1.
     public init(firstCounter: UInt64, count: UInt32, firstOffset: UInt64) {
         self.firstCounter = firstCounter
         self.count = count
@@ -18,18 +19,18 @@ public struct AcceptedRun: Hashable, BitwiseCopyable, Sendable {
         precondition(isValid, "a run's numbers start at 1 and stay within 64 bits")
     }
 
-    /// The messages' counters.
+    /// The counters of the messages.
     public var counters: ClosedRange<UInt64> { firstCounter...(firstCounter + UInt64(count - 1)) }
 
-    /// The messages' offsets.
+    /// The offsets of the messages.
     public var offsets: ClosedRange<UInt64> { firstOffset...(firstOffset + UInt64(count - 1)) }
 
-    /// Where the message of that counter lies; nil when it is not in the run or that is not known.
+    /// Returns the offset of the message with a counter; nil if the run does not contain it or its offset is unknown.
     public func offset(of counter: UInt64) -> UInt64? {
         counters.contains(counter) && firstOffset > 0 ? firstOffset + (counter - firstCounter) : nil
     }
 
-    /// The run with those of another at its end, if that is where they belong.
+    /// Returns the run extended by another run that directly follows it; nil if the other run does not follow.
     package func extended(by other: AcceptedRun) -> AcceptedRun? {
         guard other.firstOffset > 0, isFollowed(by: other.firstCounter, at: other.firstOffset),
             other.count <= .max - count
@@ -43,7 +44,7 @@ public struct AcceptedRun: Hashable, BitwiseCopyable, Sendable {
             && offset - firstOffset == UInt64(count)
     }
 
-    /// What follows has been found to follow, so its numbers are in order.
+    /// Creates a run extended by `more` messages. The caller has verified that they follow.
     private init(_ run: AcceptedRun, longerBy more: UInt32) {
         firstCounter = run.firstCounter
         count = run.count + more
@@ -68,7 +69,7 @@ public struct AcceptedRun: Hashable, BitwiseCopyable, Sendable {
         Self.encode(firstCounter, count, firstOffset, into: &writer)
     }
 
-    /// The same of numbers that need not be those of a run.
+    /// Encodes numbers that need not form a valid run.
     static func encode(_ firstCounter: UInt64, _ count: UInt32, _ firstOffset: UInt64, into writer: inout TLVWriter) {
         writer.appendHead(.acceptedRun, followedBy: valueByteCount)
         writer.appendRaw(firstCounter)
@@ -76,14 +77,14 @@ public struct AcceptedRun: Hashable, BitwiseCopyable, Sendable {
         writer.appendRaw(firstOffset)
     }
 
-    /// The run of a body that is ``BodyLayout/acceptedRun``.
+    /// Creates the run from a body with the layout ``BodyLayout/acceptedRun``.
     init(laidOut body: RawSpan) {
         firstCounter = body.loadUInt64(at: 6)
         count = body.loadUInt32(at: 14)
         firstOffset = body.loadUInt64(at: 18)
     }
 
-    /// The run of these numbers; nil when they are not those of one.
+    /// Creates a run from unverified numbers; nil if they do not form a valid run.
     init?(checking firstCounter: UInt64, _ count: UInt32, _ firstOffset: UInt64) {
         self.firstCounter = firstCounter
         self.count = count
@@ -92,29 +93,31 @@ public struct AcceptedRun: Hashable, BitwiseCopyable, Sendable {
     }
 
     static var valueByteCount: Int { 20 }
-    /// Bytes of the field, which are those of a body with one run.
+    /// The number of bytes of the field, which is the whole body if there is one run.
     static var byteCount: Int { TLVLimits.headByteCount + valueByteCount }
 }
 
-/// The relay has messages durably, at these offsets of the room.
+/// The frame that reports that the relay has stored messages durably, with their offsets (W-64).
 public struct Accepted: FrameBody {
-    /// `accepted`, 0x2003.
+    /// The type `accepted`, 0x2003.
     public static let type = FrameType.accepted
-    /// The most runs in one.
+    /// The maximum number of runs in a frame.
     public static let maxRunCount = 256
 
-    /// The messages, 1…256 runs.
+    /// The runs of messages, 1 to 256.
     public let runs: [AcceptedRun]
 
-    /// A confirmation.
+    /// Creates the frame.
     ///
-    /// - Precondition: 1…``maxRunCount`` runs.
+    /// - Precondition: There are 1 to ``maxRunCount`` runs.
     public init(runs: [AcceptedRun]) {
         precondition((1...Self.maxRunCount).contains(runs.count), "accepted names 1…256 runs")
         self.runs = runs
     }
 
-    /// Parses a whole body; see ``FrameBody`` for the errors.
+    /// Creates the frame from its body.
+    ///
+    /// - Throws: The errors of ``FrameBody/init(parsing:)``.
     public init(parsing body: RawSpan) throws(WireError) {
         var runs: [AcceptedRun] = []
         var reader = try TLVReader(wholeBody: body)
@@ -131,7 +134,7 @@ public struct Accepted: FrameBody {
     /// The layout of the body that ``encode(into:)`` writes.
     public var layout: BodyLayout { runs.count == 1 ? .acceptedRun : .unknown }
 
-    /// Appends the body's fields.
+    /// Appends the fields of the body.
     public func encode(into writer: inout TLVWriter) {
         for run in runs { run.encode(into: &writer) }
     }

@@ -1,27 +1,27 @@
-/// The account names seen lately: who says much has one name in memory, however many messages bear it.
+/// A cache of recent account names, so that the messages of a frequent publisher share one string.
 ///
-/// Each name has one slot that it may be in, told by its bytes; the next that belongs there takes its place.
+/// The bytes of a name determine its slot. A name replaces the previous one in its slot.
 public struct AccountNames: Sendable {
-    /// How many names are remembered at the most.
+    /// The maximum number of names in the cache.
     public static var maxCount: Int { 16 }
 
-    /// No names before the first; a slot that nobody is in yet holds an empty text.
+    /// The slots; empty before the first name. An unused slot contains an empty string.
     private var slots: [String] = []
 
-    /// None.
+    /// Creates an empty cache.
     public init() {}
 
-    /// The name of these bytes; nil when they break ``WireName``'s rules.
+    /// Returns the name with the given UTF-8; nil if it violates the rules of ``WireName``.
     public mutating func name(_ utf8: RawSpan) -> AccountName? {
         let slot = Self.slot(of: utf8)
         if !slots.isEmpty, !utf8.isEmpty {
             let known = slots[slot]
             if known.hasUTF8(utf8) { return AccountName(validated: known) }
         }
-        return remember(utf8, in: slot)
+        return store(utf8, in: slot)
     }
 
-    private mutating func remember(_ utf8: RawSpan, in slot: Int) -> AccountName? {
+    private mutating func store(_ utf8: RawSpan, in slot: Int) -> AccountName? {
         guard AccountName.accepts(utf8) else { return nil }
         let name = AccountName(validated: String(validated: utf8))
         if slots.isEmpty { slots = Array(repeating: "", count: Self.maxCount) }
@@ -29,7 +29,7 @@ public struct AccountNames: Sendable {
         return name
     }
 
-    /// Mixes the length with the first and the last bytes; a multiplication brings them to the top.
+    /// Returns the slot of a name: a hash of its length and of its first and last bytes.
     @inline(__always)
     private static func slot(of utf8: RawSpan) -> Int {
         let count = utf8.byteCount

@@ -1,29 +1,29 @@
-/// What has arrived on all sessions of the link, and the credit to go on, in one frame (W-48).
+/// The frame that acknowledges the received frames of the link's sessions and grants credit (W-48).
 ///
-/// An acknowledgement with every session and range at its bound is longer than a body may be: who writes one watches
-/// ``byteCount`` and says the rest in the next.
+/// A frame with the maximum number of sessions and ranges exceeds the maximum body. The sender therefore observes
+/// ``byteCount`` and continues in another frame.
 public struct Ack: FrameBody {
-    /// `ack`, 0x2001.
+    /// The type `ack`, 0x2001.
     public static let type = FrameType.ack
-    /// The most sessions in one.
+    /// The maximum number of sessions in a frame.
     public static let maxSessionCount = 256
 
-    /// The peer's newest timestamp, when there is a new one.
+    /// The newest timestamp of the peer; nil if there is no new one.
     public let echo: Echo?
-    /// The sum of bytes that the peer may have sent on the link since it began.
+    /// The credit limit of the link: the number of bytes that the peer may have sent since the link began.
     public let linkCredit: UInt64
-    /// The sessions of which there is something to say.
+    /// The acknowledgements of sessions.
     public var sessions: [SessionAck] { (0..<sessionCount).map { session($0) } }
-    /// How many they are.
+    /// The number of sessions.
     public var sessionCount: Int { first == nil ? 0 : 1 + others.count }
 
-    /// Mostly one session is named, and no array needed.
+    /// The first session is stored separately, because most acknowledgements name one session and then need no array.
     private let first: SessionAck?
     private let others: [SessionAck]
 
-    /// An acknowledgement.
+    /// Creates the frame.
     ///
-    /// - Precondition: at most ``maxSessionCount`` sessions.
+    /// - Precondition: There are at most ``maxSessionCount`` sessions.
     public init(echo: Echo? = nil, linkCredit: UInt64, sessions: [SessionAck]) {
         precondition(sessions.count <= Self.maxSessionCount, "more sessions than an acknowledgement may name")
         self.echo = echo
@@ -32,7 +32,7 @@ public struct Ack: FrameBody {
         others = Array(sessions.dropFirst())
     }
 
-    /// One of a single session.
+    /// Creates the frame for one session.
     package init(echo: Echo?, linkCredit: UInt64, first: SessionAck) {
         self.echo = echo
         self.linkCredit = linkCredit
@@ -40,20 +40,22 @@ public struct Ack: FrameBody {
         others = []
     }
 
-    /// One of ``sessions``.
+    /// Returns the acknowledgement at an index of ``sessions``.
     @inline(__always)
     package func session(_ index: Int) -> SessionAck {
         if index == 0, let first { first } else { others[index - 1] }
     }
 
-    /// Bytes of the body.
+    /// The number of bytes of the body.
     public var byteCount: Int {
         let fields = (echo == nil ? 1 : 2) * (TLVLimits.headByteCount + 8)
         return others.reduce(fields + (first?.byteCount ?? 0)) { $0 + $1.byteCount }
     }
 
-    /// Parses a whole body; see ``FrameBody`` for the errors. Allocates once for more sessions than one, and once
-    /// for each with ranges.
+    /// Creates the frame from its body. It allocates once if there is more than one session, and once for each session
+    /// with ranges.
+    ///
+    /// - Throws: The errors of ``FrameBody/init(parsing:)``.
     public init(parsing body: RawSpan) throws(WireError) {
         var echo: Echo?
         var linkCredit: UInt64?
@@ -86,7 +88,7 @@ public struct Ack: FrameBody {
         self.others = others
     }
 
-    /// Appends the body's fields.
+    /// Appends the fields of the body.
     public func encode(into writer: inout TLVWriter) {
         if let echo { writer.append(.echo, echo: echo) }
         writer.append(.linkCredit, uint64: linkCredit)
@@ -94,7 +96,7 @@ public struct Ack: FrameBody {
         for session in others { session.encode(into: &writer) }
     }
 
-    /// The body as bytes, in one allocation.
+    /// Returns the encoded body, with one allocation.
     public func encode() -> [UInt8] {
         var writer = TLVWriter(reserving: byteCount)
         encode(into: &writer)
@@ -102,7 +104,7 @@ public struct Ack: FrameBody {
     }
 }
 
-/// An acknowledgement of one session without ranges, as its values (W-86).
+/// The values of an acknowledgement of one session without ranges (W-86).
 public struct SingleAck: BitwiseCopyable, Sendable {
     let echo: Echo?
     let linkCredit: UInt64
@@ -110,7 +112,7 @@ public struct SingleAck: BitwiseCopyable, Sendable {
     let cumulative: UInt64
     let creditLimit: UInt64
 
-    /// The same as any acknowledgement.
+    /// The same acknowledgement as a frame.
     public var ack: Ack {
         let part = SessionAck(session: session, cumulative: cumulative, creditLimit: creditLimit)
         return Ack(echo: echo, linkCredit: linkCredit, first: part)

@@ -1,28 +1,28 @@
-/// Which TLVs a body has, where that is known: its values then lie at fixed places, and nobody has to look for them.
+/// The known layout of a body, in which the values have fixed offsets.
 ///
-/// Who writes a body knows its layout, and who parses one learns it. It is kept with the body, so that a compact
-/// encoder takes the values from their places (W-86).
+/// The encoder and the parser of a body determine its layout. It is stored with the body, so that a compact encoder
+/// reads the values without parsing (W-86).
 public enum BodyLayout: UInt8, BitwiseCopyable, Sendable {
-    /// Any bytes: TLVs in any order, a part of them, or none.
+    /// Any bytes: TLVs in any order, a fragment, or no TLVs.
     case unknown
-    /// A client's message of one text: counter, kind, content.
+    /// A text message of a client: counter, kind, content.
     case text
-    /// The same, of a text that is shorter in UTF-16.
+    /// The layout ``text`` with a text that is shorter in UTF-16.
     case text16
-    /// A relay's message of one text: its four fields, then as a client's.
+    /// A text message of a relay: the four fields of the stamp, then the fields of ``text``.
     case delivery
-    /// The same, of a text that is shorter in UTF-16.
+    /// The layout ``delivery`` with a text that is shorter in UTF-16.
     case delivery16
-    /// An `accepted` of one run.
+    /// An `accepted` with one run.
     case acceptedRun
 
-    /// The layout of a message.
+    /// Creates the layout of a message.
     ///
     /// - Parameters:
-    ///   - text: what it says; well-formed UTF-8.
-    ///   - isDelivery: whether it has the relay's fields.
+    ///   - text: The text as well-formed UTF-8.
+    ///   - isDelivery: Whether the body contains the fields of the relay.
     init(of text: RawSpan, isDelivery: Bool) {
-        // Shorter ones are TLVs to ``MessagePlaces``, too.
+        // ``MessagePlaces`` does not recognize a shorter text either.
         guard text.byteCount >= MessagePlaces.leastTextByteCount else {
             self = .unknown
             return
@@ -31,7 +31,7 @@ public enum BodyLayout: UInt8, BitwiseCopyable, Sendable {
         if isDelivery { self = stamped }
     }
 
-    /// The layout of a whole body that came from elsewhere.
+    /// Creates the layout of a complete body of a type, which it determines from the bytes.
     public init(of type: FrameType, _ body: RawSpan) {
         self = .unknown
         switch type {
@@ -47,7 +47,7 @@ public enum BodyLayout: UInt8, BitwiseCopyable, Sendable {
         }
     }
 
-    /// The layout of the same message with the relay's fields in front.
+    /// The layout of the same message with the fields of the relay.
     public var stamped: BodyLayout {
         switch self {
         case .text: .delivery
@@ -56,7 +56,7 @@ public enum BodyLayout: UInt8, BitwiseCopyable, Sendable {
         }
     }
 
-    /// Whether the body is a message of one text.
+    /// Whether the body is a text message.
     var isMessage: Bool {
         switch self {
         case .text, .text16, .delivery, .delivery16: true

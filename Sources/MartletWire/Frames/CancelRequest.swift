@@ -1,15 +1,17 @@
-/// Withdraws a request: its sender no longer waits.
+/// The frame that cancels a request, because its sender no longer waits for the response (S-56).
 public struct CancelRequest: FrameBody {
-    /// `cancel`, 0x6003.
+    /// The type `cancel`, 0x6003.
     public static let type = FrameType.cancel
 
-    /// The request's number.
+    /// The correlation of the request.
     public var correlation: UInt64
 
-    /// A withdrawal.
+    /// Creates the frame.
     public init(correlation: UInt64) { self.correlation = correlation }
 
-    /// Parses a whole body; see ``FrameBody`` for the errors.
+    /// Creates the frame from its body.
+    ///
+    /// - Throws: The errors of ``FrameBody/init(parsing:)``.
     public init(parsing body: RawSpan) throws(WireError) {
         var correlation: UInt64?
         var reader = try TLVReader(wholeBody: body)
@@ -22,7 +24,7 @@ public struct CancelRequest: FrameBody {
         self.correlation = try correlation.required(.correlation)
     }
 
-    /// Appends the body's fields.
+    /// Appends the fields of the body.
     public func encode(into writer: inout TLVWriter) {
         writer.append(.correlation, uint64: correlation)
     }

@@ -1,23 +1,23 @@
-/// A client's message that a relay has checked: where its body lies, or its values where it came without one.
+/// A client's message after validation by a relay: its borrowed body, or its values if it arrived in a compact form.
 public struct ClientMessage: ~Escapable, BitwiseCopyable {
-    /// The sender's number for the message.
+    /// The counter of the message, at least 1.
     public let counter: UInt64
-    /// How many bytes the body takes.
+    /// The number of bytes of the body.
     public let byteCount: Int
     /// The layout of the body.
     public let layout: BodyLayout
-    /// The body, or the text alone.
+    /// The body, or only the text.
     private let bytes: RawSpan
     private let isText: Bool
 
-    /// The message of a body; nil when it has the relay's fields.
+    /// Creates the message from a parsed body; nil if it contains the fields of a relay.
     @_lifetime(copy view)
     public init?(_ view: MessageView) {
         guard !view.hasRelayFields else { return nil }
         self.init(counter: view.counter, body: view.body, layout: view.layout)
     }
 
-    /// The message of values; nil when it has the relay's fields.
+    /// Creates the message from values; nil if they contain the fields of a relay.
     @_lifetime(copy message)
     public init?(_ message: TextMessage) {
         guard !message.isDelivery else { return nil }
@@ -28,7 +28,7 @@ public struct ClientMessage: ~Escapable, BitwiseCopyable {
         isText = true
     }
 
-    /// The message of a body that has been checked before.
+    /// Creates the message from a body that was parsed before.
     @_lifetime(copy body)
     public init(counter: UInt64, body: RawSpan, layout: BodyLayout) {
         self.counter = counter

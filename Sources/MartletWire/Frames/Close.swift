@@ -1,20 +1,22 @@
-/// Ends a session in good order: everything before it counts (W-57).
+/// The frame that ends a session after all its earlier frames (W-57).
 public struct Close: FrameBody {
-    /// `close`, 0x5003.
+    /// The type `close`, 0x5003.
     public static let type = FrameType.close
 
-    /// Why; nil when there is nothing to say.
+    /// The reason as a code; nil if there is none.
     public let code: ErrorCode?
-    /// The same for people, at most 256 bytes.
+    /// The reason as text for people, at most 256 bytes of UTF-8.
     public let reason: String?
 
-    /// An end; `reason` is cut to 256 bytes.
+    /// Creates the frame. `reason` is truncated to 256 bytes.
     public init(code: ErrorCode? = nil, reason: String? = nil) {
         self.code = code
         self.reason = reason?.clipped(toByteCount: FreeText.maxReasonByteCount)
     }
 
-    /// Parses a whole body; see ``FrameBody`` for the errors.
+    /// Creates the frame from its body.
+    ///
+    /// - Throws: The errors of ``FrameBody/init(parsing:)``.
     public init(parsing body: RawSpan) throws(WireError) {
         var code: ErrorCode?
         var reason: String?
@@ -29,7 +31,7 @@ public struct Close: FrameBody {
         self.init(code: code, reason: reason)
     }
 
-    /// Appends the body's fields.
+    /// Appends the fields of the body.
     public func encode(into writer: inout TLVWriter) {
         if let code { writer.append(.code, uint16: code.rawValue) }
         if let reason { writer.append(.reason, string: reason) }

@@ -1,24 +1,23 @@
-/// What the content of a message, a request or a response must look like: the value of a `content` container.
+/// The rules for the content of a message, a request or a response: the value of a `content` container.
 ///
-/// Fields that a version does not know are for the application that reads the content, critical ones too: a relay that
-/// carries them need not understand them (W-29).
+/// Fields that this version does not know, critical ones included, belong to the application that reads the content. A
+/// relay forwards them (W-29).
 public enum ContentRules {
-    /// The most TLVs in a content, nested ones counted. Less than a body may have, so that what a relay adds to a
-    /// client's body never makes it one that receivers refuse.
+    /// The maximum number of TLVs in a content, nested ones included. The bound is lower than that of a body, so the
+    /// body remains valid when a relay adds its fields.
     public static let maxTLVCount = TLVLimits.maxCount - 16
 
-    /// Checks a content's structure and, for a kind whose fields are known here, the fields.
+    /// Verifies the structure of a content and, for a known kind, its fields.
     ///
-    /// - Throws: `WireError.malformedTLV`, `.tlvTooDeep` or `.tooManyTLVs`; for text, `.missingField`,
-    ///   `.duplicateField`
-    ///   or `.invalidValue` unless there is one `text` field of non-empty UTF-8.
+    /// - Throws: `WireError.malformedTLV`, `.tlvTooDeep` or `.tooManyTLVs`; for text `.missingField`, `.duplicateField`
+    ///   or `.invalidValue` unless there is exactly one `text` field, with non-empty UTF-8.
     public static func check(_ content: RawSpan, of kind: ContentKind? = nil) throws(WireError) {
         var budget = maxTLVCount
         try TLVValidator.validate(content, depth: 1, budget: &budget)
         if kind == .text { _ = try textPlace(in: content) }
     }
 
-    /// Where the one text of a content begins whose structure has been checked (W-63).
+    /// Returns the offset of the text in a content whose structure has been verified (W-63).
     static func textPlace(in content: RawSpan) throws(WireError) -> UInt32 {
         var place: UInt32 = 0
         var reader = TLVReader(content)
@@ -32,7 +31,7 @@ public enum ContentRules {
         return place
     }
 
-    /// Whether a content that the program made itself keeps the rules.
+    /// Returns whether a content of the application satisfies the rules; true if there is none.
     static func allow(_ content: [UInt8]?, of kind: ContentKind? = nil) -> Bool {
         guard let content else { return true }
         do {
@@ -45,7 +44,7 @@ public enum ContentRules {
 }
 
 extension TLVView {
-    /// A copy of a content, checked but for its kind.
+    /// Returns a copy of the content after verification of its structure.
     func content() throws(WireError) -> [UInt8] {
         try ContentRules.check(value)
         return bytes()

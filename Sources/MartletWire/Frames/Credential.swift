@@ -1,28 +1,29 @@
-/// What proves an account's identity: opaque to the protocol, at most 4096 bytes, never compressed.
+/// The proof of an account's identity: opaque bytes, at most 4096, that are never compressed.
 ///
-/// It never shows in descriptions, dumps or interpolations, and comparing two of one length takes the same time
-/// wherever they differ.
+/// Descriptions, dumps and interpolations do not contain the bytes. A comparison of two credentials of equal length
+/// takes constant time.
 public struct Credential: Equatable, Sendable, CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {
-    /// The most bytes in a credential.
+    /// The maximum number of bytes of a credential.
     public static let maxByteCount = 4096
 
-    /// The secret itself.
+    /// The secret bytes.
     public let bytes: [UInt8]
 
-    /// Nil when there are more than ``maxByteCount`` bytes.
+    /// Creates a credential; nil if there are more than ``maxByteCount`` bytes.
     public init?(_ bytes: [UInt8]) {
         guard bytes.count <= Self.maxByteCount else { return nil }
         self.bytes = bytes
     }
 
-    /// The UTF-8 of a text, such as a bearer token; nil when that is more than ``maxByteCount`` bytes.
+    /// Creates a credential with the UTF-8 of a text, for example a bearer token; nil if there are more than
+    /// ``maxByteCount`` bytes.
     public init?(_ text: String) {
         self.init([UInt8](text.utf8))
     }
 
-    /// Compares all bytes, wherever the first difference is. The length is not secret.
+    /// Returns whether both credentials are equal. The comparison reads all bytes; the length is not secret.
     public static func == (left: Credential, right: Credential) -> Bool {
         guard left.bytes.count == right.bytes.count else { return false }
         var difference: UInt8 = 0
@@ -30,11 +31,11 @@ public struct Credential: Equatable, Sendable, CustomStringConvertible, CustomDe
         return difference == 0
     }
 
-    /// Says that there is a credential, not which.
+    /// The text `Credential(redacted)`.
     public var description: String { "Credential(redacted)" }
-    /// Says that there is a credential, not which.
+    /// The text `Credential(redacted)`.
     public var debugDescription: String { description }
-    /// Shows nothing.
+    /// A mirror without children.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 

@@ -1,14 +1,14 @@
-/// A peer's timestamp sent back, for measuring the round trip (W-53).
+/// A timestamp of the peer that is returned to it, as a sample of the round-trip time (W-53).
 public struct Echo: Hashable, BitwiseCopyable, Sendable {
-    /// The newest timestamp received from the peer, in its own milliseconds since the link began.
+    /// The newest timestamp received from the peer, in milliseconds since the link began, by the peer's clock.
     public let timestamp: UInt32
-    /// How long it waited there before it was sent back, in whole microseconds.
+    /// The duration between the receipt and the return of the timestamp, in whole microseconds.
     public let delayMicroseconds: UInt32
 
-    /// The same as a duration.
+    /// The duration between the receipt and the return of the timestamp.
     public var delay: Duration { .microseconds(delayMicroseconds) }
 
-    /// An echo; `delay` is rounded down to microseconds and clamped to 32 bits of them.
+    /// Creates an echo. `delay` is rounded down to microseconds and clamped to 32 bits.
     public init(timestamp: UInt32, delay: Duration) {
         self.init(timestamp: timestamp, delayMicroseconds: delay.wireCount(.microseconds))
     }

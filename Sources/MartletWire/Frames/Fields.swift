@@ -1,11 +1,11 @@
 extension Optional {
-    /// Keeps the value of a field that a body may hold once (W-25).
+    /// Sets the value of a field that a body may contain once (W-25).
     mutating func fill(_ tag: Tag, _ value: Wrapped) throws(WireError) {
         guard self == nil else { throw .duplicateField(tag) }
         self = value
     }
 
-    /// The value of a field that a body must hold.
+    /// Returns the value of a required field.
     func required(_ tag: Tag) throws(WireError) -> Wrapped {
         guard let self else { throw .missingField(tag) }
         return self
@@ -13,7 +13,7 @@ extension Optional {
 }
 
 extension Array {
-    /// Keeps the value of a field that a body may hold up to `limit` times (W-25).
+    /// Appends the value of a field that a body may contain up to `limit` times (W-25).
     mutating func append(_ value: Element, limit: Int) throws(WireError) {
         guard count < limit else { throw .tooManyTLVs(limit: limit) }
         append(value)
@@ -21,8 +21,7 @@ extension Array {
 }
 
 extension TLVReader {
-    /// A reader of a whole body whose structure has been checked to the bottom, so that a container that is passed over
-    /// is as sound as one that is read.
+    /// Creates a reader of a complete body after verification of its structure, skipped containers included.
     @_lifetime(copy body)
     init(wholeBody body: RawSpan) throws(WireError) {
         try TLVValidator.validate(body)
@@ -31,14 +30,14 @@ extension TLVReader {
 }
 
 extension TLVView {
-    /// A counter or an offset: these start at 1.
+    /// Returns the value of a counter or an offset, at least 1.
     func positive() throws(WireError) -> UInt64 {
         let number = try uint64()
         guard number >= 1 else { throw .invalidValue(tag) }
         return number
     }
 
-    /// A yes or no.
+    /// Returns the value of a Boolean field, 0 or 1.
     func bool() throws(WireError) -> Bool {
         switch try uint8() {
         case 0: return false
@@ -47,19 +46,19 @@ extension TLVView {
         }
     }
 
-    /// A name, within its type's rules.
+    /// Returns the value of a field that contains a name.
     func name<Name: WireName>(_: Name.Type = Name.self) throws(WireError) -> Name {
         let text = try string(maxByteCount: Name.maxByteCount)
         guard let name = Name(text) else { throw .invalidValue(tag) }
         return name
     }
 
-    /// A span of time in whole units.
+    /// Returns the value of a field that contains a duration.
     func duration(_ unit: WireTimeUnit) throws(WireError) -> Duration {
         Duration(wireCount: try uint32(), unit)
     }
 
-    /// A version: major in the high byte.
+    /// Returns the value of a field that contains a version, the major version in the high byte.
     func version() throws(WireError) -> WireVersion {
         WireVersion(packed: try uint16())
     }

@@ -1,56 +1,55 @@
-/// A frame's body, whatever its type.
+/// The parsed body of a frame of any type.
 ///
-/// Engines take `data` to ``MessageView`` themselves, after reassembly; here it is parsed too, for who reads whole
-/// frames one by one.
+/// Engines parse `data` after reassembly, as a ``MessageView``. This type is for readers of single complete frames.
 public enum Frame: Equatable, Sendable {
     /// A message.
     case message(Message)
-    /// What may be lost.
+    /// An unreliable frame, which is not stored.
     case transient(Transient)
-    /// What has arrived.
+    /// An acknowledgement of received frames.
     case ack(Ack)
-    /// What became of messages.
+    /// A report of messages that were delivered, read or refused.
     case receipt(Receipt)
-    /// What the relay has durably.
+    /// A report of messages that the relay has accepted.
     case accepted(Accepted)
-    /// What the reader will not get.
+    /// A report of offsets that the reader does not receive.
     case gap(Gap)
-    /// Asks for a proof of life.
+    /// A request for a pong.
     case ping(Ping)
-    /// Answers it.
+    /// The answer to a ping.
     case pong(Pong)
-    /// Begins the handshake.
+    /// The first frame of a client.
     case hello(Hello)
-    /// Accepts it.
+    /// The acceptance of a hello.
     case welcome(Welcome)
-    /// Refuses it.
+    /// The refusal of a hello.
     case reject(Reject)
-    /// Ends the connection.
+    /// The last frame of a connection.
     case goAway(GoAway)
-    /// Opens a session.
+    /// A request to open a session.
     case open(Open)
-    /// Answers it.
+    /// The acceptance of an open.
     case opened(Opened)
-    /// Ends a session in good order.
+    /// The orderly end of a session.
     case close(Close)
-    /// Ends a session at once.
+    /// The immediate end of a session.
     case reset(Reset)
-    /// Holds a session.
+    /// A request to suspend delivery on a session.
     case suspend(Suspend)
-    /// Ends the hold.
+    /// A request to resume delivery on a session.
     case resume(Resume)
-    /// Asks for an answer.
+    /// A request to another account or to the relay.
     case request(Request)
-    /// Answers it.
+    /// The response to a request.
     case response(Response)
-    /// Withdraws it.
+    /// The cancellation of a request.
     case cancelRequest(CancelRequest)
-    /// A type that version 1.0 does not know and that may be skipped.
+    /// A frame of an unknown type that is not critical.
     case unknown(FrameType)
 
-    /// Parses a whole body of a type.
+    /// Parses the complete body of a frame type.
     ///
-    /// - Throws: `WireError.unknownCriticalFrame`, or what the type's `init(parsing:)` throws.
+    /// - Throws: `WireError.unknownCriticalFrame`, or the errors of ``FrameBody/init(parsing:)``.
     public static func parse(type: FrameType, body: RawSpan) throws(WireError) -> Frame {
         switch type {
         case .data: .message(try Message(parsing: body))
@@ -83,7 +82,7 @@ public enum Frame: Equatable, Sendable {
         return .unknown(type)
     }
 
-    /// The type that a header before the body names.
+    /// The type in the header of the frame.
     public var type: FrameType {
         switch self {
         case .message: .data
@@ -111,12 +110,12 @@ public enum Frame: Equatable, Sendable {
         }
     }
 
-    /// The body as bytes; none for a type that is not known.
+    /// Returns the encoded body; empty for an unknown type.
     public func encode() -> [UInt8] {
         body?.encode() ?? []
     }
 
-    /// The type's own value; nil for a type that is not known.
+    /// The body as its own type; nil for an unknown type.
     public var body: (any FrameBody)? {
         switch self {
         case .message(let body): body

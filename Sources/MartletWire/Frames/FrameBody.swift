@@ -1,23 +1,23 @@
-/// A frame's body: one type per ``FrameType``, with its layout read and written in the same file.
+/// The body of one frame type. Each implementation parses and encodes its layout.
 ///
-/// Reading accepts the fields in any order, skips tags it does not know and refuses unknown critical ones. Writing uses
-/// one order, so equal values have equal bytes.
+/// Parsers accept fields in any order, skip unknown tags and refuse unknown critical ones (W-28). Encoders use one
+/// order, so equal values have equal bytes.
 public protocol FrameBody: Equatable, Sendable {
-    /// The type that a header before this body names.
+    /// The type in the header of the frame.
     static var type: FrameType { get }
 
-    /// Parses a whole body.
+    /// Creates a value from a complete body.
     ///
     /// - Throws: `WireError.missingField`, `.duplicateField`, `.invalidValue`, `.unknownCriticalTag`, `.tooManyTLVs`,
     ///   `.tlvTooDeep` or `.malformedTLV`.
     init(parsing body: RawSpan) throws(WireError)
 
-    /// Appends the body's fields.
+    /// Appends the fields of the body.
     func encode(into writer: inout TLVWriter)
 }
 
 extension FrameBody {
-    /// The body as bytes.
+    /// Returns the encoded body.
     public func encode() -> [UInt8] {
         var writer = TLVWriter()
         encode(into: &writer)

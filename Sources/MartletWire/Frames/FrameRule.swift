@@ -1,41 +1,44 @@
-/// Which headers a type of frame may have: the columns of the specification's table (W-74).
+/// The rule for the headers of a frame type: its row in the table of Specs/wire.md §13.1 (W-74).
 public struct FrameRule: Hashable, Sendable {
-    /// Where a frame may travel.
+    /// The sessions on which a frame may be sent.
     public enum Scope: Sendable {
-        /// On the link's own session only.
+        /// The control session only.
         case control
-        /// On a session that was opened, or is being opened by this frame.
+        /// Any session other than the control session. It is open, or the frame opens it.
         case session
-        /// On either.
+        /// Any session.
         case any
     }
 
-    /// Whether it is kept until acknowledged; if not, its sequence is 0 (W-13).
+    /// Whether frames of the type are kept until acknowledged. The sequence of other frames is 0 (W-13).
     public let isReliable: Bool
-    /// Where it may travel.
+    /// The sessions on which frames of the type may be sent.
     public let scope: Scope
-    /// Whether it may be cut into fragments (W-21, S-42).
-    public let isCut: Bool
-    /// Whether it belongs to the handshake, and so is never compressed (W-20, Specs/hostile.md row 16).
+    /// Whether a body may be sent in fragments (W-21, S-42).
+    public let allowsFragments: Bool
+    /// Whether the type belongs to the handshake, whose frames are never compressed (W-20, Specs/hostile.md row 16).
     public let isHandshake: Bool
-    /// Whether a server sends it and a client does not, beside those of the handshake (W-74).
-    public let isOfServer: Bool
+    /// Whether only a server sends the type. This is false for the types of the handshake (W-74).
+    public let isServerOnly: Bool
 
     init(
-        isReliable: Bool, scope: Scope, isCut: Bool = false, isHandshake: Bool = false, isOfServer: Bool = false
+        isReliable: Bool, scope: Scope, allowsFragments: Bool = false, isHandshake: Bool = false,
+        isServerOnly: Bool = false
     ) {
         self.isReliable = isReliable
         self.scope = scope
-        self.isCut = isCut
+        self.allowsFragments = allowsFragments
         self.isHandshake = isHandshake
-        self.isOfServer = isOfServer
+        self.isServerOnly = isServerOnly
     }
 
-    /// Whether a header keeps the rule: the flag, the session, no sequence without reliability, fragments only of what
-    /// is cut, no compression in the handshake.
+    /// Returns whether a header satisfies the rule: its flag `reliable`, its session, the sequence 0 if it is
+    /// unreliable, no fragments of other types, and no compression in the handshake.
     public func allows(_ header: FrameHeader) -> Bool {
         guard header.flags.contains(.reliable) == isReliable else { return false }
-        guard isReliable || header.sequence == 0, isCut || !header.flags.contains(.moreFragments) else { return false }
+        guard isReliable || header.sequence == 0, allowsFragments || !header.flags.contains(.moreFragments) else {
+            return false
+        }
         if isHandshake, header.compression != .none { return false }
         switch scope {
         case .control: return header.session == .control

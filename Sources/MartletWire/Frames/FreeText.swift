@@ -1,15 +1,15 @@
-/// Bounds of text that is meant for people and carries no decision.
+/// Bounds of text that is shown to people and decides nothing.
 enum FreeText {
-    /// Bytes of UTF-8 in a reason.
+    /// The maximum number of bytes of UTF-8 in a reason.
     static let maxReasonByteCount = 256
-    /// Bytes of UTF-8 in an agent's name.
+    /// The maximum number of bytes of UTF-8 in the name of an agent.
     static let maxAgentByteCount = 128
 }
 
 extension String {
-    /// The longest beginning of whole Unicode scalars within `limit` bytes of UTF-8.
+    /// Returns the longest prefix of whole Unicode scalars with at most `limit` bytes of UTF-8.
     ///
-    /// An explanation is cut rather than refused: losing its tail is better than losing the frame that carries it.
+    /// A reason is truncated instead of refused, so that the frame can be sent.
     func clipped(toByteCount limit: Int) -> String {
         guard utf8.count > limit else { return self }
         var end = utf8.index(startIndex, offsetBy: limit)

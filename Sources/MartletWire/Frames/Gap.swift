@@ -1,20 +1,23 @@
-/// Messages that the reader will not get: they are no longer kept, or the reader was too slow (W-66).
+/// The frame that reports offsets that the reader does not receive, because the log no longer keeps them or the reader
+/// was too slow (W-66).
 public struct Gap: FrameBody {
-    /// `gap`, 0x2004.
+    /// The type `gap`, 0x2004.
     public static let type = FrameType.gap
 
-    /// The offsets that are not available, from 1.
+    /// The offsets, at least 1.
     public let offsets: ClosedRange<UInt64>
 
-    /// A gap.
+    /// Creates the frame.
     ///
-    /// - Precondition: offsets start at 1.
+    /// - Precondition: The offsets start at 1.
     public init(offsets: ClosedRange<UInt64>) {
         precondition(offsets.lowerBound >= 1, "offsets start at 1")
         self.offsets = offsets
     }
 
-    /// Parses a whole body; see ``FrameBody`` for the errors.
+    /// Creates the frame from its body.
+    ///
+    /// - Throws: The errors of ``FrameBody/init(parsing:)``.
     public init(parsing body: RawSpan) throws(WireError) {
         var first: UInt64?
         var upTo: UInt64?
@@ -32,7 +35,7 @@ public struct Gap: FrameBody {
         offsets = lower...upper
     }
 
-    /// Appends the body's fields.
+    /// Appends the fields of the body.
     public func encode(into writer: inout TLVWriter) {
         writer.append(.first, uint64: offsets.lowerBound)
         writer.append(.upTo, uint64: offsets.upperBound)

@@ -1,30 +1,30 @@
-/// A client's first frame: who it is, what it speaks, and the link it wants to take up again (W-33).
+/// The first frame of a client: its identity, its versions and features, and the link to resume (W-33).
 public struct Hello: FrameBody {
-    /// `hello`, 0x4001.
+    /// The type `hello`, 0x4001.
     public static let type = FrameType.hello
-    /// The most versions named.
+    /// The maximum number of versions in a frame.
     public static let maxVersionCount = 16
 
-    /// What the client speaks, 1…16 versions.
+    /// The versions that the client supports, 1 to 16.
     public let spokenVersions: [WireVersion]
-    /// What the client can do.
+    /// The features of the client.
     public let features: Features
-    /// What the client is willing to hold.
+    /// The limits of the client.
     public let limits: Limits
-    /// The device, said once: messages name only their counter.
+    /// The device of the client. Other frames omit it.
     public let device: DeviceID
-    /// The account that the device signs in to.
+    /// The account of the client.
     public let account: AccountName
-    /// The proof.
+    /// The proof of the account's identity; nil if the server requires none.
     public let credential: Credential?
-    /// The program's name and version, for people, at most 128 bytes.
+    /// The name and version of the program, as text for people, at most 128 bytes.
     public let agent: String?
-    /// The link to take up again; nil for a new one.
+    /// The link to resume; nil for a new link.
     public let resume: ResumePoint?
 
-    /// A hello; `agent` is cut to 128 bytes.
+    /// Creates the frame. `agent` is truncated to 128 bytes.
     ///
-    /// - Precondition: 1…``maxVersionCount`` versions.
+    /// - Precondition: There are 1 to ``maxVersionCount`` versions.
     public init(
         spokenVersions: [WireVersion] = [.current], features: Features = .supported, limits: Limits = Limits(),
         device: DeviceID, account: AccountName, credential: Credential? = nil, agent: String? = nil,
@@ -41,7 +41,9 @@ public struct Hello: FrameBody {
         self.resume = resume
     }
 
-    /// Parses a whole body; see ``FrameBody`` for the errors.
+    /// Creates the frame from its body.
+    ///
+    /// - Throws: The errors of ``FrameBody/init(parsing:)``.
     public init(parsing body: RawSpan) throws(WireError) {
         var spokenVersions: [WireVersion] = []
         var features: Features?
@@ -72,7 +74,7 @@ public struct Hello: FrameBody {
             account: try account.required(.account), credential: credential, agent: agent, resume: resume)
     }
 
-    /// Appends the body's fields.
+    /// Appends the fields of the body.
     public func encode(into writer: inout TLVWriter) {
         for version in spokenVersions { writer.append(.spokenVersion, version: version) }
         writer.append(.features, uint64: features.rawValue)

@@ -1,37 +1,38 @@
-/// What a side is willing to hold. Each side says its own; the lower of each holds for both directions.
+/// The limits of an endpoint. Both endpoints send theirs, and the lower value of each limit is in effect in both
+/// directions.
 public struct Limits: Hashable, Sendable {
-    /// The longest body of a frame as sent, in bytes.
+    /// The maximum number of bytes of a frame's body, as sent.
     public var maxBodyByteCount: Int { Int(maxBody) }
-    /// The longest body of a whole message after reassembly and inflating, in bytes.
+    /// The maximum number of bytes of a message's body, after reassembly and inflating.
     public var maxMessageByteCount: Int { Int(maxMessage) }
-    /// Bytes of bodies that may be under way on a link before more credit arrives.
+    /// The credit window of the link: the number of bytes of bodies in flight before further credit is granted.
     public var linkWindow: Int { Int(linkBytes) }
-    /// Bytes of bodies that may be under way on a session before more credit arrives.
+    /// The credit window of a session: the number of bytes of bodies in flight before further credit is granted.
     public var sessionWindow: Int { Int(sessionBytes) }
-    /// Sessions open on a link at once.
+    /// The maximum number of sessions of a link that are open at the same time.
     public var maxSessions: Int { Int(sessionCount) }
 
-    /// As wide as on the wire: each link keeps a copy.
+    /// The properties have the widths of the wire format, because each link keeps a copy.
     private let maxBody: UInt32
     private let maxMessage: UInt32
     private let linkBytes: UInt32
     private let sessionBytes: UInt32
     private let sessionCount: UInt16
 
-    /// The least a side may offer: a body holds one fragment of 16 KiB and 1 KiB of what surrounds it, a window holds
+    /// The lowest permitted limits: a body holds one fragment of 16 KiB and 1 KiB of other fields, and a window holds
     /// one such body.
     public static let minimum = Limits(
         unchecked: leastMaxBody, maxMessageByteCount: leastMaxMessage, linkWindow: leastLinkWindow,
         sessionWindow: leastSessionWindow, maxSessions: leastMaxSessions)
 
-    /// The longest body before the handshake is done, in bytes: a hello with everything in it takes less than 9 KiB,
-    /// the rest is room for later minors (W-7).
+    /// The maximum number of bytes of a body before the end of the handshake. A hello with all fields of version 1.0
+    /// has less than 9 KiB; the rest is reserved for later minor versions (W-7).
     public static let maxHandshakeBodyByteCount = 12 << 10
 
-    /// Limits to offer.
+    /// Creates limits.
     ///
-    /// - Precondition: each is at least ``minimum``'s and fits in 32 bits (`maxSessions` in 16); a body is at most 1
-    ///   GiB.
+    /// - Precondition: Every limit is at least that of ``minimum`` and fits into 32 bits, `maxSessions` into 16. A body
+    ///   has at most 1 GiB.
     public init(
         maxBodyByteCount: Int = 64 << 10, maxMessageByteCount: Int = 1 << 20, linkWindow: Int = 1 << 20,
         sessionWindow: Int = 256 << 10, maxSessions: Int = 255
@@ -39,14 +40,14 @@ public struct Limits: Hashable, Sendable {
         self.init(
             unchecked: maxBodyByteCount, maxMessageByteCount: maxMessageByteCount, linkWindow: linkWindow,
             sessionWindow: sessionWindow, maxSessions: maxSessions)
-        precondition(firstTagBelowMinimum == nil, "limits below the protocol's minimum")
-        precondition(maxBodyByteCount <= FrameHeader.largestBodyByteCount, "bodies beyond what a framer takes")
+        precondition(firstTagBelowMinimum == nil, "a limit is below the minimum of the protocol")
+        precondition(maxBodyByteCount <= FrameHeader.largestBodyByteCount, "maxBodyByteCount exceeds 1 GiB")
         let widest = max(maxMessageByteCount, max(linkWindow, sessionWindow))
-        precondition(UInt32(exactly: widest) != nil, "limits beyond 32 bits")
-        precondition(UInt16(exactly: maxSessions) != nil, "more sessions than SessionIDs")
+        precondition(UInt32(exactly: widest) != nil, "a limit exceeds 32 bits")
+        precondition(UInt16(exactly: maxSessions) != nil, "maxSessions exceeds 16 bits")
     }
 
-    /// What holds between this side and `other`: the lower of each (W-42).
+    /// Returns the limits that are in effect between two endpoints: the lower value of each (W-42).
     public func negotiated(with other: Limits) -> Limits {
         Limits(
             unchecked: min(maxBodyByteCount, other.maxBodyByteCount),

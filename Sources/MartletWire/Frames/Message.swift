@@ -1,17 +1,17 @@
-/// What the relay says of a message that it took.
+/// The fields that the relay adds to a message that it has accepted.
 public struct RelayStamp: Hashable, Sendable {
-    /// The message's place in the room, at least 1.
+    /// The offset of the message in the room's log, at least 1.
     public let offset: UInt64
-    /// When the relay took it, in milliseconds since 1970 by its clock.
+    /// The time at which the relay accepted the message, in milliseconds since 1970 by the relay's clock.
     public let acceptedAt: UInt64
-    /// Who sent it.
+    /// The account of the publisher.
     public let sender: AccountName
-    /// The device that sent it.
+    /// The device of the publisher.
     public let device: DeviceID
 
-    /// A stamp.
+    /// Creates a stamp.
     ///
-    /// - Precondition: offsets start at 1.
+    /// - Precondition: The offset is at least 1.
     public init(offset: UInt64, acceptedAt: UInt64, sender: AccountName, device: DeviceID) {
         precondition(offset >= 1, "offsets start at 1")
         self.offset = offset
@@ -20,7 +20,7 @@ public struct RelayStamp: Hashable, Sendable {
         self.device = device
     }
 
-    /// The most bytes that a stamp puts in front of a client's body.
+    /// The maximum number of bytes that a stamp adds to a client's body.
     public static let maxByteCount =
         MessageView.relayFieldCount * TLVLimits.headByteCount + 3 * 8 + AccountName.maxByteCount
 
@@ -33,24 +33,25 @@ public struct RelayStamp: Hashable, Sendable {
     }
 }
 
-/// The body of a `data` frame, after reassembly, with bytes of its own. ``MessageView`` is the same without copies.
+/// The body of a `data` frame after reassembly, with its own copy of the bytes. ``MessageView`` borrows the bytes
+/// instead.
 public struct Message: FrameBody {
-    /// `data`, 0x1000.
+    /// The type `data`, 0x1000.
     public static let type = FrameType.data
 
-    /// The sender's number for the message, at least 1.
+    /// The counter of the message, at least 1.
     public let counter: UInt64
-    /// The relay's stamp; nil on the way from a client.
+    /// The stamp of the relay; nil in a message of a client.
     public let relay: RelayStamp?
-    /// What is said.
+    /// The content.
     public let content: MessageContent
-    /// How long after sending the message is worth delivering, in whole milliseconds.
+    /// The duration after sending for which the message is useful to a reader, in whole milliseconds.
     public var timeToLive: Duration? { timeToLiveCount.map { Duration(wireCount: $0, .milliseconds) } }
     private let timeToLiveCount: UInt32?
 
-    /// A message; `timeToLive` is rounded down to milliseconds.
+    /// Creates a message. `timeToLive` is rounded down to milliseconds.
     ///
-    /// - Precondition: counters start at 1.
+    /// - Precondition: The counter is at least 1.
     public init(counter: UInt64, content: MessageContent, timeToLive: Duration? = nil, relay: RelayStamp? = nil) {
         precondition(counter >= 1, "counters start at 1")
         self.counter = counter
@@ -59,9 +60,9 @@ public struct Message: FrameBody {
         timeToLiveCount = timeToLive?.wireCount(.milliseconds)
     }
 
-    /// A message of TLVs that the program wrote itself.
+    /// Creates a message with encoded content.
     ///
-    /// - Precondition: counters start at 1; the content keeps ``ContentRules`` of its kind.
+    /// - Precondition: The counter is at least 1, and the content satisfies the ``ContentRules`` of its kind.
     public init(
         counter: UInt64, kind: ContentKind, content: [UInt8], timeToLive: Duration? = nil, relay: RelayStamp? = nil
     ) {
@@ -71,13 +72,14 @@ public struct Message: FrameBody {
         self.init(counter: counter, content: content, timeToLive: timeToLive, relay: relay)
     }
 
-    /// A copy of what a view shows.
+    /// Creates a message with a copy of a view's fields.
     public init(_ view: borrowing MessageView) {
         var names = AccountNames()
         self.init(view, &names)
     }
 
-    /// A copy of what a view shows, the sender's name taken from those seen lately if it is among them.
+    /// Creates a message with a copy of a view's fields. The name of the publisher is taken from a cache of recent
+    /// names.
     public init(_ view: borrowing MessageView, _ names: inout AccountNames) {
         counter = view.counter
         content = MessageContent(view)
@@ -85,7 +87,9 @@ public struct Message: FrameBody {
         relay = RelayStamp(view, &names)
     }
 
-    /// Parses a whole body; see ``MessageView`` for the errors.
+    /// Creates a message from its body.
+    ///
+    /// - Throws: The errors of ``MessageView/init(parsing:)``.
     public init(parsing body: RawSpan) throws(WireError) {
         self.init(try MessageView(parsing: body))
     }
@@ -97,9 +101,11 @@ public struct Message: FrameBody {
         return relay == nil ? layout : layout.stamped
     }
 
-    /// A copy of a text message.
+    /// Creates a copy of a text message.
     ///
-    /// - Parameter relay: its stamp.
+    /// - Parameters:
+    ///   - message: The text message.
+    ///   - relay: The stamp of the relay; nil in a message of a client.
     public init(_ message: TextMessage, relay: RelayStamp?) {
         counter = message.counter
         content = MessageContent(validated: message.text)
@@ -107,13 +113,13 @@ public struct Message: FrameBody {
         self.relay = relay
     }
 
-    /// What the content is.
+    /// The kind of the content.
     public var kind: ContentKind { content.kind }
 
-    /// The text, when the kind is text.
+    /// The text; nil if the content is of another kind.
     public var text: String? { content.text }
 
-    /// Appends the body's fields, the relay's first.
+    /// Appends the fields of the body, those of the relay first.
     public func encode(into writer: inout TLVWriter) {
         if let relay { relay.encode(into: &writer) }
         writer.append(.counter, uint64: counter)
@@ -122,20 +128,19 @@ public struct Message: FrameBody {
         content.encode(into: &writer)
     }
 
-    /// The body of a client's message.
+    /// Returns the encoded body of a client's message.
     ///
-    /// - Precondition: counters start at 1; the content keeps ``ContentRules`` of its kind.
+    /// - Precondition: The counter is at least 1, and the content satisfies the ``ContentRules`` of its kind.
     public static func encodeClient(
         counter: UInt64, kind: ContentKind, content: [UInt8], timeToLive: Duration? = nil
     ) -> [UInt8] {
         Message(counter: counter, kind: kind, content: content, timeToLive: timeToLive).encode()
     }
 
-    /// The body of a message on its way from the relay: the stamp, then the client's own bytes unchanged (W-61, R-2).
+    /// Returns the encoded body of a relay's message: the stamp, then the client's body unchanged (W-61, R-2).
     ///
-    /// `clientBody` is one that ``MessageView`` has parsed and found without the relay's fields.
-    ///
-    /// - Precondition: offsets start at 1.
+    /// - Parameter clientBody: A body that ``MessageView`` has parsed, without the fields of a relay.
+    /// - Precondition: The offset is at least 1.
     public static func encodeRelay(
         offset: UInt64, acceptedAt: UInt64, sender: AccountName, device: DeviceID, clientBody: RawSpan
     ) -> [UInt8] {
@@ -145,23 +150,23 @@ public struct Message: FrameBody {
         return writer.bytes
     }
 
-    /// The content of a text message.
+    /// Returns the encoded content of a text message.
     ///
-    /// - Precondition: the text is not empty.
+    /// - Precondition: The text is not empty.
     public static func textContent(_ text: String) -> [UInt8] {
         MessageContent(text: text).bytes
     }
 }
 
 extension RelayStamp {
-    /// What the relay says of a text message, the sender's name taken from those seen lately if it is among them; nil
-    /// when the name breaks ``WireName``'s rules, or there is none.
+    /// Creates the stamp of a text message, with the publisher's name from a cache of recent names; nil if the name
+    /// violates the rules of ``WireName``, or the message has no stamp.
     public init?(_ message: TextMessage, _ names: inout AccountNames) {
         guard message.isDelivery, let sender = names.name(message.sender) else { return nil }
         self.init(offset: message.offset, acceptedAt: message.acceptedAt, sender: sender, device: message.device)
     }
 
-    /// The stamp that a view shows.
+    /// Creates the stamp of a view; nil if it has none.
     fileprivate init?(_ view: borrowing MessageView, _ names: inout AccountNames) {
         guard let offset = view.offset, let acceptedAt = view.acceptedAt, let device = view.device,
             let bytes = view.sender, let sender = names.name(bytes)

@@ -1,18 +1,18 @@
-/// What a message says: a kind, and TLVs that keep ``ContentRules`` of that kind.
+/// The content of a message: a kind, and TLVs that satisfy its ``ContentRules``.
 ///
-/// A text stays the string that it is until its one TLV is written.
+/// A text is stored as a string until its TLV is encoded.
 public struct MessageContent: Equatable, Sendable {
     private enum Form: Sendable {
         case text(String)
         case fields(ContentKind, [UInt8])
     }
 
-    /// A content that is a text's one TLV is always a text.
+    /// A content that consists of one text TLV is always stored as a text.
     private let form: Form
 
-    /// A text.
+    /// Creates a text.
     ///
-    /// - Precondition: the text is not empty.
+    /// - Precondition: The text is not empty.
     public init(text: String) {
         precondition(!text.isEmpty, "a text message has a text")
         var text = text
@@ -20,32 +20,32 @@ public struct MessageContent: Equatable, Sendable {
         form = .text(text)
     }
 
-    /// Checks TLVs and takes them.
+    /// Creates a content from TLVs after verification.
     ///
-    /// - Throws: what ``ContentRules/check(_:of:)`` throws.
+    /// - Throws: The errors of ``ContentRules/check(_:of:)``.
     public init(kind: ContentKind, bytes: [UInt8]) throws(WireError) {
         try ContentRules.check(bytes.rawBytes, of: kind)
         form = Self.text(kind, bytes.rawBytes).map { .text($0) } ?? .fields(kind, bytes)
     }
 
-    /// A copy of what a view shows.
+    /// Creates a copy of a view's content.
     init(_ view: borrowing MessageView) {
         let (kind, content) = (view.kind, view.content)
         form = Self.text(kind, content).map { .text($0) } ?? .fields(kind, [UInt8](copying: content))
     }
 
-    /// A text that is well-formed and not empty.
+    /// Creates a text from verified UTF-8, which is not empty.
     init(validated text: RawSpan) {
         form = .text(String(validated: text))
     }
 
-    /// The layout of a client's message that has this content and nothing else.
+    /// The layout of a client's message with this content and no time to live.
     var layout: BodyLayout {
         guard case .text(let text) = form else { return .unknown }
         return text.withUTF8Bytes { BodyLayout(of: $0, isDelivery: false) }
     }
 
-    /// The text of a content that keeps the rules and is nothing but a text.
+    /// Returns the text of a valid content that consists of one text TLV; nil for any other content.
     private static func text(_ kind: ContentKind, _ content: RawSpan) -> String? {
         let head = TLVLimits.headByteCount
         guard kind == .text, content.loadUInt16(at: 0) == Tag.text.rawValue,
@@ -54,7 +54,7 @@ public struct MessageContent: Equatable, Sendable {
         return String(validated: content.extracting(head..<content.byteCount))
     }
 
-    /// What it is.
+    /// The kind of the content.
     public var kind: ContentKind {
         switch form {
         case .text: .text
@@ -62,7 +62,7 @@ public struct MessageContent: Equatable, Sendable {
         }
     }
 
-    /// The text, when the kind is text.
+    /// The text; nil if the content is of another kind.
     public var text: String? {
         switch form {
         case .text(let text): return text
@@ -72,7 +72,7 @@ public struct MessageContent: Equatable, Sendable {
         }
     }
 
-    /// How many bytes its TLVs take.
+    /// The number of bytes of the TLVs.
     public var byteCount: Int {
         switch form {
         case .text(let text): TLVLimits.headByteCount + text.utf8.count
@@ -80,7 +80,7 @@ public struct MessageContent: Equatable, Sendable {
         }
     }
 
-    /// Its TLVs.
+    /// The TLVs.
     public var bytes: [UInt8] {
         switch form {
         case .text(let text):
@@ -91,7 +91,7 @@ public struct MessageContent: Equatable, Sendable {
         }
     }
 
-    /// Appends it as the `content` of a message.
+    /// Appends the `content` field of a message.
     @inline(__always)
     func encode(into writer: inout TLVWriter) {
         switch form {
@@ -102,7 +102,7 @@ public struct MessageContent: Equatable, Sendable {
         }
     }
 
-    /// Compares kinds and bytes; strings would be compared by what they look like.
+    /// Returns whether kinds and bytes are equal. The operator of `String` would compare canonical equivalence.
     public static func == (left: MessageContent, right: MessageContent) -> Bool {
         switch (left.form, right.form) {
         case (.text(let left), .text(let right)): left.hasSameUTF8(as: right)

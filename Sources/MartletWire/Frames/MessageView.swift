@@ -1,74 +1,77 @@
-/// The body of a `data` frame where it lies, after reassembly: checked whole, copied nowhere.
+/// The borrowed body of a `data` frame after reassembly. It is completely validated and never copied.
 ///
-/// A client sends counter, kind, content and perhaps a time to live. The relay puts four fields in front of the
-/// client's bytes: offset, acceptedAt, device and sender. It has all four or none (W-61).
+/// A client sends counter, kind, content and optionally a time to live. The relay inserts four fields before those of
+/// the client: offset, acceptedAt, device and sender. A body has all four or none of them (W-61).
 public struct MessageView: ~Escapable, BitwiseCopyable {
-    // Places instead of values: a large value that cannot escape is destroyed by a call into the runtime.
+    // The view stores offsets instead of values, because the destruction of a large non-escapable value calls the
+    // runtime.
     @usableFromInline let body: RawSpan
     @usableFromInline let places: MessagePlaces
 
-    /// The sender's number for the message, at least 1.
+    /// The counter of the message, at least 1.
     @inlinable
     public var counter: UInt64 { body.loadUInt64(at: Int(places.counter)) }
-    /// What the content is.
+    /// The kind of the content.
     @inlinable
     public var kind: ContentKind { ContentKind(rawValue: body.loadUInt16(at: Int(places.kind))) }
-    /// The content's TLVs; they keep ``ContentRules``.
+    /// The TLVs of the content, which satisfy ``ContentRules``.
     @inlinable
     public var content: RawSpan {
         @_lifetime(copy self)
         get { body.value(at: places.content) }
     }
-    /// The text's UTF-8, when the kind is text.
+    /// The UTF-8 of the text; nil if the content is of another kind.
     @inlinable
     public var text: RawSpan? {
         @_lifetime(copy self)
         get { places.text == 0 ? nil : body.value(at: places.text) }
     }
-    /// How long after sending the message is worth delivering.
+    /// The duration after sending for which the message is useful to a reader.
     public var timeToLive: Duration? { timeToLiveCount.map { Duration(wireCount: $0, .milliseconds) } }
-    /// The same as the wire has it.
+    /// The time to live in milliseconds.
     var timeToLiveCount: UInt32? {
         places.timeToLive == 0 ? nil : body.loadUInt32(at: Int(places.timeToLive))
     }
-    /// From the relay: the message's place in the room, at least 1.
+    /// The offset of the message in the room's log, at least 1; nil in a message of a client.
     @inlinable
     public var offset: UInt64? { hasRelayFields ? body.loadUInt64(at: Int(places.offset)) : nil }
-    /// From the relay: when it took the message, in milliseconds since 1970 by its clock.
+    /// The time at which the relay accepted the message, in milliseconds since 1970 by the relay's clock; nil in a
+    /// message of a client.
     @inlinable
     public var acceptedAt: UInt64? { hasRelayFields ? body.loadUInt64(at: Int(places.acceptedAt)) : nil }
-    /// From the relay: the sender's account as UTF-8, a valid ``AccountName``.
+    /// The UTF-8 of the publisher's account, a valid ``AccountName``; nil in a message of a client.
     @inlinable
     public var sender: RawSpan? {
         @_lifetime(copy self)
         get { hasRelayFields ? body.value(at: places.sender) : nil }
     }
-    /// From the relay: the sender's device.
+    /// The device of the publisher; nil in a message of a client.
     @inlinable
     public var device: DeviceID? {
         hasRelayFields ? DeviceID(rawValue: body.loadUInt64(at: Int(places.device))) : nil
     }
 
-    /// Whether the relay's four fields are there. A relay refuses a client's message that has them.
+    /// A Boolean value that indicates whether the relay's four fields are present. A relay refuses a client's message
+    /// with these fields.
     @inlinable
     public var hasRelayFields: Bool { places.offset != 0 }
 
     /// The layout of a client's body.
     public var layout: BodyLayout {
-        // Its fields are there alone and in order when they lie where they then do, and the text reaches to the end.
+        // The fields are complete and in order if they have these offsets and the text extends to the end of the body.
         guard places.sent == MessagePlaces.ofClientText, places.timeToLive == 0, let text,
             text.byteCount == body.byteCount - TextMessage.clientByteCount
         else { return .unknown }
         return BodyLayout(of: text, isDelivery: false)
     }
 
-    /// How many fields a relay puts in front of a client's.
+    /// The number of fields that a relay inserts before those of a client.
     public static var relayFieldCount: Int { 4 }
 
-    /// Parses a whole body of less than 4 GiB; see ``FrameBody`` and ``ContentRules`` for the errors. Allocates
-    /// nothing.
+    /// Creates a view of a complete body of less than 4 GiB. It allocates nothing.
     ///
-    /// A body without the relay's fields must leave room for them: `tooManyTLVs` when it does not.
+    /// - Throws: The errors of ``FrameBody/init(parsing:)`` and ``ContentRules/check(_:of:)``. A body without the
+    ///   relay's fields must leave room for them; otherwise the error is `tooManyTLVs`.
     @_lifetime(copy body)
     public init(parsing body: RawSpan) throws(WireError) {
         guard let places = MessagePlaces(usual: body) else {
@@ -79,7 +82,7 @@ public struct MessageView: ~Escapable, BitwiseCopyable {
         self.places = places
     }
 
-    /// The same field by field, whatever they are.
+    /// Creates a view of a body with any layout, field by field.
     @_lifetime(copy body)
     @inline(never)
     init(any body: RawSpan) throws(WireError) {
@@ -124,14 +127,14 @@ public struct MessageView: ~Escapable, BitwiseCopyable {
                 throw .tooManyTLVs(limit: TLVLimits.maxCount - Self.relayFieldCount)
             }
         } else {
-            // Some of them is what neither side sends (Specs/wire.md W-61).
+            // A body with some of the four fields is invalid (Specs/wire.md W-61).
             if places.offset == 0 { throw .invalidValue(.offset) }
             if places.acceptedAt == 0 { throw .invalidValue(.acceptedAt) }
             if places.device == 0 { throw .invalidValue(.device) }
             if places.sender == 0 { throw .invalidValue(.sender) }
         }
         let content = body.value(at: places.content)
-        // Few fields in the body are few in the content.
+        // The number of TLVs in the content cannot exceed that in the body.
         if budget < TLVLimits.maxCount - ContentRules.maxTLVCount { try ContentRules.check(content) }
         if body.loadUInt16(at: Int(places.kind)) == ContentKind.text.rawValue {
             places.sent.w = places.content &+ (try ContentRules.textPlace(in: content))
@@ -140,16 +143,14 @@ public struct MessageView: ~Escapable, BitwiseCopyable {
         self.places = places
     }
 
-    /// The counter of a body whose structure is right, even if a value in it is not; nil when there is no valid one.
-    ///
-    /// A refusal names the message by it.
+    /// Returns the counter in a body with a valid structure, even if another value is invalid; nil if there is no valid
+    /// counter. A refusal identifies the message by it.
     public static func counter(in body: RawSpan) -> UInt64? {
         number(.counter, in: body)
     }
 
-    /// The relay's offset in a body whose structure is right, even if a value in it is not; nil when there is none.
-    ///
-    /// A receiver skips the message by it.
+    /// Returns the relay's offset in a body with a valid structure, even if another value is invalid; nil if there is
+    /// no valid offset. A receiver skips the message by it.
     public static func offset(in body: RawSpan) -> UInt64? {
         number(.offset, in: body)
     }
@@ -164,7 +165,7 @@ public struct MessageView: ~Escapable, BitwiseCopyable {
 }
 
 extension RawSpan {
-    /// The value of the field whose value begins there; its length is in front of it.
+    /// Returns the value of a field. The length of the value precedes its offset.
     @inlinable @inline(__always)
     @_lifetime(copy self)
     func value(at place: UInt32) -> RawSpan {
@@ -174,7 +175,7 @@ extension RawSpan {
 }
 
 extension UInt32 {
-    /// Keeps the place of a field that a body may hold once (W-25).
+    /// Sets the offset of a field that a body may contain once (W-25).
     fileprivate mutating func fill(_ tag: Tag, _ place: UInt32) throws(WireError) {
         guard self == 0 else { throw .duplicateField(tag) }
         self = place

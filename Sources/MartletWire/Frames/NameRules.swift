@@ -1,31 +1,32 @@
-/// Which text is a name (W-31, Specs/hostile.md row 45): a subset of what RFC 8264 calls valid for the profiles of
-/// RFC 8265 and RFC 8266.
+/// The rules for the characters of names (W-31, Specs/hostile.md row 45): a subset of the names that RFC 8264 permits
+/// in the profiles of RFC 8265 and RFC 8266.
 ///
-/// The code points are listed rather than asked of Unicode's tables: two peers with different versions of Unicode would
-/// else disagree about a name, and the connection would end. So code points without a character are allowed.
+/// The refused code points are listed explicitly. If the rules used Unicode's tables, peers with different versions of
+/// Unicode would disagree about a name, and the connection would end. Unassigned code points are therefore permitted.
 ///
-/// | last scalar | next scalar | then |
+/// | last scalar | next scalar | result |
 /// |---|---|---|
-/// | none, or U+0020 | U+0020 | refused: blanks stand alone, and not in front |
+/// | none, or U+0020 | U+0020 | refused: leading or repeated blank |
 /// | any | refused by the list | refused |
-/// | U+0020 | the end | refused |
-/// | none | the end | refused: empty |
+/// | U+0020 | end | refused: trailing blank |
+/// | none | end | refused: empty |
 struct NameRules {
     private static let blank: UInt32 = 0x20
 
     private var last = NameRules.blank
 
-    /// Whether the scalar may stand behind those before it.
+    /// Returns whether the scalar is permitted after the previous ones.
     mutating func take(_ scalar: UInt32) -> Bool {
         guard scalar != Self.blank || last != Self.blank, !Self.refuses(scalar) else { return false }
         last = scalar
         return true
     }
 
-    /// Whether the name may end here.
+    /// Whether the name may end after the last scalar.
     var isComplete: Bool { last != Self.blank }
 
-    /// Control characters, blanks but U+0020, and what is not seen or reorders what is: the table of W-31.
+    /// Returns whether the table of W-31 contains the scalar: control characters, blanks other than U+0020, invisible
+    /// characters, and characters that change the order of others.
     static func refuses(_ scalar: UInt32) -> Bool {
         if scalar < 0x7F { return scalar < 0x20 }
         switch scalar {
@@ -42,7 +43,8 @@ struct NameRules {
 }
 
 extension RawSpan {
-    /// Whether these bytes of well-formed UTF-8 are a name but for their number.
+    /// A Boolean value that indicates whether these bytes of well-formed UTF-8 satisfy the rules, apart from their
+    /// number.
     var isName: Bool {
         var rules = NameRules()
         var offset = 0

@@ -1,24 +1,24 @@
-/// Why a peer is turned away, and what it may do next: the body of reject and goaway.
+/// The contents of `reject` and `goaway`: the reason, and the next step of the peer.
 public struct Notice: Equatable, Sendable {
-    /// The most bytes of UTF-8 in a redirect.
+    /// The maximum number of bytes of UTF-8 in a redirect.
     public static let maxRedirectByteCount = 512
-    /// The most versions named.
+    /// The maximum number of versions in a notice.
     public static let maxVersionCount = 16
 
-    /// What happened.
+    /// The reason as a code.
     public let code: ErrorCode
-    /// The same for people, at most 256 bytes.
+    /// The reason as text for people, at most 256 bytes of UTF-8.
     public let reason: String?
-    /// How long to stay away, in whole milliseconds.
+    /// The minimum duration until the peer connects again, in whole milliseconds; nil for the peer's own choice.
     public let retryAfter: Duration?
-    /// The endpoint to try instead, 1…512 bytes.
+    /// The endpoint to which the peer connects instead, 1 to 512 bytes.
     public let redirect: String?
-    /// What is spoken here, said when the peer's version is not.
+    /// The supported versions, if the peer's version is not supported.
     public let spokenVersions: [WireVersion]
 
-    /// A notice; `reason` is cut to 256 bytes, `retryAfter` rounded down to milliseconds.
+    /// Creates a notice. `reason` is truncated to 256 bytes, and `retryAfter` is rounded down to milliseconds.
     ///
-    /// - Precondition: `redirect` has 1…512 bytes; at most ``maxVersionCount`` versions.
+    /// - Precondition: `redirect` has 1 to 512 bytes, and there are at most ``maxVersionCount`` versions.
     public init(
         code: ErrorCode, reason: String? = nil, retryAfter: Duration? = nil, redirect: String? = nil,
         spokenVersions: [WireVersion] = []

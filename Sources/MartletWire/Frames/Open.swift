@@ -1,22 +1,23 @@
-/// Opens a session on a room (W-55).
+/// The frame that opens a session on a room (W-55).
 public struct Open: FrameBody {
-    /// `open`, 0x5001.
+    /// The type `open`, 0x5001.
     public static let type = FrameType.open
 
     /// The room.
     public var room: RoomName
-    /// The session's preset.
+    /// The kind of the session.
     public var kind: SessionKind
-    /// Deliver offsets greater than this; 0 is from the start.
+    /// The cursor: only higher offsets are delivered. The cursor 0 begins with the first offset.
     public var cursor: UInt64
-    /// The log that the cursor belongs to; nil when it is not known. In another log the cursor counts as 0.
+    /// The identity of the log to which the cursor belongs; nil if it is unknown. The cursor counts as 0 in another log
+    ///
     public var log: LogID?
-    /// Start this many messages before the room's head, or at the cursor where that is later.
+    /// The number of the latest messages to begin with, unless the cursor is later; nil to begin at the cursor.
     public var tail: UInt32?
-    /// Whether messages of the opening device are not sent back to it (No Local of MQTT 5 §3.8.3.1).
+    /// Whether the relay omits messages of the device that opens the session (No Local of MQTT 5 §3.8.3.1).
     public var noLocal: Bool
 
-    /// A request to open.
+    /// Creates the frame.
     public init(
         room: RoomName, kind: SessionKind = .chat, cursor: UInt64, log: LogID? = nil, tail: UInt32? = nil,
         noLocal: Bool = false
@@ -29,7 +30,9 @@ public struct Open: FrameBody {
         self.noLocal = noLocal
     }
 
-    /// Parses a whole body; see ``FrameBody`` for the errors.
+    /// Creates the frame from its body.
+    ///
+    /// - Throws: The errors of ``FrameBody/init(parsing:)``.
     public init(parsing body: RawSpan) throws(WireError) {
         var room: RoomName?
         var kind: SessionKind?
@@ -57,7 +60,7 @@ public struct Open: FrameBody {
         self.noLocal = noLocal ?? false
     }
 
-    /// Appends the body's fields.
+    /// Appends the fields of the body.
     public func encode(into writer: inout TLVWriter) {
         writer.append(.room, name: room)
         writer.append(.sessionKind, uint8: kind.rawValue)

@@ -1,22 +1,22 @@
-/// Answers open: the session stands (W-56).
+/// The frame that accepts an `open` (W-56).
 public struct Opened: FrameBody {
-    /// `opened`, 0x5002.
+    /// The type `opened`, 0x5002.
     public static let type = FrameType.opened
-    /// The most members named.
+    /// The maximum number of members in a frame.
     public static let maxMemberCount = 256
 
-    /// The room's highest offset; 0 when it is empty.
+    /// The highest offset of the room's log; 0 if the log is empty.
     public let head: UInt64
-    /// The lowest offset still kept.
+    /// The lowest offset that the log still keeps.
     public let first: UInt64
-    /// The room's log; nil from a relay that does not name it.
+    /// The identity of the room's log; nil from a relay that does not send it.
     public let log: LogID?
-    /// Who is in the room, at most 256 of them.
+    /// The accounts of the room's members, at most 256.
     public let members: [AccountName]
 
-    /// An answer.
+    /// Creates the frame.
     ///
-    /// - Precondition: at most ``maxMemberCount`` members.
+    /// - Precondition: There are at most ``maxMemberCount`` members.
     public init(head: UInt64, first: UInt64, log: LogID? = nil, members: [AccountName] = []) {
         precondition(members.count <= Self.maxMemberCount, "more members than a frame may name")
         self.head = head
@@ -25,7 +25,9 @@ public struct Opened: FrameBody {
         self.members = members
     }
 
-    /// Parses a whole body; see ``FrameBody`` for the errors.
+    /// Creates the frame from its body.
+    ///
+    /// - Throws: The errors of ``FrameBody/init(parsing:)``.
     public init(parsing body: RawSpan) throws(WireError) {
         var head: UInt64?
         var first: UInt64?
@@ -47,7 +49,7 @@ public struct Opened: FrameBody {
         self.members = members
     }
 
-    /// Appends the body's fields.
+    /// Appends the fields of the body.
     public func encode(into writer: inout TLVWriter) {
         writer.append(.head, uint64: head)
         writer.append(.first, uint64: first)

@@ -1,15 +1,17 @@
-/// Asks for a pong: a proof of life, and a measurement of the round trip.
+/// The frame that requests a pong, to verify that the peer is alive and to measure the round-trip time (W-70).
 public struct Ping: FrameBody {
-    /// `ping`, 0x3001.
+    /// The type `ping`, 0x3001.
     public static let type = FrameType.ping
 
-    /// Told apart by this number, which the pong repeats.
+    /// The number that identifies the ping. The pong repeats it.
     public var nonce: UInt64
 
-    /// A ping.
+    /// Creates the frame.
     public init(nonce: UInt64) { self.nonce = nonce }
 
-    /// Parses a whole body; see ``FrameBody`` for the errors.
+    /// Creates the frame from its body.
+    ///
+    /// - Throws: The errors of ``FrameBody/init(parsing:)``.
     public init(parsing body: RawSpan) throws(WireError) {
         var nonce: UInt64?
         var reader = try TLVReader(wholeBody: body)
@@ -22,7 +24,7 @@ public struct Ping: FrameBody {
         self.nonce = try nonce.required(.nonce)
     }
 
-    /// Appends the body's fields.
+    /// Appends the fields of the body.
     public func encode(into writer: inout TLVWriter) {
         writer.append(.nonce, uint64: nonce)
     }

@@ -1,20 +1,22 @@
-/// Answers a ping (W-70).
+/// The frame that answers a ping (W-70).
 public struct Pong: FrameBody {
-    /// `pong`, 0x3002.
+    /// The type `pong`, 0x3002.
     public static let type = FrameType.pong
 
-    /// The ping's number.
+    /// The number of the ping.
     public var nonce: UInt64
-    /// The ping's timestamp and how long the answer took.
+    /// The timestamp of the ping, and the duration until the answer.
     public var echo: Echo
 
-    /// A pong.
+    /// Creates the frame.
     public init(nonce: UInt64, echo: Echo) {
         self.nonce = nonce
         self.echo = echo
     }
 
-    /// Parses a whole body; see ``FrameBody`` for the errors.
+    /// Creates the frame from its body.
+    ///
+    /// - Throws: The errors of ``FrameBody/init(parsing:)``.
     public init(parsing body: RawSpan) throws(WireError) {
         var nonce: UInt64?
         var echo: Echo?
@@ -30,7 +32,7 @@ public struct Pong: FrameBody {
         self.echo = try echo.required(.echo)
     }
 
-    /// Appends the body's fields.
+    /// Appends the fields of the body.
     public func encode(into writer: inout TLVWriter) {
         writer.append(.nonce, uint64: nonce)
         writer.append(.echo, echo: echo)

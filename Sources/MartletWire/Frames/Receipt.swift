@@ -1,25 +1,25 @@
-/// What became of messages: seen up to an offset, or one refused (W-65).
+/// The frame that reports messages up to an offset as delivered or read, or one message as refused (W-65).
 public enum Receipt: FrameBody {
-    /// A device has the room's messages up to an offset, or its user has read them.
+    /// The report that a device has received messages up to an offset, or that its user has read them.
     case progress(Progress)
-    /// The relay does not take a message.
+    /// The refusal of a message by the relay.
     case refused(Refusal)
 
-    /// `receipt`, 0x2002.
+    /// The type `receipt`, 0x2002.
     public static let type = FrameType.receipt
 
-    /// Messages seen.
+    /// A report of messages that a member has received or read.
     public struct Progress: Equatable, Sendable {
-        /// How far they got.
+        /// The state of the messages: delivered or read.
         public var mark: Mark
-        /// The highest offset of the room that is meant; all before it are.
+        /// The highest offset of the report. All messages up to it have the state.
         public var upTo: UInt64
-        /// Whose receipt this is; the relay fills it in.
+        /// The account of the member. The relay sets it.
         public var sender: AccountName?
-        /// The device whose receipt this is; the relay fills it in.
+        /// The device of the member. The relay sets it.
         public var device: DeviceID?
 
-        /// A receipt for all messages up to an offset.
+        /// Creates a receipt for all messages up to an offset.
         public init(_ mark: Mark, upTo: UInt64, sender: AccountName? = nil, device: DeviceID? = nil) {
             self.mark = mark
             self.upTo = upTo
@@ -28,18 +28,18 @@ public enum Receipt: FrameBody {
         }
     }
 
-    /// A message refused.
+    /// The refusal of a message.
     public struct Refusal: Equatable, Sendable {
-        /// The message's counter, at least 1; its device is the one that reads this.
+        /// The counter of the message, at least 1. Its device is the one that receives this frame.
         public let counter: UInt64
-        /// Why.
+        /// The reason as a code.
         public let code: ErrorCode
-        /// The same for people, at most 256 bytes.
+        /// The reason as text for people, at most 256 bytes of UTF-8.
         public let reason: String?
 
-        /// A refusal; `reason` is cut to 256 bytes.
+        /// Creates a refusal. `reason` is truncated to 256 bytes.
         ///
-        /// - Precondition: counters start at 1.
+        /// - Precondition: The counter is at least 1.
         public init(counter: UInt64, code: ErrorCode, reason: String? = nil) {
             precondition(counter >= 1, "counters start at 1")
             self.counter = counter
@@ -50,7 +50,9 @@ public enum Receipt: FrameBody {
 
     private static var refusedKind: UInt8 { 3 }
 
-    /// Parses a whole body; see ``FrameBody`` for the errors.
+    /// Creates the frame from its body.
+    ///
+    /// - Throws: The errors of ``FrameBody/init(parsing:)``.
     public init(parsing body: RawSpan) throws(WireError) {
         var kind: UInt8?
         var upTo: UInt64?
@@ -84,7 +86,7 @@ public enum Receipt: FrameBody {
         }
     }
 
-    /// Appends the body's fields.
+    /// Appends the fields of the body.
     public func encode(into writer: inout TLVWriter) {
         switch self {
         case .progress(let progress):

@@ -1,19 +1,21 @@
-/// The answer to a hello that is refused: the connection ends (W-38).
+/// The frame that refuses a hello and ends the connection (W-38).
 public struct Reject: FrameBody {
-    /// `reject`, 0x4003.
+    /// The type `reject`, 0x4003.
     public static let type = FrameType.reject
 
-    /// Why, and what next.
+    /// The reason, and the next step of the peer.
     public var notice: Notice
 
-    /// A refusal.
+    /// Creates the frame.
     public init(_ notice: Notice) { self.notice = notice }
 
-    /// Parses a whole body; see ``FrameBody`` for the errors.
+    /// Creates the frame from its body.
+    ///
+    /// - Throws: The errors of ``FrameBody/init(parsing:)``.
     public init(parsing body: RawSpan) throws(WireError) {
         notice = try Notice(parsing: body)
     }
 
-    /// Appends the body's fields.
+    /// Appends the fields of the body.
     public func encode(into writer: inout TLVWriter) { notice.encode(into: &writer) }
 }

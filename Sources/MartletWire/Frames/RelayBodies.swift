@@ -1,23 +1,23 @@
-/// Bodies of messages of one device on their way from the relay, written one behind the other.
+/// A buffer of consecutive bodies of one device's messages, as a relay sends them.
 ///
-/// Their stamps differ in the offset alone, which is the first field; the others are encoded once. The memory stays
-/// when another device begins.
+/// The stamps of the bodies differ only in the offset, their first field. The other fields are encoded once for a
+/// device. The buffer is kept for the next device.
 public struct RelayBodies: ~Copyable, Sendable {
-    /// The memory that `begin` keeps at the most, in bytes.
+    /// The maximum size in bytes of a buffer that `begin` keeps.
     static let maxKeptByteCount = 32 * 1024
 
     private var writer = TLVWriter()
-    /// A stamp's fields behind the offset.
+    /// The encoded fields of the stamp after the offset.
     private var stamp: [UInt8] = []
 
-    /// Nothing yet.
+    /// Creates an empty buffer.
     public init() {}
 
-    /// Lets go of what was written, and goes on with messages of this device that are accepted at this time.
+    /// Removes all bodies and begins with messages of a device that have the given acceptance time.
     public mutating func begin(acceptedAt: UInt64, sender: AccountName, device: DeviceID) {
         writer.removeAll(keeping: Self.maxKeptByteCount)
         RelayStamp(offset: 1, acceptedAt: acceptedAt, sender: sender, device: device).encode(into: &writer)
-        // Taken out: to borrow what was written is to borrow the whole, which cannot be changed meanwhile.
+        // The property is moved to a variable, because the writer cannot be accessed while the property is modified.
         var fields = stamp
         stamp = []
         fields.removeAll(keepingCapacity: true)
@@ -26,26 +26,26 @@ public struct RelayBodies: ~Copyable, Sendable {
         writer.removeAll(keeping: Self.maxKeptByteCount)
     }
 
-    /// How many bytes the stamp puts in front of each client's body.
+    /// The number of bytes that the stamp adds to each client's body.
     public var stampByteCount: Int { Self.offsetByteCount + stamp.count }
 
-    /// How many bytes were written since `begin`.
+    /// The number of bytes written since `begin`.
     public var byteCount: Int { writer.byteCount }
 
-    /// A copy of them.
+    /// A copy of the bytes written since `begin`.
     public var bytes: [UInt8] { writer.bytes }
 
     private static var offsetByteCount: Int { TLVLimits.headByteCount + 8 }
 
-    /// Writes one body: the stamp, then the client's, unchanged (W-61, R-2).
+    /// Appends one body: the stamp, then the client's body unchanged (W-61, R-2).
     ///
-    /// - Precondition: offsets start at 1, and `begin` was called.
+    /// - Precondition: The offset is at least 1, and `begin` was called.
     public mutating func append(offset: UInt64, _ message: ClientMessage) {
         precondition(offset >= 1 && !stamp.isEmpty, "offsets start at 1, and bodies with a stamp")
         Self.write(offset, stamp, message, into: &writer)
     }
 
-    /// Not a method: to borrow the stamp is to borrow the whole, which cannot be changed meanwhile.
+    /// The function is static, because a method could not access the stamp while it modifies the writer.
     private static func write(
         _ offset: UInt64, _ stamp: [UInt8], _ message: ClientMessage, into writer: inout TLVWriter
     ) {

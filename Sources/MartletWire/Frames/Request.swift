@@ -1,24 +1,24 @@
-/// Asks a bot or a service for an answer (W-68).
+/// The frame that requests a response from another account or from the relay (W-68).
 public struct Request: FrameBody {
-    /// `request`, 0x6001.
+    /// The type `request`, 0x6001.
     public static let type = FrameType.request
 
-    /// Names the request among its sender's.
+    /// The number that identifies the request among those of its sender.
     public let correlation: UInt64
-    /// What is asked for.
+    /// The method.
     public let method: MethodName
-    /// How long its sender waits, in whole milliseconds from when it was sent.
+    /// The duration for which the sender waits, in whole milliseconds from the time of sending.
     public let deadline: Duration
-    /// Who is asked; nil asks the relay itself.
+    /// The account that answers; nil for the relay itself.
     public let recipient: AccountName?
-    /// Who asks; the relay fills it in.
+    /// The account of the sender. The relay sets it.
     public let sender: AccountName?
-    /// The arguments: a container's value, so TLVs or nothing.
+    /// The arguments: the TLVs of a container; nil if there are none.
     public let content: [UInt8]?
 
-    /// A request; `deadline` is rounded down to milliseconds.
+    /// Creates the frame. `deadline` is rounded down to milliseconds.
     ///
-    /// - Precondition: `content` is well-formed TLVs.
+    /// - Precondition: `content` consists of well-formed TLVs.
     public init(
         correlation: UInt64, method: MethodName, deadline: Duration, recipient: AccountName? = nil,
         sender: AccountName? = nil, content: [UInt8]? = nil
@@ -32,7 +32,9 @@ public struct Request: FrameBody {
         self.content = content
     }
 
-    /// Parses a whole body; see ``FrameBody`` for the errors.
+    /// Creates the frame from its body.
+    ///
+    /// - Throws: The errors of ``FrameBody/init(parsing:)``.
     public init(parsing body: RawSpan) throws(WireError) {
         var correlation: UInt64?
         var method: MethodName?
@@ -60,9 +62,8 @@ public struct Request: FrameBody {
         self.content = content
     }
 
-    /// The number of a body whose structure is right, even if a value in it is not; nil when it has none.
-    ///
-    /// A response that refuses names the request by it.
+    /// Returns the correlation in a body with a valid structure, even if another value is invalid; nil if there is
+    /// none. A response that refuses a request identifies it by this number.
     public static func correlation(in body: RawSpan) -> UInt64? {
         var reader = TLVReader(body)
         while let field = try? reader.next() {
@@ -71,7 +72,7 @@ public struct Request: FrameBody {
         return nil
     }
 
-    /// Appends the body's fields.
+    /// Appends the fields of the body.
     public func encode(into writer: inout TLVWriter) {
         writer.append(.correlation, uint64: correlation)
         writer.append(.method, name: method)

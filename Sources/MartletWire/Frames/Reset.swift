@@ -1,20 +1,22 @@
-/// Ends a session at once, from the control session: what it still had under way is dropped (W-57).
+/// The frame that ends a session at once. It is sent on the control session, and frames of the session in flight are
+/// dropped (W-57).
 public struct Reset: FrameBody {
-    /// `reset`, 0x5004.
+    /// The type `reset`, 0x5004.
     public static let type = FrameType.reset
 
     /// The session that ends.
     public let session: SessionID
-    /// Why.
+    /// The reason as a code.
     public let code: ErrorCode
-    /// The same for people, at most 256 bytes.
+    /// The reason as text for people, at most 256 bytes of UTF-8.
     public let reason: String?
-    /// Bytes of credit that the sender of this used on the session, so that both sides count the link's credit alike.
+    /// The number of bytes of credit that the sender of this frame has used on the session, so that both endpoints
+    /// compute the same credit of the link.
     public let creditUsed: UInt64?
 
-    /// An end; `reason` is cut to 256 bytes.
+    /// Creates the frame. `reason` is truncated to 256 bytes.
     ///
-    /// - Precondition: the control session ends only with its link (S-1).
+    /// - Precondition: `session` is not the control session, which ends only with its link (S-1).
     public init(session: SessionID, code: ErrorCode, reason: String? = nil, creditUsed: UInt64? = nil) {
         precondition(session != .control, "the control session cannot be reset")
         self.session = session
@@ -23,7 +25,9 @@ public struct Reset: FrameBody {
         self.creditUsed = creditUsed
     }
 
-    /// Parses a whole body; see ``FrameBody`` for the errors.
+    /// Creates the frame from its body.
+    ///
+    /// - Throws: The errors of ``FrameBody/init(parsing:)``.
     public init(parsing body: RawSpan) throws(WireError) {
         var session: SessionID?
         var code: ErrorCode?
@@ -45,7 +49,7 @@ public struct Reset: FrameBody {
             creditUsed: creditUsed)
     }
 
-    /// Appends the body's fields.
+    /// Appends the fields of the body.
     public func encode(into writer: inout TLVWriter) {
         writer.append(.session, uint16: session.rawValue)
         writer.append(.code, uint16: code.rawValue)

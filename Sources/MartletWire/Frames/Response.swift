@@ -1,20 +1,20 @@
-/// Answers a request (W-69).
+/// The frame that answers a request (W-69).
 public struct Response: FrameBody {
-    /// `response`, 0x6002.
+    /// The type `response`, 0x6002.
     public static let type = FrameType.response
 
-    /// The request's number.
+    /// The correlation of the request.
     public let correlation: UInt64
-    /// `none` when the request was done, else why not.
+    /// The code `none` if the request succeeded, otherwise the reason of the failure.
     public let status: ErrorCode
-    /// The same for people, at most 256 bytes.
+    /// The reason as text for people, at most 256 bytes of UTF-8.
     public let reason: String?
-    /// The result: a container's value, so TLVs or nothing.
+    /// The result: the TLVs of a container; nil if there is none.
     public let content: [UInt8]?
 
-    /// A response; `reason` is cut to 256 bytes.
+    /// Creates the frame. `reason` is truncated to 256 bytes.
     ///
-    /// - Precondition: `content` is well-formed TLVs.
+    /// - Precondition: `content` consists of well-formed TLVs.
     public init(correlation: UInt64, status: ErrorCode = .none, reason: String? = nil, content: [UInt8]? = nil) {
         precondition(ContentRules.allow(content), "content is not well-formed TLVs")
         self.correlation = correlation
@@ -23,7 +23,9 @@ public struct Response: FrameBody {
         self.content = content
     }
 
-    /// Parses a whole body; see ``FrameBody`` for the errors.
+    /// Creates the frame from its body.
+    ///
+    /// - Throws: The errors of ``FrameBody/init(parsing:)``.
     public init(parsing body: RawSpan) throws(WireError) {
         var correlation: UInt64?
         var status: ErrorCode?
@@ -45,7 +47,7 @@ public struct Response: FrameBody {
         self.content = content
     }
 
-    /// Appends the body's fields.
+    /// Appends the fields of the body.
     public func encode(into writer: inout TLVWriter) {
         writer.append(.correlation, uint64: correlation)
         writer.append(.status, uint16: status.rawValue)

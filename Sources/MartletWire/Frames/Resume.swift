@@ -1,15 +1,18 @@
-/// Ends what ``Suspend`` began.
+/// The frame that resumes delivery on a session after ``Suspend`` (W-58).
 public struct Resume: FrameBody {
-    /// `resume`, 0x5006.
+    /// The type `resume`, 0x5006.
     public static let type = FrameType.resume
 
-    /// Deliver offsets greater than this; nil goes on where the session was held.
+    /// The cursor from which delivery continues: only higher offsets are delivered. Nil continues where delivery was
+    /// suspended.
     public var cursor: UInt64?
 
-    /// A request to go on.
+    /// Creates the frame.
     public init(cursor: UInt64? = nil) { self.cursor = cursor }
 
-    /// Parses a whole body; see ``FrameBody`` for the errors.
+    /// Creates the frame from its body.
+    ///
+    /// - Throws: The errors of ``FrameBody/init(parsing:)``.
     public init(parsing body: RawSpan) throws(WireError) {
         var cursor: UInt64?
         var reader = try TLVReader(wholeBody: body)
@@ -22,7 +25,7 @@ public struct Resume: FrameBody {
         self.cursor = cursor
     }
 
-    /// Appends the body's fields.
+    /// Appends the fields of the body.
     public func encode(into writer: inout TLVWriter) {
         if let cursor { writer.append(.cursor, uint64: cursor) }
     }

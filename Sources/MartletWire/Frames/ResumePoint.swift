@@ -1,32 +1,32 @@
-/// How far one session has been received.
+/// The position of one session.
 public struct SessionPosition: Hashable, Sendable {
     /// The session.
     public var session: SessionID
-    /// The highest sequence received with none missing before it; 0 when nothing has arrived.
+    /// The highest sequence received in order; 0 if no frame has been received.
     public var received: UInt64
 
-    /// A session's position.
+    /// Creates the position of a session.
     public init(session: SessionID, received: UInt64) {
         self.session = session
         self.received = received
     }
 }
 
-/// Where a device left its link: what the next hello presents to take it up again (W-45).
+/// The state of a link that a client presents in its next hello to resume the link (W-45).
 public struct ResumePoint: Equatable, Sendable {
-    /// The most sessions named in one.
+    /// The maximum number of positions.
     public static let maxPositionCount = 256
 
     /// The link.
     public let link: LinkID
-    /// The secret that welcome handed out.
+    /// The token from welcome.
     public let token: ResumeToken
-    /// What this side has received, each session at most once.
+    /// The positions of this endpoint's sessions, each session at most once.
     public let positions: [SessionPosition]
 
-    /// A point to resume at.
+    /// Creates a resume point.
     ///
-    /// - Precondition: at most ``maxPositionCount`` positions, no session twice.
+    /// - Precondition: There are at most ``maxPositionCount`` positions, at most one of each session.
     public init(link: LinkID, token: ResumeToken, positions: [SessionPosition]) {
         precondition(positions.count <= Self.maxPositionCount, "more positions than a frame may name")
         precondition(positions.namesEachSessionOnce, "a session named twice")
@@ -69,7 +69,7 @@ extension [SessionPosition] {
         return allSatisfy { seen.insert($0.session).inserted }
     }
 
-    /// A container that holds positions only.
+    /// Parses a container that contains positions only.
     init(parsing container: TLVView) throws(WireError) {
         self = []
         var reader = container.reader()

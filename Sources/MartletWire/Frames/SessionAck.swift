@@ -1,20 +1,21 @@
-/// What one side has received on one session, and how far the other may go on (S-21).
+/// The acknowledgement of one session: the received sequences, and the credit limit of the peer (S-21).
 public struct SessionAck: Equatable, Sendable {
-    /// The most ranges in one.
+    /// The maximum number of ranges.
     public static let maxRangeCount = 32
 
     /// The session.
     public let session: SessionID
-    /// The highest sequence received with none missing before it.
+    /// The highest sequence received in order.
     public let cumulative: UInt64
-    /// The sum of bytes that the other side may have sent on the session since it opened.
+    /// The credit limit of the session: the number of bytes that the peer may have sent since the session was opened.
     public let creditLimit: UInt64
-    /// What was received beyond a hole: ascending, disjoint, none at `cumulative + 1`.
+    /// The ranges of sequences received beyond a gap: ascending, disjoint, and none beginning at `cumulative + 1`.
     public let ranges: [ClosedRange<UInt64>]
 
-    /// A session's acknowledgement.
+    /// Creates the acknowledgement of a session.
     ///
-    /// - Precondition: at most ``maxRangeCount`` ranges, ascending, disjoint, the first beyond `cumulative + 1`.
+    /// - Precondition: There are at most ``maxRangeCount`` ranges. They are ascending and disjoint, and the first
+    ///   begins after `cumulative + 1`.
     public init(session: SessionID, cumulative: UInt64, creditLimit: UInt64, ranges: [ClosedRange<UInt64>] = []) {
         precondition(ranges.count <= Self.maxRangeCount, "more ranges than an acknowledgement may name")
         self.session = session
@@ -24,10 +25,10 @@ public struct SessionAck: Equatable, Sendable {
         precondition(hasRangesInOrder, "ranges disordered, overlapping or next to the cumulative acknowledgement")
     }
 
-    /// Bytes on the wire, the field's head included.
+    /// The number of bytes of the field, its head included.
     public var byteCount: Int { TLVLimits.headByteCount + valueByteCount }
 
-    /// Bytes on the wire of one without ranges.
+    /// The number of bytes of the field without ranges, its head included.
     static var leastByteCount: Int { TLVLimits.headByteCount + fixedByteCount }
 
     private var valueByteCount: Int { Self.fixedByteCount + Self.rangeByteCount * ranges.count }

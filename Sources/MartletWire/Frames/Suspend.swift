@@ -1,17 +1,19 @@
-/// Asks the other side to hold a session's frames until ``Resume`` (W-58).
+/// The frame that requests the peer to suspend delivery on a session until ``Resume`` (W-58).
 public struct Suspend: FrameBody {
-    /// `suspend`, 0x5005.
+    /// The type `suspend`, 0x5005.
     public static let type = FrameType.suspend
 
-    /// A request to hold.
+    /// Creates the frame.
     public init() {}
 
-    /// Parses a whole body; see ``FrameBody`` for the errors.
+    /// Creates the frame from its body.
+    ///
+    /// - Throws: The errors of ``FrameBody/init(parsing:)``.
     public init(parsing body: RawSpan) throws(WireError) {
         var reader = try TLVReader(wholeBody: body)
         while let field = try reader.next() { try field.skip() }
     }
 
-    /// Appends nothing: the body is empty.
+    /// Appends nothing, because the body is empty.
     public func encode(into writer: inout TLVWriter) {}
 }

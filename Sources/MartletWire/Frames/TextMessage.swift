@@ -1,20 +1,20 @@
-/// A message of one text as its values, without the TLVs around them: what the compact forms text and delivery say
-/// (W-86).
+/// The values of a text message without its TLVs, as in the compact forms text and delivery (W-86).
 public struct TextMessage: ~Escapable, BitwiseCopyable {
-    /// The sender's number for the message.
+    /// The counter of the message.
     public let counter: UInt64
-    /// The text's UTF-8.
+    /// The UTF-8 of the text.
     public let text: RawSpan
-    /// From the relay: the message's place in the room; 0 on the way from a client.
+    /// The offset of the message in the room's log; 0 in a message of a client.
     public let offset: UInt64
-    /// From the relay: when it took the message, in milliseconds since 1970 by its clock.
+    /// The time at which the relay accepted the message, in milliseconds since 1970 by the relay's clock; 0 in a
+    /// message of a client.
     public let acceptedAt: UInt64
-    /// From the relay: the sender's device.
+    /// The device of the publisher; 0 in a message of a client.
     public let device: DeviceID
-    /// From the relay: the sender's account as UTF-8, which is not checked.
+    /// The UTF-8 of the publisher's account, which is not verified; empty in a message of a client.
     public let sender: RawSpan
 
-    /// A client's message.
+    /// Creates a message of a client.
     @_lifetime(copy text)
     init(counter: UInt64, text: RawSpan) {
         self.counter = counter
@@ -25,7 +25,7 @@ public struct TextMessage: ~Escapable, BitwiseCopyable {
         sender = RawSpan()
     }
 
-    /// A message from the relay.
+    /// Creates a message of a relay.
     @_lifetime(copy text, copy sender)
     init(offset: UInt64, acceptedAt: UInt64, device: DeviceID, sender: RawSpan, counter: UInt64, text: RawSpan) {
         self.counter = counter
@@ -36,7 +36,7 @@ public struct TextMessage: ~Escapable, BitwiseCopyable {
         self.sender = sender
     }
 
-    /// The values of a body whose layout is that of a message.
+    /// Creates a message from the values of a body whose layout is a text message.
     @_lifetime(copy body)
     init(laidOut body: RawSpan, isDelivery: Bool) {
         guard isDelivery else {
@@ -53,20 +53,20 @@ public struct TextMessage: ~Escapable, BitwiseCopyable {
             text: body.extracting(droppingFirst: end + Self.clientByteCount))
     }
 
-    /// Whether it has the relay's fields.
+    /// A Boolean value that indicates whether the message contains the fields of the relay.
     public var isDelivery: Bool { !sender.isEmpty }
 
-    /// Whether a body with these values keeps the rules of ``MessageView``; the sender is not looked at.
+    /// Whether ``MessageView`` accepts a body with these values. The sender is not verified.
     var isValid: Bool {
         counter >= 1 && !text.isEmpty && text.isTextUTF8 && (offset >= 1) == isDelivery
     }
 
-    /// How many bytes the body takes that has these values.
+    /// The number of bytes of a body with these values.
     public var byteCount: Int {
         Self.clientByteCount + text.byteCount + (isDelivery ? Self.stampByteCount + sender.byteCount : 0)
     }
 
-    /// Appends that body.
+    /// Appends the body.
     public func encode(into writer: inout TLVWriter) {
         if isDelivery {
             writer.append(.offset, uint64: offset)
@@ -80,8 +80,8 @@ public struct TextMessage: ~Escapable, BitwiseCopyable {
         writer.append(.text, bytes: text)
     }
 
-    /// Bytes of offset, acceptedAt, device and the sender's head.
+    /// The number of bytes of offset, acceptedAt, device and the sender's head.
     static var stampByteCount: Int { 48 }
-    /// Bytes of counter, kind, and the heads of content and text.
+    /// The number of bytes of counter, kind, and the heads of content and text.
     static var clientByteCount: Int { 34 }
 }

@@ -1,27 +1,27 @@
-/// What may be lost: typing, presence, and whatever else is worthless a moment later. It is neither acknowledged nor
+/// The unreliable frame for typing, presence and short-lived contents of applications. It is neither acknowledged nor
 /// stored (W-67).
 public struct Transient: FrameBody {
-    /// `transient`, 0x1001.
+    /// The type `transient`, 0x1001.
     public static let type = FrameType.transient
 
-    /// Exactly one of these.
+    /// The content of the frame, exactly one of three.
     public enum Content: Equatable, Sendable {
         /// Whether the sender is typing.
         case typing(Bool)
-        /// Whether the sender is there.
+        /// The presence of the sender.
         case presence(Presence)
-        /// An application's own: a kind and a content of TLVs.
+        /// A content of an application: a kind and its TLVs.
         case message(ContentKind, [UInt8])
     }
 
-    /// What is said.
+    /// The content.
     public let content: Content
-    /// Who says it; the relay fills it in.
+    /// The account of the sender. The relay sets it.
     public let sender: AccountName?
 
-    /// A passing word.
+    /// Creates the frame.
     ///
-    /// - Precondition: a message's content keeps ``ContentRules``.
+    /// - Precondition: The content of a message satisfies ``ContentRules``.
     public init(_ content: Content, sender: AccountName? = nil) {
         if case .message(let kind, let bytes) = content {
             precondition(ContentRules.allow(bytes, of: kind), "content breaks the rules of its kind")
@@ -30,7 +30,9 @@ public struct Transient: FrameBody {
         self.sender = sender
     }
 
-    /// Parses a whole body; see ``FrameBody`` for the errors. Two things said at once are `invalidValue`.
+    /// Creates the frame from its body.
+    ///
+    /// - Throws: The errors of ``FrameBody/init(parsing:)``; `invalidValue` if there is more than one content.
     public init(parsing body: RawSpan) throws(WireError) {
         var typing: Bool?
         var presence: Presence?
@@ -62,7 +64,7 @@ public struct Transient: FrameBody {
         }
     }
 
-    /// Appends the body's fields.
+    /// Appends the fields of the body.
     public func encode(into writer: inout TLVWriter) {
         switch content {
         case .typing(let isTyping): writer.append(.typing, uint8: isTyping ? 1 : 0)

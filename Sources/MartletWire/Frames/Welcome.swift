@@ -1,34 +1,34 @@
-/// The answer to a hello that is accepted: what holds on this connection, and how to take up the link on the next
+/// The frame that accepts a hello: the parameters of the connection, and the data to resume the link on the next one
 /// (W-36).
 public struct Welcome: FrameBody {
-    /// `welcome`, 0x4002.
+    /// The type `welcome`, 0x4002.
     public static let type = FrameType.welcome
 
-    /// The version chosen.
+    /// The version of the wire format on this connection.
     public let version: WireVersion
-    /// What holds on this connection.
+    /// The features in effect on this connection.
     public let features: Features
-    /// What holds on this connection.
+    /// The limits in effect on this connection.
     public let limits: Limits
-    /// The account as the server knows it.
+    /// The account as the server has authenticated it.
     public let account: AccountName
-    /// The link's name, for the next hello.
+    /// The identifier of the link, for the next hello.
     public let link: LinkID
-    /// The link's secret, for the next hello, to be used once.
+    /// The secret of the link, for one use in the next hello.
     public let resumeToken: ResumeToken
-    /// Which of the link's connections this is; frames from older ones are fenced off.
+    /// The number of the link's connection. Frames of older connections are excluded by fencing.
     public let epoch: Epoch
-    /// How long the link is kept without a connection, in whole seconds.
+    /// The duration for which the server keeps the link without a connection, in whole seconds.
     public let resumeLifetime: Duration
-    /// The server's hint for the interval between probes, in whole milliseconds.
+    /// The recommended interval between probes, in whole milliseconds.
     public let heartbeatInterval: Duration?
-    /// What the server had received on each session of the link taken up again, at most 256 and each session once; nil
-    /// when the link is new.
+    /// The server's positions of the resumed link's sessions, at most 256, each session at most once; nil if the link
+    /// is new.
     public let resumed: [SessionPosition]?
 
-    /// A welcome; the durations are rounded down to the wire's units.
+    /// Creates the frame. The durations are rounded down to the units of the wire format.
     ///
-    /// - Precondition: at most ``ResumePoint/maxPositionCount`` positions, no session twice.
+    /// - Precondition: There are at most ``ResumePoint/maxPositionCount`` positions, at most one of each session.
     public init(
         version: WireVersion = .current, features: Features, limits: Limits, account: AccountName, link: LinkID,
         resumeToken: ResumeToken, epoch: Epoch, resumeLifetime: Duration, heartbeatInterval: Duration? = nil,
@@ -50,7 +50,9 @@ public struct Welcome: FrameBody {
         self.resumed = resumed
     }
 
-    /// Parses a whole body; see ``FrameBody`` for the errors.
+    /// Creates the frame from its body.
+    ///
+    /// - Throws: The errors of ``FrameBody/init(parsing:)``.
     public init(parsing body: RawSpan) throws(WireError) {
         var version: WireVersion?
         var features: Features?
@@ -86,7 +88,7 @@ public struct Welcome: FrameBody {
             heartbeatInterval: heartbeatInterval, resumed: resumed)
     }
 
-    /// Appends the body's fields.
+    /// Appends the fields of the body.
     public func encode(into writer: inout TLVWriter) {
         writer.append(.spokenVersion, version: version)
         writer.append(.features, uint64: features.rawValue)

@@ -1,31 +1,32 @@
-/// A name that crosses the wire: non-empty UTF-8 of bounded length whose characters can be seen and told apart from
-/// blanks (W-31).
+/// A name on the wire: non-empty UTF-8 of bounded length that contains only visible characters and single blanks
+/// (W-31).
 ///
-/// Names are equal when their bytes are: two spellings that merely look alike are two names, on every machine and with
+/// Two names are equal if their bytes are equal. Names that only look alike are different on every machine and with
 /// every version of Unicode.
 public protocol WireName: Hashable, Sendable, CustomStringConvertible {
-    /// The most bytes of UTF-8 in a name.
+    /// The maximum number of bytes of UTF-8.
     static var maxByteCount: Int { get }
 
-    /// The name.
+    /// The text of the name.
     var text: String { get }
 
-    /// Nil when `text` is empty, longer than ``maxByteCount`` bytes, begins or ends with a blank, has two of them side
-    /// by side, or holds a character that W-31 refuses: control and format characters, bidirectional controls,
-    /// zero-width and other invisible ones, blanks but U+0020, line separators, private use, and noncharacters.
+    /// Creates a name; nil if the text violates W-31. The text must not be empty, exceed ``maxByteCount`` bytes, begin
+    /// or end with a blank, or contain two consecutive blanks. It must not contain control and format characters,
+    /// bidirectional controls, invisible characters, blanks other than U+0020, line separators, private-use characters,
+    /// or noncharacters.
     init?(_ text: String)
 }
 
 extension WireName {
-    /// The name itself.
+    /// The text of the name.
     public var description: String { text }
 
-    /// Compares bytes.
+    /// Returns whether the bytes of both names are equal.
     public static func == (left: Self, right: Self) -> Bool {
         left.text.hasSameUTF8(as: right.text)
     }
 
-    /// Equal bytes are equal text, so the text's hash serves.
+    /// Hashes the text. Names with equal bytes have equal texts and therefore equal hashes.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(text)
     }
@@ -41,47 +42,47 @@ extension WireName {
     }
 }
 
-/// Who signs in: an account at a relay, 1…128 bytes.
+/// The name of an account, 1 to 128 bytes.
 public struct AccountName: WireName {
-    /// The most bytes of UTF-8 in a name.
+    /// The maximum number of bytes of UTF-8.
     public static let maxByteCount = 128
-    /// The name.
+    /// The text of the name.
     public let text: String
 
-    /// Nil when the text breaks ``WireName``'s rules.
+    /// Creates a name; nil if the text violates the rules of ``WireName``.
     public init?(_ text: String) {
         guard Self.accepts(text) else { return nil }
         self.text = text
     }
 
-    /// A name that has been found to be one.
+    /// Creates a name from a text that has been verified.
     init(validated text: String) {
         self.text = text
     }
 }
 
-/// What a session is opened on: a room at a relay, 1…128 bytes.
+/// The name of a room, 1 to 128 bytes.
 public struct RoomName: WireName {
-    /// The most bytes of UTF-8 in a name.
+    /// The maximum number of bytes of UTF-8.
     public static let maxByteCount = 128
-    /// The name.
+    /// The text of the name.
     public let text: String
 
-    /// Nil when the text breaks ``WireName``'s rules.
+    /// Creates a name; nil if the text violates the rules of ``WireName``.
     public init?(_ text: String) {
         guard Self.accepts(text) else { return nil }
         self.text = text
     }
 }
 
-/// What a request asks for, 1…64 bytes.
+/// The name of a request's method, 1 to 64 bytes.
 public struct MethodName: WireName {
-    /// The most bytes of UTF-8 in a name.
+    /// The maximum number of bytes of UTF-8.
     public static let maxByteCount = 64
-    /// The name.
+    /// The text of the name.
     public let text: String
 
-    /// Nil when the text breaks ``WireName``'s rules.
+    /// Creates a name; nil if the text violates the rules of ``WireName``.
     public init?(_ text: String) {
         guard Self.accepts(text) else { return nil }
         self.text = text

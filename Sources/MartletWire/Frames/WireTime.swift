@@ -1,4 +1,4 @@
-/// The unit in which a span of time crosses the wire, as units per second.
+/// The unit of a duration on the wire, in units per second.
 enum WireTimeUnit: UInt64 {
     case seconds = 1
     case milliseconds = 1_000
@@ -14,17 +14,18 @@ extension Duration {
         }
     }
 
-    /// Whole units, rounded down, clamped to what 32 bits hold.
+    /// Returns the duration in whole units, rounded down and clamped to 32 bits.
     func wireCount(_ unit: WireTimeUnit) -> UInt32 {
         let (seconds, attoseconds) = components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }
         guard seconds <= UInt32.max else { return .max }
-        // Below 2^32 · 10^6 + 10^6, so neither the product nor the sum can overflow.
+        // The operands are below 2^32 · 10^6 and 10^6, so neither the product nor the sum overflows.
         let whole = UInt64(seconds) * unit.rawValue
         return UInt32(clamping: whole + UInt64(attoseconds) / (1_000_000_000_000_000_000 / unit.rawValue))
     }
 
-    /// The nearest span below that the wire can carry, so that a frame equals its own copy read back.
+    /// Returns the duration rounded down to a value that the wire can represent, so that a frame equals its parsed
+    /// copy.
     func roundedDown(to unit: WireTimeUnit) -> Duration {
         Duration(wireCount: wireCount(unit), unit)
     }

@@ -1,18 +1,22 @@
 internal import CMartletCodec
 
-/// CRC-32 of IEEE 802.3: reflected, polynomial 0xEDB88320, as zlib and gzip use it (RFC 1952 §8; W-9).
+/// CRC-32 of IEEE 802.3: reflected, polynomial 0xEDB88320, as in zlib and gzip (RFC 1952 §8; W-9).
 public enum CRC32 {
-    /// The checksum of `bytes`, continued from the checksum `crc` of what comes before them; 0 for nothing before.
+    /// Returns the checksum of `bytes`.
+    ///
+    /// - Parameter crc: The checksum of the preceding bytes; 0 if there are none.
     public static func checksum(_ bytes: RawSpan, continuing crc: UInt32 = 0) -> UInt32 {
         unsafe bytes.withUnsafeBytes { unsafe martlet_crc32(crc, $0.baseAddress, $0.count) }
     }
 
-    /// The same over 24 bytes, given as the big-endian numbers that they are.
+    /// Returns the checksum of 24 bytes, given as three integers in big-endian order, continued from `crc`.
     static func checksum(_ words: (UInt64, UInt64, UInt64), continuing crc: UInt32) -> UInt32 {
         martlet_crc32_words(crc, words.0.bigEndian, words.1.bigEndian, words.2.bigEndian)
     }
 
-    /// The same over a frame's body and then over the first 24 bytes of its header. Traps when `head` is shorter.
+    /// Returns the checksum of a frame's body and then of the first 24 bytes of its header.
+    ///
+    /// - Precondition: `head` has at least 24 bytes.
     static func checksum(body: RawSpan, head: RawSpan) -> UInt32 {
         precondition(head.byteCount >= FrameHeader.checksummedByteCount, "the header is too short")
         return unsafe body.withUnsafeBytes { body in
@@ -20,7 +24,7 @@ public enum CRC32 {
         }
     }
 
-    /// The same by zlib alone, so that a test can hold the two against each other.
+    /// Returns the checksum that zlib computes, for comparison in tests.
     static func zlibChecksum(_ bytes: RawSpan, continuing crc: UInt32 = 0) -> UInt32 {
         unsafe bytes.withUnsafeBytes { unsafe martlet_crc32_zlib(crc, $0.baseAddress, $0.count) }
     }

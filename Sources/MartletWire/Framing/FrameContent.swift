@@ -1,17 +1,17 @@
-/// What a frame says, as it came: values where it was in a compact form that has no TLVs, otherwise its body.
+/// The content of a received frame: values if the frame was in a compact form without TLVs, otherwise its body.
 ///
-/// A body is what everything in Specs is said of; the values stand for the one that ``encode(into:)`` writes.
+/// The values represent the body that ``encode(into:)`` writes. All clauses of Specs refer to that body.
 public enum FrameContent: ~Escapable, BitwiseCopyable {
-    /// The body's bytes, compressed if the header says so.
+    /// The bytes of the body, compressed if the header says so.
     case body(RawSpan)
-    /// A message of one text, which is valid but for its sender.
+    /// A text message. All its values are valid, except that the sender is not verified.
     case message(TextMessage)
-    /// What the relay has durably.
+    /// A run of messages that the relay has accepted.
     case accepted(AcceptedRun)
     /// An acknowledgement of one session.
     case ack(SingleAck)
 
-    /// How many bytes the body takes.
+    /// The number of bytes of the body.
     @inlinable
     public var byteCount: Int {
         if case .body(let bytes) = self { return bytes.byteCount }
@@ -27,17 +27,17 @@ public enum FrameContent: ~Escapable, BitwiseCopyable {
         }
     }
 
-    /// Calls `take` with the body: where it lies, or written for the call.
+    /// Calls `operation` with the body, which is borrowed or encoded for the duration of the call.
     @inlinable
     public func withBody<Result, Failure: Error>(
-        _ take: (RawSpan) throws(Failure) -> Result
+        _ operation: (RawSpan) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        if case .body(let bytes) = self { return try take(bytes) }
+        if case .body(let bytes) = self { return try operation(bytes) }
         let writer = written
-        return try take(writer.rawBytes)
+        return try operation(writer.rawBytes)
     }
 
-    /// The body, written.
+    /// A writer with the encoded body.
     @usableFromInline var written: TLVWriter {
         var writer = TLVWriter(reserving: byteCount)
         encode(into: &writer)

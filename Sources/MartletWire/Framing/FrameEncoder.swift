@@ -1,26 +1,31 @@
-/// Writes the frames of one direction of a connection into its carrier's buffer: as Specs/wire.md §3 has them, or
-/// compact, in packets (§15).
+/// An encoder that writes the frames of one direction of a connection into the carrier's buffer, in the plain form
+/// (Specs/wire.md §3) or as packets of compact frames (§15).
 public enum FrameEncoder: Sendable {
-    /// Header and body.
+    /// The plain form: header and body.
     case plain
     /// Packets of compact frames.
     case compact(PacketWriter)
 
-    /// For how many bytes of headers and bodies there is room; what is compact never takes more.
+    /// Returns the number of bytes of headers and bodies that fit into `out`. A compact frame never has more bytes than
+    /// a plain one.
     @inlinable
-    public func room(in out: borrowing OutputRawSpan) -> Int {
+    public func freeByteCount(in out: borrowing OutputRawSpan) -> Int {
         switch self {
         case .plain: out.freeCapacity
-        case .compact(let packets): packets.room(in: out)
+        case .compact(let packets): packets.freeByteCount(in: out)
         }
     }
 
-    /// Appends a frame. Traps when there is no room for header and body.
+    /// Appends a frame.
     ///
     /// - Parameters:
-    ///   - header: all but the body's length and the checksum.
-    ///   - checksum: the body's CRC-32, where somebody has summed it.
-    ///   - isSecret: whether it must not pass through a deflate stream (W-96).
+    ///   - header: The header. The encoder sets the body's length and the checksum.
+    ///   - body: The body, compressed if the header says so.
+    ///   - layout: The layout of the body, which permits a shorter compact form.
+    ///   - checksum: The CRC-32 of the body, if the caller has it; otherwise the encoder computes it.
+    ///   - isSecret: Whether the frame is excluded from deflate streams (W-96).
+    ///   - out: The carrier's buffer.
+    /// - Precondition: Header and body fit into ``freeByteCount(in:)``.
     @inlinable
     @_lifetime(out: copy out)
     public func append(
@@ -33,7 +38,9 @@ public enum FrameEncoder: Sendable {
         }
     }
 
-    /// Appends an acknowledgement. Traps when there is no room for header and body.
+    /// Appends an acknowledgement.
+    ///
+    /// - Precondition: Header and body fit into ``freeByteCount(in:)``.
     @_lifetime(out: copy out)
     public func append(_ header: FrameHeader, _ ack: Ack, into out: inout OutputRawSpan) {
         if case .compact(let packets) = self, packets.append(header, ack, into: &out) { return }
@@ -42,9 +49,10 @@ public enum FrameEncoder: Sendable {
         append(header, body.rawBytes, into: &out)
     }
 
-    /// Appends a whole frame that somebody else has encoded. Traps when there is no room for it.
+    /// Appends an encoded plain frame.
     ///
-    /// Throws what ``FrameHeader/init(parsing:maxBodyByteCount:)`` throws.
+    /// - Throws: The errors of ``FrameHeader/init(parsing:maxBodyByteCount:)``.
+    /// - Precondition: The frame fits into ``freeByteCount(in:)``.
     @_lifetime(out: copy out)
     public func append(
         encoded frame: RawSpan, isSecret: Bool = false, into out: inout OutputRawSpan
@@ -60,9 +68,9 @@ public enum FrameEncoder: Sendable {
         append(header, body, layout: layout, isSecret: isSecret, into: &out)
     }
 
-    /// Ends what the frames since the last call are part of. Nothing may be appended by anybody else before.
+    /// Ends the unfinished packet, if there is one. Only this encoder may append to `out` before this call.
     ///
-    /// Returns whether some of them passed through a deflate stream.
+    /// - Returns: Whether a deflate stream has processed any frame since the last call.
     @_lifetime(out: copy out)
     public func finish(into out: inout OutputRawSpan) -> Bool {
         switch self {

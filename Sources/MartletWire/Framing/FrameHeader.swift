@@ -1,4 +1,4 @@
-/// The 28 bytes in front of every frame's body (W-4).
+/// The header of a frame, 28 bytes (W-4).
 ///
 /// | offset | field | bytes |
 /// |---|---|---|
@@ -13,39 +13,39 @@
 /// | 20 | body length | 4 |
 /// | 24 | checksum | 4 |
 public struct FrameHeader: Equatable, Sendable {
-    /// How many bytes a header takes.
+    /// The number of bytes of a header.
     @inlinable
     public static var byteCount: Int { 28 }
-    /// The four bytes every frame starts with; the first is not ASCII, so no text protocol starts so (W-5).
+    /// The first four bytes of every frame. The first byte is not ASCII, so no text protocol begins with it (W-5).
     @inlinable
     public static var magic: UInt32 { 0x8D4D_5254 }
-    /// How many bytes of the header the checksum covers: all in front of the checksum itself.
+    /// The number of bytes of the header that the checksum covers: all before the checksum itself.
     @inlinable
     public static var checksummedByteCount: Int { 24 }
-    /// No limit on a body's length can be set beyond this many bytes (1 GiB).
+    /// The maximum number of bytes of a body in any configuration, 1 GiB.
     @inlinable
     public static var largestBodyByteCount: Int { 1 << 30 }
 
-    /// The version the sender speaks.
+    /// The version of the frame format.
     public var version: WireVersion
-    /// What the frame is for.
+    /// The type of the frame.
     public var type: FrameType
-    /// The low 32 bits of the session's count of reliable frames in this direction; 0 in frames that are not counted.
+    /// The low 32 bits of the frame's sequence on its session; 0 in an unreliable frame (W-13).
     public var sequence: UInt32
-    /// Milliseconds since the link began; echoed, never a reason to refuse (W-15).
+    /// The number of milliseconds since the link began. The receiver echoes the timestamp and accepts any value (W-15).
     public var timestamp: UInt32
-    /// The flag byte.
+    /// The flags.
     public var flags: FrameFlags
-    /// How the body is compressed.
+    /// The compression of the body.
     public var compression: Compression
-    /// The session the frame belongs to.
+    /// The session of the frame.
     public var session: SessionID
-    /// The body's length in bytes, as sent.
+    /// The number of bytes of the body, as sent.
     public var bodyByteCount: UInt32
-    /// CRC-32 of the body as sent, continued over the header's first 24 bytes.
+    /// The CRC-32 of the body as sent, continued over the first 24 bytes of the header.
     public var checksum: UInt32
 
-    /// A header that is not sealed yet.
+    /// Creates a header. The method ``seal(bodyChecksum:)`` sets its checksum.
     @inlinable
     public init(
         version: WireVersion = .current, type: FrameType, sequence: UInt32 = 0, timestamp: UInt32 = 0,
@@ -65,11 +65,12 @@ public struct FrameHeader: Equatable, Sendable {
 }
 
 extension FrameHeader {
-    /// Reads a header from the first 28 bytes of `bytes`.
+    /// Creates a header from the first 28 bytes of `bytes`.
     ///
-    /// Throws, in this order of checks: `badMagic`, `unsupportedVersion`, `reservedBits`, `frameTooLarge`,
-    /// `unsupportedCompression`; before them `unexpectedEOF` when fewer than 28 bytes are there and those are right
-    /// (W-6, Specs/hostile.md row 1, Specs/hostile.md row 2, Specs/hostile.md row 3, Specs/hostile.md row 9).
+    /// - Throws: The first applicable error in this order: `badMagic`, `unsupportedVersion`, `reservedBits`,
+    ///   `frameTooLarge`, `unsupportedCompression`. If there are fewer than 28 bytes, `badMagic` or
+    ///   `unsupportedVersion` for an invalid prefix, otherwise `unexpectedEOF` (W-6, Specs/hostile.md row 1,
+    ///   Specs/hostile.md row 2, Specs/hostile.md row 3, Specs/hostile.md row 9).
     @inline(__always)
     public init(parsing bytes: RawSpan, maxBodyByteCount: Int) throws(WireError) {
         guard bytes.byteCount >= Self.byteCount else {
@@ -98,12 +99,12 @@ extension FrameHeader {
         checksum = bytes.loadUInt32(at: 24)
     }
 
-    /// The magic and the major version, as the first five bytes have them.
+    /// The magic and the major version: the first five bytes of a valid header.
     private static var opening: UInt64 { UInt64(magic) << 8 | UInt64(WireVersion.current.major) }
 
-    /// Checks the magic and the major version as far as `bytes` reaches, be it a whole header or its first byte.
+    /// Verifies the magic and the major version, as far as `bytes` contains them.
     ///
-    /// Throws `badMagic` or `unsupportedVersion`.
+    /// - Throws: `badMagic` or `unsupportedVersion`.
     public static func checkPrefix(_ bytes: RawSpan) throws(WireError) {
         for offset in 0..<min(bytes.byteCount, 5) {
             let expected = UInt8(truncatingIfNeeded: opening >> UInt64(32 - 8 * offset))
@@ -119,7 +120,9 @@ extension FrameHeader {
         return found == magic ? .unsupportedVersion(major: bytes.loadUInt8(at: 4)) : .badMagic(found)
     }
 
-    /// Appends the 28 bytes, the checksum as it stands. Traps when they do not fit.
+    /// Appends the 28 bytes of the header, with the stored checksum.
+    ///
+    /// - Precondition: The header fits into the buffer.
     @_lifetime(output: copy output)
     public func encode(into output: inout OutputRawSpan) {
         output.append(bigEndian: words.0)
@@ -128,15 +131,16 @@ extension FrameHeader {
         output.append(bigEndian: checksum)
     }
 
-    /// Appends a frame: the 28 bytes, with the length of `body` put in and sealed with its checksum, and `body`. Traps
-    /// when they do not fit.
+    /// Appends a frame: the header with the length and the checksum of `body`, then `body`.
+    ///
+    /// - Precondition: The frame fits into the buffer.
     @_lifetime(output: copy output)
     public func encode(before body: RawSpan, checksum bodyChecksum: UInt32, into output: inout OutputRawSpan) {
         let byteCount = Self.byteCount + body.byteCount
         precondition(output.freeCapacity >= byteCount, "the frame does not fit")
         let words = sealed(before: body).words
         let checksum = CRC32.checksum(words, continuing: bodyChecksum)
-        // In one piece: to look for room before each number costs a sixth more of a short frame.
+        // One bounds check covers all fields. A check for each of them adds a sixth to the time of a short frame.
         unsafe output.withUnsafeMutableBytes { buffer, initializedCount in
             let frame = unsafe buffer.baseAddress.unsafelyUnwrapped + initializedCount
             unsafe frame.storeBytes(of: words.0.bigEndian, as: UInt64.self)
@@ -151,10 +155,11 @@ extension FrameHeader {
         }
     }
 
-    /// One whole frame: this header, with the length and the checksum of `body` put in, and `body`.
+    /// Returns a complete frame: the header with the length and the checksum of `body`, then `body`.
     ///
-    /// For what sends a frame now and then; a sender of many encodes into one buffer. Traps when the body is beyond
-    /// `largestBodyByteCount`.
+    /// The method allocates an array. A sender of many frames encodes into one buffer instead.
+    ///
+    /// - Precondition: The body has at most `largestBodyByteCount` bytes.
     public func frame(body: RawSpan) -> [UInt8] {
         precondition(body.byteCount <= Self.largestBodyByteCount, "the body is too large")
         let words = sealed(before: body).words
@@ -166,7 +171,7 @@ extension FrameHeader {
         return bytes
     }
 
-    /// The header with the length of `body` and the flag for the checksum put in.
+    /// Returns the header with the length of `body` and the flag `checksummed`.
     @inline(__always)
     private func sealed(before body: RawSpan) -> FrameHeader {
         var sealed = self
@@ -175,7 +180,7 @@ extension FrameHeader {
         return sealed
     }
 
-    /// The first 24 bytes as three big-endian numbers.
+    /// The first 24 bytes as three integers.
     private var words: (UInt64, UInt64, UInt64) {
         (
             UInt64(Self.magic) << 32 | UInt64(version.packed) << 16 | UInt64(type.rawValue),
@@ -187,28 +192,31 @@ extension FrameHeader {
 }
 
 extension FrameHeader {
-    /// The checksum of a frame: the body's CRC-32 continued over the first 24 bytes of `header` (W-9).
+    /// Returns the checksum of a frame: the CRC-32 of the body, continued over the first 24 bytes of `header` (W-9).
     ///
-    /// In this order a body that goes to many receivers is summed once. Traps when `header` is shorter.
+    /// Because the header follows, the checksum of a body that is sent to many receivers is computed once.
+    ///
+    /// - Precondition: `header` has at least 24 bytes.
     public static func checksum(bodyChecksum: UInt32, header: RawSpan) -> UInt32 {
         let words = (header.loadUInt64(at: 0), header.loadUInt64(at: 8), header.loadUInt64(at: 16))
         return CRC32.checksum(words, continuing: bodyChecksum)
     }
 
-    /// Marks the frame as checksummed and sets the checksum from that of the body.
+    /// Sets the flag `checksummed`, and the checksum from that of the body.
     public mutating func seal(bodyChecksum: UInt32) {
         flags.insert(.checksummed)
         checksum = CRC32.checksum(words, continuing: bodyChecksum)
     }
 
-    /// Checks the checksum against `body` (W-10, Specs/hostile.md row 7).
+    /// Verifies the checksum of a frame with `body` (W-10, Specs/hostile.md row 7).
     ///
-    /// Throws `missingChecksum` when the frame is not marked as checksummed, `badChecksum` when the sums differ.
+    /// - Throws: `missingChecksum` if the flag `checksummed` is not set, `badChecksum` if the checksum differs.
     public func verify(body: RawSpan) throws(WireError) {
         try verify(flags.contains(.checksummed) ? CRC32.checksum(words, continuing: CRC32.checksum(body)) : nil)
     }
 
-    /// The same where the header's own bytes are at hand, at the start of `head`: loading beats putting together.
+    /// Verifies the checksum of a frame whose encoded header is at the start of `head`. Reading these bytes is faster
+    /// than encoding the header again.
     @inline(__always)
     func verify(body: RawSpan, head: RawSpan) throws(WireError) {
         guard flags.contains(.checksummed) else { throw .missingChecksum }

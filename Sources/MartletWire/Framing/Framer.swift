@@ -1,112 +1,120 @@
-/// Whether the framer goes on after a frame.
+/// The decision whether a framer continues after a frame.
 public enum FramerStep: Sendable {
-    /// Parse on.
+    /// Parsing continues.
     case proceed
-    /// Leave the rest of the input unconsumed.
+    /// Parsing stops. The rest of the input is not consumed.
     case stop
 }
 
-/// Cuts a stream of bytes into frames, whatever the pieces it comes in.
+/// A parser that splits a stream of bytes, received in pieces of any size, into frames.
 ///
-/// States: *between frames* holds nothing, and whole frames are handed out where they lie in the input; *inside a
-/// frame* holds the bytes of one frame so far, of which the header is checked as soon as it is there; *failed* holds
-/// the error and throws it for ever. There is no way back from failed: the framer does not hunt for the next magic,
-/// since message text may contain bytes that look like a frame (W-5).
+/// States: *between frames* owns no bytes, and complete frames are reported in place, within the input; *inside a
+/// frame* owns the received bytes of one frame, whose header is validated when it is complete; *failed* owns the error
+/// and throws it in every later call. The state failed is permanent: the framer does not search for the next magic,
+/// since the text of a message may contain bytes that look like a frame (W-5).
 ///
-/// No memory is taken on a header's word: storage grows with the bytes that came, never beyond the frame, and is given
-/// back between frames (W-7). Where packets are allowed they may stand between frames, and the frames in them are
-/// handed out like any other (W-76); one is then what is meant by a frame above.
+/// The announced length of a body allocates no memory: the storage grows with the received bytes up to the size of the
+/// frame, and is released between frames (W-7). Packets may stand between frames if they are allowed, and their frames
+/// are reported like plain ones (W-76). A packet is then a unit of the stream, as a plain frame is.
 public struct Framer: ~Copyable {
-    /// How many bytes a body may have, clamped to `FrameHeader.largestBodyByteCount`; holds for headers read from now
-    /// on.
+    /// The maximum number of bytes of a body, clamped to `FrameHeader.largestBodyByteCount`. A new value applies to
+    /// headers that are parsed later.
     public var maxBodyByteCount: Int {
         didSet { maxBodyByteCount = Self.clamped(maxBodyByteCount) }
     }
-    /// The validated header of the frame whose body is incomplete, if the stream is there.
+    /// The validated header of the frame whose body is incomplete; nil if there is none.
     public private(set) var pendingHeader: FrameHeader?
     private var packets = PacketRights.none
-    /// Reads the packets of the stream; nil until there was one.
+    /// The reader of the stream's packets; nil before the first packet.
     package private(set) var reader: PacketReader?
-    /// The head of the packet that is incomplete, if it is there.
+    /// The head of the incomplete packet; nil if the head is incomplete or there is no such packet.
     private var pendingPacket: Packet.Head?
-    /// How many bytes what is incomplete will have, as far as is known.
+    /// The number of bytes of the incomplete unit, or of its head while that is incomplete.
     private var pendingByteCount = 0
     private var partial = RingBuffer(maxByteCount: Framer.largestByteCount)
     private static let largestByteCount = FrameHeader.byteCount + FrameHeader.largestBodyByteCount
     private var failure: WireError?
     private let ringByteCount: Int
 
-    /// A framer at the start of a stream.
+    /// Creates a framer for a new stream.
     ///
     /// - Parameters:
-    ///   - maxBodyByteCount: How many bytes a body may have.
-    ///   - ringByteCount: How many bytes of storage are kept from one incomplete frame to the next; larger storage is
-    ///     given back at once.
+    ///   - maxBodyByteCount: The maximum number of bytes of a body.
+    ///   - ringByteCount: The maximum number of bytes of storage that is kept after an incomplete frame was completed.
+    ///     Larger storage is released at once.
     public init(maxBodyByteCount: Int, ringByteCount: Int = 16 * 1024) {
         self.maxBodyByteCount = Self.clamped(maxBodyByteCount)
         self.ringByteCount = ringByteCount
     }
 
-    /// What may stand between frames.
+    /// The packets that may stand between frames.
     private enum PacketRights {
         case none
         case plain
         case deflated
     }
 
-    /// Packets of one call of `consume`, beyond which the rest of the input is left: a packet need not hold a frame,
-    /// so a bound of frames does not bound a call.
+    /// The maximum number of packets that one call of `consume` parses. A packet need not contain a frame, so a bound
+    /// on frames does not bound a call.
     package var maxPacketsPerCall = Int.max
 
-    /// What packets have cost since the last call.
+    /// Returns the counts of packets since the last call, and resets them.
     package func takePacketCounts() -> PacketCounts { reader?.takeCounts() ?? PacketCounts() }
 
-    /// Whether the framer is between units of its stream: then it can serve another.
+    /// Whether the framer is between two units of its stream, so that it can parse another stream.
     package var isBetweenUnits: Bool { failure == nil && partial.isEmpty && !hasWaitingFrames }
 
-    /// Goes on with a stream without packets.
+    /// Continues with a stream without packets.
     ///
-    /// - Precondition: The framer is between units.
+    /// - Precondition: The framer is between two units.
     package mutating func serve() {
         precondition(isBetweenUnits, "the framer holds a part of another stream")
         packets = .none
         reader = nil
     }
 
-    /// Goes on with a stream with packets, of which `reader` has read those so far.
+    /// Continues with a stream of packets, whose previous packets `reader` has parsed.
     ///
-    /// - Precondition: The framer is between units.
+    /// - Precondition: The framer is between two units.
     package mutating func serve(_ reader: PacketReader?, deflated: Bool) {
         serve()
         allowPackets(deflated: deflated)
         self.reader = reader
     }
 
-    /// From here on packets may come, also such that have passed through the peer's deflate stream (W-76, W-92).
+    /// Allows packets from now on (W-76).
+    ///
+    /// - Parameter deflated: Whether deflated packets are allowed too (W-92).
     public mutating func allowPackets(deflated: Bool) {
         packets = deflated ? .deflated : .plain
     }
 
-    /// Whether packets may come: the framer then has a context, which is its connection's alone.
+    /// A Boolean value that indicates whether packets are allowed. The framer then owns a context and cannot be shared
+    /// by connections.
     public var allowsPackets: Bool { packets != .none }
 
-    /// Whether the peer's deflate stream is open, and holds 44 KiB here (W-94).
+    /// A Boolean value that indicates whether the peer's deflate stream is open. Its inflate stream occupies 44 KiB
+    /// (W-94).
     public var isStreaming: Bool { reader?.isStreaming ?? false }
 
-    /// Whether the next call has frames to hand out without any input.
+    /// A Boolean value that indicates whether the next call reports frames even if its input is empty.
     public var hasWaitingFrames: Bool { reader?.hasRest ?? false }
 
     private static func clamped(_ byteCount: Int) -> Int {
         min(max(byteCount, 0), FrameHeader.largestBodyByteCount)
     }
 
-    /// How many bytes of an incomplete frame are held.
+    /// The number of bytes of an incomplete unit.
     public var bufferedByteCount: Int { partial.count }
 
-    /// How many bytes of storage are taken at present.
+    /// The number of bytes of storage that is allocated.
     public var storageByteCount: Int { partial.storageByteCount }
 
-    /// The same as ``consumeContents(_:_:)``, with each frame's body: of a compact one it is written for the call.
+    /// Consumes bytes of the stream and calls `frame` with each frame's header and body. The body of a compact frame is
+    /// encoded for the duration of the call.
+    ///
+    /// - Returns: The number of bytes of `input` that were consumed; see ``consumeContents(_:_:)``.
+    /// - Throws: The errors of ``consumeContents(_:_:)``.
     public mutating func consume(
         _ input: RawSpan, _ frame: (FrameHeader, RawSpan) throws(WireError) -> FramerStep
     ) throws(WireError) -> Int {
@@ -115,15 +123,16 @@ public struct Framer: ~Copyable {
         }
     }
 
-    /// Takes bytes of the stream and calls `frame` for each frame that is complete and whose checksum is right.
+    /// Consumes bytes of the stream and calls `frame` for each complete frame with a valid checksum. The arguments of
+    /// `frame` are valid for the duration of the call.
     ///
-    /// What `frame` gets is valid during the call only. Returns how many bytes of `input` were consumed:
-    /// all, unless `frame` answered `.stop` or `maxPacketsPerCall` were there. A packet is consumed whole; frames of it
-    /// that were not handed out come with the next call, for which ``hasWaitingFrames`` tells that it is worth making
-    /// without input.
+    /// A packet is consumed completely. If `frame` returns `.stop` within a packet, the next call reports its remaining
+    /// frames, and ``hasWaitingFrames`` is true until then.
     ///
-    /// Throws what `FrameHeader.init(parsing:maxBodyByteCount:)` and `FrameHeader.verify(body:)` throw, and what
-    /// `frame` throws. After an error the framer stays failed and throws the same error again.
+    /// - Returns: The number of bytes of `input` that were consumed: all, unless `frame` returned `.stop` or
+    ///   `maxPacketsPerCall` packets were parsed.
+    /// - Throws: The errors of `FrameHeader.init(parsing:maxBodyByteCount:)`, of `FrameHeader.verify(body:)` and of
+    ///   `frame`. After an error the framer has failed and throws the same error in every later call.
     public mutating func consumeContents(
         _ input: RawSpan, _ frame: (FrameHeader, FrameContent) throws(WireError) -> FramerStep
     ) throws(WireError) -> Int {
@@ -139,14 +148,14 @@ public struct Framer: ~Copyable {
         }
     }
 
-    /// Gives back what is kept for the next incomplete frame; does nothing while there is one.
+    /// Releases the storage unless it contains an incomplete unit.
     public mutating func releaseStorage() {
         partial.releaseStorage()
     }
 
-    /// Says that the stream ended (W-2).
+    /// Reports the end of the stream (W-2).
     ///
-    /// Throws `unexpectedEOF` when that is inside a frame, or the error that came before.
+    /// - Throws: `unexpectedEOF` if a unit is incomplete, or the error with which the framer failed.
     public mutating func finish() throws(WireError) {
         if let failure { throw failure }
         if partial.isEmpty { return }
@@ -202,19 +211,20 @@ public struct Framer: ~Copyable {
         return offset
     }
 
-    /// Whether what begins here, with at least one byte, is a packet: in its place a frame would have its magic.
+    /// Returns whether the unit at the start of `bytes`, which are not empty, is a packet. A plain frame begins with
+    /// the magic.
     private func isPacket(_ bytes: RawSpan) -> Bool {
         packets != .none && bytes.loadUInt8(at: 0) != UInt8(FrameHeader.magic >> 24)
     }
 
-    /// The reader of this direction's packets, made for the first of them.
+    /// Returns the reader of the stream's packets, which is created for the first one.
     private mutating func packetReader() -> PacketReader {
         let reader = self.reader ?? PacketReader()
         self.reader = reader
         return reader
     }
 
-    /// How many bytes the head, and once that is known the frame or packet, still lacks.
+    /// The number of missing bytes of the incomplete unit, or of its head while that is incomplete.
     private var missingByteCount: Int { pendingByteCount - partial.count }
 
     private mutating func expect(_ byteCount: Int, of header: FrameHeader) {
@@ -229,7 +239,7 @@ public struct Framer: ~Copyable {
         partial.maxByteCount = packet.packetByteCount
     }
 
-    /// Takes as much of `input` as what has begun lacks, and says how much that was.
+    /// Stores bytes of `input` that belong to the incomplete unit, and returns their number.
     private mutating func fill(from input: RawSpan) throws(WireError) -> Int {
         if pendingHeader != nil || pendingPacket != nil {
             return partial.write(input.extracting(first: missingByteCount))
@@ -252,7 +262,7 @@ public struct Framer: ~Copyable {
         return taken
     }
 
-    /// Byte by byte, since each of the two that a head may have tells whether it is the last.
+    /// Parses byte by byte, since each byte of a packet's head indicates whether it is the last one.
     private mutating func fillPacketHead(from input: RawSpan) throws(WireError) -> Int {
         pendingByteCount = Packet.maxHeadByteCount
         var taken = 0
@@ -265,7 +275,7 @@ public struct Framer: ~Copyable {
         return taken
     }
 
-    /// Hands out what is complete in the ring, and forgets it.
+    /// Reports the complete unit in the ring, and removes it.
     private mutating func completePartial(
         _ frame: (FrameHeader, FrameContent) throws(WireError) -> FramerStep
     ) throws(WireError) -> FramerStep {
@@ -286,7 +296,8 @@ public struct Framer: ~Copyable {
         return step
     }
 
-    /// The ring never holds more than one frame, which starts at its storage's start: it lies in one piece.
+    /// Reports a plain frame. Its bytes are contiguous, because the ring contains at most one unit, which begins at the
+    /// start of the storage.
     @inline(__always)
     private borrowing func deliver(
         _ header: FrameHeader, to frame: (FrameHeader, FrameContent) throws(WireError) -> FramerStep

@@ -1,22 +1,24 @@
-/// Bytes on their way, first in, first out, in a ring that takes storage only while there is something in it.
+/// A queue of bytes in a ring, which allocates storage on demand.
 ///
-/// Storage doubles as bytes arrive, never ahead of them and never beyond the bound: at most twice what was held at
-/// once, and nothing at all before the first write. A drained ring keeps its storage until `releaseStorage()`.
+/// The storage doubles as bytes are written and never exceeds the bound, so it is at most twice the maximum count of
+/// held bytes. An empty ring keeps its storage until `releaseStorage()` is called.
 @safe
 public struct RingBuffer: ~Copyable {
-    /// The least storage that is taken where the bound lets it, in bytes.
+    /// The minimum size of the storage in bytes, unless the bound is lower.
     public static var smallestStorageByteCount: Int { 64 }
 
-    /// How many bytes the ring may hold; lowering it takes nothing away that is held already.
+    /// The maximum number of bytes in the ring. A lower value does not remove bytes.
     public var maxByteCount: Int
-    /// How many bytes are held.
+    /// The number of bytes in the ring.
     public private(set) var count = 0
     private var head = 0
     private var storage = unsafe UnsafeMutableRawBufferPointer(start: nil, count: 0)
 
-    /// An empty ring without storage that will hold up to `maxByteCount` bytes.
+    /// Creates an empty ring without storage.
+    ///
+    /// - Parameter maxByteCount: The maximum number of bytes in the ring, from 0 to 2⁴⁰.
     public init(maxByteCount: Int) {
-        precondition(maxByteCount >= 0 && maxByteCount <= 1 << 40, "the bound is negative or absurd")
+        precondition(maxByteCount >= 0 && maxByteCount <= 1 << 40, "the bound must be from 0 to 2^40 bytes")
         self.maxByteCount = maxByteCount
     }
 
@@ -24,20 +26,20 @@ public struct RingBuffer: ~Copyable {
         unsafe storage.deallocate()
     }
 
-    /// Whether nothing is held.
+    /// A Boolean value that indicates whether the ring is empty.
     public var isEmpty: Bool { count == 0 }
 
-    /// How many bytes the next write can take.
+    /// The number of bytes that the next write can append.
     public var freeByteCount: Int { max(maxByteCount - count, 0) }
 
-    /// How many bytes of storage are taken at present.
+    /// The number of bytes of storage that is allocated.
     public var storageByteCount: Int { unsafe storage.count }
 
-    /// Appends the first of `bytes`, as many as there is room for, and says how many that were.
+    /// Appends as many of the first bytes of `bytes` as fit, and returns their number.
     @inline(__always)
     public mutating func write(_ bytes: RawSpan) -> Int {
         let end = head &+ count &+ bytes.byteCount
-        // Mostly there is room for all of it behind what is held.
+        // In the most frequent case all bytes fit behind those in the ring.
         guard end <= storageByteCount, count &+ bytes.byteCount <= maxByteCount else { return writePart(bytes) }
         copy(bytes, to: head &+ count)
         count &+= bytes.byteCount
@@ -57,7 +59,7 @@ public struct RingBuffer: ~Copyable {
         return accepted
     }
 
-    /// Within the storage.
+    /// Copies bytes to a position within the storage.
     @inline(__always)
     private mutating func copy(_ bytes: RawSpan, to place: Int) {
         unsafe bytes.withUnsafeBytes { source in
@@ -66,14 +68,14 @@ public struct RingBuffer: ~Copyable {
         }
     }
 
-    /// The held bytes from the oldest on, as far as they lie together.
+    /// The contiguous bytes from the oldest one on.
     public var firstRegion: RawSpan {
         @_lifetime(borrow self)
         @inline(__always)
         get { region(head..<min(head + count, storageByteCount)) }
     }
 
-    /// The held bytes that lie at the start of the storage because the ring wraps; mostly empty.
+    /// The bytes at the start of the storage if the ring wraps around; otherwise empty.
     public var secondRegion: RawSpan {
         @_lifetime(borrow self)
         get { region(0..<max(head + count - storageByteCount, 0)) }
@@ -86,25 +88,27 @@ public struct RingBuffer: ~Copyable {
         return unsafe _overrideLifetime(span, borrowing: self)
     }
 
-    /// Forgets the oldest `byteCount` bytes. Traps when fewer are held.
+    /// Removes the oldest `byteCount` bytes.
+    ///
+    /// - Precondition: The ring contains at least `byteCount` bytes.
     public mutating func discard(_ byteCount: Int) {
         precondition(byteCount >= 0 && byteCount <= count, "more is discarded than is held")
         count -= byteCount
         head = count == 0 ? 0 : wrapped(head + byteCount)
     }
 
-    /// Forgets everything and gives the storage back.
+    /// Removes all bytes and releases the storage.
     public mutating func removeAll() {
         discard(count)
         releaseStorage()
     }
 
-    /// Moves the held bytes so that `firstRegion` has them all. Costs a copy when the ring wraps, else nothing.
+    /// Moves the bytes so that `firstRegion` contains all of them. The bytes are copied only if the ring wraps around.
     public mutating func linearize() {
         if head + count > storageByteCount { move(toStorageOf: storageByteCount) }
     }
 
-    /// Gives the storage back when nothing is held; does nothing otherwise.
+    /// Releases the storage if the ring is empty.
     public mutating func releaseStorage() {
         if count > 0 { return }
         unsafe storage.deallocate()
@@ -129,5 +133,5 @@ public struct RingBuffer: ~Copyable {
     }
 }
 
-// The storage is owned by one value that cannot be copied.
+// One value, which cannot be copied, owns the storage.
 extension RingBuffer: @unchecked Sendable {}

@@ -1,35 +1,35 @@
 // Generated from Specs/registry.json by Scripts/generate-registries. Do not edit.
 
-/// A preset of priority, window and fragment size for a session.
+/// The kind of a session: a preset of its priority, window and fragment size.
 public enum SessionKind: UInt8, CaseIterable, Sendable {
-    /// Conversation.
+    /// Conversations.
     case chat = 0
-    /// Sound and film.
+    /// Audio and video.
     case media = 1
-    /// Set-up of calls and the like.
+    /// The signaling of calls.
     case signaling = 2
     /// Files.
     case file = 3
 }
 
 extension Receipt {
-    /// How far a message got.
+    /// The state of messages that a receipt reports.
     public enum Mark: UInt8, CaseIterable, Sendable {
-        /// On a device of its receiver's.
+        /// A device of the member has received the messages.
         case delivered = 1
-        /// Before its receiver's eyes.
+        /// The user of the member has read the messages.
         case read = 2
     }
 }
 
 extension Transient {
-    /// Whether a member is there.
+    /// The presence of a member.
     public enum Presence: UInt8, CaseIterable, Sendable {
-        /// No longer in the room.
+        /// The account has no member in the room.
         case left = 0
-        /// There.
+        /// A link of the account's members has a connection.
         case online = 1
-        /// Its link is suspended.
+        /// No link of the account's members has a connection.
         case away = 2
     }
 }

@@ -11,7 +11,7 @@ extension CompactForm {
     static let ackNext: UInt8 = 0x26
     static let ack: UInt8 = 0x27
 
-    /// The frame's type; nil for the form that announces one, and for those that there are not.
+    /// Returns the type of a form; nil for the form that names its type and for unknown forms.
     static func type(of form: UInt8) -> FrameType? {
         switch form {
         case 0x01: .data
@@ -42,7 +42,7 @@ extension CompactForm {
         }
     }
 
-    /// The form of a type whose body is compact TLVs.
+    /// Returns the form of a type with compact TLVs.
     static func form(of type: FrameType) -> UInt8 {
         switch type {
         case .data: 0x01

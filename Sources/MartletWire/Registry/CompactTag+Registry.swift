@@ -1,14 +1,14 @@
 // Generated from Specs/registry.json by Scripts/generate-registries. Do not edit.
 
 extension Tag {
-    /// Codes and tags go up together, in rows without a gap: first tag, first code, how many (W-89).
+    /// Rows of consecutive tags and codes: first tag, first code, number (W-89).
     static let compactRows: [(tag: UInt16, code: UInt8, count: UInt8)] = [
         (0x0001, 0x01, 5), (0x0010, 0x06, 11), (0x0020, 0x11, 5), (0x0030, 0x16, 5), (0x0040, 0x1B, 2),
         (0x0043, 0x1D, 1), (0x0048, 0x1E, 3), (0x0050, 0x21, 9), (0x0060, 0x2A, 3), (0x0070, 0x2D, 5),
         (0x0080, 0x32, 2), (0x0101, 0x34, 2), (0x0142, 0x36, 1), (0x0201, 0x37, 5),
     ]
 
-    /// How the value of a tag that has a code is written.
+    /// The form of the value in a compact TLV.
     var compactShape: CompactShape {
         switch self {
         case .code, .spokenVersion, .maxSessions, .kind, .session, .status: .integer(byteCount: 2)

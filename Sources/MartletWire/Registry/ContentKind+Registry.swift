@@ -7,18 +7,18 @@ extension ContentKind {
     public static let image = ContentKind(rawValue: 0x1002)
     /// A file.
     public static let file = ContentKind(rawValue: 0x1003)
-    /// A sound recording.
+    /// An audio recording.
     public static let audio = ContentKind(rawValue: 0x1004)
-    /// A film.
+    /// A video.
     public static let video = ContentKind(rawValue: 0x1005)
-    /// A place.
+    /// A geographic location.
     public static let location = ContentKind(rawValue: 0x1006)
-    /// A person's address card.
+    /// The contact data of a person.
     public static let contact = ContentKind(rawValue: 0x1007)
     /// A command to a bot.
     public static let command = ContentKind(rawValue: 0x1008)
-    /// An acknowledgement; the number is kept for the protocol family and not sent as content.
+    /// An acknowledgement. The number is reserved and not sent as content.
     public static let ack = ContentKind(rawValue: 0x2001)
-    /// A heartbeat; the number is kept for the protocol family and not sent as content.
+    /// A heartbeat. The number is reserved and not sent as content.
     public static let heartbeat = ContentKind(rawValue: 0x3001)
 }

@@ -1,21 +1,21 @@
 // Generated from Specs/registry.json by Scripts/generate-registries. Do not edit.
 
 extension Features {
-    /// Reads bodies compressed by zlib, each by itself.
+    /// The endpoint parses bodies that are compressed by zlib, each on its own.
     public static let zlib = Features(rawValue: 1 << 0)
-    /// Answers or carries requests.
+    /// The endpoint answers or forwards requests.
     public static let requests = Features(rawValue: 1 << 1)
-    /// Sends and reads delivered and read receipts.
+    /// The endpoint sends and processes delivered and read receipts.
     public static let receipts = Features(rawValue: 1 << 2)
-    /// Sends and reads presence and typing.
+    /// The endpoint sends and processes presence and typing.
     public static let presence = Features(rawValue: 1 << 3)
-    /// Reads packets of compact frames (W-76).
+    /// The endpoint parses packets of compact frames (W-76).
     public static let compact = Features(rawValue: 1 << 4)
-    /// Reads packets that the connection's deflate stream has passed through; it needs `compact` (W-92).
+    /// The endpoint parses packets of the connection's deflate stream. The feature requires `compact` (W-92).
     public static let sharedDeflate = Features(rawValue: 1 << 5)
 
-    /// What version 1.0 knows: what two sides use unless they are told otherwise.
+    /// The features of version 1.0, which endpoints offer by default.
     public static let supported: Features = [.zlib, .requests, .receipts, .presence]
-    /// All that is known here.
+    /// All features of the newest version.
     public static let all: Features = supported.union([.compact, .sharedDeflate])
 }

@@ -1,73 +1,73 @@
 // Generated from Specs/registry.json by Scripts/generate-registries. Do not edit.
 
 extension FrameType {
-    /// A message, or one fragment of it.
+    /// A message, or one fragment of a message.
     @inlinable
     public static var data: FrameType { FrameType(rawValue: 0x1000) }
-    /// Typing, presence and whatever else may be lost.
+    /// Typing, presence, or an unreliable content of an application.
     @inlinable
     public static var transient: FrameType { FrameType(rawValue: 0x1001) }
-    /// Acknowledges the reliable frames of any number of sessions and renews credit.
+    /// Acknowledges the reliable frames of sessions and grants credit.
     @inlinable
     public static var ack: FrameType { FrameType(rawValue: 0x2001) }
-    /// Says that messages were delivered, read or refused.
+    /// Reports messages as delivered, read or refused.
     @inlinable
     public static var receipt: FrameType { FrameType(rawValue: 0x2002) }
-    /// The relay has messages durably, at these offsets.
+    /// Reports the messages that the relay has stored durably, with their offsets.
     @inlinable
     public static var accepted: FrameType { FrameType(rawValue: 0x2003) }
-    /// Offsets that are no longer available.
+    /// Reports offsets that the reader does not receive.
     @inlinable
     public static var gap: FrameType { FrameType(rawValue: 0x2004) }
-    /// Asks for a pong.
+    /// Requests a pong.
     @inlinable
     public static var ping: FrameType { FrameType(rawValue: 0x3001) }
     /// Answers a ping.
     @inlinable
     public static var pong: FrameType { FrameType(rawValue: 0x3002) }
-    /// A client's first frame on a connection.
+    /// The first frame of a client on a connection.
     @inlinable
     public static var hello: FrameType { FrameType(rawValue: 0x4001) }
-    /// The server's consent.
+    /// Accepts a hello.
     @inlinable
     public static var welcome: FrameType { FrameType(rawValue: 0x4002) }
-    /// The server's refusal.
+    /// Refuses a hello.
     @inlinable
     public static var reject: FrameType { FrameType(rawValue: 0x4003) }
-    /// Ends the connection and says why.
+    /// Ends the connection with a reason.
     @inlinable
     public static var goaway: FrameType { FrameType(rawValue: 0x4004) }
     /// Opens a session on a room.
     @inlinable
     public static var open: FrameType { FrameType(rawValue: 0x5001) }
-    /// The session is open.
+    /// Accepts an open.
     @inlinable
     public static var opened: FrameType { FrameType(rawValue: 0x5002) }
-    /// Ends a session in order.
+    /// Ends a session after all its earlier frames.
     @inlinable
     public static var close: FrameType { FrameType(rawValue: 0x5003) }
-    /// Ends a session because of an error.
+    /// Ends a session at once.
     @inlinable
     public static var reset: FrameType { FrameType(rawValue: 0x5004) }
-    /// Stops the delivery on a session for a while.
+    /// Suspends delivery on a session.
     @inlinable
     public static var suspend: FrameType { FrameType(rawValue: 0x5005) }
-    /// Takes the delivery up again.
+    /// Resumes delivery on a session.
     @inlinable
     public static var resume: FrameType { FrameType(rawValue: 0x5006) }
-    /// Asks for an answer by a deadline.
+    /// Requests a response by a deadline.
     @inlinable
     public static var request: FrameType { FrameType(rawValue: 0x6001) }
     /// Answers a request.
     @inlinable
     public static var response: FrameType { FrameType(rawValue: 0x6002) }
-    /// Withdraws a request.
+    /// Cancels a request.
     @inlinable
     public static var cancel: FrameType { FrameType(rawValue: 0x6003) }
 }
 
 extension FrameType {
-    /// Every type of version 1.0, in the order of the numbers.
+    /// All types of version 1.0, in the order of their numbers.
     public static let registered: [FrameType] = [
         .data, .transient, .ack, .receipt, .accepted, .gap, .ping, .pong, .hello, .welcome, .reject, .goaway, .open,
         .opened, .close, .reset, .suspend, .resume, .request, .response, .cancel,
@@ -105,17 +105,17 @@ extension FrameType: CustomStringConvertible {
 }
 
 extension FrameType {
-    /// The type's rule; nil when version 1.0 does not know the type.
+    /// The rule of the type; nil for an unknown type.
     public var rule: FrameRule? {
         switch self {
-        case .data, .opened: FrameRule(isReliable: true, scope: .session, isCut: true)
+        case .data, .opened: FrameRule(isReliable: true, scope: .session, allowsFragments: true)
         case .transient: FrameRule(isReliable: false, scope: .session)
         case .ack, .ping, .pong, .goaway: FrameRule(isReliable: false, scope: .control)
         case .receipt, .open, .close, .suspend, .resume: FrameRule(isReliable: true, scope: .session)
-        case .accepted, .gap: FrameRule(isReliable: true, scope: .session, isOfServer: true)
+        case .accepted, .gap: FrameRule(isReliable: true, scope: .session, isServerOnly: true)
         case .hello, .welcome, .reject: FrameRule(isReliable: false, scope: .control, isHandshake: true)
         case .reset: FrameRule(isReliable: true, scope: .control)
-        case .request, .response: FrameRule(isReliable: true, scope: .any, isCut: true)
+        case .request, .response: FrameRule(isReliable: true, scope: .any, allowsFragments: true)
         case .cancel: FrameRule(isReliable: true, scope: .any)
         default: nil
         }

@@ -28,7 +28,7 @@ extension Tag {
     /// At most 4,096 bytes, never compressed.
     @inlinable
     public static var credential: Tag { Tag(rawValue: 0x0013) }
-    /// UTF-8, the software's name, at most 128 bytes.
+    /// UTF-8, the name of the program, at most 128 bytes.
     @inlinable
     public static var agent: Tag { Tag(rawValue: 0x0014) }
     /// u64, a `LinkID`.
@@ -46,7 +46,7 @@ extension Tag {
     /// u32, seconds.
     @inlinable
     public static var resumeLifetime: Tag { Tag(rawValue: 0x0019) }
-    /// u32, milliseconds; the server's hint.
+    /// u32, milliseconds, recommended by the server.
     @inlinable
     public static var heartbeatInterval: Tag { Tag(rawValue: 0x001A) }
     /// u32, bytes.
@@ -64,7 +64,7 @@ extension Tag {
     /// u16.
     @inlinable
     public static var maxSessions: Tag { Tag(rawValue: 0x0024) }
-    /// u32 timestamp echoed, u32 microseconds it was held.
+    /// u32 returned timestamp, u32 microseconds between its receipt and its return.
     @inlinable
     public static var echo: Tag { Tag(rawValue: 0x0030) }
     /// u64, an absolute limit in bytes.
@@ -73,13 +73,13 @@ extension Tag {
     /// u16 session, u64 cumulative, u64 credit limit, then up to 32 ranges; repeats up to 256 times.
     @inlinable
     public static var sessionAck: Tag { Tag(rawValue: 0x0032) }
-    /// u64, from ping to pong.
+    /// u64, repeated by the pong.
     @inlinable
     public static var nonce: Tag { Tag(rawValue: 0x0033) }
-    /// u64, bytes of credit used on a session since it was opened.
+    /// u64, bytes of credit used since the session was opened.
     @inlinable
     public static var creditUsed: Tag { Tag(rawValue: 0x0034) }
-    /// u64 from 1, the device's message count.
+    /// u64 from 1, assigned by the device.
     @inlinable
     public static var counter: Tag { Tag(rawValue: 0x0040) }
     /// u16, a content kind.
@@ -88,7 +88,7 @@ extension Tag {
     /// u32, milliseconds.
     @inlinable
     public static var timeToLive: Tag { Tag(rawValue: 0x0043) }
-    /// u64 from 1, the place in the room's log.
+    /// u64 from 1, the position in the room's log.
     @inlinable
     public static var offset: Tag { Tag(rawValue: 0x0048) }
     /// u64, milliseconds since 1970 by the relay's clock.
@@ -103,25 +103,25 @@ extension Tag {
     /// u8: 0 chat, 1 media, 2 signaling, 3 file.
     @inlinable
     public static var sessionKind: Tag { Tag(rawValue: 0x0051) }
-    /// u64, deliver offsets greater than this.
+    /// u64: offsets greater than this are delivered.
     @inlinable
     public static var cursor: Tag { Tag(rawValue: 0x0052) }
-    /// u64, the highest offset.
+    /// u64, the highest offset of the room; 0 if it is empty.
     @inlinable
     public static var head: Tag { Tag(rawValue: 0x0053) }
-    /// u64, the lowest offset that is meant or still kept.
+    /// u64, the lowest offset that is kept, or the first offset of a gap.
     @inlinable
     public static var first: Tag { Tag(rawValue: 0x0054) }
     /// UTF-8 account; repeats up to 256 times.
     @inlinable
     public static var member: Tag { Tag(rawValue: 0x0055) }
-    /// u32, how many messages before the head to start.
+    /// u32, number of messages before the head at which delivery begins.
     @inlinable
     public static var tail: Tag { Tag(rawValue: 0x0056) }
     /// u16, a `SessionID`.
     @inlinable
     public static var session: Tag { Tag(rawValue: 0x0057) }
-    /// u8, 0 or 1: do not send the device its own messages.
+    /// u8, 0 or 1: whether the device's own messages are omitted.
     @inlinable
     public static var noLocal: Tag { Tag(rawValue: 0x0058) }
     /// u64, a `LogID`.
@@ -136,7 +136,7 @@ extension Tag {
     /// u64, an offset.
     @inlinable
     public static var upTo: Tag { Tag(rawValue: 0x0062) }
-    /// u64, ties a response to its request.
+    /// u64, the number of a request, repeated in its response.
     @inlinable
     public static var correlation: Tag { Tag(rawValue: 0x0070) }
     /// UTF-8, 1 to 64 bytes.
@@ -157,10 +157,10 @@ extension Tag {
     /// u8, 0 or 1.
     @inlinable
     public static var typing: Tag { Tag(rawValue: 0x0081) }
-    /// Container of the size limits.
+    /// Container of the limits.
     @inlinable
     public static var limits: Tag { Tag(rawValue: 0x0101) }
-    /// Container of link, token and positions.
+    /// Container of the link, the token and the positions.
     @inlinable
     public static var resume: Tag { Tag(rawValue: 0x0102) }
     /// Container of the application's fields.
@@ -184,7 +184,7 @@ extension Tag {
 }
 
 extension Tag {
-    /// Every tag of version 1.0, in the order of the numbers.
+    /// All tags of version 1.0, in the order of their numbers.
     public static let registered: [Tag] = [
         .code, .reason, .retryAfter, .redirect, .spokenVersion, .features, .device, .account, .credential, .agent,
         .link, .resumeToken, .sessionPosition, .epoch, .resumeLifetime, .heartbeatInterval, .maxBody, .maxMessage,

@@ -1,37 +1,37 @@
-/// How much structure one frame's body may have (W-27).
+/// Bounds on the structure of a frame's body (W-27).
 public enum TLVLimits {
-    /// How many containers may be nested one in another.
+    /// The maximum number of nested containers.
     @inlinable
     public static var maxDepth: Int { 8 }
-    /// How many TLVs a body may have, nested ones counted.
+    /// The maximum number of TLVs in a body, nested ones included.
     @inlinable
     public static var maxCount: Int { 1024 }
-    /// How many bytes a tag and a length take.
+    /// The number of bytes of a tag and a length.
     @inlinable
     public static var headByteCount: Int { 6 }
 }
 
-/// Walks the TLVs of one level: a body's, or a container's value. Copies and allocates nothing.
+/// A reader of the TLVs of one level: of a body, or of a container's value. It copies and allocates nothing.
 ///
-/// The reader does not descend; `TLVView.reader(budget:)` makes one for a container's value.
+/// The reader does not descend into containers. `TLVView.reader(budget:)` creates a reader for a container's value.
 public struct TLVReader: ~Escapable {
     @usableFromInline let bytes: RawSpan
-    /// Where the next TLV starts, in bytes from the start of this level.
+    /// The offset of the next TLV, in bytes from the start of this level.
     public private(set) var offset = 0
-    /// How many more TLVs may come before `tooManyTLVs`.
+    /// The number of further TLVs that the reader returns before it throws `tooManyTLVs`.
     public internal(set) var budget: Int
 
-    /// A reader at the start of `bytes` that yields at most `budget` TLVs.
+    /// Creates a reader at the start of `bytes` that returns at most `budget` TLVs.
     @_lifetime(copy bytes)
     public init(_ bytes: RawSpan, budget: Int = TLVLimits.maxCount) {
         self.bytes = bytes
         self.budget = budget
     }
 
-    /// The next TLV, nil at the end. After an error the reader stays where it is (W-23).
+    /// Returns the next TLV; nil at the end. After an error the reader does not advance (W-23).
     ///
-    /// Throws `malformedTLV` (at this level's offset) when the TLV does not fit, `tooManyTLVs` when the budget is
-    /// spent.
+    /// - Throws: `malformedTLV`, with the offset in this level, if the TLV exceeds the level; `tooManyTLVs` if the
+    ///   budget is exhausted.
     @_lifetime(copy self)
     public mutating func next() throws(WireError) -> TLVView? {
         let rest = bytes.byteCount &- offset
@@ -50,14 +50,14 @@ public struct TLVReader: ~Escapable {
     }
 }
 
-/// One TLV where it lies: its tag and its value's bytes, borrowed.
+/// A TLV in place: its tag, and the borrowed bytes of its value.
 public struct TLVView: ~Escapable {
-    /// The field's name.
+    /// The tag of the field.
     public let tag: Tag
-    /// The value's bytes.
+    /// The bytes of the value.
     public let value: RawSpan
 
-    /// A view of `value` under `tag`.
+    /// Creates a view of a value with a tag.
     @_lifetime(copy value)
     @inlinable
     public init(tag: Tag, value: RawSpan) {
@@ -65,27 +65,37 @@ public struct TLVView: ~Escapable {
         self.value = value
     }
 
-    /// A reader of the value's own TLVs. Hand in what is left of the outer reader's budget to count over the whole
-    /// body.
+    /// Returns a reader of the TLVs in the value.
+    ///
+    /// - Parameter budget: The maximum number of TLVs. The remaining budget of the outer reader bounds the TLVs of the
+    ///   whole body.
     @_lifetime(copy self)
     @inlinable
     public func reader(budget: Int = TLVLimits.maxCount) -> TLVReader {
         TLVReader(value, budget: budget)
     }
 
-    /// The value as an integer. Throws `invalidValue` when its length is not exactly one byte.
+    /// Returns the value as an integer.
+    ///
+    /// - Throws: `invalidValue` if the value does not have exactly one byte (W-30).
     @inlinable
     public func uint8() throws(WireError) -> UInt8 { try integer() }
 
-    /// The value as an integer. Throws `invalidValue` when its length is not exactly two bytes.
+    /// Returns the value as an integer.
+    ///
+    /// - Throws: `invalidValue` if the value does not have exactly two bytes (W-30).
     @inlinable
     public func uint16() throws(WireError) -> UInt16 { try integer() }
 
-    /// The value as an integer. Throws `invalidValue` when its length is not exactly four bytes.
+    /// Returns the value as an integer.
+    ///
+    /// - Throws: `invalidValue` if the value does not have exactly four bytes (W-30).
     @inlinable
     public func uint32() throws(WireError) -> UInt32 { try integer() }
 
-    /// The value as an integer. Throws `invalidValue` when its length is not exactly eight bytes.
+    /// Returns the value as an integer.
+    ///
+    /// - Throws: `invalidValue` if the value does not have exactly eight bytes (W-30).
     @inlinable
     public func uint64() throws(WireError) -> UInt64 { try integer() }
 
@@ -95,27 +105,30 @@ public struct TLVView: ~Escapable {
         return value.loadBigEndian(at: 0, as: Value.self)
     }
 
-    /// The value as text.
+    /// Returns the value as text.
     ///
-    /// Throws `invalidValue` when it has fewer or more bytes than allowed or is not well-formed UTF-8 (W-30).
+    /// - Throws: `invalidValue` if the number of bytes is out of bounds or the bytes are not well-formed UTF-8 (W-30).
     public func string(minByteCount: Int = 0, maxByteCount: Int) throws(WireError) -> String {
         try checkText(minByteCount: minByteCount, maxByteCount: maxByteCount)
         return unsafe value.withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Checks the value as `string(minByteCount:maxByteCount:)` does, without making a `String` of it.
+    /// Verifies that the value is text without creating a `String`.
+    ///
+    /// - Throws: `invalidValue` if the number of bytes is out of bounds or the bytes are not well-formed UTF-8 (W-30).
     public func checkText(minByteCount: Int = 0, maxByteCount: Int = .max) throws(WireError) {
         guard value.byteCount >= minByteCount, value.byteCount <= maxByteCount, value.isValidUTF8 else {
             throw .invalidValue(tag)
         }
     }
 
-    /// A copy of the value's bytes.
+    /// Returns a copy of the value's bytes.
     @inlinable
     public func bytes() -> [UInt8] { [UInt8](copying: value) }
 
-    /// What to do with a tag that the caller does not know: nothing, or throw `unknownCriticalTag` when it is critical
-    /// (W-28).
+    /// Skips a field with an unknown tag.
+    ///
+    /// - Throws: `unknownCriticalTag` if the tag is critical (W-28).
     @inlinable
     public func skip() throws(WireError) {
         if tag.isCritical { throw .unknownCriticalTag(tag) }

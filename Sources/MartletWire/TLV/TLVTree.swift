@@ -1,26 +1,30 @@
-/// One TLV with its own copy of the value.
+/// A TLV that owns a copy of its value.
 public struct TLVNode: Equatable, Sendable {
-    /// What a node holds.
+    /// The value of a node.
     public enum Value: Equatable, Sendable {
-        /// A leaf's bytes.
+        /// The bytes of a leaf.
         case bytes([UInt8])
-        /// A container's TLVs, in order.
+        /// The TLVs of a container, in order.
         case children([TLVNode])
     }
 
-    /// The field's name.
+    /// The tag of the field.
     public let tag: Tag
-    /// Bytes under a leaf's tag, children under a container's.
+    /// The bytes of a leaf, or the children of a container.
     public let value: Value
 
-    /// A leaf. Traps when the tag is a container's.
+    /// Creates a leaf.
+    ///
+    /// - Precondition: The tag is not that of a container.
     public init(_ tag: Tag, bytes: [UInt8]) {
         precondition(!tag.isContainer, "the tag is a container's")
         self.tag = tag
         value = .bytes(bytes)
     }
 
-    /// A container. Traps when the tag is a leaf's.
+    /// Creates a container.
+    ///
+    /// - Precondition: The tag is that of a container.
     public init(_ tag: Tag, children: [TLVNode]) {
         precondition(tag.isContainer, "the tag is a leaf's")
         self.tag = tag
@@ -28,18 +32,20 @@ public struct TLVNode: Equatable, Sendable {
     }
 }
 
-/// A body as an owned tree that keeps every tag, known or not, and their order: what was parsed encodes to the same
-/// bytes again.
+/// The TLVs of a body as a tree. It preserves all tags, known or not, and their order, so a parsed tree encodes to the
+/// same bytes.
 public struct TLVTree: Equatable, Sendable {
     /// The TLVs of the outermost level, in order.
     public var nodes: [TLVNode]
 
-    /// A tree of these nodes.
+    /// Creates a tree with nodes.
     public init(_ nodes: [TLVNode] = []) {
         self.nodes = nodes
     }
 
-    /// Copies a body. Throws what `TLVValidator.validate(_:)` throws, before anything is copied.
+    /// Creates a tree with a copy of a body.
+    ///
+    /// - Throws: The errors of `TLVValidator.validate(_:)`, before anything is copied.
     public init(parsing body: RawSpan) throws(WireError) {
         try TLVValidator.validate(body)
         var level = Level(tag: nil, end: body.byteCount)
@@ -68,28 +74,28 @@ public struct TLVTree: Equatable, Sendable {
         }
     }
 
-    /// A container that is being read: what it holds so far and where it ends.
+    /// A container during parsing: its nodes so far, and the offset of its end.
     private struct Level {
         let tag: Tag?
         let end: Int
         var nodes: [TLVNode] = []
     }
 
-    /// The bytes of the whole tree.
+    /// Returns the bytes of the tree.
     public func encode() -> [UInt8] {
         var writer = TLVWriter()
         writer.append(nodes)
         return writer.bytes
     }
 
-    /// The values of every outermost TLV with that tag, in order.
+    /// The values of all outermost TLVs with a tag, in order.
     public subscript(tag: Tag) -> [TLVNode.Value] {
         nodes.filter { $0.tag == tag }.map(\.value)
     }
 }
 
 extension TLVWriter {
-    /// Appends nodes and what is in them; recurses as deep as the program built its own tree.
+    /// Appends nodes and their children by recursion, whose depth is that of the caller's tree.
     public mutating func append(_ nodes: [TLVNode]) {
         for node in nodes {
             switch node.value {

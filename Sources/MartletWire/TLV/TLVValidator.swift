@@ -1,20 +1,20 @@
-/// Checks the structure of a whole body, containers included, before anything of it is believed.
+/// Verifies the structure of a complete body, containers included, before any value is read.
 ///
-/// One loop over the bytes; the ends of the open containers lie on a stack of fixed size, so that no input, however
-/// deep it nests, costs more than that (W-27).
+/// The validator is one loop over the bytes. The ends of the open containers are kept on a stack of fixed size, so the
+/// memory is bounded for any depth of nesting (W-27).
 public enum TLVValidator {
-    /// Checks a whole body.
+    /// Verifies a complete body.
     ///
-    /// Throws `malformedTLV` at the offset of the field that does not fit, `tlvTooDeep`, or `tooManyTLVs` (W-24,
-    /// Specs/hostile.md row 11, Specs/hostile.md row 12, Specs/hostile.md row 13).
+    /// - Throws: `malformedTLV` with the offset of the invalid field, `tlvTooDeep`, or `tooManyTLVs` (W-24,
+    ///   Specs/hostile.md row 11, Specs/hostile.md row 12, Specs/hostile.md row 13).
     public static func validate(_ body: RawSpan) throws(WireError) {
         var budget = TLVLimits.maxCount
         try validate(body, depth: 0, budget: &budget)
     }
 
-    /// Checks TLVs that lie inside `depth` containers already, and takes their number from `budget`.
+    /// Verifies TLVs that are nested in `depth` containers, and subtracts their number from `budget`.
     ///
-    /// Throws as `validate(_:)` does; offsets count from the start of `bytes`.
+    /// - Throws: The errors of `validate(_:)`, with offsets from the start of `bytes`.
     public static func validate(_ bytes: RawSpan, depth: Int, budget: inout Int) throws(WireError) {
         var enclosingEnds = SIMD8<Int>()
         var open = 0

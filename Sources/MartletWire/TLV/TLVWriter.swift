@@ -1,28 +1,28 @@
-/// Appends TLVs to memory of its own, which grows when it must and serves again after `removeAll()`.
+/// A writer that appends TLVs to a buffer. `removeAll()` keeps the buffer for further use.
 ///
-/// Values are the program's own, so a value too long for its 32-bit length (4 GiB) is a trap, not an error.
+/// - Precondition: Every value has less than 4 GiB, the maximum of a 32-bit length.
 @safe
 public struct TLVWriter: ~Copyable {
-    /// The memory that `removeAll()` keeps at the most, in bytes: a long value's is not kept for short ones.
+    /// The maximum size in bytes of a buffer that `removeAll()` keeps.
     public static var maxKeptByteCount: Int { 4096 }
-    /// The least memory that is taken once something is written, in bytes.
+    /// The minimum size of a buffer, in bytes.
     private static var leastCapacity: Int { 256 }
-    /// A head is stored as eight bytes, and what follows is stored over the last two: so many bytes lie behind the
-    /// capacity.
+    /// The number of bytes behind the capacity. The head of a field has six bytes and is stored as eight, and the
+    /// following bytes overwrite the last two.
     private static var slackByteCount: Int { 2 }
 
-    /// How many bytes were written.
+    /// The number of bytes written.
     public private(set) var byteCount = 0
     private var capacity = 0
-    /// Nil while the capacity is 0.
+    /// The buffer; nil while the capacity is 0.
     private var memory: UnsafeMutableRawPointer?
 
-    /// An empty writer without memory.
+    /// Creates an empty writer without a buffer.
     public init() {
         unsafe memory = nil
     }
 
-    /// An empty writer with room for `byteCount` bytes.
+    /// Creates an empty writer with capacity for `byteCount` bytes.
     public init(reserving byteCount: Int) {
         unsafe (memory, capacity) = Self.moved(nil, 0, growing: 0, by: byteCount)
     }
@@ -31,10 +31,10 @@ public struct TLVWriter: ~Copyable {
         unsafe memory?.deallocate()
     }
 
-    /// A copy of what was written.
+    /// A copy of the bytes written.
     public var bytes: [UInt8] { [UInt8](copying: rawBytes) }
 
-    /// What was written, where it lies.
+    /// The bytes written, borrowed.
     public var rawBytes: RawSpan {
         @_lifetime(borrow self)
         get {
@@ -43,12 +43,12 @@ public struct TLVWriter: ~Copyable {
         }
     }
 
-    /// Lets go of what was written. Memory of up to ``maxKeptByteCount`` bytes stays.
+    /// Removes all bytes, and releases a buffer of more than ``maxKeptByteCount`` bytes.
     public mutating func removeAll() {
         removeAll(keeping: Self.maxKeptByteCount)
     }
 
-    /// The same with another bound.
+    /// Removes all bytes, and releases a buffer of more than `maxByteCount` bytes.
     mutating func removeAll(keeping maxByteCount: Int) {
         byteCount = 0
         guard capacity > maxByteCount else { return }
@@ -57,21 +57,21 @@ public struct TLVWriter: ~Copyable {
         capacity = 0
     }
 
-    /// Appends a one-byte integer.
+    /// Appends a field with a one-byte integer.
     @inline(__always)
     public mutating func append(_ tag: Tag, uint8 value: UInt8) {
         appendHead(tag, followedBy: 1)
         appendRaw(value)
     }
 
-    /// Appends a two-byte integer.
+    /// Appends a field with a two-byte integer.
     @inline(__always)
     public mutating func append(_ tag: Tag, uint16 value: UInt16) {
         let place = unsafe place(for: TLVLimits.headByteCount &+ 2)
         unsafe place.storeBytes(of: (Self.head(tag, 2) | UInt64(value)).bigEndian, as: UInt64.self)
     }
 
-    /// Appends a four-byte integer.
+    /// Appends a field with a four-byte integer.
     @inline(__always)
     public mutating func append(_ tag: Tag, uint32 value: UInt32) {
         let place = unsafe place(for: TLVLimits.headByteCount &+ 4)
@@ -79,7 +79,7 @@ public struct TLVWriter: ~Copyable {
         unsafe place.storeBytes(of: value.bigEndian, toByteOffset: TLVLimits.headByteCount, as: UInt32.self)
     }
 
-    /// Appends an eight-byte integer.
+    /// Appends a field with an eight-byte integer.
     @inline(__always)
     public mutating func append(_ tag: Tag, uint64 value: UInt64) {
         let place = unsafe place(for: TLVLimits.headByteCount &+ 8)
@@ -87,25 +87,25 @@ public struct TLVWriter: ~Copyable {
         unsafe place.storeBytes(of: value.bigEndian, toByteOffset: TLVLimits.headByteCount, as: UInt64.self)
     }
 
-    /// Appends text as UTF-8.
+    /// Appends a field with text as UTF-8.
     @inline(__always)
     public mutating func append(_ tag: Tag, string value: String) {
         value.withUTF8Bytes { append(tag, bytes: $0) }
     }
 
-    /// Appends bytes.
+    /// Appends a field with bytes.
     @inline(__always)
     public mutating func append(_ tag: Tag, bytes value: RawSpan) {
         appendHead(tag, followedBy: value.byteCount)
         append(encoded: value)
     }
 
-    /// Appends bytes.
+    /// Appends a field with bytes.
     public mutating func append(_ tag: Tag, bytes value: [UInt8]) {
         append(tag, bytes: value.rawBytes)
     }
 
-    /// Appends TLVs that are encoded already, unchanged.
+    /// Appends encoded TLVs unchanged.
     @inline(__always)
     public mutating func append(encoded tlvs: RawSpan) {
         let place = unsafe place(for: tlvs.byteCount)
@@ -115,7 +115,9 @@ public struct TLVWriter: ~Copyable {
         }
     }
 
-    /// Appends a container whose value is what `body` appends to the writer.
+    /// Appends a container. Its value consists of the TLVs that `body` appends to the writer.
+    ///
+    /// - Precondition: The tag is that of a container, and `body` removes no bytes.
     public mutating func container<Failure: Error>(
         _ tag: Tag, _ body: (inout TLVWriter) throws(Failure) -> Void
     ) throws(Failure) {
@@ -123,32 +125,32 @@ public struct TLVWriter: ~Copyable {
         appendHead(tag, followedBy: 0)
         let start = byteCount
         try body(&self)
-        precondition(byteCount >= start, "the container was taken back")
+        precondition(byteCount >= start, "the container was removed")
         let length = UInt32(byteCount &- start)
         unsafe memory!.storeBytes(of: length.bigEndian, toByteOffset: start &- 4, as: UInt32.self)
     }
 
-    /// Appends the head of a field whose value the caller appends next.
+    /// Appends the head of a field. The caller appends the value.
     @inline(__always)
     mutating func appendHead(_ tag: Tag, followedBy valueByteCount: Int) {
         let place = unsafe place(for: TLVLimits.headByteCount)
         unsafe place.storeBytes(of: Self.head(tag, valueByteCount).bigEndian, as: UInt64.self)
     }
 
-    /// Appends a part of a value.
+    /// Appends an integer as a part of a value.
     @inline(__always)
     mutating func appendRaw<Value: FixedWidthInteger & BitwiseCopyable>(_ value: Value) {
         let place = unsafe place(for: MemoryLayout<Value>.size)
         unsafe place.storeBytes(of: value.bigEndian, as: Value.self)
     }
 
-    /// Tag and length, in the upper 48 of 64 bits.
+    /// Returns tag and length in the upper 48 of 64 bits.
     @inline(__always)
     private static func head(_ tag: Tag, _ byteCount: Int) -> UInt64 {
         UInt64(tag.rawValue) << 48 | UInt64(UInt32(byteCount)) << 16
     }
 
-    /// Where the next `count` bytes go.
+    /// Returns the address of the next `count` bytes, which count as written.
     @inline(__always)
     private mutating func place(for count: Int) -> UnsafeMutableRawPointer {
         if count >= capacity &- byteCount {
@@ -159,9 +161,9 @@ public struct TLVWriter: ~Copyable {
         return unsafe place
     }
 
-    /// Larger memory with what was written, and its capacity.
+    /// Returns a larger buffer with the bytes written, and its capacity.
     ///
-    /// Not a method: a writer whose address nobody takes stays in registers.
+    /// The function is static so that the optimizer can keep the writer's properties in registers.
     @inline(never)
     private static func moved(
         _ memory: UnsafeMutableRawPointer?, _ byteCount: Int, growing capacity: Int, by count: Int
@@ -177,5 +179,5 @@ public struct TLVWriter: ~Copyable {
     }
 }
 
-// The memory is owned by one value that cannot be copied.
+// One value, which cannot be copied, owns the buffer.
 extension TLVWriter: @unchecked Sendable {}

@@ -21,7 +21,7 @@ import Testing
         #expect(
             view.lines(columns: 80).map(\.text) == [
                 "  sender    ████████████░░░░░░░░░░░░ 500 accepted  online",
-                "  link      12 times cut  0 B up  0 B down",
+                "  link      12 cuts  0 B up  0 B down",
                 "  listener  ██████░░░░░░░░░░░░░░░░░░ 250 received  waiting 1 s",
                 "  0:09",
             ])

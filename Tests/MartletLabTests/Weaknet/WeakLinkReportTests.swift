@@ -9,7 +9,7 @@ import Testing
         report.connectionCount = 1
         report.upByteCount = 2048
         report.cutCount = 12
-        #expect(report.text == "1 connection, 2.00 KiB up, 0 B down, 12 cut, 0 bytes corrupted, 0 B lost on the way")
+        #expect(report.text == "1 connection, 2.00 KiB up, 0 B down, 12 cut, 0 bytes corrupted, 0 B lost in flight")
         #expect(report.json["cuts"] == .integer(12))
         #expect(report.json["bytesUp"] == .integer(2048))
     }

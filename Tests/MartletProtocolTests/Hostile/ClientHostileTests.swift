@@ -7,7 +7,7 @@ import Testing
 @Suite struct ClientHostileTests {
     // C-41
     @Test(arguments: Fault.all)
-    func `a fault is named to the server, the connection ends, and another is tried`(fault: Fault) throws {
+    func `a fault of the server ends its connection with the code, and the client connects again`(fault: Fault) throws {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         try stage.act { engine, now in
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: Fault.all.filter { [1, 2, 3, 7, 9].contains($0.row) })
-    func `a fault before the welcome ends the attempt`(fault: Fault) {
+    func `a fault before welcome ends the attempt`(fault: Fault) {
         let stage = ClientStage()
         stage.act { $0.start(now: $1) }
         stage.accept()
@@ -46,7 +46,7 @@ import Testing
     }
 
     // C-19, Specs/hostile.md row 4
-    @Test func `row 04 the first frame is no welcome`() {
+    @Test func `a first frame that is not welcome ends the connection`() {
         let stage = ClientStage()
         stage.act { $0.start(now: $1) }
         stage.accept()
@@ -55,7 +55,7 @@ import Testing
     }
 
     // C-20, C-32
-    @Test func `row 04 a welcome that does not fit its hello`() throws {
+    @Test func `a welcome that contradicts its hello ends the connection`() throws {
         let fresh = ClientStage()
         fresh.act { $0.start(now: $1) }
         fresh.accept()
@@ -74,7 +74,10 @@ import Testing
     }
 
     // C-23, C-24, C-32
-    @Test func `row 04 a welcome that takes away what the link had, and the next hello begins anew`() throws {
+    @Test
+    func `a welcome without the link's features or limits ends the connection and the next hello is for a new link`()
+        throws
+    {
         let lower = Limits(maxMessageByteCount: 20_000)
         for (limits, features) in [(lower, Features.supported), (Limits(), Features([.requests, .receipts]))] {
             let stage = ClientStage()
@@ -96,7 +99,7 @@ import Testing
     }
 
     // C-60, Specs/hostile.md row 5
-    @Test func `row 05 a frame that is never whole`() {
+    @Test func `an incomplete frame ends the connection after the timeout`() {
         let stage = ClientStage()
         stage.answersPings = true
         stage.goOnline(.lobby)
@@ -109,7 +112,7 @@ import Testing
         #expect(stage.outputs.contains(.close(connection, graceful: true)))
     }
 
-    @Test func `row 07 any single flipped bit`() {
+    @Test func `any single flipped bit ends the connection`() {
         let whole = ClientStage()
         whole.goOnline(.lobby)
         let bytes = whole.maker.frame(Gap(offsets: 1...2), on: .first)
@@ -127,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func `row 08 the stream ends inside a frame`() {
+    @Test func `the end of the stream within a frame ends the connection`() {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         let events = stage.events(in: room).count
@@ -137,7 +140,7 @@ import Testing
         #expect(stage.engine.status.lastFailure == .closedByPeer)
     }
 
-    @Test func `row 10 what is unknown and not critical is skipped and counted`() {
+    @Test func `unknown frames that are not critical are skipped and counted`() {
         let stage = ClientStage()
         stage.goOnline(.lobby)
         for _ in 0..<32 { stage.say(FrameType(rawValue: 0x1ABC), []) }
@@ -146,7 +149,7 @@ import Testing
     }
 
     // R-32, Specs/hostile.md row 14
-    @Test func `row 14 a message that cannot be shown is a gap, and the next one comes`() {
+    @Test func `an invalid message is reported as a gap and the next one is delivered`() {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         let client = Message.encodeClient(counter: 1, kind: .text, content: Message.textContent("abc"))
@@ -160,7 +163,7 @@ import Testing
         #expect(stage.engine.status.isOnline)
     }
 
-    @Test func `row 16 a compressed welcome`() {
+    @Test func `a compressed welcome ends the connection`() {
         let stage = ClientStage()
         stage.act { $0.start(now: $1) }
         stage.accept()
@@ -170,7 +173,7 @@ import Testing
         #expect(stage.farewell == .compressionNotAllowed)
     }
 
-    @Test func `row 17 pings that are not read are answered at most four at a time`() {
+    @Test func `pings to a connection that is not writable cause at most four pongs`() {
         let stage = ClientStage()
         stage.goOnline(.lobby)
         stage.takesBytes = false
@@ -179,7 +182,7 @@ import Testing
         #expect(stage.log.all(Pong.self).count == 4)
     }
 
-    @Test func `row 18 sessions that a server opens for their own sake`() {
+    @Test func `sessions opened by a server at a high rate end the connection`() {
         let stage = ClientStage()
         stage.goOnline(.lobby)
         for number in 1...Link.openBurst + 1 {
@@ -191,7 +194,7 @@ import Testing
     }
 
     // S-26, S-30, Specs/hostile.md row 20
-    @Test func `row 20 a server that never acknowledges gets a window, and goes after a minute`() throws {
+    @Test func `a server without acknowledgements receives one window and is disconnected after a minute`() throws {
         let stage = ClientStage()
         stage.answersPings = true
         // No more credit than the windows that were agreed on.
@@ -210,7 +213,7 @@ import Testing
         #expect(!stage.events(in: room).contains { if case .failed = $0 { true } else { false } })
     }
 
-    @Test func `row 24 a credential that is revoked`() {
+    @Test func `a revoked credential stops the client`() {
         let stage = ClientStage()
         stage.goOnline(.lobby)
         stage.say(GoAway(Notice(code: .revoked)))
@@ -218,7 +221,7 @@ import Testing
     }
 
     // C-53, Specs/hostile.md row 26
-    @Test func `row 26 a clock that stood still for an hour asks before it concludes`() throws {
+    @Test func `a client suspended for an hour keeps a connection whose server answers pings`() throws {
         let stage = ClientStage()
         stage.answersPings = true
         stage.goOnline(.lobby)
@@ -231,7 +234,7 @@ import Testing
         #expect(stage.engine.status.isOnline)
     }
 
-    @Test func `whatever bytes come, the client closes or carries on`() {
+    @Test func `random bytes close the connection or are processed`() {
         var random = SeededRandom(seed: 1)
         for round in 0..<300 {
             let stage = ClientStage()

@@ -12,7 +12,7 @@ import Testing
 struct ClockChangeTests {
     private static let day: Int64 = 24 * 3600 * 1000
 
-    @Test("by a day, forward or back: messages carry the new time, and nothing else notices", arguments: [true, false])
+    @Test("a wall clock changed by a day affects only the times of messages", arguments: [true, false])
     func clockIsSet(isForward: Bool) throws {
         let pair = try Pair()
         pair.settle()
@@ -31,7 +31,7 @@ struct ClockChangeTests {
 
     // C-51
     @Test(
-        "for an hour, and the server is there: it is asked at once, whoever notices first, and the connection stays",
+        "after an hour of sleep a living server is probed at once and the connection remains",
         arguments: [true, false])
     func sleepsAndIsAwaited(isTold: Bool) {
         let stage = asleepForAnHour()
@@ -46,7 +46,7 @@ struct ClockChangeTests {
         #expect(stage.engine.status.reconnects == 0)
     }
 
-    @Test("for an hour, and the server is gone: that is known within 5 s of waking", arguments: [true, false])
+    @Test("after an hour of sleep a dead server is detected within 5 s", arguments: [true, false])
     func sleepsAndIsForgotten(isTold: Bool) {
         let stage = asleepForAnHour()
         if isTold { stage.act { $0.wake(now: $1) } }

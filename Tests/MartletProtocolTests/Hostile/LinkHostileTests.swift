@@ -41,7 +41,7 @@ import Testing
     // MARK: Rows of the table
 
     // S-19, Specs/hostile.md row 10
-    @Test func `row 10: unknown frames are skipped and counted, and their place in the order is kept`() throws {
+    @Test func `unknown frames are skipped and counted, and keep their sequences`() throws {
         let victim = try Victim()
         let unknown = FrameType(rawValue: 0x7ABC)
         #expect(victim.send(unknown) == .skipped)
@@ -55,7 +55,7 @@ import Testing
     }
 
     // W-73, Specs/hostile.md row 10
-    @Test func `row 10: more than 32 unknown frames in a minute, or a critical one, end the connection`() throws {
+    @Test func `more than 32 unknown frames in a minute, or a critical one, end the connection`() throws {
         let flood = try Victim()
         for _ in 0..<32 { flood.send(FrameType(rawValue: 0x7ABC)) }
         #expect(flood.fault == nil)
@@ -66,7 +66,7 @@ import Testing
         #expect(critical.fault == .unknownCritical)
     }
 
-    @Test func `row 15, 16: what does not inflate, or must not be compressed, ends the connection`() throws {
+    @Test func `a body that does not inflate, or may not be compressed, ends the connection`() throws {
         let victim = try Victim()
         let garbage: [UInt8] = [1, 2, 3]
         var header = FrameHeader(type: .data, sequence: 2, flags: .reliable, session: victim.session, bodyByteCount: 3)
@@ -79,7 +79,7 @@ import Testing
         #expect(without.fault == .compressionNotAllowed)
     }
 
-    @Test func `row 17: more than 100 pings at once end the connection, and at most 4 pongs wait`() throws {
+    @Test func `more than 100 pings at once end the connection, and at most 4 pongs are queued`() throws {
         let victim = try Victim()
         for number in 1...100 { victim.send(.ping, Ping(nonce: UInt64(number)).encode()) }
         #expect(victim.fault == nil)
@@ -90,7 +90,7 @@ import Testing
     }
 
     // W-71
-    @Test func `row 17: it is the last ten seconds that count, however the pings are spread over them`() throws {
+    @Test func `more than 100 pings in any interval of ten seconds end the connection`() throws {
         for milliseconds in [99, 101] {
             let victim = try Victim()
             for number in 1...300 {
@@ -102,7 +102,7 @@ import Testing
     }
 
     // S-4, Specs/hostile.md row 18
-    @Test func `row 18: opening and resetting for its own sake ends the connection`() throws {
+    @Test func `opening and resetting sessions at a high rate ends the connection`() throws {
         let victim = try Victim()
         victim.end.accepts = false
         var id: UInt16 = 101
@@ -123,7 +123,7 @@ import Testing
     }
 
     // S-4, Specs/hostile.md row 18
-    @Test func `row 18: sessions beyond the limit are refused one by one`() throws {
+    @Test func `sessions beyond the limit are refused one by one`() throws {
         let victim = try Victim(limits: Limits(maxSessions: 2))
         victim.open(101)
         victim.open(103)
@@ -138,7 +138,7 @@ import Testing
     }
 
     // S-23, Specs/hostile.md row 19
-    @Test func `row 19: acknowledging what was never sent ends the connection and changes nothing`() throws {
+    @Test func `an acknowledgement of an unsent sequence ends the connection and changes nothing`() throws {
         for (cumulative, ranges) in [(2, []), (.max, []), (0, [2...3]), (1, [3...4])]
             as [(UInt64, [ClosedRange<UInt64>])]
         {
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func `row 20: a peer that acknowledges nothing makes the link stall at its window`() throws {
+    @Test func `a peer without acknowledgements stalls the link at its window`() throws {
         let victim = try Victim()
         var queued = 0
         for number in 0..<1000
@@ -167,7 +167,7 @@ import Testing
     }
 
     // S-17, Specs/hostile.md row 21
-    @Test func `row 21: a sequence beyond the window, or before the first, ends the connection`() throws {
+    @Test func `a sequence beyond the window, or below 1, ends the connection`() throws {
         let window = UInt32(ReceiveStream.windowFrameCount)
         for sequence in [2 + window, 2 + window + 1, 0x7FFF_FFFF, 0x8000_0010, .max, 0] {
             let victim = try Victim(.unreliable)
@@ -182,7 +182,7 @@ import Testing
     // MARK: Rules of sessions
 
     // W-54, S-3, S-5
-    @Test func `a session is opened by its first frame, once, by the side whose number it is`() throws {
+    @Test func `a session is opened by its first frame, once, by the endpoint that owns its number`() throws {
         for sequence in [2, 0, 8192] as [UInt32] {
             let late = try Victim()
             late.open(101, sequence: sequence)
@@ -209,7 +209,7 @@ import Testing
     }
 
     // S-7
-    @Test func `nothing follows a close`() throws {
+    @Test func `a frame after close ends the connection`() throws {
         for type in [FrameType.data, .close, .receipt] {
             let victim = try Victim()
             victim.send(.close, sequence: 2, on: victim.session, .reliable)
@@ -229,7 +229,7 @@ import Testing
     }
 
     // W-59, S-15
-    @Test func `frames for sessions nobody opened are answered within bounds`() throws {
+    @Test func `frames of sessions that were never opened cause a bounded number of answers`() throws {
         let victim = try Victim()
         victim.send(.transient, [1], on: SessionID(rawValue: 301))
         for sequence in 1...1000 as ClosedRange<UInt32> {
@@ -246,7 +246,7 @@ import Testing
     }
 
     // S-14
-    @Test func `late frames of a session that is gone cost one acknowledgement, however many come`() throws {
+    @Test func `late frames of an ended session cause one acknowledgement`() throws {
         let victim = try Victim()
         victim.pair.client.link.close(victim.session)
         victim.pair.run(for: .seconds(1))
@@ -278,7 +278,7 @@ import Testing
     }
 
     // W-74, S-42
-    @Test func `a header that breaks its type's rule ends the connection`() throws {
+    @Test func `a header that violates the rule of its type ends the connection`() throws {
         let cases: [(FrameType, UInt32, SessionID, FrameFlags)] = [
             (.data, 1, .control, .reliable), (.data, 0, SessionID(rawValue: 1), []),
             (.ping, 1, .control, .reliable), (.ack, 0, SessionID(rawValue: 1), []),
@@ -292,7 +292,7 @@ import Testing
         }
     }
 
-    @Test func `a body of the link's own that does not parse ends the connection`() throws {
+    @Test func `an invalid body on the control session ends the connection`() throws {
         for type in [FrameType.ping, .pong, .ack, .goaway] {
             let victim = try Victim()
             victim.send(type)
@@ -309,7 +309,7 @@ import Testing
     }
 
     // S-21
-    @Test func `an acknowledgement names a session once`() throws {
+    @Test func `an acknowledgement with a repeated session ends the connection`() throws {
         let victim = try Victim()
         let part = SessionAck(session: victim.session, cumulative: 1, creditLimit: 0)
         victim.send(.ack, Ack(linkCredit: 0, sessions: [part, part]).encode())
@@ -319,7 +319,7 @@ import Testing
     // MARK: Memory
 
     // W-22, S-44
-    @Test func `a message that is too long resets its session and no other`() throws {
+    @Test func `a message that is too long resets its session only`() throws {
         let limits = Limits(maxMessageByteCount: 40_000)
         let victim = try Victim(limits: limits)
         let piece = [UInt8](repeating: 1, count: 16_000)
@@ -340,7 +340,7 @@ import Testing
     }
 
     // W-21, S-42
-    @Test func `fragments of different types do not mix`() throws {
+    @Test func `fragments of different types in one message end the connection`() throws {
         let victim = try Victim()
         victim.send(.data, [1], sequence: 2, on: victim.session, [.reliable, .moreFragments])
         victim.send(.request, [1], sequence: 3, on: victim.session, .reliable)
@@ -352,7 +352,7 @@ import Testing
     }
 
     // W-52, S-36
-    @Test func `credit is kept to, in order and out of order`() throws {
+    @Test func `frames beyond the credit end the connection, in order and out of order`() throws {
         let piece = [UInt8](repeating: 1, count: 16_384)
         for first in [2, 3] as [UInt32] {
             let victim = try Victim()
@@ -367,7 +367,7 @@ import Testing
     }
 
     // S-31
-    @Test func `frames held out of order on all sessions together stay within the link's window`() throws {
+    @Test func `held frames of all sessions together are bounded by the link's window`() throws {
         let victim = try Victim(.unreliable)
         for id in stride(from: 101 as UInt16, to: 151, by: 2) {
             victim.open(id)
@@ -382,7 +382,7 @@ import Testing
     }
 
     // S-11
-    @Test func `credit that a reset claims is bounded, and never less than what came`() throws {
+    @Test func `the credit in a reset is bounded, and at least that of the received frames`() throws {
         func reset(_ creditUsed: UInt64) throws -> Victim {
             let victim = try Victim()
             victim.send(.data, [UInt8](repeating: 1, count: 100), sequence: 2, on: victim.session, .reliable)
@@ -396,7 +396,7 @@ import Testing
         #expect(try reset(.max).fault == .creditExceeded)
     }
 
-    @Test func `whatever bytes come, the link answers with an error or carries on`() throws {
+    @Test func `random bytes cause an error or are processed`() throws {
         var random = SeededRandom(seed: 5)
         let types = FrameType.registered + [FrameType(rawValue: 0x7000)]
         for carrier in [Carrier.reliable, .unreliable] {
@@ -443,7 +443,7 @@ import Testing
     }
 
     // S-36, Specs/hostile.md row 41
-    @Test func `row 41: a fault in the middle of a message is charged to the link as to its session`() throws {
+    @Test func `a fault within a message charges the link and its session equally`() throws {
         let victim = try Victim()
         let part = [UInt8](repeating: 1, count: 100)
         victim.send(.data, part, sequence: 2, on: victim.session, [.reliable, .moreFragments])
@@ -455,7 +455,7 @@ import Testing
     }
 
     // S-36
-    @Test func `a frame beyond the link's credit is charged to neither`() throws {
+    @Test func `a frame beyond the link's credit charges neither link nor session`() throws {
         let victim = try Victim(limits: Limits(linkWindow: 64 * 1024, sessionWindow: 64 * 1024))
         victim.end.releases = false
         victim.open(101)

@@ -77,7 +77,7 @@ import Testing
 
     // S-59, Specs/hostile.md row 43
     @Test(arguments: all)
-    func `row 43 frames without progress beyond 1,000 at once end the connection`(waste: Waste) throws {
+    func `more than 1,000 frames without progress at once end the connection`(waste: Waste) throws {
         let stage = RelayStage()
         let peer = try member(of: stage)
         var count = 0
@@ -91,7 +91,7 @@ import Testing
 
     // S-59
     @Test(arguments: all)
-    func `200 frames without progress in a second go on for ever`(waste: Waste) throws {
+    func `200 frames without progress in each second are accepted permanently`(waste: Waste) throws {
         guard waste.testDescription != "fragments of one byte" else { return }
         let stage = RelayStage()
         let peer = try member(of: stage)
@@ -104,7 +104,7 @@ import Testing
     }
 
     // S-59, Specs/hostile.md row 43
-    @Test func `row 43 a link that is resumed has no more of its rate than when it was cut`() throws {
+    @Test func `a resume does not replenish the rate of a link`() throws {
         let stage = RelayStage()
         let peer = try member(of: stage)
         let welcome = try #require(peer.log.last(Welcome.self))
@@ -125,7 +125,7 @@ import Testing
     }
 
     // S-59
-    @Test func `acks and receipts of 3,000 messages that are read one by one are free`() throws {
+    @Test func `acks and receipts of 3,000 messages read one by one are not charged to the rate`() throws {
         let stage = RelayStage()
         let reader = stage.member("bob", of: .lobby)
         let writer = stage.member("alice", of: .lobby)
@@ -141,7 +141,7 @@ import Testing
     }
 
     // S-14, S-59
-    @Test func `frames that were under way when their session ended are free, each once`() throws {
+    @Test func `frames in flight at the end of their session are not charged, each once`() throws {
         let stage = RelayStage()
         let peer = try member(of: stage)
         peer.say(Reset(session: .first, code: .cancelled))
@@ -156,7 +156,7 @@ import Testing
     }
 
     // S-42, Specs/hostile.md row 43
-    @Test func `row 43 an empty fragment with more to come is a fault`() throws {
+    @Test func `an empty fragment before the last one ends the connection`() throws {
         let stage = RelayStage()
         let peer = try member(of: stage)
         peer.say(.data, [], on: .first, flags: .moreFragments)
@@ -164,7 +164,7 @@ import Testing
     }
 
     // R-50, Specs/hostile.md row 42
-    @Test func `row 42 of 1,000 frames in one packet a turn takes 512, then another connection is read`() throws {
+    @Test func `of 1,000 frames in one packet a turn processes 512, then reads another connection`() throws {
         let stage = RelayStage()
         stage.readsOn = false
         let peer = try member(of: stage)
@@ -183,7 +183,7 @@ import Testing
     }
 
     // R-50, Specs/hostile.md row 42
-    @Test func `row 42 of 600 packets without frames a turn takes some 512`() throws {
+    @Test func `of 600 packets without frames a turn processes about 512`() throws {
         let stage = RelayStage()
         stage.readsOn = false
         let peer = try member(of: stage)
@@ -193,7 +193,7 @@ import Testing
     }
 
     // R-50, Specs/hostile.md row 42
-    @Test func `row 42 of bodies that inflate to 60 KB each a turn takes five`() throws {
+    @Test func `of bodies that inflate to 60 KB a turn processes five`() throws {
         let stage = RelayStage()
         stage.readsOn = false
         let peer = try member(of: stage)
@@ -207,7 +207,7 @@ import Testing
     }
 
     // S-4, Specs/hostile.md row 44
-    @Test func `row 44 an account that opens sessions on one link after the other is refused with serverBusy`() throws {
+    @Test func `an account that opens sessions on several links at a high rate is refused with serverBusy`() throws {
         let stage = RelayStage()
         var opened = 0
         for _ in 0..<8 {
@@ -230,7 +230,7 @@ import Testing
     }
 
     // S-39, S-59
-    @Test func `an ack that raises only the link's credit by a sixteenth of a window is free, one by less is not`()
+    @Test func `an ack that raises only the link's credit is charged if the raise is below a sixteenth of a window`()
         throws
     {
         let stage = RelayStage()

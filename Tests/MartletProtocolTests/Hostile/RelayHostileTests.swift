@@ -8,7 +8,7 @@ import Testing
 @Suite struct RelayHostileTests {
     // W-43, C-41, C-42
     @Test(arguments: Fault.all)
-    func `a fault is named to the peer, its connection ends, and its link resumes with nothing lost`(fault: Fault)
+    func `a fault of a client ends its connection with the code, and its link resumes without losses`(fault: Fault)
         throws
     {
         let stage = RelayStage()
@@ -34,7 +34,9 @@ import Testing
     }
 
     @Test(arguments: Fault.all.filter { [1, 2, 3, 9].contains($0.row) })
-    func `a fault before hello holds less than 64 bytes and is answered with at most three times as much`(fault: Fault)
+    func `a fault before hello occupies less than 64 bytes and is answered with at most three times the bytes`(
+        fault: Fault
+    )
         throws
     {
         let stage = RelayStage()
@@ -50,7 +52,7 @@ import Testing
     }
 
     // C-22, Specs/hostile.md row 2
-    @Test func `row 02 what is spoken is named`() throws {
+    @Test func `an unsupported version is answered with the supported ones`() throws {
         let stage = RelayStage()
         let peer = stage.member("mallory")
         peer.send([0x8D, 0x4D, 0x52, 0x54, 9])
@@ -66,7 +68,7 @@ import Testing
     }
 
     // W-39
-    @Test func `a relay without packets names version 1 0 alone`() throws {
+    @Test func `a relay without packets reports only version 1 0`() throws {
         let stage = RelayStage { $0.features = .supported }
         let peer = stage.member("mallory")
         peer.send([0x8D, 0x4D, 0x52, 0x54, 9])
@@ -74,7 +76,7 @@ import Testing
     }
 
     // C-13, Specs/hostile.md row 4
-    @Test func `row 04 the first frame is not hello: refused by its header`() throws {
+    @Test func `a first frame that is not hello is refused by its header`() throws {
         let stage = RelayStage()
         let peer = try #require(stage.connect())
         let bytes = peer.maker.frame(.data, [UInt8](repeating: 0, count: 8000), on: .first)
@@ -85,7 +87,7 @@ import Testing
 
     // W-31, Specs/hostile.md row 45
     @Test(arguments: ["a\u{200B}b", "a\u{202E}b", "a\u{2066}b", "\u{FEFF}ab", "\u{2028}ab", "abcd ", "ab  c"])
-    func `row 45 a name that does not look like what it is ends the handshake`(name: String) throws {
+    func `a name with invisible or reordering characters ends the handshake`(name: String) throws {
         let stage = RelayStage()
         let peer = try #require(stage.connect())
         var body = RawPeer.hello("alice").encode()
@@ -96,7 +98,7 @@ import Testing
     }
 
     // W-75, C-8, C-10, Specs/hostile.md row 5
-    @Test func `row 05 bytes drip in before hello`() throws {
+    @Test func `single bytes before hello end the connection after the timeout`() throws {
         let stage = RelayStage()
         let peer = try #require(stage.connect())
         let began = stage.now
@@ -110,7 +112,7 @@ import Testing
     }
 
     // C-60, Specs/hostile.md row 5
-    @Test func `row 05 a frame that is never whole`() {
+    @Test func `an incomplete frame ends the connection after the timeout`() {
         let stage = RelayStage()
         let peer = stage.member("mallory", of: .lobby)
         // It owes nothing but the rest of its frame.
@@ -126,7 +128,7 @@ import Testing
     }
 
     // W-75, C-8, Specs/hostile.md row 6
-    @Test func `row 06 a peer that is never let in, whatever it says`() throws {
+    @Test func `a peer whose authentication has no result is disconnected after the timeout`() throws {
         let stage = RelayStage()
         stage.relay.authenticationDelay = .seconds(60)
         let peer = try #require(stage.connect())
@@ -142,7 +144,7 @@ import Testing
     }
 
     // C-9, Specs/hostile.md row 6
-    @Test func `row 06 more behind a hello than may be held`() throws {
+    @Test func `early frames beyond the bound end the connection`() throws {
         let stage = RelayStage()
         stage.relay.authenticationDelay = .seconds(1)
         let peer = try #require(stage.connect())
@@ -154,7 +156,7 @@ import Testing
         #expect(peer.farewell == .protocolViolation)
     }
 
-    @Test func `row 07 a flipped bit in hello`() throws {
+    @Test func `a flipped bit in hello ends the connection`() throws {
         let stage = RelayStage()
         let peer = try #require(stage.connect())
         var hello = peer.maker.frame(RawPeer.hello("mallory"))
@@ -165,7 +167,7 @@ import Testing
         #expect(stage.relay.notes == [.faulted(.badChecksum)])
     }
 
-    @Test func `row 07 any single flipped bit`() {
+    @Test func `any single flipped bit ends the connection`() {
         for bit in 0..<(28 * 8 + 64) {
             let stage = RelayStage()
             let peer = stage.member("mallory", of: .lobby)
@@ -179,7 +181,7 @@ import Testing
         }
     }
 
-    @Test func `row 08 the stream ends inside a frame`() {
+    @Test func `the end of the stream within a frame ends the connection`() {
         let stage = RelayStage()
         let peer = stage.member("mallory", of: .lobby)
         let body = Message.encodeClient(counter: 1, kind: .text, content: Message.textContent("x"))
@@ -189,7 +191,7 @@ import Testing
         #expect(stage.relay.log[.lobby] == nil)
     }
 
-    @Test func `row 10 what is unknown and not critical is skipped and counted`() {
+    @Test func `unknown frames that are not critical are skipped and counted`() {
         let stage = RelayStage()
         let peer = stage.member("mallory", of: .lobby)
         for _ in 0..<32 { peer.say(FrameType(rawValue: 0x1ABC), []) }
@@ -199,7 +201,7 @@ import Testing
     }
 
     // W-72, R-24, Specs/hostile.md row 14
-    @Test func `row 14 a value that is wrong is refused with a receipt, and the session goes on`() {
+    @Test func `an invalid value is refused with a receipt and the session continues`() {
         let stage = RelayStage()
         let peer = stage.member("mallory", of: .lobby)
         var notText = Message.encodeClient(counter: 1, kind: .text, content: Message.textContent("x"))
@@ -230,7 +232,7 @@ import Testing
     }
 
     // W-72
-    @Test func `row 14 a request that is wrong is answered`() {
+    @Test func `an invalid request is answered with an error`() {
         let stage = RelayStage()
         let peer = stage.member("mallory", of: .lobby)
         var request = TLVWriter(reserving: 0)
@@ -242,7 +244,7 @@ import Testing
     }
 
     // S-58, Specs/hostile.md row 20
-    @Test func `row 20 a peer that asks and never takes the answers goes, within a megabyte`() throws {
+    @Test func `a peer with unread responses is disconnected before a megabyte is queued`() throws {
         let stage = RelayStage()
         let peer = stage.member("mallory")
         var correlation: UInt64 = 0
@@ -256,7 +258,7 @@ import Testing
         #expect(correlation > 1000)
     }
 
-    @Test func `row 16 a compressed hello`() throws {
+    @Test func `a compressed hello ends the connection`() throws {
         let stage = RelayStage()
         let peer = try #require(stage.connect())
         let deflater = Deflater()
@@ -266,7 +268,7 @@ import Testing
         #expect(peer.farewell == .compressionNotAllowed)
     }
 
-    @Test func `row 16 compression that was not agreed on`() throws {
+    @Test func `compression without the negotiated feature ends the connection`() throws {
         let stage = RelayStage { $0.features = [] }
         let peer = stage.member("mallory", of: .lobby)
         let deflater = Deflater()
@@ -276,7 +278,7 @@ import Testing
         #expect(peer.farewell == .compressionNotAllowed)
     }
 
-    @Test func `row 17 pings that are not read are answered at most four at a time`() {
+    @Test func `pings to a connection that is not writable cause at most four pongs`() {
         let stage = RelayStage()
         let peer = stage.member("mallory")
         peer.isReading = false
@@ -284,7 +286,7 @@ import Testing
         #expect(stage.link(of: peer)?.link.control.count == 4)
     }
 
-    @Test func `row 18 open and close for their own sake`() {
+    @Test func `opening and closing sessions at a high rate ends the connection`() {
         let stage = RelayStage()
         let peer = stage.member("mallory")
         var opened = 0
@@ -299,7 +301,7 @@ import Testing
         #expect(opened == Link.openBurst + 1)
     }
 
-    @Test func `row 20 a peer that never acknowledges gets a window, and goes after a minute`() {
+    @Test func `a peer without acknowledgements receives one window and is disconnected after a minute`() {
         let stage = RelayStage()
         let mallory = stage.member("mallory", of: .lobby)
         let alice = stage.member("alice", of: .lobby)
@@ -319,7 +321,7 @@ import Testing
     }
 
     // W-75, C-61, Specs/hostile.md row 20
-    @Test func `row 20 a peer that never reads goes after 10 s, within a megabyte, and others do not notice`() {
+    @Test func `a peer that never reads is disconnected after 10 s within a megabyte, and others are not affected`() {
         let stage = RelayStage()
         let mallory = stage.member("mallory", of: .lobby)
         let alice = stage.member("alice", of: .lobby)
@@ -342,7 +344,7 @@ import Testing
         #expect(bob.closedAt == nil)
     }
 
-    @Test func `row 23 five resumes in vain end the connection`() throws {
+    @Test func `five refused resumes end the connection`() throws {
         let stage = RelayStage()
         let peer = try #require(stage.connect())
         for _ in 0..<5 {
@@ -356,7 +358,7 @@ import Testing
         #expect(stage.relay.engine.statistics.resumesRefused == 5)
     }
 
-    @Test func `row 23 a token of another account's, or an old one`() throws {
+    @Test func `a token of another account or of an earlier connection is refused`() throws {
         let stage = RelayStage()
         let alice = stage.member("alice")
         let welcome = try #require(alice.log.last(Welcome.self))
@@ -371,7 +373,7 @@ import Testing
     }
 
     // C-15, Specs/hostile.md row 32
-    @Test func `row 32 nobody is made to answer with more than three times what was asked`() throws {
+    @Test func `answers to an unauthenticated peer have at most three times its bytes`() throws {
         let stage = RelayStage()
         let redirect = "martlet://" + String(repeating: "b", count: 500)
         stage.act { $0.drain(retryAfter: .seconds(1), redirect: redirect, now: $1) }
@@ -388,7 +390,7 @@ import Testing
         }
     }
 
-    @Test func `whatever bytes come, the relay closes or carries on, and others do not notice`() {
+    @Test func `random bytes close the connection or are processed, and others are not affected`() {
         var random = SeededRandom(seed: 1)
         for round in 0..<300 {
             let stage = RelayStage()

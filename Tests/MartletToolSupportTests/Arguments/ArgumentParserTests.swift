@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test func `an empty value is a value only where the row allows it`() {
-        #expect(throws: UsageError(message: "'' does not fit '--room': it takes a text that is not empty")) {
+        #expect(throws: UsageError(message: "'' is not valid for '--room': the value is a non-empty text")) {
             try parse("--room=")
         }
     }
@@ -52,8 +52,8 @@ import Testing
         (["--rom", "x"], "unknown option '--rom'; did you mean '--room'?"),
         (["--quite-another"], "unknown option '--quite-another'"),
         (["-x"], "unknown option '-x'"),
-        (["--count"], "'--count' needs a value, N"),
-        (["--count", "0"], "'0' does not fit '--count': it takes a number from 1 to 100"),
+        (["--count"], "'--count' requires a value, N"),
+        (["--count", "0"], "'0' is not valid for '--count': the value is a number from 1 to 100"),
         (["--json=1"], "'--json' takes no value"),
         (["--json", "-j"], "'-j' is given twice"),
         (["a", "b"], "unexpected operand 'b'"),

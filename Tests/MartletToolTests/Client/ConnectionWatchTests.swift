@@ -13,9 +13,9 @@ import Testing
         #expect(watch.check(.connecting(attempt: 2), explanation: refused, now: .milliseconds(900)) == .nothing)
         #expect(
             watch.check(.connecting(attempt: 3), explanation: refused, now: .seconds(1))
-                == .say("no connection: \(refused); trying again and again"))
+                == .report("no connection: \(refused); retrying"))
         #expect(watch.check(.connecting(attempt: 9), explanation: refused, now: .seconds(60)) == .nothing)
-        #expect(watch.check(.online, explanation: "online", now: .seconds(61)) == .say("connected"))
+        #expect(watch.check(.online, explanation: "online", now: .seconds(61)) == .report("connected"))
         #expect(watch.check(.online, explanation: "online", now: .seconds(62)) == .nothing)
     }
 
@@ -26,12 +26,12 @@ import Testing
         #expect(watch.check(.online, explanation: "online", now: .milliseconds(5900)) == .nothing)
         for second in [10, 20] {
             #expect(watch.check(.connecting(attempt: 1), explanation: refused, now: .seconds(second)) == .nothing)
-            guard case .say = watch.check(.connecting(attempt: 1), explanation: refused, now: .seconds(second + 1))
+            guard case .report = watch.check(.connecting(attempt: 1), explanation: refused, now: .seconds(second + 1))
             else {
                 Issue.record("said nothing at \(second)")
                 continue
             }
-            #expect(watch.check(.online, explanation: "online", now: .seconds(second + 2)) == .say("connected"))
+            #expect(watch.check(.online, explanation: "online", now: .seconds(second + 2)) == .report("connected"))
         }
     }
 
@@ -39,7 +39,7 @@ import Testing
         var watch = ConnectionWatch(timeout: .seconds(3))
         #expect(watch.check(.online, explanation: "online", now: .seconds(10)) == .nothing)
         #expect(watch.check(.connecting(attempt: 1), explanation: refused, now: .seconds(11)) == .nothing)
-        guard case .say = watch.check(.connecting(attempt: 2), explanation: refused, now: .seconds(14)) else {
+        guard case .report = watch.check(.connecting(attempt: 2), explanation: refused, now: .seconds(14)) else {
             Issue.record("said nothing")
             return
         }

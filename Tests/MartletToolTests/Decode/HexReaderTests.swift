@@ -57,9 +57,10 @@ import Testing
     @Test(
         "words that are not whole bytes → an error with the line",
         arguments: [
-            ("8d4", "'8d4' is not hex of whole bytes"), ("8d 4d zz", "'zz' is not hex of whole bytes"),
-            ("hello", "'hello' is not hex of whole bytes"),
-            ("*", "'*' stands for bytes that are left out: dump with -v"),
+            ("8d4", "'8d4' is not a hexadecimal number of whole bytes"),
+            ("8d 4d zz", "'zz' is not a hexadecimal number of whole bytes"),
+            ("hello", "'hello' is not a hexadecimal number of whole bytes"),
+            ("*", "'*' represents omitted bytes; use -v for the dump"),
         ])
     func problems(text: String, problem: String) {
         #expect(throws: InputError.hex(line: 2, problem: problem)) { try read("8d\n" + text) }

@@ -53,7 +53,7 @@ import Testing
             let before = try Data(contentsOf: URL(fileURLWithPath: path))
             let other = try #require(RoomName("other"))
             let refused = CommandError(
-                .usage, "\(path) holds the cursor of room lobby, not of other; it is left alone")
+                .usage, "\(path) contains the cursor of room lobby, not of other, and is not changed")
             #expect(throws: refused) { try CursorFile(path: path, room: other) }
             #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
             #expect(try CursorFile(path: path, room: lobby).cursor?.room.offset == 5)

@@ -30,8 +30,9 @@ import Testing
     }
 
     @Test(arguments: [
-        ("alice\n", 1, "an account without a token"), ("alice s\n\nbob a b\n", 3, "something behind the token"),
-        ("alice a\nalice b\n", 2, "alice is here again"), ("alice #secret\n", 1, "a token cannot begin with #"),
+        ("alice\n", 1, "an account without a token"), ("alice s\n\nbob a b\n", 3, "text after the token"),
+        ("alice a\nalice b\n", 2, "the account alice is repeated"),
+        ("alice #secret\n", 1, "a token cannot begin with #"),
         ("alice # no token yet\n", 1, "a token cannot begin with #"), ("alice a\rbob b\n", 1, "a control character"),
         ("alice a\nbob b\r", 2, "a control character"),
     ])
@@ -41,13 +42,13 @@ import Testing
 
     @Test func `bytes that are not UTF-8 are named with their line`() {
         let bytes = Array("ada sesame\n# caf".utf8) + [0xE9, 0x0A]
-        #expect(throws: CommandError(.noInput, "friends:2: this is not UTF-8")) {
+        #expect(throws: CommandError(.noInput, "friends:2: invalid UTF-8")) {
             try TokensFile.parse(bytes, named: "friends")
         }
     }
 
     @Test func `a file without an account is an error`() {
-        #expect(throws: CommandError(.noInput, "friends: there is no account in it")) { try tokens("# later\n\n") }
+        #expect(throws: CommandError(.noInput, "friends: the file contains no account")) { try tokens("# later\n\n") }
     }
 
     @Test func `a file that is not there`() {

@@ -2,14 +2,14 @@ import MartletWire
 import Testing
 
 @Suite struct BigEndianTests {
-    @Test func `integers are read most significant byte first at any offset`() {
+    @Test func `integers are read in big-endian order at any offset`() {
         let bytes: [UInt8] = [0, 1, 2, 3, 4, 5, 6, 7, 8]
         let span = bytes.rawBytes
         let loaded = (span.loadUInt8(at: 8), span.loadUInt16(at: 7), span.loadUInt32(at: 5), span.loadUInt64(at: 1))
         #expect(loaded == (8, 0x0708, 0x0506_0708, 0x0102_0304_0506_0708))
     }
 
-    @Test func `appended integers are what is read`() {
+    @Test func `appended integers equal those read`() {
         var bytes: [UInt8] = []
         bytes.append(bigEndian: UInt8(0xAA))
         bytes.append(bigEndian: UInt16(0x0102))
@@ -19,7 +19,7 @@ import Testing
         #expect(bytes == [0xAA, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0xBB, 0xCC])
     }
 
-    @Test func `slices and contiguous arrays lend their bytes from their own start`() {
+    @Test func `offsets of slices and contiguous arrays count from their own start`() {
         let array: [UInt8] = [1, 2, 3, 4, 5]
         let (slice, contiguous) = (array[2...], ContiguousArray(array))
         let copies = [[UInt8](copying: slice.rawBytes), [UInt8](copying: contiguous.rawBytes)]
@@ -27,12 +27,12 @@ import Testing
     }
 
     @Test(arguments: [([], [], true), ([1], [1], true), ([1], [2], false), ([1], [1, 2], false), ([], [0], false)])
-    func `spans compare by their bytes`(left: [UInt8], right: [UInt8], same: Bool) {
+    func `spans with equal bytes are equal, all others are not`(left: [UInt8], right: [UInt8], same: Bool) {
         let answer = left.rawBytes.hasSameBytes(as: right.rawBytes)
         #expect(answer == same)
     }
 
-    @Test func `spans compare by each byte, however long they are`() {
+    @Test func `spans of any length that differ in one byte are unequal`() {
         for count in 0...40 {
             let left = (0..<count).map { UInt8($0) }
             let isSame = left.rawBytes.hasSameBytes(as: left.rawBytes)
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `an output span takes bytes and integers up to its capacity`() {
+    @Test func `an output span accepts bytes and integers up to its capacity`() {
         let (middle, nothing): ([UInt8], [UInt8]) = ([3, 4], [])
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 8) { buffer, count in
             var output = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
@@ -60,7 +60,7 @@ import Testing
         #expect(bytes == [1, 2, 3, 4, 5, 6, 7, 8])
     }
 
-    @Test func `reading across the end stops the program instead of reading on`() async {
+    @Test func `reading beyond the end traps`() async {
         await #expect(processExitsWith: .failure) {
             let bytes = [UInt8](repeating: 0, count: 7)
             _ = bytes.rawBytes.loadUInt32(at: 4)

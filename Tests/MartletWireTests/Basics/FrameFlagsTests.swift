@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct FrameFlagsTests {
     @Test(arguments: zip(Priority.allCases, [0x00, 0x10, 0x20, 0x30] as [UInt8]))
-    func `the priority takes bits 4 and 5 and leaves the others`(priority: Priority, bits: UInt8) {
+    func `the priority is stored in bits 4 and 5 and preserves the others`(priority: Priority, bits: UInt8) {
         let flags = FrameFlags([.reliable, .checksummed], priority: priority)
         #expect(flags.rawValue == 0x09 | bits)
         #expect(flags.priority == priority)
@@ -12,12 +12,12 @@ import Testing
         #expect(changed.rawValue == 0xCF | bits)
     }
 
-    @Test func `urgent sorts first`() {
+    @Test func `urgent priorities sort before others`() {
         #expect(Priority.allCases.sorted() == [.urgent, .high, .normal, .low])
     }
 
     // W-16
-    @Test func `flags have the specification's bits`() {
+    @Test func `flags have the bits of the specification`() {
         #expect(FrameFlags.reliable.rawValue == 0x01)
         #expect(FrameFlags.moreFragments.rawValue == 0x02)
         #expect(FrameFlags.ackNow.rawValue == 0x04)

@@ -2,7 +2,7 @@ import MartletWire
 import Testing
 
 @Suite struct IdentifiersTests {
-    @Test func `identifiers order by number and show it`() {
+    @Test func `identifiers are ordered by number and described by it`() {
         #expect(SessionID.control.rawValue == 0)
         #expect(SessionID(rawValue: 1) < SessionID(rawValue: 0x0100))
         #expect(LinkID(rawValue: 9) < LinkID(rawValue: 10))
@@ -15,7 +15,7 @@ import Testing
     }
 
     // W-60
-    @Test func `message IDs are equal only with the same account, device and counter`() throws {
+    @Test func `message IDs are equal only for equal account, device and counter`() throws {
         let (alice, bob) = (try #require(AccountName("alice")), try #require(AccountName("bob")))
         let id = MessageID(sender: alice, device: DeviceID(rawValue: 1), counter: 2)
         #expect(id == MessageID(sender: alice, device: DeviceID(rawValue: 1), counter: 2))
@@ -25,7 +25,7 @@ import Testing
         #expect(id.description == "alice/0x0000000000000001/2")
     }
 
-    @Test func `a version packs its major into the high byte`() {
+    @Test func `the packed version contains the major version in the high byte`() {
         let version = WireVersion(packed: 0x0203)
         #expect(version == WireVersion(major: 2, minor: 3))
         #expect(version.packed == 0x0203)

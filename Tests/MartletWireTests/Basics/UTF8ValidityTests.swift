@@ -21,19 +21,19 @@ import Testing
             [0xF4, 0x90, 0x80, 0x80], [0xF5, 0x80, 0x80, 0x80], [0xFF],
             [0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37, 0x38, 0x80],
         ] as [[UInt8]])
-    func `overlong, surrogate, cut off and stray bytes are not`(bytes: [UInt8]) {
+    func `overlong, surrogate, truncated and stray bytes are invalid`(bytes: [UInt8]) {
         let valid = bytes.rawBytes.isValidUTF8
         #expect(!valid)
     }
 
-    @Test func `one byte beyond ASCII is found wherever it is`() {
+    @Test func `one byte beyond ASCII is detected at every position`() {
         for count in 1...100 {
             var bytes = [UInt8](repeating: 0x61, count: count)
             #expect(Self.judge(bytes) == [true, true])
             for place in bytes.indices {
                 bytes[place] = 0x80
                 #expect(Self.judge(bytes) == [false, false])
-                // Is text, but no name.
+                // A control character is valid UTF-8 but not printable.
                 bytes[place] = 0x1F
                 #expect(Self.judge(bytes) == [true, false])
                 bytes[place] = 0x7F
@@ -45,7 +45,7 @@ import Testing
         #expect(Self.judge([]) == [true, false])
     }
 
-    @Test func `visible ASCII is printable ASCII without blanks, at every place and length`() {
+    @Test func `visible ASCII is printable ASCII without blanks, for every position and length`() {
         #expect(!isVisibleASCII([]))
         for count in 1...100 {
             var bytes = [UInt8](repeating: 0x7E, count: count)
@@ -64,7 +64,7 @@ import Testing
         [bytes.rawBytes.isValidUTF8, bytes.rawBytes.isPrintableASCII]
     }
 
-    @Test func `the answer is the standard library's on random bytes`() {
+    @Test func `the result for random bytes equals that of the standard library`() {
         var random = SeededRandom(seed: 1)
         let leads: [UInt8] = [
             0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC2, 0xE0, 0xE1, 0xED, 0xEF, 0xF0, 0xF3, 0xF4,

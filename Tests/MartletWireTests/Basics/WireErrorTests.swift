@@ -15,7 +15,7 @@ import Testing
             (.unsupportedCompression(2), .compressionNotAllowed), (.inflateLimit(1), .inflateLimit),
             (.inflateFailed, .inflateFailed),
         ] as [(WireError, ErrorCode)])
-    func `what breaks the structure ends the connection under its code`(error: WireError, code: ErrorCode) {
+    func `a structural error has the scope connection and its code`(error: WireError, code: ErrorCode) {
         #expect(error.code == code)
         #expect(error.scope == .connection)
         #expect(error.origin == .peer)
@@ -27,7 +27,7 @@ import Testing
             (.missingField(.kind), .missingField), (.duplicateField(.kind), .duplicateField),
             (.invalidValue(.kind), .invalidValue),
         ] as [(WireError, ErrorCode)])
-    func `what is wrong with a value refuses the frame alone`(error: WireError, code: ErrorCode) {
+    func `an invalid value has the scope frame and its code`(error: WireError, code: ErrorCode) {
         #expect(error.code == code)
         #expect(error.scope == .frame)
     }

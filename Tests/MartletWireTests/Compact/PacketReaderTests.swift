@@ -6,14 +6,14 @@ import Testing
         ![.hello, .welcome, .reject].contains($0)
     }
 
-    /// A frame of any type, with numbers as they come one after the other or as they do not.
+    /// Returns a frame of a random type, whose numbers follow those of earlier frames or do not.
     static func frame(_ random: inout SeededRandom, time: inout UInt32, sequence: inout UInt32) -> [UInt8] {
         let type: FrameType = random.chance() ? .data : types.randomElement(using: &random)!
         let body = random.frame(type)!.encode()
         let rule = type.rule!
         var flags = FrameFlags(rule.isReliable ? .reliable : [], priority: random.chance() ? .normal : .low)
         if Int.random(in: 0..<8, using: &random) == 0 { flags.insert(.ackNow) }
-        // Each frame tells a time, or the writer would leave it out.
+        // The interval ensures that the writer includes the timestamp in each frame.
         time &+= UInt32.random(in: 10_000...20_000, using: &random)
         sequence &+= Int.random(in: 0..<8, using: &random) == 0 ? UInt32(random.short()) : 1
         let session = SessionID(rawValue: rule.scope == .control ? 0 : UInt16.random(in: 1...3, using: &random))
@@ -22,7 +22,7 @@ import Testing
         return header.frame(body: body.rawBytes)
     }
 
-    @Test("frames at random come back as they were", arguments: [DeflateStream.Size?.none, .small, .large])
+    @Test("random frames equal those parsed from packets", arguments: [DeflateStream.Size?.none, .small, .large])
     func roundTrip(_ size: DeflateStream.Size?) {
         var random = SeededRandom(seed: 7)
         let packets = PacketStream(deflates: size)
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `a stream comes out the same in whatever pieces`() throws {
+    @Test func `every split of a stream gives the same frames`() throws {
         var random = SeededRandom(seed: 8)
         var (time, sequence): (UInt32, UInt32) = (0, 0)
         let writer = PacketStream(deflates: .small)
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `a frame at which the caller stops is not the packet's last`() throws {
+    @Test func `a stop within a packet keeps its remaining frames for the next call`() throws {
         let packets = PacketStream()
         let frames = (1...3).map { PacketWriterTests.frame(PacketWriterTests.text("\($0)!", UInt64($0)), UInt32($0)) }
         let bytes = packets.write(frames)

@@ -5,7 +5,7 @@ import Testing
     static let session = SessionID(rawValue: 1)
     static let ada = AccountName("ada")!
 
-    /// A reliable frame of a session, at the time 0.
+    /// Returns a reliable frame of a session at the time 0.
     static func frame(
         _ body: some FrameBody, _ sequence: UInt32, _ session: SessionID = session, time: UInt32 = 0
     ) -> [UInt8] {
@@ -36,7 +36,7 @@ import Testing
         Accepted(runs: [AcceptedRun(firstCounter: counter, count: count, firstOffset: offset)])
     }
 
-    @Test func `the first text names its session, sequence and time, the next only itself`() {
+    @Test func `the first text contains its session, sequence and time, the next one only its text`() {
         let packets = PacketStream()
         let first = packets.write([Self.frame(Self.text("hello", 1), 1)])
         #expect(first == packet([0x60, 0x07, 0x01, 0, 0, 0, 1, 0x00] + "hello".utf8))
@@ -48,28 +48,28 @@ import Testing
             ])
     }
 
-    @Test func `a counter that jumps is said as a difference`() {
+    @Test func `a skipped counter is written as a difference`() {
         let packets = PacketStream()
         _ = packets.write([Self.frame(Self.text("one", 1), 1)])
         #expect(packets.write([Self.frame(Self.text("ten", 10), 2)]) == packet([0x22, 0x10] + "ten".utf8))
         #expect(packets.write([Self.frame(Self.text("two", 2), 3)]) == packet([0x22, 0x11] + "two".utf8))
     }
 
-    @Test func `an acknowledgement and what was accepted take two bytes and one checksum`() {
+    @Test func `an ack and an accepted in sequence have two bytes and one checksum`() {
         let packets = PacketStream()
         _ = packets.write([Self.frame(Self.accepted(1, 1), 1), Self.ack(1)])
         let both = [Self.ack(2), Self.frame(Self.accepted(2, 2), 2)]
         #expect(packets.write(both) == packet([0x26, 0x24]))
     }
 
-    @Test func `accepted after others' messages says how many offsets it leaves out`() {
+    @Test func `an accepted after other publishers' messages contains the difference of the offsets`() {
         let packets = PacketStream()
         _ = packets.write([Self.frame(Self.accepted(1, 1), 1)])
         #expect(packets.write([Self.frame(Self.accepted(2, 7, count: 3), 2)]) == packet([0x25, 0x00, 0x0A, 0x03]))
         #expect(packets.write([Self.frame(Self.accepted(5, 10), 3)]) == packet([0x24]))
     }
 
-    @Test func `an acknowledgement says what has changed`() {
+    @Test func `an acknowledgement contains only the changed values`() {
         let packets = PacketStream()
         _ = packets.write([Self.frame(Self.text("one", 1), 1), Self.ack(1, credit: 100, link: 200)])
         #expect(packets.write([Self.ack(4, credit: 100, link: 200)]) == packet([0x27, 0x02, 0x03]))
@@ -82,7 +82,7 @@ import Testing
 
     // W-90
     @Test(arguments: [(1 << 56) - 1, 1 << 56, UInt64.max - 64] as [UInt64])
-    func `an acknowledgement of large numbers gets no longer`(_ number: UInt64) {
+    func `an acknowledgement of large numbers does not exceed its plain form`(_ number: UInt64) {
         let ranges = (0..<32 as Range<UInt64>).map { number - 64 + 2 * $0...number - 64 + 2 * $0 }
         let part = SessionAck(session: Self.session, cumulative: 1, creditLimit: 1, ranges: ranges)
         let frame = FrameHeader(type: .ack).frame(body: Ack(linkCredit: 1, sessions: [part]).encode().rawBytes)
@@ -92,7 +92,7 @@ import Testing
         #expect(packets.read(packed) == [frame])
     }
 
-    @Test func `an author is defined once`() {
+    @Test func `the second message of an author refers to the definition`() {
         let packets = PacketStream()
         let known = Self.frame(Self.delivery("hi", 5, at: 1000), 1)
         let first = packets.write([known])
@@ -105,7 +105,7 @@ import Testing
         #expect(second == packet([0x21, 0x00, 0x00, 0x14, 0x00] + "ho".utf8))
     }
 
-    @Test func `what is shorter in UTF-16 is sent so`() {
+    @Test func `a text that is shorter in UTF-16 is sent in UTF-16`() {
         let packets = PacketStream()
         let first = Self.frame(Self.text("one", 1), 1)
         let second = Self.frame(Self.text("语音", 2), 2)
@@ -116,7 +116,7 @@ import Testing
         #expect(packets.read(packets.write([third])) == [third])
     }
 
-    @Test func `a ninth author takes the first one's place`() {
+    @Test func `a ninth author replaces the first one`() {
         let packets = PacketStream()
         var bytes: [UInt8] = []
         var frames: [[UInt8]] = []
@@ -129,7 +129,7 @@ import Testing
     }
 
     // W-83.
-    @Test func `a time is said after ten seconds, and in every ping`() {
+    @Test func `a timestamp is written after ten seconds, and in every ping`() {
         let packets = PacketStream()
         _ = packets.write([Self.frame(Self.text("one", 1), 1)])
         #expect(packets.write([Self.frame(Self.text("two", 2), 2, time: 9_999)]) == packet([0x20] + "two".utf8))
@@ -139,7 +139,7 @@ import Testing
         #expect(packets.write([ping]) == packet([0x47, 0x04, 0x01, 0x19, 0x07]))
     }
 
-    @Test func `a fragment, a compressed body and one that is no TLVs travel as they are`() {
+    @Test func `fragments, compressed bodies and bodies without TLVs are written unchanged`() {
         let packets = PacketStream()
         var fragment = FrameHeader(
             type: .data, sequence: 1, flags: [.reliable, .moreFragments, .checksummed], session: Self.session)
@@ -157,25 +157,25 @@ import Testing
         #expect(packets.read(bytes) == [part, packed])
     }
 
-    @Test func `what is too large, or begins and ends connections, stays a frame`() {
+    @Test func `frames that are too large, and those of the handshake, are written in the plain form`() {
         let packets = PacketStream()
         let large = Self.frame(Self.text(String(repeating: "x", count: 4096), 1), 1)
         let goaway = FrameHeader(type: .goaway).frame(body: GoAway(Notice(code: .none)).encode().rawBytes)
         #expect(packets.write([large, goaway]) == large + goaway)
     }
 
-    @Test func `more sessions than a context holds are named by frames`() {
+    @Test func `frames of sessions beyond the bound of the context are written in the plain form`() {
         let packets = PacketStream()
         let frames = (1...300).map { Self.frame(Self.text("x", UInt64($0)), 1, SessionID(rawValue: UInt16($0))) }
         let bytes = packets.write(frames)
         #expect(packets.read(bytes) == frames)
         #expect(Array(bytes.suffix(frames[299].count)) == frames[299])
-        // 255 beside the control session.
+        // A context contains the control session and 255 others.
         let asFrames = frames[255...].reduce(0) { $0 + $1.count }
         #expect(Array(bytes.suffix(asFrames)) == Array(frames[255...].joined()))
     }
 
-    @Test func `a packet holds no more than a payload may`() {
+    @Test func `a packet never exceeds the maximum payload`() {
         let packets = PacketStream()
         let frames = (1...40).map { Self.frame(Self.text(String(repeating: "y", count: 1000), UInt64($0)), UInt32($0)) }
         let bytes = packets.write(frames)
@@ -184,7 +184,7 @@ import Testing
     }
 }
 
-/// One direction of a connection, both ends of it.
+/// The writer and the reader of one direction of a connection.
 final class PacketStream {
     var writer: PacketWriter
     var framer = Framer(maxBodyByteCount: 1 << 20)
@@ -218,7 +218,7 @@ final class PacketStream {
         }
     }
 
-    /// The frames in `bytes`, as they are without packets; the first error is an issue.
+    /// Returns the frames in `bytes` in the plain form, and records the first error as an issue.
     func read(_ bytes: [UInt8]) -> [[UInt8]] {
         var frames: [[UInt8]] = []
         do {
@@ -233,7 +233,7 @@ final class PacketStream {
     }
 }
 
-/// A plain packet of a payload.
+/// Returns a packet with a payload that is not deflated.
 func packet(_ payload: [UInt8]) -> [UInt8] {
     let head =
         payload.count < 0x80 ? [UInt8(payload.count)] : [0xC0 | UInt8(payload.count >> 8), UInt8(payload.count & 0xFF)]

@@ -11,7 +11,7 @@ struct AcceptedTests {
         return try Accepted([Field(.acceptedRun, value)]).runs[0]
     }
 
-    @Test("A run maps counters to offsets")
+    @Test("a run maps counters to offsets")
     func mapping() throws {
         let run = try parse(10, 3, 500)
         #expect(run.counters == 10...12)
@@ -22,7 +22,7 @@ struct AcceptedTests {
         #expect(run.offset(of: 13) == nil)
     }
 
-    @Test("A run ends within 64 bits")
+    @Test("a run beyond 64 bits is refused")
     func overflow() throws {
         #expect(try parse(.max, 1, .max).offset(of: .max) == .max)
         #expect(try parse(.max - 1, 2, 1).counters == (.max - 1)...(.max))
@@ -32,7 +32,7 @@ struct AcceptedTests {
     }
 
     // W-64
-    @Test("A run's numbers start at 1")
+    @Test("a run with a number 0 is refused")
     func zero() {
         #expect(throws: WireError.invalidValue(.acceptedRun)) { try parse(0, 1, 1) }
         #expect(throws: WireError.invalidValue(.acceptedRun)) { try parse(1, 0, 1) }
@@ -40,7 +40,7 @@ struct AcceptedTests {
     }
 
     // W-64
-    @Test("A single message may have been accepted at an offset that is no longer known")
+    @Test("a run of one message with the offset 0 is accepted")
     func forgottenOffset() throws {
         #expect(try parse(7, 1, 0).offset(of: 7) == nil)
     }

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Acknowledgements")
 struct AckTests {
-    /// Reads an ack of session 1, cumulative 5, with these ranges.
+    /// Parses an ack of session 1 with these ranges.
     private func parse(cumulative: UInt64 = 5, _ ranges: [(UInt64, UInt64)]) throws -> [ClosedRange<UInt64>] {
         var value: [UInt8] = []
         value.append(bigEndian: 1 as UInt16)
@@ -18,7 +18,7 @@ struct AckTests {
     }
 
     // W-48
-    @Test("have these bytes")
+    @Test("an acknowledgement encodes to these bytes")
     func golden() throws {
         let ack = Ack(
             echo: Echo(timestamp: 0x0102_0304, delay: .microseconds(0x0A0B)), linkCredit: 1 << 20,
@@ -41,7 +41,7 @@ struct AckTests {
         #expect(try Ack(parsing: expected.rawBytes) == ack)
     }
 
-    @Test("count their bytes before they are written")
+    @Test("the computed number of bytes equals that of the encoding")
     func byteCount() throws {
         var random = SeededRandom(seed: 3)
         for _ in 0..<200 {
@@ -53,7 +53,7 @@ struct AckTests {
     }
 
     // S-21
-    @Test("take ranges that ascend, up to the last sequence there is")
+    @Test("ascending ranges up to the highest sequence are accepted")
     func ranges() throws {
         #expect(try parse([]) == [])
         #expect(try parse([(7, 7)]) == [7...7])
@@ -64,7 +64,7 @@ struct AckTests {
     }
 
     @Test(
-        "refuse ranges that are disordered, overlap, run backwards or touch the cumulative",
+        "unordered, overlapping and reversed ranges, and ranges next to the cumulative sequence, are refused",
         arguments: [
             [(9, 9), (7, 7)], [(7, 9), (9, 10)], [(7, 9), (8, 8)], [(7, 7), (7, 7)], [(8, 7)], [(8, 0)], [(6, 7)],
             [(5, 7)],
@@ -74,7 +74,7 @@ struct AckTests {
         #expect(throws: WireError.invalidValue(.sessionAck)) { try parse(ranges) }
     }
 
-    @Test("refuse a range behind the last sequence there is")
+    @Test("a range after the highest sequence is refused")
     func overflow() throws {
         #expect(throws: WireError.invalidValue(.sessionAck)) { try parse(cumulative: .max, [(0, 0)]) }
         #expect(throws: WireError.invalidValue(.sessionAck)) { try parse(cumulative: .max, [(.max, .max)]) }
@@ -82,21 +82,21 @@ struct AckTests {
     }
 
     // W-48
-    @Test("name at most 32 ranges a session")
+    @Test("32 ranges of a session are accepted, 33 are refused")
     func rangeCount() throws {
         let most = (0..<32).map { (7 + 2 * $0, 7 + 2 * $0) as (UInt64, UInt64) }
         #expect(try parse(most).count == 32)
         #expect(throws: WireError.invalidValue(.sessionAck)) { try parse(most + [(1000, 1000)]) }
     }
 
-    @Test("refuse a session cut short", arguments: [0, 1, 17, 19, 33, 35])
+    @Test("a truncated session is refused", arguments: [0, 1, 17, 19, 33, 35])
     func shortValue(_ byteCount: Int) {
         let field = Field(.sessionAck, Array(repeating: 0, count: byteCount))
         #expect(throws: WireError.invalidValue(.sessionAck)) { try Ack([Field(.linkCredit, 1 as UInt64), field]) }
     }
 
     // W-53
-    @Test("hold an echo's delay in whole microseconds, within 32 bits")
+    @Test("the delay of an echo is rounded to microseconds and clamped to 32 bits")
     func echoDelay() {
         #expect(Echo(timestamp: 0, delay: .nanoseconds(1_999)).delay == .microseconds(1))
         #expect(Echo(timestamp: 0, delay: .seconds(5_000)).delay == .microseconds(UInt32.max))

@@ -10,7 +10,7 @@ import Testing
         arguments: [
             ("hello", .text), ("hé", .text), ("語音", .text16), ("x", .unknown), ("語", .text16),
         ] as [(String, BodyLayout)])
-    func `the layout that a message says is the one that its body is found to have`(
+    func `the layout that a message states equals the layout found in its body`(
         _ text: String, _ layout: BodyLayout
     ) throws {
         let client = message(text)
@@ -23,7 +23,7 @@ import Testing
         #expect(BodyLayout(of: .data, delivery.encode().rawBytes) == layout.stamped)
     }
 
-    @Test func `a message with more than one text has no layout`() throws {
+    @Test func `a message with more than one text has an unknown layout`() throws {
         let late = message("hello", timeToLive: .seconds(1))
         #expect(late.layout == .unknown && BodyLayout(of: .data, late.encode().rawBytes) == .unknown)
         #expect(try MessageView(parsing: late.encode().rawBytes).layout == .unknown)
@@ -35,7 +35,7 @@ import Testing
         #expect(try MessageView(parsing: more.encode().rawBytes).layout == .unknown)
     }
 
-    @Test func `one run has a layout, two have none`() {
+    @Test func `a body with one run has a layout, one with two runs has none`() {
         let run = AcceptedRun(firstCounter: 1, count: 2, firstOffset: 3)
         let other = AcceptedRun(firstCounter: 9, count: 1, firstOffset: 7)
         for (runs, layout) in [([run], .acceptedRun), ([run, other], .unknown)] as [([AcceptedRun], BodyLayout)] {
@@ -45,7 +45,7 @@ import Testing
         #expect(BodyLayout(of: .receipt, Accepted(runs: [run]).encode().rawBytes) == .unknown)
     }
 
-    @Test func `a client's message is written the same from its body and from its values`() throws {
+    @Test func `a client's message encodes equally from its body and from its values`() throws {
         let frame = PacketWriterTests.frame(PacketWriterTests.text("hello", 7), 1)
         let body = Array(frame[28...])
         let packets = PacketStream()

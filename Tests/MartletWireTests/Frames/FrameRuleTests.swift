@@ -1,7 +1,7 @@
 import MartletWire
 import Testing
 
-@Suite("Rules of headers")
+@Suite("Frame rules")
 struct FrameRuleTests {
     private func allows(
         _ type: FrameType, _ flags: FrameFlags, session: UInt16, sequence: UInt32 = 0, compression: Compression = .none
@@ -13,7 +13,7 @@ struct FrameRuleTests {
     }
 
     // W-13, W-21
-    @Test("A reliable frame says so, and only it is counted and cut in fragments")
+    @Test("only reliable types may have the flag reliable, a sequence and fragments")
     func reliability() {
         #expect(allows(.data, .reliable, session: 1, sequence: 5) == true)
         #expect(allows(.data, [.reliable, .moreFragments], session: 1, sequence: 5) == true)
@@ -25,15 +25,15 @@ struct FrameRuleTests {
     }
 
     @Test(
-        "Only what can be long is cut",
+        "only types with long bodies may be sent in fragments",
         arguments: [FrameType.data, .opened, .request, .response, .receipt, .accepted, .gap, .open, .close, .cancel])
     func fragments(_ type: FrameType) {
-        let isCut = [.data, .opened, .request, .response].contains(type)
-        #expect(allows(type, [.reliable, .moreFragments], session: 1, sequence: 5) == isCut)
+        let allowsFragments = [.data, .opened, .request, .response].contains(type)
+        #expect(allows(type, [.reliable, .moreFragments], session: 1, sequence: 5) == allowsFragments)
     }
 
     // W-74, S-1
-    @Test("A frame travels where it belongs")
+    @Test("a type is allowed only on its sessions")
     func scope() {
         #expect(allows(.data, .reliable, session: 0) == false)
         #expect(allows(.ping, [], session: 0) == true)
@@ -45,7 +45,7 @@ struct FrameRuleTests {
     }
 
     // W-20
-    @Test("The handshake is never compressed", arguments: [FrameType.hello, .welcome, .reject])
+    @Test("compressed frames of the handshake are refused", arguments: [FrameType.hello, .welcome, .reject])
     func handshake(_ type: FrameType) {
         #expect(allows(type, [], session: 0) == true)
         #expect(allows(type, [], session: 0, compression: .zlib) == false)

@@ -1,12 +1,12 @@
 import MartletWire
 import Testing
 
-@Suite("Every frame")
+@Suite("All frames")
 struct FrameTests {
-    /// What a relay puts in front of a message.
+    /// The fields that a relay adds to a message.
     private let relayTags: Set<Tag> = [.offset, .acceptedAt, .sender, .device]
 
-    @Test("comes back from its bytes", arguments: frameCases)
+    @Test("a frame equals its parsed encoding", arguments: frameCases)
     func roundTrip(_ frameCase: FrameCase) throws {
         let frame = frameCase.frame
         let parsed = try Frame.parse(type: frame.type, body: frame.encode().rawBytes)
@@ -14,18 +14,18 @@ struct FrameTests {
         #expect(parsed.encode() == frame.encode())
     }
 
-    @Test("tells which required field is missing", arguments: frameCases)
+    @Test("a missing required field is reported by its tag", arguments: frameCases)
     func missingField(_ frameCase: FrameCase) throws {
         let isMessage = frameCase.frame.type == .data
         for tag in frameCase.required {
             let rest = try frameCase.fields.filter { $0.tag != tag }
-            // Some of the relay's fields is what neither side sends (Specs/wire.md W-61).
+            // A message with some of the relay's fields is invalid (Specs/wire.md W-61).
             let error = isMessage && relayTags.contains(tag) ? WireError.invalidValue(tag) : .missingField(tag)
             #expect(throws: error) { try Frame.parse(frameCase.frame.type, rest) }
         }
     }
 
-    @Test("does without its optional fields", arguments: frameCases)
+    @Test("a frame without its optional fields is accepted", arguments: frameCases)
     func optionalField(_ frameCase: FrameCase) throws {
         for tag in try frameCase.tags.subtracting(frameCase.required) {
             let rest = try frameCase.fields.filter { $0.tag != tag }
@@ -34,7 +34,7 @@ struct FrameTests {
     }
 
     // W-25
-    @Test("refuses a field that comes twice", arguments: frameCases)
+    @Test("a repeated field is refused", arguments: frameCases)
     func duplicateField(_ frameCase: FrameCase) throws {
         let fields = try frameCase.fields
         for field in fields where frameCase.repeats[field.tag] == nil {
@@ -45,7 +45,7 @@ struct FrameTests {
     }
 
     // W-25
-    @Test("takes a repeated field as often as its bound says, and not once more", arguments: frameCases)
+    @Test("a repeatable field is accepted up to its bound and refused beyond it", arguments: frameCases)
     func repeatedField(_ frameCase: FrameCase) throws {
         let fields = try frameCase.fields
         for (tag, limit) in frameCase.repeats {
@@ -60,7 +60,7 @@ struct FrameTests {
     }
 
     // W-30
-    @Test("refuses a value one byte short or long", arguments: frameCases)
+    @Test("a value one byte too short or too long is refused", arguments: frameCases)
     func wrongLength(_ frameCase: FrameCase) throws {
         for field in try frameCase.fixed {
             for value in [Array(field.value.dropLast()), field.value + [0]] {
@@ -70,7 +70,7 @@ struct FrameTests {
         }
     }
 
-    @Test("takes text within its bounds, and neither a byte less nor more", arguments: frameCases)
+    @Test("text within its bounds is accepted, one byte less or more is refused", arguments: frameCases)
     func textBounds(_ frameCase: FrameCase) throws {
         for (tag, bounds) in frameCase.texts {
             func parse(byteCount: Int) throws -> Frame {
@@ -88,7 +88,7 @@ struct FrameTests {
     }
 
     @Test(
-        "refuses text that is not UTF-8", arguments: frameCases,
+        "text that is not UTF-8 is refused", arguments: frameCases,
         ["FF", "C0 80", "ED A0 80", "F5 80 80 80", "61 E2 82"].map(bytes(hex:)))
     func notUTF8(_ frameCase: FrameCase, _ value: [UInt8]) throws {
         for tag in frameCase.texts.keys {
@@ -98,7 +98,7 @@ struct FrameTests {
     }
 
     // W-28
-    @Test("passes over what it does not know", arguments: frameCases)
+    @Test("an unknown tag is skipped", arguments: frameCases)
     func unknownTag(_ frameCase: FrameCase) throws {
         let unknown = [Field(.unknown, [1, 2, 3]), Field(.unknownContainer, holding: [Field(.unknown, [])])]
         let parsed = try Frame.parse(frameCase.frame.type, unknown + frameCase.fields + unknown)
@@ -106,7 +106,7 @@ struct FrameTests {
     }
 
     // W-28
-    @Test("refuses what it does not know and must not ignore", arguments: frameCases)
+    @Test("an unknown critical tag is refused", arguments: frameCases)
     func unknownCriticalTag(_ frameCase: FrameCase) throws {
         let fields = try frameCase.fields + [Field(.unknownCritical, [])]
         #expect(throws: WireError.unknownCriticalTag(.unknownCritical)) {
@@ -115,7 +115,7 @@ struct FrameTests {
     }
 
     // W-25
-    @Test("takes fields in any order", arguments: frameCases)
+    @Test("fields are accepted in any order", arguments: frameCases)
     func anyOrder(_ frameCase: FrameCase) throws {
         var random = SeededRandom(seed: 11)
         for _ in 0..<20 {
@@ -127,7 +127,7 @@ struct FrameTests {
         }
     }
 
-    @Test("refuses a structure that is wrong, in what it does not know too", arguments: frameCases)
+    @Test("an invalid structure is refused, also in unknown containers", arguments: frameCases)
     func structure(_ frameCase: FrameCase) throws {
         let type = frameCase.frame.type
         let fields = try frameCase.fields
@@ -142,7 +142,7 @@ struct FrameTests {
         }
     }
 
-    @Test("cut short is an error or a smaller frame, never a trap", arguments: frameCases)
+    @Test("a truncated frame gives an error or a smaller frame", arguments: frameCases)
     func truncation(_ frameCase: FrameCase) {
         let body = frameCase.frame.encode()
         for end in body.indices {
@@ -152,7 +152,7 @@ struct FrameTests {
         }
     }
 
-    @Test("damaged is an error or a frame that comes back from its own bytes", arguments: frameCases)
+    @Test("a damaged frame gives an error, or a frame that equals its parsed encoding", arguments: frameCases)
     func damage(_ frameCase: FrameCase) throws {
         var random = SeededRandom(seed: UInt64(frameCase.frame.type.rawValue))
         for _ in 0..<2_000 {
@@ -165,13 +165,13 @@ struct FrameTests {
         }
     }
 
-    @Test("has a case here and a rule")
+    @Test("every registered type has a test case and a rule")
     func completeness() {
         #expect(Set(frameCases.map(\.frame.type)) == Set(FrameType.registered))
         #expect(FrameType.registered.allSatisfy { $0.rule != nil })
     }
 
-    @Test("of a type without a name is skipped, or refused when it is critical")
+    @Test("an unknown type is skipped, an unknown critical type is refused")
     func unknownTypes() throws {
         let application = FrameType(rawValue: 0x7001)
         let frame = try Frame.parse(type: application, body: [1, 2, 3].rawBytes)

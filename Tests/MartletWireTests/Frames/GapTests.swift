@@ -4,7 +4,7 @@ import Testing
 @Suite("Gaps")
 struct GapTests {
     // W-66
-    @Test("A gap ascends from 1")
+    @Test("a gap that does not ascend from 1 is refused")
     func gap() throws {
         func parse(_ first: UInt64, _ upTo: UInt64) throws -> Gap {
             try Gap([Field(.first, first), Field(.upTo, upTo)])

@@ -10,7 +10,7 @@ struct HelloTests {
             positions: [SessionPosition(session: SessionID(rawValue: 1), received: 9)]))
 
     // W-33
-    @Test("has these bytes")
+    @Test("a hello encodes to these bytes")
     func golden() {
         let expected = bytes(
             hex: """
@@ -34,7 +34,7 @@ struct HelloTests {
         #expect(Self.full.encode() == expected)
     }
 
-    @Test("with everything in it fits the handshake's limit")
+    @Test("the largest hello fits into the limit of the handshake")
     func largest() {
         let positions = (0..<256).map { SessionPosition(session: SessionID(rawValue: $0), received: .max) }
         let hello = Hello(
@@ -48,7 +48,7 @@ struct HelloTests {
         #expect(hello.agent?.utf8.count == 128)
     }
 
-    @Test("refuses a credential beyond its bound")
+    @Test("a credential beyond its bound is refused")
     func longCredential() throws {
         func parse(byteCount: Int) throws -> Hello {
             let credential = Field(.credential, Array(repeating: 0, count: byteCount))
@@ -58,14 +58,14 @@ struct HelloTests {
         #expect(throws: WireError.invalidValue(.credential)) { try parse(byteCount: 4097) }
     }
 
-    @Test("refuses an account with a control character", arguments: ["00", "61 0A", "7F", "61 C2 85", "C2 9F 61"])
+    @Test("an account with a control character is refused", arguments: ["00", "61 0A", "7F", "61 C2 85", "C2 9F 61"])
     func controlCharacter(_ hex: String) throws {
         let account = Field(.account, bytes(hex: hex))
         let fields = try fields(of: Self.full.encode()).map { $0.tag == .account ? account : $0 }
         #expect(throws: WireError.invalidValue(.account)) { try Hello(fields) }
     }
 
-    @Test("shows neither its credential nor its token")
+    @Test("the description contains neither the credential nor the token")
     func redaction() {
         let secret = Hello(
             device: DeviceID(rawValue: 1), account: ada, credential: Credential("hunter2"),

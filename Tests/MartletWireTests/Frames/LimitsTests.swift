@@ -3,19 +3,19 @@ import Testing
 
 @Suite("Limits")
 struct LimitsTests {
-    /// The fields of `limits` as the protocol's minimum has them.
+    /// The fields of the minimum `limits`.
     private static let least: [Field] = [
         Field(.maxBody, 17_408 as UInt32), Field(.maxMessage, 16_384 as UInt32), Field(.linkWindow, 17_408 as UInt32),
         Field(.sessionWindow, 17_408 as UInt32), Field(.maxSessions, 1 as UInt16),
     ]
 
-    /// Reads a hello whose `limits` hold these fields.
+    /// Parses a hello whose `limits` contain these fields.
     private func parse(_ limits: [Field]) throws -> Limits {
         let container = Field(.limits, holding: limits)
         return try Hello(fields(of: HelloTests.full.encode()).map { $0.tag == .limits ? container : $0 }).limits
     }
 
-    @Test("offer these when nothing else is said")
+    @Test("default limits have these values")
     func defaults() {
         let limits = Limits()
         #expect(limits.maxBodyByteCount == 65_536)
@@ -25,13 +25,13 @@ struct LimitsTests {
         #expect(limits.maxSessions == 255)
     }
 
-    @Test("at the protocol's minimum are taken")
+    @Test("the minimum limits are accepted")
     func minimum() throws {
         #expect(try parse(Self.least) == .minimum)
     }
 
     // W-42
-    @Test("one below the minimum are refused", arguments: least.indices)
+    @Test("a limit one below its minimum is refused", arguments: least.indices)
     func belowMinimum(_ index: Int) throws {
         var limits = Self.least
         limits[index].value[limits[index].value.count - 1] &-= 1
@@ -39,7 +39,7 @@ struct LimitsTests {
         #expect(throws: WireError.invalidValue(limits[index].tag)) { try parse(limits) }
     }
 
-    @Test("of a peer may be as wide as their fields")
+    @Test("a peer's limits are accepted up to the width of their fields")
     func widest() throws {
         let wide = try parse(Self.least.map { Field($0.tag, Array(repeating: 0xFF, count: $0.value.count)) })
         #expect(wide.maxBodyByteCount == Int(UInt32.max))
@@ -47,7 +47,7 @@ struct LimitsTests {
         #expect(wide.negotiated(with: Limits()) == Limits())
     }
 
-    @Test("must all be there, once, of their length", arguments: least.indices)
+    @Test("a missing, repeated or wrongly sized limit is refused", arguments: least.indices)
     func required(_ index: Int) throws {
         let field = Self.least[index]
         let others = Self.least.filter { $0 != field }
@@ -56,7 +56,7 @@ struct LimitsTests {
         #expect(throws: WireError.invalidValue(field.tag)) { try parse(others + [Field(field.tag, field.value + [0])]) }
     }
 
-    @Test("pass over what they do not know, unless it is critical")
+    @Test("an unknown tag is skipped, an unknown critical one is refused")
     func unknown() throws {
         #expect(try parse(Self.least + [Field(.unknown, [1])]) == .minimum)
         #expect(throws: WireError.unknownCriticalTag(.unknownCritical)) {
@@ -65,7 +65,7 @@ struct LimitsTests {
     }
 
     // W-42
-    @Test("negotiated are the lower of each, whoever asks")
+    @Test("negotiation gives the lower value of each limit in both directions")
     func negotiation() {
         let one = Limits(maxBodyByteCount: 20_000, maxMessageByteCount: 1 << 21, maxSessions: 9)
         let other = Limits(linkWindow: 30_000, sessionWindow: 20_000)

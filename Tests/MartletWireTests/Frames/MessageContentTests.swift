@@ -4,7 +4,7 @@ import Testing
 @Suite struct MessageContentTests {
     static let texts = ["a", "fifteen of them", "sixteen of these", "The bird that never lands.", "燕子 mårtlet 🐦"]
 
-    @Test(arguments: texts) func `a text is its one TLV`(text: String) throws {
+    @Test(arguments: texts) func `a text is stored as a string and encoded as one TLV`(text: String) throws {
         let content = MessageContent(text: text)
         let bytes = bytes(of: [Field(.text, Array(text.utf8))])
         #expect(content.bytes == bytes)
@@ -15,7 +15,7 @@ import Testing
         #expect(Message(counter: 1, content: content) == Message(counter: 1, kind: .text, content: bytes))
     }
 
-    @Test func `a text with more beside it keeps its bytes`() throws {
+    @Test func `a text with another TLV keeps its bytes`() throws {
         let fields = [Field(.unknown, [1]), Field(.text, Array("hi".utf8))]
         for fields in [fields, fields.reversed()] {
             let bytes = bytes(of: fields)
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `what looks like a text is none under another kind`() throws {
+    @Test func `a text TLV under another kind is not a text`() throws {
         let bytes = bytes(of: [Field(.text, Array("hi".utf8))])
         let content = try MessageContent(kind: .image, bytes: bytes)
         #expect(content.bytes == bytes)
@@ -40,7 +40,7 @@ import Testing
     }
 
     // W-63
-    @Test func `contents that break the rules are refused`() {
+    @Test func `contents that violate the rules are refused`() {
         #expect(throws: WireError.missingField(.text)) { try MessageContent(kind: .text, bytes: []) }
         #expect(throws: WireError.invalidValue(.text)) {
             try MessageContent(kind: .text, bytes: bytes(of: [Field(.text, [0xFF])]))
@@ -48,13 +48,13 @@ import Testing
         #expect(throws: WireError.malformedTLV(offset: 0)) { try MessageContent(kind: .image, bytes: [1]) }
     }
 
-    @Test func `texts differ when their bytes do, even where they look the same`() {
+    @Test func `texts with different bytes are unequal even if they look alike`() {
         #expect("\u{E9}" == "e\u{301}")
         #expect(MessageContent(text: "\u{E9}") != MessageContent(text: "e\u{301}"))
         #expect(MessageContent(text: "\u{E9}") == MessageContent(text: "\u{E9}"))
     }
 
-    @Test func `a text is not empty`() async {
+    @Test func `an empty text traps`() async {
         await #expect(processExitsWith: .failure) { _ = MessageContent(text: "") }
     }
 }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import MartletWire
 
-/// What is read in one go, against the same field by field.
+/// Compares the parser for the frequent layout with the general parser.
 @Suite struct MessagePlacesTests {
     static let stamp = stamp(by: "ada@example")
 
@@ -27,7 +27,7 @@ import Testing
         return Message(counter: 3, kind: .text, content: content, timeToLive: timeToLive, relay: relay).encode()
     }
 
-    /// All that a view shows, or the error.
+    /// Returns all values of a view, or its error.
     static func shown(_ view: borrowing MessageView) -> [String] {
         func text(_ bytes: RawSpan?) -> String {
             guard let bytes else { return "nil" }
@@ -48,13 +48,17 @@ import Testing
         do throws(WireError) { return shown(try MessageView(any: body.rawBytes)) } catch { return ["\(error)"] }
     }
 
-    @Test(arguments: bodies) func `the usual message is found and shows the same`(body: [UInt8]) {
+    @Test(arguments: bodies) func `the frequent layout is recognized and gives the values of the general parser`(
+        body: [UInt8]
+    ) {
         let isUsual = MessagePlaces(usual: body.rawBytes) != nil
         #expect(isUsual)
         #expect(Self.read(body) == Self.readByField(body))
     }
 
-    @Test(arguments: bodies) func `each changed byte and each cut shows the same or the same error`(body: [UInt8]) {
+    @Test(arguments: bodies) func `each changed byte and each truncation gives the result of the general parser`(
+        body: [UInt8]
+    ) {
         for place in body.indices {
             for value in [0, 1, 0x20, 0x7F, 0x80, 0xC2, 0xFF, body[place] ^ 1, body[place] ^ 2, body[place] &+ 8]
                 as [UInt8]
@@ -70,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `senders and texts of every length are found, and a character in them is taken or left`() {
+    @Test func `senders and texts of every length are recognized, and a changed character is accepted or refused`() {
         for count in [2, 3, 4, 7, 8, 9, 15, 16, 17, 23, 24, 25, 31, 32, 33, 40, 63, 64, 65, 96, 127, 128, 129] {
             let text = String(repeating: "t", count: count)
             let sender = String(repeating: "s", count: min(count, AccountName.maxByteCount))
@@ -88,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `the shortest texts show the same`() {
+    @Test func `the shortest texts give the values of the general parser`() {
         for text in ["a", "b", "ab"] {
             for time in [nil, Duration.seconds(5)] {
                 let plain = Self.body(text, timeToLive: time, relay: nil)

@@ -9,7 +9,7 @@ struct MessageTests {
 
     private func content(_ fields: [Field]) -> Field { Field(.content, holding: fields) }
 
-    @Test("of a client have these bytes")
+    @Test("a client's message encodes to these bytes")
     func goldenClient() {
         let body = Message.encodeClient(
             counter: 3, kind: .text, content: Message.textContent("hello"), timeToLive: .seconds(60))
@@ -27,7 +27,7 @@ struct MessageTests {
                 == expected)
     }
 
-    @Test("are written alike into a writer that serves again and into bytes of their own")
+    @Test("a message encodes equally into a reused writer and into new bytes")
     func reused() {
         var writer = TLVWriter()
         for byteCount in [1, 15, 16, 300, 20_000] {
@@ -43,7 +43,7 @@ struct MessageTests {
     }
 
     // W-61
-    @Test("from the relay are its stamp and the client's own bytes")
+    @Test("a relay's message is its stamp and the unchanged bytes of the client")
     func goldenRelay() throws {
         let client = bytes(of: [Field(.unknown, [1]), hello, text, counter, Field(.unknown, [2])])
         let body = Message.encodeRelay(
@@ -63,7 +63,7 @@ struct MessageTests {
         #expect(prefix.count <= RelayStamp.maxByteCount)
     }
 
-    @Test("are seen where they lie")
+    @Test("a view reads all fields in place")
     func view() throws {
         let body = Message.encodeRelay(
             offset: 7, acceptedAt: 8, sender: ada, device: DeviceID(rawValue: 9),
@@ -91,7 +91,7 @@ struct MessageTests {
         #expect(content == Message.textContent("héllo"))
     }
 
-    @Test("of a client have no relay fields, and of other kinds no text")
+    @Test("a client's message has no relay fields, and other kinds have no text")
     func clientView() throws {
         let body = Message.encodeClient(counter: 1, kind: .image, content: [])
         let view = try MessageView(parsing: body.rawBytes)
@@ -104,7 +104,7 @@ struct MessageTests {
     }
 
     // W-61
-    @Test("have all relay fields or none", arguments: [Tag.offset, .acceptedAt, .device, .sender])
+    @Test("a body with some of the relay's fields is refused", arguments: [Tag.offset, .acceptedAt, .device, .sender])
     func partialStamp(_ tag: Tag) throws {
         let body = Message(counter: 1, kind: .image, content: [], relay: stamp).encode()
         let rest = try fields(of: body).filter { $0.tag != tag }
@@ -114,7 +114,7 @@ struct MessageTests {
     }
 
     // W-60
-    @Test("count from 1")
+    @Test("a counter or offset of 0 is refused")
     func positive() {
         #expect(throws: WireError.invalidValue(.counter)) { try Message([Field(.counter, 0 as UInt64), text, hello]) }
         #expect(throws: WireError.invalidValue(.offset)) {
@@ -123,7 +123,7 @@ struct MessageTests {
     }
 
     // W-63
-    @Test("of text hold one text of UTF-8 that is not empty")
+    @Test("a text message without exactly one non-empty UTF-8 text is refused")
     func textRules() throws {
         let good = Field(.text, Array("a".utf8))
         #expect(throws: WireError.missingField(.text)) { try Message([counter, text, content([])]) }
@@ -138,7 +138,7 @@ struct MessageTests {
     }
 
     // W-27
-    @Test("leave room for what the relay adds")
+    @Test("a body without room for the relay's fields is refused")
     func roomForStamp() throws {
         let outside = [counter, Field(.kind, 0x1002 as UInt16), content([])]
         func client(unknown count: Int) -> [UInt8] {
@@ -154,7 +154,7 @@ struct MessageTests {
         }
     }
 
-    @Test("read from the wire can be made again")
+    @Test("a parsed message can be created again")
     func contentBounds() throws {
         func content(_ count: Int) -> [UInt8] { bytes(of: Array(repeating: Field(.unknown, []), count: count)) }
         let most = content(ContentRules.maxTLVCount)
@@ -170,7 +170,7 @@ struct MessageTests {
         }
     }
 
-    @Test("nest as deep in a content as in a body")
+    @Test("a content may be nested as deeply as a body")
     func depth() throws {
         var nested = Field(.unknownContainer, [])
         for _ in 0..<6 { nested = Field(.unknownContainer, holding: [nested]) }
@@ -180,7 +180,7 @@ struct MessageTests {
         #expect(throws: WireError.tlvTooDeep(limit: 8)) { try ContentRules.check(deeper.rawBytes) }
     }
 
-    @Test("keep the kind's number, and know the applications' range")
+    @Test("unknown kinds keep their number, and the range of applications is recognized")
     func kinds() {
         #expect(ContentKind(rawValue: 0xF000).isApplicationDefined)
         #expect(ContentKind(rawValue: 0xFFFE).isApplicationDefined)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Notices")
 struct NoticeTests {
-    @Test("cut a long reason between scalars")
+    @Test("a long reason is truncated between scalars")
     func clipping() {
         #expect(Notice(code: .draining, reason: String(repeating: "a", count: 300)).reason?.utf8.count == 256)
         #expect(Notice(code: .draining, reason: String(repeating: "語", count: 100)).reason?.utf8.count == 255)
@@ -12,14 +12,14 @@ struct NoticeTests {
         #expect(Notice(code: .draining, reason: exact).reason == exact)
     }
 
-    @Test("hold retry-after in whole milliseconds")
+    @Test("retryAfter is rounded to whole milliseconds")
     func retryAfter() {
         #expect(Notice(code: .serverBusy, retryAfter: .microseconds(1_999)).retryAfter == .milliseconds(1))
         #expect(Notice(code: .serverBusy, retryAfter: .microseconds(-1)).retryAfter == .zero)
     }
 
     // W-38, W-43
-    @Test("are what reject and goaway say")
+    @Test("reject and goaway contain the same notice")
     func bodies() throws {
         let notice = Notice(code: .redirected, redirect: "b.example:7400")
         #expect(Reject(notice).encode() == GoAway(notice).encode())

@@ -4,14 +4,14 @@ import Testing
 @Suite("Receipts")
 struct ReceiptTests {
     // W-65
-    @Test("A receipt is delivered, read or refused", arguments: [0, 4, 255] as [UInt8])
+    @Test("an unknown kind of receipt is refused", arguments: [0, 4, 255] as [UInt8])
     func receiptKind(_ kind: UInt8) {
         #expect(throws: WireError.invalidValue(.receiptKind)) {
             try Receipt([Field(.receiptKind, kind), Field(.upTo, 1 as UInt64)])
         }
     }
 
-    @Test("A refused message has a counter from 1")
+    @Test("a refusal with the counter 0 is refused")
     func refusal() throws {
         let fields = [Field(.receiptKind, 3 as UInt8), Field(.code, 0x0405 as UInt16)]
         let parsed = try Receipt(fields + [Field(.counter, 1 as UInt64)])

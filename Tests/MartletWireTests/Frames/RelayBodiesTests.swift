@@ -1,10 +1,10 @@
 import MartletWire
 import Testing
 
-@Suite("Bodies from the relay")
+@Suite("Relay bodies")
 struct RelayBodiesTests {
     // W-61
-    @Test("written in a row are what each is by itself")
+    @Test("consecutive bodies equal those that are encoded separately")
     func row() {
         let client = Message.encodeClient(counter: 3, kind: .text, content: Message.textContent("hello"))
         var bodies = RelayBodies()
@@ -23,7 +23,7 @@ struct RelayBodiesTests {
         }
     }
 
-    @Test("have a stamp with an offset that starts at 1, or trap")
+    @Test("an offset of 0 traps")
     func misuse() async {
         await #expect(processExitsWith: .failure) {
             var bodies = RelayBodies()

@@ -13,14 +13,14 @@ struct ResumePointTests {
         return Field(.sessionPosition, value)
     }
 
-    /// Reads a hello, or a welcome, whose `resume` holds these fields.
+    /// Parses a hello or a welcome whose `resume` contains these fields.
     private func parse(_ type: FrameType, _ resume: [Field]) throws -> Frame {
         let whole = try #require(frameCases.first { $0.frame.type == type })
         let container = Field(.resume, holding: resume)
         return try Frame.parse(type, whole.fields.map { $0.tag == .resume ? container : $0 })
     }
 
-    @Test("need a link and a token, each once")
+    @Test("a missing or repeated link or token is refused")
     func required() throws {
         #expect(throws: WireError.missingField(.link)) { try parse(.hello, [secret]) }
         #expect(throws: WireError.missingField(.resumeToken)) { try parse(.hello, [link]) }
@@ -31,7 +31,9 @@ struct ResumePointTests {
         }
     }
 
-    @Test("name at most 256 sessions, each once", arguments: [FrameType.hello, .welcome])
+    @Test(
+        "256 different sessions are accepted, one more or a repeated one is refused",
+        arguments: [FrameType.hello, .welcome])
     func positions(_ type: FrameType) throws {
         let most = [link, secret] + (0..<256).map(position)
         #expect(throws: Never.self) { try parse(type, most) }
@@ -44,7 +46,7 @@ struct ResumePointTests {
         }
     }
 
-    @Test("pass over what they do not know, unless it is critical", arguments: [FrameType.hello, .welcome])
+    @Test("an unknown tag is skipped, an unknown critical one is refused", arguments: [FrameType.hello, .welcome])
     func unknown(_ type: FrameType) throws {
         #expect(throws: Never.self) { try parse(type, [link, secret, Field(.unknown, [])]) }
         #expect(throws: WireError.unknownCriticalTag(.unknownCritical)) {

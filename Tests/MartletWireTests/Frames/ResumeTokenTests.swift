@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Resume tokens")
 struct ResumeTokenTests {
-    @Test("A token is 32 bytes")
+    @Test("a token of 32 bytes is accepted, any other length is refused")
     func tokenByteCount() {
         #expect(token.bytes == Array(0..<32))
         #expect(ResumeToken(token.bytes) == token)
@@ -12,14 +12,14 @@ struct ResumeTokenTests {
         #expect(ResumeToken([]) == nil)
     }
 
-    @Test("Tokens differ by any one bit", arguments: 0..<256)
+    @Test("tokens that differ in one bit are unequal", arguments: 0..<256)
     func tokenEquality(_ bit: Int) {
         var bytes = token.bytes
         bytes[bit / 8] ^= 1 << UInt8(bit % 8)
         #expect(ResumeToken(bytes) != token)
     }
 
-    @Test("A token does not show itself")
+    @Test("the description of a token does not contain its bytes")
     func redaction() {
         #expect("\(token)" == "ResumeToken(redacted)")
         #expect(String(reflecting: token) == "ResumeToken(redacted)")

@@ -1,10 +1,10 @@
 import MartletWire
 import Testing
 
-@Suite("Transients")
+@Suite("Transient frames")
 struct TransientTests {
     // W-67
-    @Test("A transient says one thing")
+    @Test("a transient without exactly one content is refused")
     func transientParts() throws {
         let typing = Field(.typing, 1 as UInt8)
         let presence = Field(.presence, 2 as UInt8)
@@ -26,7 +26,7 @@ struct TransientTests {
         #expect(throws: WireError.missingField(.text)) { try Transient([Field(.kind, 0x1001 as UInt16), content]) }
     }
 
-    @Test("A transient of typing and of presence comes back", arguments: Transient.Presence.allCases)
+    @Test("typing and presence equal their parsed encodings", arguments: Transient.Presence.allCases)
     func transientRoundTrip(_ presence: Transient.Presence) throws {
         let said = Transient(.presence(presence), sender: ada)
         #expect(try Transient(parsing: said.encode().rawBytes) == said)

@@ -11,7 +11,7 @@ struct WelcomeTests {
     }
 
     // W-36
-    @Test("has these bytes")
+    @Test("a welcome encodes to these bytes")
     func golden() {
         let positions = [SessionPosition(session: SessionID(rawValue: 1), received: 9)]
         let expected = bytes(
@@ -37,7 +37,7 @@ struct WelcomeTests {
     }
 
     // W-36
-    @Test("tells a link taken up without sessions from a new one")
+    @Test("a resumed link without sessions differs from a new link")
     func resumedWithoutSessions() throws {
         for resumed in [nil, []] as [[SessionPosition]?] {
             let parsed = try Welcome(parsing: welcome(resumed: resumed).encode().rawBytes)
@@ -45,7 +45,7 @@ struct WelcomeTests {
         }
     }
 
-    @Test("holds its durations in whole units, within 32 bits")
+    @Test("durations are rounded to whole units and clamped to 32 bits")
     func durations() {
         let odd = Welcome(
             features: [], limits: Limits(), account: ada, link: LinkID(rawValue: 5), resumeToken: token,

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Names")
 struct NameTests {
-    @Test("are text of characters that can be seen", arguments: ["a", "Ada Lovelace", "房間", "🐦", "ê", "\u{378}"])
+    @Test("names of visible characters are accepted", arguments: ["a", "Ada Lovelace", "房間", "🐦", "ê", "\u{378}"])
     func valid(_ text: String) {
         #expect(AccountName(text)?.text == text)
         #expect(RoomName(text)?.description == text)
@@ -11,7 +11,8 @@ struct NameTests {
     }
 
     // W-31
-    @Test("are not empty and hold no control character", arguments: ["", "\0", "a\nb", "\u{7F}", "a\u{85}", "\u{9F}"])
+    @Test(
+        "empty names and control characters are refused", arguments: ["", "\0", "a\nb", "\u{7F}", "a\u{85}", "\u{9F}"])
     func invalid(_ text: String) {
         #expect(AccountName(text) == nil)
         #expect(RoomName(text) == nil)
@@ -20,7 +21,7 @@ struct NameTests {
 
     // W-31
     @Test(
-        "hold no character that is invisible, reorders others or is a blank but U+0020",
+        "invisible and reordering characters and blanks other than U+0020 are refused",
         arguments: [
             "\u{A0}", "\u{AD}", "\u{34F}", "\u{61C}", "\u{115F}", "\u{180E}", "\u{2003}", "\u{200B}", "\u{200D}",
             "\u{200F}", "\u{2028}", "\u{2029}", "\u{202E}", "\u{2060}", "\u{2066}", "\u{2069}", "\u{3000}", "\u{3164}",
@@ -33,14 +34,14 @@ struct NameTests {
     }
 
     // W-31
-    @Test("have blanks inside, one at a time", arguments: [" a", "a ", "a  b", " "])
+    @Test("leading, trailing and repeated blanks are refused", arguments: [" a", "a ", "a  b", " "])
     func blanks(_ text: String) {
         #expect(AccountName(text) == nil)
         #expect(AccountName("a b c")?.text == "a b c")
     }
 
     // W-31
-    @Test("refuse whatever Unicode 15 calls a control, a format character, a separator or of private use")
+    @Test("every control, format, separator and private-use character of Unicode 15 is refused")
     func categories() {
         var wrong: [UInt32] = []
         for value in 0...0x10_FFFF as ClosedRange<UInt32> {
@@ -53,7 +54,7 @@ struct NameTests {
                 }
             let isOfUnicode15 = properties.age.map { $0.major <= 15 } ?? properties.isNoncharacterCodePoint
             let isRefused = RoomName("a\(scalar)b") == nil
-            // The tags' block and the private planes are refused whole.
+            // The blocks of tags and of private use are refused completely, unassigned code points included.
             if isOfUnicode15 ? isUnseen != isRefused : isRefused && !isUnseen && value < 0xF_0000 {
                 wrong.append(value)
             }
@@ -61,7 +62,7 @@ struct NameTests {
         #expect(wrong.map { String($0, radix: 16) } == [])
     }
 
-    @Test("are bounded in bytes, not in characters")
+    @Test("the length of a name is bounded in bytes")
     func bounds() {
         #expect(AccountName(String(repeating: "é", count: 64)) != nil)
         #expect(AccountName(String(repeating: "é", count: 64) + "a") == nil)
@@ -71,7 +72,7 @@ struct NameTests {
         #expect(MethodName(String(repeating: "a", count: 65)) == nil)
     }
 
-    @Test("are judged alike as text and as a sender's bytes")
+    @Test("a text and the bytes of a sender are accepted or refused alike")
     func sender() {
         let values =
             Array(0...0x180 as ClosedRange<UInt32>) + [
@@ -89,7 +90,7 @@ struct NameTests {
     }
 
     // W-31
-    @Test("differ when their bytes do, even where they look the same")
+    @Test("names with different bytes are unequal even if they look alike")
     func identity() {
         let composed = AccountName("\u{E9}")
         let decomposed = AccountName("e\u{301}")

@@ -9,14 +9,14 @@ import Testing
             ("", 0), ("a", 0xE8B7_BE43), ("123456789", 0xCBF4_3926),
             ("The quick brown fox jumps over the lazy dog", 0x414F_A339),
         ] as [(String, UInt32)])
-    func `known vectors`(text: String, expected: UInt32) {
+    func `known inputs give their published checksums`(text: String, expected: UInt32) {
         let bytes = Array(text.utf8)
         let sums = [CRC32.checksum(bytes.rawBytes), CRC32.zlibChecksum(bytes.rawBytes)]
         #expect(sums == [expected, expected])
     }
 
-    // Short sums, those of the library, and where one ends and the other begins.
-    @Test func `sums agree with zlib's on every length and every continuation`() {
+    // The lengths include those of the short implementation, those of the library, and the limit between them.
+    @Test func `checksums equal those of zlib for every length and every continuation`() {
         var random = SeededRandom(seed: 2)
         for length in Array(0...600) + [4095, 4096, 65_537] {
             let bytes = random.bytes(length)
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `a frame sums like its body and its header after it`() {
+    @Test func `the checksum of a frame equals that of its body followed by its header`() {
         var random = SeededRandom(seed: 5)
         for length in Array(0...600) + [4095, 4096, 65_537] {
             let body = random.bytes(length)
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `three words sum like the bytes they are`() {
+    @Test func `the checksum of three words equals that of their bytes`() {
         var random = SeededRandom(seed: 7)
         for _ in 0..<10_000 {
             let words = (random.next(), random.next(), random.next())

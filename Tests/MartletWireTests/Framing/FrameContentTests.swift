@@ -2,7 +2,7 @@ import MartletWire
 import Testing
 
 @Suite struct FrameContentTests {
-    /// The kinds of content that come of frames in packets.
+    /// Returns the kinds of the contents of frames in packets.
     private func kinds(_ frames: [[UInt8]]) throws -> [String] {
         let packets = PacketStream()
         return try kinds(packets.write(frames), &packets.framer)
@@ -24,7 +24,7 @@ import Testing
         return kinds
     }
 
-    @Test func `compact forms without TLVs are handed over as values, all others as bodies`() throws {
+    @Test func `compact forms without TLVs are reported as values, all others as bodies`() throws {
         let open = Open(room: RoomName("lobby")!, cursor: 0)
         let found = try kinds([
             PacketWriterTests.frame(open, 1),
@@ -37,19 +37,19 @@ import Testing
         #expect(found == ["body", "message 7 at 0", "message 8 at 0", "message 9 at 9", "accepted 5...6", "ack 3"])
     }
 
-    @Test func `values that break a rule are handed over as a body that says so`() throws {
+    @Test func `invalid values are reported as an invalid body`() throws {
         var framer = Framer(maxBodyByteCount: 1000)
         framer.allowPackets(deflated: false)
         let head: [UInt8] = [0x60, 0x07, 0x01, 0, 0, 0, 1, 0x00]
         #expect(try kinds(packet(head + [0xFF]), &framer) == ["body"])
         #expect(try kinds(packet([0x20]), &framer) == ["body"])
-        // Counter 0: three less than the next.
+        // The counter is 0, which is invalid: the difference from the expected counter is −3.
         #expect(try kinds(packet([0x22, 0x05] + "hello".utf8), &framer) == ["body"])
-        // A run of no messages.
+        // The run contains no messages, which is invalid.
         #expect(try kinds(packet([0x25, 0x00, 0x00, 0x00]), &framer) == ["body"])
     }
 
-    @Test func `a value whose body is too long is refused as its body is`() throws {
+    @Test func `a value whose body exceeds the limit is refused`() throws {
         let text = PacketWriterTests.frame(PacketWriterTests.text(String(repeating: "x", count: 67), 1), 1)
         let bytes = PacketStream().write([text])
         for (limit, count) in [(100, nil), (101, 1)] as [(Int, Int?)] {

@@ -2,14 +2,14 @@ import MartletWire
 import Testing
 
 @Suite struct FrameEncoderTests {
-    /// What an encoder makes of frames in a buffer of so many bytes, those of a batch together.
+    /// Returns the output of an encoder for frames in one batch, with a buffer of the given capacity.
     private func bytes(_ encoder: FrameEncoder, _ frames: [[UInt8]], room: Int? = nil) throws -> [UInt8] {
         let capacity = room ?? frames.reduce(0) { $0 + $1.count }
         var failure: (any Error)?
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
             var out = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
             do {
-                for frame in frames where encoder.room(in: out) >= frame.count {
+                for frame in frames where encoder.freeByteCount(in: out) >= frame.count {
                     try encoder.append(encoded: frame.rawBytes, into: &out)
                 }
             } catch {
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: [DeflateStream.Size?.none, .small])
-    func `the same frames come out of plain and of compact bytes, in whatever pieces`(
+    func `plain and compact encodings give equal frames for any split of the bytes`(
         _ size: DeflateStream.Size?
     ) throws {
         var random = SeededRandom(seed: 11)
@@ -47,7 +47,7 @@ import Testing
         for _ in 0..<100 {
             let batch = random.some(1...20) { PacketReaderTests.frame(&$0, time: &time, sequence: &sequence) }
             sent += batch
-            // With exactly the room that plain frames take.
+            // The buffer has the size of the plain frames.
             packed += try bytes(compact, batch)
             plain += try bytes(.plain, batch)
         }
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `a buffer of any size holds whole frames and no more bytes than it has`() throws {
+    @Test func `a buffer of any size receives only complete frames`() throws {
         let texts = (1...6).map {
             PacketWriterTests.frame(PacketWriterTests.text(String(repeating: "y", count: 40), UInt64($0)), UInt32($0))
         }
@@ -71,7 +71,7 @@ import Testing
     }
 
     // W-96
-    @Test func `a secret stands in a packet of its own, outside of the deflate stream`() throws {
+    @Test func `a secret frame is written in its own packet outside of the deflate stream`() throws {
         let line = String(repeating: "the bird that never lands ", count: 4)
         let stream = PacketStream(deflates: .small)
         let texts = (1...3).map { PacketWriterTests.frame(PacketWriterTests.text(line, UInt64($0)), UInt32($0)) }

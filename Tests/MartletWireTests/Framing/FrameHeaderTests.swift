@@ -14,7 +14,7 @@ import Testing
         try FrameHeader(parsing: bytes.rawBytes, maxBodyByteCount: maxBodyByteCount)
     }
 
-    /// The sample with some bytes changed.
+    /// Returns the sample with changed bytes.
     static func sample(_ changes: [Int: UInt8]) -> [UInt8] {
         var bytes = sampleBytes
         for (offset, byte) in changes { bytes[offset] = byte }
@@ -22,7 +22,7 @@ import Testing
     }
 
     // W-4
-    @Test func `a header is these 28 bytes`() throws {
+    @Test func `a header encodes to its 28 bytes`() throws {
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: FrameHeader.byteCount) { buffer, count in
             var output = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
             Self.sample.encode(into: &output)
@@ -33,7 +33,7 @@ import Testing
     }
 
     // W-4, W-9
-    @Test(arguments: [0, 1, 64, 1000]) func `a header and its body in one piece are the whole frame`(count: Int) {
+    @Test(arguments: [0, 1, 64, 1000]) func `a header and body encoded together equal the encoded frame`(count: Int) {
         let body = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
         let room = FrameHeader.byteCount + count
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: room + 2) { buffer, count in
@@ -46,11 +46,11 @@ import Testing
     }
 
     // W-39
-    @Test func `an unknown minor version is accepted and kept`() throws {
+    @Test func `a header with an unknown minor version is accepted and preserved`() throws {
         #expect(try Self.parse(Self.sample([5: 9])).version == WireVersion(major: 1, minor: 9))
     }
 
-    @Test func `an unknown frame type is no fault of the header`() throws {
+    @Test func `a header with an unknown frame type is accepted`() throws {
         #expect(try Self.parse(Self.sample([6: 0xFE, 7: 0xED])).type == FrameType(rawValue: 0xFEED))
     }
 
@@ -65,14 +65,14 @@ import Testing
             ([17: 9], .unsupportedCompression(9)),
             ([17: 2], .unsupportedCompression(2)),
         ] as [([Int: UInt8], WireError)])
-    func `checks come in order: magic, major, reserved bits, length, compression`(
+    func `a header with several errors reports the first in the order magic, major, reserved bits, length, compression`(
         changes: [Int: UInt8], expected: WireError
     ) {
         #expect(thrown { () throws(WireError) in try Self.parse(Self.sample(changes)) } == expected)
     }
 
     // W-7
-    @Test func `the length limit is met exactly or exceeded by one`() throws {
+    @Test func `a length at the limit is accepted, one byte more is refused`() throws {
         let limit = Int(Self.sample.bodyByteCount)
         #expect(try Self.parse(Self.sampleBytes, maxBodyByteCount: limit) == Self.sample)
         let error = thrown { () throws(WireError) in try Self.parse(Self.sampleBytes, maxBodyByteCount: limit - 1) }
@@ -80,7 +80,7 @@ import Testing
     }
 
     // W-7
-    @Test func `a length that would overflow with the header added is too large`() {
+    @Test func `a length that overflows together with the header is refused`() {
         let bytes = Self.sample([20: 0xFF, 21: 0xFF, 22: 0xFF, 23: 0xFF])
         let error = thrown { () throws(WireError) in
             try Self.parse(bytes, maxBodyByteCount: FrameHeader.largestBodyByteCount)
@@ -88,7 +88,7 @@ import Testing
         #expect(error == .frameTooLarge(byteCount: 0xFFFF_FFFF, limit: 1 << 30))
     }
 
-    @Test func `a short header that is right so far lacks bytes`() {
+    @Test func `a valid prefix of a header reports the number of missing bytes`() {
         for count in 0..<FrameHeader.byteCount {
             let error = thrown { () throws(WireError) in try Self.parse(Array(Self.sampleBytes[..<count])) }
             #expect(error == .unexpectedEOF(missing: FrameHeader.byteCount - count))
@@ -103,12 +103,12 @@ import Testing
             (Array("GET / HTTP/1.1".utf8), .badMagic(0x4745_5420)),
             ([], nil), ([0x8D], nil), ([0x8D, 0x4D, 0x52, 0x54], nil), ([0x8D, 0x4D, 0x52, 0x54, 1, 77], nil),
         ] as [([UInt8], WireError?)])
-    func `a prefix is judged by the bytes that are there`(bytes: [UInt8], expected: WireError?) {
+    func `a prefix is accepted or refused by its available bytes`(bytes: [UInt8], expected: WireError?) {
         #expect(thrown { () throws(WireError) in try FrameHeader.checkPrefix(bytes.rawBytes) } == expected)
     }
 
     // W-9
-    @Test func `sealing sums the body, then the header in front of the checksum`() throws {
+    @Test func `seal computes the checksum of the body, then of the header before its checksum`() throws {
         let body = Array("123456789".utf8)
         var header = Self.sample
         header.bodyByteCount = UInt32(body.count)
@@ -123,7 +123,7 @@ import Testing
     }
 
     // W-10
-    @Test func `a body with a wrong or without a checksum is refused`() {
+    @Test func `a body with a wrong or missing checksum is refused`() {
         var header = Self.sample
         #expect(thrown { () throws(WireError) in try header.verify(body: []) } == .missingChecksum)
         header.seal(bodyChecksum: 0)

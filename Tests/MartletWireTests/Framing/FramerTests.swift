@@ -6,7 +6,7 @@ import Testing
         FrameHeader(type: .data, flags: .reliable).frame(body: Array(text.utf8))
     }
 
-    @Test func `whole frames are handed out where they lie and leave nothing behind`() throws {
+    @Test func `complete frames are reported in place and leave no buffered bytes`() throws {
         let bytes = Self.frame("one") + Self.frame("two")
         var framer = Framer(maxBodyByteCount: 64)
         var texts: [String] = []
@@ -29,7 +29,7 @@ import Testing
         #expect(left == (0, 0))
     }
 
-    @Test func `stopping leaves the rest of the input to the caller`() throws {
+    @Test func `a stop leaves the rest of the input unconsumed`() throws {
         let first = Self.frame("one")
         let bytes = first + Self.frame("two")
         var framer = Framer(maxBodyByteCount: 64)
@@ -39,7 +39,7 @@ import Testing
         #expect(rest.map(\.body) == [Array("two".utf8)])
     }
 
-    @Test func `stopping works at a frame that was in pieces`() throws {
+    @Test func `a stop at a frame received in pieces leaves the rest of the input unconsumed`() throws {
         let first = Self.frame("one")
         let bytes = first + Self.frame("two")
         var framer = Framer(maxBodyByteCount: 64)
@@ -50,7 +50,7 @@ import Testing
         #expect(held == (0, RingBuffer.smallestStorageByteCount))
     }
 
-    @Test func `storage is kept for the next incomplete frame, and given back when it is asked for`() throws {
+    @Test func `storage is kept for the next incomplete frame until it is released`() throws {
         let bytes = Self.frame("one")
         var framer = Framer(maxBodyByteCount: 64)
         _ = try framer.consume(bytes[..<20]) { _, _ in .proceed }
@@ -63,7 +63,7 @@ import Testing
         #expect(early == 20 && kept == RingBuffer.smallestStorageByteCount && after == 0)
     }
 
-    @Test func `the header of an incomplete frame can be seen`() throws {
+    @Test func `the header of an incomplete frame is available`() throws {
         let bytes = Self.frame("hello")
         var framer = Framer(maxBodyByteCount: 64)
         _ = try framer.frames(from: Array(bytes[..<27]), cutAfter: [])
@@ -78,7 +78,7 @@ import Testing
         #expect(after == nil)
     }
 
-    @Test func `the limit can be raised between frames`() throws {
+    @Test func `a limit raised between frames applies to the next frame`() throws {
         let bytes = Self.frame("123456789")
         var framer = Framer(maxBodyByteCount: 8)
         framer.maxBodyByteCount = 9
@@ -88,7 +88,7 @@ import Testing
         #expect(strict.error(from: bytes) == .frameTooLarge(byteCount: 9, limit: 8))
     }
 
-    @Test func `the limit is clamped to what a length can be`() {
+    @Test func `a limit beyond the maximum is clamped to it`() {
         var framer = Framer(maxBodyByteCount: .max)
         let high = framer.maxBodyByteCount
         framer.maxBodyByteCount = -1
@@ -98,7 +98,7 @@ import Testing
     }
 
     // W-2
-    @Test func `the stream's end between frames is no error, inside one it is`() throws {
+    @Test func `the end of the stream is an error within a frame and none between frames`() throws {
         let bytes = Self.frame("hello")
         for count in 1..<bytes.count {
             var framer = Framer(maxBodyByteCount: 64)

@@ -16,7 +16,7 @@ import Testing
         #expect(regions == [])
     }
 
-    @Test func `storage doubles as bytes arrive and goes only when asked`() {
+    @Test func `storage doubles with the written bytes and is released only on request`() {
         var ring = RingBuffer(maxByteCount: 4096)
         var sizes: [Int] = []
         for _ in 0..<5 {
@@ -35,7 +35,7 @@ import Testing
         #expect(released == 0)
     }
 
-    @Test func `storage is never more than the ring may hold`() {
+    @Test func `storage never exceeds the maximum of the ring`() {
         var ring = RingBuffer(maxByteCount: 300)
         _ = ring.write([UInt8](repeating: 7, count: 257))
         let first = ring.storageByteCount
@@ -46,7 +46,7 @@ import Testing
         #expect(held == [UInt8](repeating: 7, count: 7) + [UInt8](repeating: 8, count: 293))
     }
 
-    @Test func `a full ring takes what there is room for`() {
+    @Test func `a write to a full ring appends only the bytes that fit`() {
         var ring = RingBuffer(maxByteCount: 10)
         let accepted = [
             ring.write([1, 2, 3, 4, 5, 6, 7]), ring.write([8, 9, 10, 11]), ring.write([12]),
@@ -60,7 +60,7 @@ import Testing
         #expect(lowered == (10, 0))
     }
 
-    @Test func `a ring that wraps has two regions until it is linearized`() {
+    @Test func `a ring that wraps around has two regions until it is linearized`() {
         var ring = RingBuffer(maxByteCount: 64)
         _ = ring.write([UInt8](0..<60))
         ring.discard(50)
@@ -78,7 +78,7 @@ import Testing
         #expect(again == expected)
     }
 
-    @Test func `removing everything gives the storage back`() {
+    @Test func `removing all bytes releases the storage`() {
         var ring = RingBuffer(maxByteCount: 64)
         _ = ring.write([1, 2, 3])
         ring.removeAll()
@@ -86,7 +86,7 @@ import Testing
         #expect(after == (0, 0))
     }
 
-    @Test func `random writes and discards come out as they went in`() throws {
+    @Test func `random writes and discards preserve the order of the bytes`() throws {
         var random = SeededRandom(seed: 3)
         var ring = RingBuffer(maxByteCount: 1000)
         var model: [UInt8] = []
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `discarding more than is held stops the program`() async {
+    @Test func `discarding more bytes than the ring contains traps`() async {
         await #expect(processExitsWith: .failure) {
             var ring = RingBuffer(maxByteCount: 64)
             _ = ring.write([1])

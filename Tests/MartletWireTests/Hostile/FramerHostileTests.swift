@@ -1,7 +1,7 @@
 import MartletWire
 import Testing
 
-/// What a peer can send to hurt: the error, and what the framer holds meanwhile.
+/// Tests the error and the memory of the framer for bytes of a hostile peer.
 @Suite struct FramerHostileTests {
     static func header(_ changes: [Int: UInt8] = [:], body: String = "hello") -> [UInt8] {
         var bytes = FrameHeader(type: .data).frame(body: Array(body.utf8))
@@ -16,7 +16,9 @@ import Testing
             ([20: 1], 28, .frameTooLarge(byteCount: 0x0100_0005, limit: 1000)),
             ([17: 2], 28, .unsupportedCompression(2)),
         ] as [([Int: UInt8], Int, WireError)])
-    func `a wrong header is refused at the byte that shows it`(changes: [Int: UInt8], count: Int, expected: WireError)
+    func `an invalid header is refused at its first invalid byte`(
+        changes: [Int: UInt8], count: Int, expected: WireError
+    )
         throws
     {
         let bytes = Self.header(changes)
@@ -32,7 +34,7 @@ import Testing
     }
 
     // W-7
-    @Test func `a length is only a claim: storage follows the bytes that came`() throws {
+    @Test func `an announced length allocates no storage before its bytes arrive`() throws {
         var header = FrameHeader(type: .data)
         header.bodyByteCount = 1 << 30
         let start = FrameHeader(type: .data).frame(body: [])
@@ -53,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `a frame larger than the ring passes and its storage goes again`() throws {
+    @Test func `a frame larger than the ring is reported, and its storage is released`() throws {
         let stream = try FrameStream(seed: 20, bodyByteCounts: [100_000, 10])
         var framer = Framer(maxBodyByteCount: 100_000, ringByteCount: 1024)
         let cuts = [Int](repeating: 1000, count: 100)
@@ -67,7 +69,7 @@ import Testing
         #expect(after == RingBuffer.smallestStorageByteCount)
     }
 
-    @Test func `storage beyond the ring's size is not kept for the next incomplete frame`() throws {
+    @Test func `storage beyond the size of the ring is not kept for the next incomplete frame`() throws {
         let stream = try FrameStream(seed: 21, bodyByteCounts: [5000, 500, 500])
         var framer = Framer(maxBodyByteCount: 5000, ringByteCount: 1024)
         _ = try framer.frames(from: Array(stream.bytes[..<4000]), cutAfter: [])
@@ -77,7 +79,7 @@ import Testing
         #expect(storage == 128)
     }
 
-    @Test func `each single flipped bit of a frame is refused`() throws {
+    @Test func `a frame with a single flipped bit is refused`() throws {
         let bytes = FrameHeader(type: .data, sequence: 7, timestamp: 9, flags: FrameFlags(.reliable, priority: .normal))
             .frame(body: Array("a message, 36 bytes of it, and so on".utf8))
         #expect(bytes.count == 64)
@@ -86,7 +88,8 @@ import Testing
             flipped[bit / 8] ^= 1 << UInt8(bit % 8)
             var framer = Framer(maxBodyByteCount: 36)
             let error = thrown { () throws(WireError) in
-                // A length that grew waits for bytes, a length that shrank leaves some: both end with the stream.
+                // With a longer length the framer waits for bytes, with a shorter one some bytes remain. Both are
+                // errors at the end of the stream.
                 let frames = try framer.frames(from: flipped, cutAfter: [])
                 try framer.finish()
                 if !frames.isEmpty { Issue.record("bit \(bit) went unnoticed") }
@@ -105,7 +108,7 @@ import Testing
     }
 
     // W-5
-    @Test func `a failed framer stays failed and does not hunt for the next frame`() {
+    @Test func `a failed framer repeats its error and does not search for another frame`() {
         let good = Self.header()
         var bad = good
         bad[30] ^= 0x20
@@ -116,7 +119,7 @@ import Testing
         #expect(thrown { () throws(WireError) in try framer.finish() } == first)
     }
 
-    @Test func `what the receiver throws fails the framer too`() {
+    @Test func `an error of the receiver fails the framer`() {
         for cuts in [[], [30]] as [[Int]] {
             var framer = Framer(maxBodyByteCount: 64)
             let bytes = Self.header()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import MartletWire
 
-/// Each test runs with libdeflate and with zlib on either side: what one writes, the other reads.
+/// Each test runs with libdeflate and with zlib as the writer and the reader.
 @Suite struct DeflateTests {
     static let text = Array(String(repeating: "The martlet never lands. ", count: 100).utf8)
 
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: [Codec.best, .zlib], [Codec.best, .zlib])
-    func `what one library writes the other reads`(writer: Codec, reader: Codec) throws {
+    func `each library inflates the output of the other`(writer: Codec, reader: Codec) throws {
         for level in [1, 6, 9] {
             let small = try #require(Self.deflated(Self.text, level: level, by: writer))
             #expect(small.count < Self.text.count / 10)
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `without a wish for a library there is one`() throws {
+    @Test func `the default library compresses and inflates`() throws {
         let deflater = Deflater()
         var inflater = Inflater()
         let compressed = deflater.compress(Self.text.rawBytes)
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: [Codec.best, .zlib])
-    func `one compressor and one decompressor serve many bodies`(codec: Codec) throws {
+    func `one compressor and one decompressor process many bodies`(codec: Codec) throws {
         var random = SeededRandom(seed: 4)
         let deflater = Deflater(level: 6, codec: codec)
         var inflater = Inflater(codec: codec)
@@ -53,11 +53,11 @@ import Testing
     @Test func `a hundred compressors share a few working memories`() {
         let deflaters = (0..<100).map { _ in Deflater() }
         for deflater in deflaters { _ = deflater.compress(Self.text.rawBytes) }
-        // Other tests compress meanwhile, each with one more at the most.
+        // Each test that runs at the same time adds at most one working memory.
         #expect(Deflater.memoryCount < deflaters.count / 2)
     }
 
-    @Test func `working memories of several levels and libraries make room for each other`() {
+    @Test func `working memories of several levels and libraries replace each other within the bound`() {
         for level in 1...9 {
             for codec in [Codec.best, .zlib] {
                 let small = Self.deflated(Self.text, level: level, by: codec)
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: [Codec.best, .zlib])
-    func `what does not get smaller is not compressed`(codec: Codec) {
+    func `a body that does not become smaller is not compressed`(codec: Codec) {
         var random = SeededRandom(seed: 5)
         #expect(Self.deflated([], by: codec) == nil)
         #expect(Self.deflated([1], by: codec) == nil)
@@ -78,7 +78,7 @@ import Testing
 
     // W-19
     @Test(arguments: [Codec.best, .zlib])
-    func `the limit is met exactly or exceeded by one`(codec: Codec) throws {
+    func `output at the limit is accepted, one byte more is refused`(codec: Codec) throws {
         for byteCount in [100, 1023, 1024, 1025, 4096, 40_000] {
             let body = [UInt8](repeating: 0x61, count: byteCount)
             let small = try #require(Self.deflated(body))
@@ -92,7 +92,7 @@ import Testing
 
     // W-19
     @Test(arguments: [Codec.best, .zlib])
-    func `a bomb stops at the limit`(codec: Codec) throws {
+    func `a decompression bomb fails at the limit`(codec: Codec) throws {
         let bomb = try #require(Self.deflated([UInt8](repeating: 0, count: 16 << 20), level: 9))
         #expect(bomb.count < 20_000)
         for limit in [64 << 10, 1 << 20] {
@@ -102,8 +102,8 @@ import Testing
     }
 
     @Test(arguments: [Codec.best, .zlib])
-    func `every truncation fails, at the limit too`(codec: Codec) throws {
-        // Behind the end of the second one libdeflate reads on, and makes more of it than it was.
+    func `every truncated stream fails, also at the limit`(codec: Codec) throws {
+        // libdeflate reads beyond the end of the second body, and inflates more bytes than the original.
         for body in [Self.text, [0xB1, 0xB1, 0, 0, 0, 0, 0, 0, 0, 3] + [UInt8](repeating: 0xB1, count: 20)] {
             let small = try #require(Self.deflated(body, level: 7))
             for count in 0..<small.count {
@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test(arguments: [Codec.best, .zlib])
-    func `bytes behind the end fail`(codec: Codec) throws {
+    func `bytes after the end of the stream fail`(codec: Codec) throws {
         let small = try #require(Self.deflated(Self.text))
         for trailing in [[0], small] as [[UInt8]] {
             let error = thrown { () throws(WireError) in try Self.inflated(small + trailing, by: codec) }
@@ -127,7 +127,7 @@ import Testing
 
     // W-19
     @Test(arguments: [Codec.best, .zlib])
-    func `a wrong checksum inside fails, at the limit too`(codec: Codec) throws {
+    func `a wrong checksum in the stream fails, also at the limit`(codec: Codec) throws {
         var small = try #require(Self.deflated(Self.text))
         small[small.count - 1] ^= 1
         for limit in [Self.text.count, 1 << 20] {
@@ -137,7 +137,7 @@ import Testing
     }
 
     @Test(arguments: [Codec.best, .zlib])
-    func `what is no zlib stream fails`(codec: Codec) {
+    func `bytes that are no zlib stream fail`(codec: Codec) {
         let gzip: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0]
         let dictionary: [UInt8] = [0x78, 0xBB, 0, 0, 0, 1, 3, 0, 0, 0, 0, 1]
         for bytes in [[], [0x78], gzip, dictionary, Self.text] {
@@ -146,9 +146,10 @@ import Testing
         }
     }
 
-    /// A flipped bit may leave the meaning as it was, in which libdeflate is more lenient; it never gives other bytes.
+    /// A flipped bit may preserve the meaning of a stream, of which libdeflate accepts more than zlib. The result never
+    /// contains other bytes.
     @Test(arguments: [Codec.best, .zlib])
-    func `a damaged stream fails or gives the same bytes`(codec: Codec) throws {
+    func `a damaged stream fails or gives the original bytes`(codec: Codec) throws {
         var random = SeededRandom(seed: 6)
         let body = Self.text + random.bytes(200)
         let small = try #require(Self.deflated(body))

@@ -1,9 +1,9 @@
 import MartletWire
 import Testing
 
-/// Whatever the pieces a stream comes in, the frames are the same.
+/// The split of a stream into pieces does not change the frames.
 @Suite struct FramerSplitTests {
-    @Test func `every cut into two pieces gives the same frames`() throws {
+    @Test func `every split into two pieces gives the same frames`() throws {
         let stream = try FrameStream(seed: 10, bodyByteCounts: [0, 1, 5, 36, 64, 0, 0, 100, 27, 28, 29])
         for cut in 0...stream.bytes.count {
             var framer = Framer(maxBodyByteCount: 128)
@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    @Test func `byte by byte gives the same frames`() throws {
+    @Test func `a split into single bytes gives the same frames`() throws {
         let stream = try FrameStream(seed: 11, bodyByteCounts: [0, 300, 1, 2, 0, 64, 63, 65, 17_000, 3])
         var framer = Framer(maxBodyByteCount: 1 << 20)
         let frames = try framer.frames(
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: 0..<64)
-    func `random pieces give the same frames`(seed: Int) throws {
+    func `random splits give the same frames`(seed: Int) throws {
         var random = SeededRandom(seed: UInt64(1000 + seed))
         let sizes = (0..<40).map { _ in Int.random(in: 0...(Bool.random(using: &random) ? 40 : 3000), using: &random) }
         let stream = try FrameStream(seed: UInt64(seed), bodyByteCounts: sizes)
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: 0..<64)
-    func `a damaged stream fails alike in all pieces, after the same frames`(seed: Int) throws {
+    func `a damaged stream fails with the same error after the same frames for every split`(seed: Int) throws {
         var random = SeededRandom(seed: UInt64(2000 + seed))
         let sizes = (0..<8).map { _ in Int.random(in: 0...100, using: &random) }
         var bytes = try FrameStream(seed: UInt64(seed), bodyByteCounts: sizes).bytes
@@ -59,7 +59,7 @@ import Testing
         var code: ErrorCode?
     }
 
-    /// The frames of a stream and the error that it ends with.
+    /// Returns the frames of a stream, and its error.
     static func outcome(_ bytes: [UInt8], cutAfter sizes: [Int]) -> Outcome {
         var outcome = Outcome()
         var framer = Framer(maxBodyByteCount: 100)

@@ -1,10 +1,10 @@
 import MartletWire
 import Testing
 
-/// Values that a program cannot make: each would be refused by every reader.
-@Suite("Mistakes of the program trap")
+/// Values that every reader would refuse cannot be created.
+@Suite("Precondition violations trap")
 struct PreconditionTests {
-    @Test("Limits below the minimum or beyond their field")
+    @Test("limits below the minimum or beyond their field trap")
     func limits() async {
         await #expect(processExitsWith: .failure) { _ = Limits(maxBodyByteCount: 17_407) }
         await #expect(processExitsWith: .failure) { _ = Limits(maxBodyByteCount: 1 << 30 + 1) }
@@ -12,7 +12,7 @@ struct PreconditionTests {
         await #expect(processExitsWith: .failure) { _ = Limits(maxSessions: 65_536) }
     }
 
-    @Test("More than a frame may name")
+    @Test("more elements than a frame may contain trap")
     func counts() async {
         await #expect(processExitsWith: .failure) {
             _ = Hello(spokenVersions: [], device: DeviceID(rawValue: 1), account: AccountName("a")!)
@@ -31,7 +31,7 @@ struct PreconditionTests {
         }
     }
 
-    @Test("Numbers that start at 1")
+    @Test("numbers below 1 trap")
     func numbers() async {
         await #expect(processExitsWith: .failure) { _ = AcceptedRun(firstCounter: 0, count: 1, firstOffset: 1) }
         await #expect(processExitsWith: .failure) { _ = Gap(offsets: 0...1) }
@@ -39,7 +39,7 @@ struct PreconditionTests {
         await #expect(processExitsWith: .failure) { _ = Receipt.Refusal(counter: 0, code: .refused) }
     }
 
-    @Test("Ranges out of order, a reset of the control session, content that breaks its rules")
+    @Test("unordered ranges, a reset of the control session, and invalid content trap")
     func meanings() async {
         await #expect(processExitsWith: .failure) {
             _ = SessionAck(session: .control, cumulative: 5, creditLimit: 0, ranges: [6...7])

@@ -1,9 +1,9 @@
 import MartletWire
 import Testing
 
-@Suite("Frames at random")
+@Suite("Random frames")
 struct RandomFrameTests {
-    @Test("come back from their bytes", arguments: FrameType.registered)
+    @Test("A random frame equals its parsed encoding", arguments: FrameType.registered)
     func roundTrip(_ type: FrameType) throws {
         var random = SeededRandom(seed: UInt64(type.rawValue))
         for _ in 0..<200 {
@@ -14,7 +14,7 @@ struct RandomFrameTests {
         }
     }
 
-    @Test("read bytes at random without a trap", arguments: FrameType.registered)
+    @Test("Parsing random bytes gives a frame or an error and never traps", arguments: FrameType.registered)
     func noise(_ type: FrameType) {
         var random = SeededRandom(seed: UInt64(type.rawValue) + 1)
         for _ in 0..<500 {

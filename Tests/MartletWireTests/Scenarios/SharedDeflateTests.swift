@@ -8,7 +8,7 @@ import Testing
 
     private static let line = "the bird that never lands was seen above the harbour again"
 
-    @Test func `what was said before makes what follows shorter`() {
+    @Test func `earlier payloads make later ones shorter`() {
         let packets = PacketStream(deflates: .small)
         let first = packets.write([Self.frame(1, Self.line)])
         let second = packets.write([Self.frame(2, Self.line)])
@@ -16,14 +16,14 @@ import Testing
         #expect(packets.read(first + second) == [Self.frame(1, Self.line), Self.frame(2, Self.line)])
     }
 
-    @Test func `a stream begins with the dictionary`() {
+    @Test func `a stream begins with the preset dictionary`() {
         let packets = PacketStream(deflates: .small)
         let known = "I'll be there in a few minutes, see you tomorrow"
         #expect(packets.write([Self.frame(1, known)]).count < known.utf8.count / 2 + 16)
     }
 
     // W-96.
-    @Test func `a secret is sent as it is, and leaves nothing in the stream`() {
+    @Test func `a secret is sent unchanged and does not enter the stream`() {
         let packets = PacketStream(deflates: .large)
         let frames = [Self.frame(1, Self.line), Self.frame(2, "password: \(Self.line)"), Self.frame(3, Self.line)]
         let bytes = packets.write(frames, secrets: [1])
@@ -33,7 +33,7 @@ import Testing
     }
 
     // W-94.
-    @Test func `both sides give their memory back when a stream ends, and begin another`() {
+    @Test func `the end of a stream releases the memory of both sides, and another stream can begin`() {
         let packets = PacketStream(deflates: .small)
         #expect(packets.read(packets.write([Self.frame(1, Self.line)])).count == 1)
         #expect(packets.writer.isStreaming)
@@ -49,7 +49,7 @@ import Testing
         #expect(packets.read(packets.write([Self.frame(2, Self.line)])) == [Self.frame(2, Self.line)])
     }
 
-    @Test func `what deflate cannot shorten still fits`() {
+    @Test func `incompressible payloads fit into the bound`() {
         var random = SeededRandom(seed: 3)
         let packets = PacketStream(deflates: .large)
         for number in 1...50 {
@@ -63,7 +63,7 @@ import Testing
     }
 
     // W-95.
-    @Test func `a payload of deflate that never ends growing is refused at the bound`() throws {
+    @Test func `a deflated payload that inflates beyond the bound is refused`() throws {
         let writer = DeflateStream(.large)
         let bomb = [UInt8](repeating: 0, count: 4097)
         let reader = InflateStream()

@@ -1,6 +1,6 @@
 import MartletWire
 
-// Tests hold their bytes in arrays, often in passing; a span cannot be borrowed from what is only passing.
+// Tests often pass temporary arrays, from which a span cannot be borrowed.
 
 extension CRC32 {
     static func checksum(of bytes: [UInt8], continuing crc: UInt32 = 0) -> UInt32 {

@@ -1,15 +1,15 @@
 import MartletWire
 
-/// The wire's tags here, not the test library's.
+/// The test library also declares a type `Tag`.
 typealias Tag = MartletWire.Tag
 
-/// The bytes that hexadecimal digits name; blanks are for the reader.
+/// Returns the bytes of hexadecimal digits, with blanks ignored.
 func bytes(hex: String) -> [UInt8] {
     let digits = hex.filter { !$0.isWhitespace }.compactMap(\.hexDigitValue)
     return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
 }
 
-/// One TLV of a body with its own bytes, right or wrong.
+/// A TLV of a body with its encoded bytes, valid or not.
 struct Field: Equatable {
     var tag: Tag
     var value: [UInt8]
@@ -30,7 +30,7 @@ struct Field: Equatable {
     }
 }
 
-/// The outermost fields of a body.
+/// Returns the outermost fields of a body.
 func fields(of body: [UInt8]) throws(WireError) -> [Field] {
     var fields: [Field] = []
     var reader = TLVReader(body.rawBytes)
@@ -38,7 +38,7 @@ func fields(of body: [UInt8]) throws(WireError) -> [Field] {
     return fields
 }
 
-/// The body that holds these fields.
+/// Returns the body with these fields.
 func bytes(of fields: [Field]) -> [UInt8] {
     var bytes: [UInt8] = []
     for field in fields {
@@ -50,24 +50,24 @@ func bytes(of fields: [Field]) -> [UInt8] {
 }
 
 extension Frame {
-    /// Reads a body that these fields make up.
+    /// Parses a frame from a body with these fields.
     static func parse(_ type: FrameType, _ fields: [Field]) throws(WireError) -> Frame {
         try parse(type: type, body: bytes(of: fields).rawBytes)
     }
 }
 
 extension FrameBody {
-    /// Reads a body that these fields make up.
+    /// Parses a frame from a body with these fields.
     init(_ fields: [Field]) throws(WireError) {
         try self.init(parsing: bytes(of: fields).rawBytes)
     }
 }
 
 extension Tag {
-    /// A leaf that no version names.
+    /// The tag of an unknown leaf.
     static let unknown = Tag(rawValue: 0x7ABC)
-    /// A container that no version names.
+    /// The tag of an unknown container.
     static let unknownContainer = Tag(rawValue: 0x01F0)
-    /// A leaf that no version names and that must not be ignored.
+    /// The tag of an unknown critical leaf.
     static let unknownCritical = Tag(rawValue: 0xFABC)
 }

@@ -1,17 +1,17 @@
 import MartletWire
 import Testing
 
-/// A frame with every field it can have, and the rules of those fields.
+/// A frame with all its fields, and the rules for these fields.
 struct FrameCase: CustomTestStringConvertible, Sendable {
     let name: String
     let frame: Frame
-    /// Fields that must be there.
+    /// The required fields.
     let required: [Tag]
-    /// Fields that may come again, and how often in all.
+    /// The repeatable fields, with their maximum number.
     let repeats: [Tag: Int]
-    /// Fields of text, and how many bytes they may have.
+    /// The text fields, with the bounds of their bytes.
     let texts: [Tag: ClosedRange<Int>]
-    /// Fields of bytes of any length.
+    /// The fields with bytes of any length.
     let opaque: [Tag]
 
     init(
@@ -34,12 +34,12 @@ struct FrameCase: CustomTestStringConvertible, Sendable {
         get throws { try MartletWireTests.fields(of: frame.encode()) }
     }
 
-    /// The tags, each once.
+    /// The tags of the outermost fields.
     var tags: Set<Tag> {
         get throws { Set(try fields.map(\.tag)) }
     }
 
-    /// Fields whose length follows from their tag.
+    /// The fields whose length follows from their tag.
     var fixed: [Field] {
         get throws {
             try fields.filter { !$0.tag.isContainer && texts[$0.tag] == nil && !opaque.contains($0.tag) }

@@ -1,12 +1,12 @@
 import MartletWire
 
-/// A frame with its own copy of the body.
+/// A frame with a copy of its body.
 struct OwnedFrame: Equatable {
     var header: FrameHeader
     var body: [UInt8]
 }
 
-/// A stream of random frames that a seed repeats.
+/// A stream of random frames that is determined by a seed.
 struct FrameStream {
     var frames: [OwnedFrame] = []
     var bytes: [UInt8] = []
@@ -28,7 +28,7 @@ struct FrameStream {
 }
 
 extension Framer {
-    /// Feeds `bytes` in pieces of those sizes, the rest at once, and gives the frames that come out.
+    /// Returns the frames of `bytes`, which are received in pieces of these sizes and a last piece.
     mutating func frames(from bytes: [UInt8], cutAfter sizes: [Int]) throws(WireError) -> [OwnedFrame] {
         var frames: [OwnedFrame] = []
         var offset = 0
@@ -44,7 +44,7 @@ extension Framer {
         return frames
     }
 
-    /// The error that feeding `bytes` at once gives.
+    /// Returns the error of `bytes`, which are received in one piece.
     mutating func error(from bytes: [UInt8]) -> WireError? {
         do throws(WireError) {
             _ = try frames(from: bytes, cutAfter: [])

@@ -9,7 +9,7 @@ extension SeededRandom {
         (0..<Int.random(in: counts, using: &self)).map { _ in make(&self) }
     }
 
-    /// A number of any magnitude.
+    /// Returns a number with a random number of bits.
     mutating func number() -> UInt64 { next() >> UInt64.random(in: 0...63, using: &self) }
 
     mutating func positive() -> UInt64 { max(1, number()) }
@@ -18,7 +18,7 @@ extension SeededRandom {
 
     mutating func long() -> UInt32 { UInt32(truncatingIfNeeded: number()) }
 
-    /// Text of one to four bytes a scalar, within a bound.
+    /// Returns text within bounds of bytes, with one to four bytes for each scalar.
     mutating func text(_ byteCounts: ClosedRange<Int>) -> String {
         let wanted = Int.random(in: byteCounts, using: &self)
         var text = ""
@@ -138,7 +138,7 @@ extension SeededRandom {
             resumed: maybe { $0.positions() })
     }
 
-    /// A frame of a registered type.
+    /// Returns a random frame of a registered type.
     mutating func frame(_ type: FrameType) -> Frame? {
         switch type {
         case .data: .message(message())

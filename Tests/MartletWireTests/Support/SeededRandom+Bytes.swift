@@ -1,7 +1,7 @@
 import MartletWire
 
 extension SeededRandom {
-    /// So many random bytes.
+    /// Returns random bytes.
     mutating func bytes(_ count: Int) -> [UInt8] {
         (0..<count).map { _ in UInt8.random(in: 0...255, using: &self) }
     }

@@ -1,6 +1,6 @@
 import MartletWire
 
-/// The wire error that `body` throws, nil when it throws none.
+/// Returns the wire error that `body` throws; nil if it throws none.
 func thrown<Result>(_ body: () throws(WireError) -> Result) -> WireError? {
     do throws(WireError) {
         _ = try body()

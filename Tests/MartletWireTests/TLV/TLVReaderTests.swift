@@ -2,7 +2,7 @@ import MartletWire
 import Testing
 
 @Suite struct TLVReaderTests {
-    /// Tags and values of one level, copied.
+    /// Returns copies of the tags and values of one level.
     static func fields(_ bytes: [UInt8], budget: Int = TLVLimits.maxCount) throws(WireError) -> [[UInt8]] {
         var reader = TLVReader(bytes.rawBytes, budget: budget)
         var fields: [[UInt8]] = []
@@ -12,7 +12,7 @@ import Testing
         return fields
     }
 
-    /// The error that reading the first field of `bytes` with `read` gives.
+    /// Returns the error of `read` for the first field of `bytes`.
     static func error(_ bytes: [UInt8], _ read: (borrowing TLVView) throws(WireError) -> Void) -> WireError? {
         thrown { () throws(WireError) in
             var reader = TLVReader(bytes.rawBytes)
@@ -22,14 +22,14 @@ import Testing
     }
 
     // W-23
-    @Test func `tags repeat and keep their order`() throws {
+    @Test func `repeated tags are returned in order`() throws {
         let bytes: [UInt8] = [0, 5, 0, 0, 0, 1, 9, 0x40, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 2, 7, 8]
         #expect(try Self.fields(bytes) == [[0, 5, 9], [0x40, 0], [0, 5, 7, 8]])
         #expect(try Self.fields([]) == [])
     }
 
     // W-24
-    @Test func `every way to be cut off is malformed at the field that is`() throws {
+    @Test func `every truncation is malformed at the truncated field`() throws {
         let bytes: [UInt8] = [0, 1, 0, 0, 0, 1, 9, 0, 2, 0, 0, 0, 3, 1, 2, 3]
         for count in 1..<bytes.count where count != 7 {
             let error = thrown { () throws(WireError) in try Self.fields(Array(bytes[..<count])) }
@@ -38,13 +38,13 @@ import Testing
     }
 
     @Test(arguments: [1, 0xFF, 0xFFFF_FFFA, 0xFFFF_FFFF] as [UInt32])
-    func `a length beyond what holds the field is malformed, however large`(length: UInt32) {
+    func `a length beyond the enclosing level is malformed`(length: UInt32) {
         var bytes: [UInt8] = [0, 1]
         bytes.append(bigEndian: length)
         #expect(thrown { () throws(WireError) in try Self.fields(bytes) } == .malformedTLV(offset: 0))
     }
 
-    @Test func `the reader stays at the field that was wrong`() throws {
+    @Test func `the reader does not advance past an invalid field`() throws {
         let bytes: [UInt8] = [0, 1, 0, 0, 0, 0, 0, 2, 0, 0, 0, 9]
         var reader = TLVReader(bytes.rawBytes)
         _ = try reader.next()
@@ -59,7 +59,7 @@ import Testing
         #expect(offsets == [6, 6])
     }
 
-    @Test func `the budget is met exactly or exceeded by one`() throws {
+    @Test func `TLVs up to the budget are returned, one more is refused`() throws {
         let exact = [UInt8](repeating: 0, count: 6 * TLVLimits.maxCount)
         #expect(try Self.fields(exact).count == 1024)
         let one = exact + [0, 0, 0, 0, 0, 0]
@@ -67,7 +67,7 @@ import Testing
         #expect(thrown { () throws(WireError) in try Self.fields(exact, budget: 3) } == .tooManyTLVs(limit: 1024))
     }
 
-    @Test func `a container's value is read by a reader of its own`() throws {
+    @Test func `the value of a container is read by its own reader`() throws {
         var writer = TLVWriter()
         writer.container(.content) { $0.append(.text, string: "hi") }
         writer.append(.kind, uint16: 0x1001)
@@ -85,7 +85,7 @@ import Testing
         #expect(budgets == [1023, 1022])
     }
 
-    @Test func `integers take exactly their bytes`() throws {
+    @Test func `integers of exactly their length are returned`() throws {
         var writer = TLVWriter()
         writer.append(.typing, uint8: 0xAB)
         writer.append(.kind, uint16: 0xABCD)
@@ -124,7 +124,7 @@ import Testing
         arguments: [
             ("", nil), ("a", nil), ("日本", nil), ("1234567", "too long"), ("\u{FF}", nil),
         ] as [(String, String?)])
-    func `text is bounded in bytes`(text: String, why: String?) {
+    func `text within its bounds in bytes is returned, any other is refused`(text: String, why: String?) {
         var writer = TLVWriter()
         writer.append(.text, string: text)
         let bytes = writer.bytes
@@ -148,7 +148,7 @@ import Testing
     }
 
     // W-28
-    @Test func `an unknown tag is skipped unless it is critical`() {
+    @Test func `an unknown tag is skipped, an unknown critical one is refused`() {
         let plain: [UInt8] = [0x7F, 0xFF, 0, 0, 0, 0]
         let critical: [UInt8] = [0x80, 0x00, 0, 0, 0, 0]
         #expect(Self.error(plain) { (field) throws(WireError) in try field.skip() } == nil)

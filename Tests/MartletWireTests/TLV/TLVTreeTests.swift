@@ -14,7 +14,7 @@ import Testing
         TLVNode(.spokenVersion, bytes: [1, 0]), TLVNode(.spokenVersion, bytes: [1, 1]),
     ])
 
-    @Test func `a tree is what its bytes say`() throws {
+    @Test func `a tree contains the fields of its bytes`() throws {
         let bytes = Self.tree.encode()
         #expect(
             bytes == [
@@ -31,7 +31,7 @@ import Testing
         #expect(Self.tree[.text] == [])
     }
 
-    @Test func `a tree is refused for what the validator refuses`() {
+    @Test func `a body that the validator refuses gives no tree`() {
         let deep = TLVValidatorTests.nested(9)
         #expect(thrown { () throws(WireError) in try TLVTree(parsing: deep) } == .tlvTooDeep(limit: 8))
         let cut: [UInt8] = [0, 1, 0, 0, 0, 1]
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: 0..<50)
-    func `random trees, unknown tags and all, come back and encode to the same bytes`(seed: Int) throws {
+    func `random trees equal their parsed encodings`(seed: Int) throws {
         var random = SeededRandom(seed: UInt64(seed))
         let tree = TLVTree(Self.nodes(depth: 0, random: &random))
         let bytes = tree.encode()

@@ -6,7 +6,7 @@ import Testing
         thrown { () throws(WireError) in try TLVValidator.validate(bytes.rawBytes) }
     }
 
-    /// `depth` containers, one in another, around `core`.
+    /// Returns `depth` nested containers around `core`.
     static func nested(_ depth: Int, around core: [UInt8] = []) -> [UInt8] {
         var bytes: [UInt8] = []
         for level in 0..<depth {
@@ -16,21 +16,21 @@ import Testing
         return bytes + core
     }
 
-    @Test func `nothing, leaves and containers are fine`() {
+    @Test func `an empty body, leaves and containers are accepted`() {
         #expect(Self.error([]) == nil)
         #expect(Self.error([0, 1, 0, 0, 0, 1, 9]) == nil)
         #expect(Self.error(Self.nested(3, around: [0, 1, 0, 0, 0, 1, 9]) + [0, 2, 0, 0, 0, 0]) == nil)
         #expect(Self.error(Self.nested(2) + Self.nested(2)) == nil)
     }
 
-    @Test func `an unknown container is walked, critical or not`() {
+    @Test func `the structure of unknown containers is validated, critical or not`() {
         #expect(Self.error([0x01, 0xEE, 0, 0, 0, 3, 1, 2, 3]) == .malformedTLV(offset: 6))
         #expect(Self.error([0x81, 0xEE, 0, 0, 0, 3, 1, 2, 3]) == .malformedTLV(offset: 6))
         #expect(Self.error([0x02, 0xEE, 0, 0, 0, 3, 1, 2, 3]) == nil)
     }
 
     // W-27
-    @Test func `depth is met exactly or exceeded by one`() {
+    @Test func `the maximum depth is accepted, one more is refused`() {
         let leaf: [UInt8] = [0, 1, 0, 0, 0, 1, 9]
         #expect(Self.error(Self.nested(8, around: leaf)) == nil)
         #expect(Self.error(Self.nested(9)) == .tlvTooDeep(limit: 8))
@@ -38,11 +38,11 @@ import Testing
     }
 
     // W-27
-    @Test func `ten thousand nested containers stop at the ninth`() {
+    @Test func `ten thousand nested containers are refused at the ninth`() {
         #expect(Self.error(Self.nested(10_000)) == .tlvTooDeep(limit: 8))
     }
 
-    @Test func `depth counts from where the bytes lie`() throws {
+    @Test func `the depth includes the enclosing containers`() throws {
         let bytes = Self.nested(3)
         var budget = 10
         try TLVValidator.validate(bytes.rawBytes, depth: 5, budget: &budget)
@@ -53,12 +53,12 @@ import Testing
         #expect(error == .tlvTooDeep(limit: 8))
     }
 
-    @Test func `a million empty fields are refused by number`() {
+    @Test func `a million empty fields are refused by their number`() {
         #expect(Self.error([UInt8](repeating: 0, count: 6_000_000)) == .tooManyTLVs(limit: 1024))
     }
 
     // W-27
-    @Test func `the number counts all levels and is met exactly or exceeded by one`() {
+    @Test func `the number includes all levels, and one beyond the maximum is refused`() {
         let empty = [UInt8](repeating: 0, count: 6 * 1020)
         #expect(Self.error(Self.nested(4, around: empty)) == nil)
         #expect(Self.error(Self.nested(5, around: empty)) == .tooManyTLVs(limit: 1024))
@@ -66,7 +66,7 @@ import Testing
     }
 
     // W-24
-    @Test func `a field may end beyond neither the body nor its container`() {
+    @Test func `a field beyond its body or container is refused`() {
         let bytes = Self.nested(2, around: [0, 1, 0, 0, 0, 1, 9])
         for count in 1..<bytes.count {
             #expect(Self.error(Array(bytes[..<count])) == .malformedTLV(offset: 0))
@@ -76,7 +76,7 @@ import Testing
         #expect(Self.error([0, 1, 0xFF, 0xFF, 0xFF, 0xFF]) == .malformedTLV(offset: 0))
     }
 
-    @Test func `the loop judges random bodies as plain recursion does`() {
+    @Test func `the result for random bodies equals that of a recursive validator`() {
         var random = SeededRandom(seed: 8)
         var fineCount = 0
         for _ in 0..<3000 {
@@ -94,7 +94,7 @@ import Testing
         #expect((1000...2900).contains(fineCount))
     }
 
-    /// The same rules, said once more by recursion.
+    /// Validates TLVs by recursion, as a reference.
     static func walk(_ bytes: RawSpan, depth: Int, budget: inout Int) throws(WireError) {
         var rest = bytes
         var reader = TLVReader(rest, budget: budget)

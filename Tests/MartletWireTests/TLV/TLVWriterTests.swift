@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct TLVWriterTests {
     // W-23
-    @Test func `a writer writes these bytes`() {
+    @Test func `fields encode to these bytes`() {
         let (last, encoded): ([UInt8], [UInt8]) = ([7], [0x40, 0, 0, 0, 0, 0])
         var writer = TLVWriter(reserving: 64)
         writer.append(.typing, uint8: 1)
@@ -20,7 +20,7 @@ import Testing
             ])
     }
 
-    @Test func `a container's length is what was written inside`() {
+    @Test func `the length of a container is that of its contents`() {
         var writer = TLVWriter()
         writer.container(.limits) { limits in
             limits.append(.maxSessions, uint16: 5)
@@ -30,7 +30,7 @@ import Testing
         #expect(bytes == [1, 1, 0, 0, 0, 14, 0, 0x24, 0, 0, 0, 2, 0, 5, 1, 2, 0, 0, 0, 0])
     }
 
-    @Test func `a container's length has four bytes`() throws {
+    @Test func `the length of a container has four bytes`() throws {
         var writer = TLVWriter()
         writer.container(.content) { $0.append(.data, bytes: [UInt8](repeating: 1, count: 0x0001_02FD)) }
         let bytes = writer.bytes
@@ -38,14 +38,14 @@ import Testing
         try TLVValidator.validate(bytes)
     }
 
-    @Test func `a leaf's tag cannot be a container`() async {
+    @Test func `a container with the tag of a leaf traps`() async {
         await #expect(processExitsWith: .failure) {
             var writer = TLVWriter()
             writer.container(.text) { _ in }
         }
     }
 
-    /// One field of each kind, the same again for longer values.
+    /// Writes one field of each kind twice, with a short and a longer value.
     private func write(_ value: [UInt8], into writer: inout TLVWriter) {
         let text = String(repeating: "x", count: value.count)
         writer.append(.typing, uint8: 0x12)
@@ -68,7 +68,7 @@ import Testing
         return MartletWireTests.bytes(of: fields) + value
     }
 
-    @Test func `memory grows under every field, and none is lost`() {
+    @Test func `fields beyond the capacity are preserved when the buffer grows`() {
         for count in 0...300 {
             let value = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
             var writer = TLVWriter()
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `a writer that serves again writes what a new one does`() {
+    @Test func `a reused writer gives the same bytes as a new one`() {
         var writer = TLVWriter()
         for count in [3, 0, TLVWriter.maxKeptByteCount, 1, 100_000, 2] {
             let value = [UInt8](repeating: 0x55, count: count)
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `nothing can be written without memory, too`() {
+    @Test func `empty values are written without a buffer`() {
         let nothing: [UInt8] = []
         var writer = TLVWriter()
         writer.append(encoded: nothing.rawBytes)

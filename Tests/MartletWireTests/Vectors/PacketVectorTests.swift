@@ -6,9 +6,9 @@ import Testing
 /// Replays the packets of `Specs/vectors`: heads, payloads and checksums (W-76, W-77, W-78, W-79), numbers (W-80),
 /// compact frames (W-81, W-82), the context (W-84, W-85), the forms (W-86, W-87, W-88), compact TLVs (W-89, W-90, W-91)
 /// and deflated packets (W-92, W-93, W-94, W-95).
-@Suite("Vectors of packets")
+@Suite("Packet vectors")
 struct PacketVectorTests {
-    /// Streams of at most so many bytes are cut at every place.
+    /// The maximum number of bytes of a stream that is split at every position.
     private static let maxCutByteCount = 320
     private static let vectors =
         (try? VectorFile.all(besides: #filePath, levels: 4))?
@@ -35,11 +35,11 @@ struct PacketVectorTests {
         }
     }
 
-    @Test func `there are vectors`() {
+    @Test func `the files contain vectors`() {
         #expect(Self.vectors.count >= 500)
     }
 
-    @Test("come to what they say, however they are cut", arguments: vectors.indices)
+    @Test("a vector gives its documented result for every split", arguments: vectors.indices)
     func replay(_ index: Int) {
         let vector = Self.vectors[index]
         let (streams, expected) = (Self.streams(vector), Outcome(vector))
@@ -56,7 +56,7 @@ struct PacketVectorTests {
         #expect(Outcome(streams.read(bytes.map { [$0] }, isWhole: isWhole)) == expected, "\(name), byte by byte")
     }
 
-    @Test("are written again as what comes to the same frames")
+    @Test("the frames of a vector, encoded again, give the same frames")
     func rewrite() {
         for vector in Self.vectors where vector["error"] == nil {
             let expected = Outcome(vector).frames
@@ -67,6 +67,6 @@ struct PacketVectorTests {
         }
     }
 
-    /// A frame without its time and its checksum: a writer may leave times out.
+    /// Returns a frame without its timestamp and its checksum, because a writer may omit timestamps.
     private func timeless(_ frame: [UInt8]) -> [UInt8] { Array(frame[..<12] + frame[16..<24] + frame[28...]) }
 }

@@ -3,24 +3,24 @@ import Testing
 @testable import MartletDifferential
 @testable import MartletWire
 
-/// Replays `Specs/vectors`, whose expectations were written from the specification, not from this code.
+/// Replays `Specs/vectors`, whose expected results are derived from the specification.
 @Suite("Vectors")
 struct VectorTests {
-    /// Streams of at most so many bytes are cut at every place.
+    /// The maximum number of bytes of a stream that is split at every position.
     private static let maxCutByteCount = 320
-    /// Streams of at most so many bytes are changed in every bit.
+    /// The maximum number of bytes of a stream of which every bit is flipped.
     private static let maxFlippedByteCount = 1024
 
     private static let files = (try? VectorFile.all(besides: #filePath, levels: 4)) ?? []
     private static let streams = files.filter(\.holdsStreams)
 
-    /// What a stream comes to.
+    /// The result of a stream.
     private struct Result: Equatable {
         var frames: [[String: JSONValue]]
         var error: JSONValue?
     }
 
-    /// One direction of a connection, and what its receiver knows beforehand.
+    /// One direction of a connection, and the earlier state of its receiver.
     private struct Stream {
         var sender = Side.client
         var established: (maxBodyByteCount: Int, zlib: Bool)?
@@ -35,7 +35,7 @@ struct VectorTests {
         }
     }
 
-    /// The streams of a vector: one, or two for each connection of a conversation.
+    /// Returns the streams of a vector: one, or two for each connection of a conversation.
     private static func streams(of vector: JSONValue) -> [Stream] {
         guard let steps = vector["steps"]?.list else {
             return vector["bytes"].map { [Stream($0.bytes, vector["given"])] } ?? []
@@ -67,7 +67,7 @@ struct VectorTests {
         Result(frames: (vector["frames"]?.list ?? []).map(Self.expectedFrame), error: vector["error"])
     }
 
-    /// A frame as the vector shows it, but for what only a link knows.
+    /// Returns a frame as in the vector, without the values that only a link knows.
     private static func expectedFrame(_ frame: JSONValue) -> [String: JSONValue] {
         guard case .object(var fields) = frame.expanded else { return [:] }
         if let pieces = frame["fragment"] { fields["fragment"] = .hex(pieces.bytes) }
@@ -75,7 +75,7 @@ struct VectorTests {
         return fields
     }
 
-    @Test func `there are vectors of every type and every code that the wire can raise`() {
+    @Test func `there are vectors of every type and of every code that the wire can cause`() {
         let vectors = Self.files.flatMap(\.vectors)
         #expect(vectors.count >= 500)
         let frames = Self.streams.flatMap(\.vectors).flatMap { $0["frames"]?.list ?? [] }
@@ -87,7 +87,7 @@ struct VectorTests {
 
     // W-8, W-18
     @Test(arguments: streams.map(\.name))
-    func `a stream comes to what the specification says`(name: String) {
+    func `a stream gives the result of the specification`(name: String) {
         for vector in Self.streams.first(where: { $0.name == name })?.vectors ?? [] {
             let result = result(of: vector["bytes"]?.bytes ?? [], vector)
             #expect(result == expected(vector), "\(name): \(vector["name"]?.text ?? "")")
@@ -95,7 +95,7 @@ struct VectorTests {
     }
 
     @Test(arguments: streams.map(\.name))
-    func `a stream comes to the same however it is cut`(name: String) {
+    func `a stream gives the same result for every split`(name: String) {
         for vector in Self.streams.first(where: { $0.name == name })?.vectors ?? [] {
             let bytes = vector["bytes"]?.bytes ?? []
             guard bytes.count <= Self.maxCutByteCount, !bytes.isEmpty else { continue }
@@ -108,8 +108,8 @@ struct VectorTests {
         }
     }
 
-    /// All bits of a short stream; of a long one the first and the last, and others at a distance at which every bit of
-    /// a byte has its turn. `make differential` flips all.
+    /// Returns the bits that are flipped: all of a short stream; the first and the last ones of a long stream, and
+    /// others at intervals that cover every bit of a byte. `make differential` flips all bits.
     private static func bits(of bytes: [UInt8]) -> [Int] {
         let count = 8 * bytes.count
         guard bytes.count > maxFlippedByteCount else { return Array(0..<count) }
@@ -117,7 +117,7 @@ struct VectorTests {
     }
 
     @Test(arguments: files.map(\.name))
-    func `a stream with one bit flipped is refused`(name: String) {
+    func `a stream with one flipped bit is refused`(name: String) {
         for vector in Self.files.first(where: { $0.name == name })?.vectors ?? [] where vector["error"] == nil {
             for stream in Self.streams(of: vector) {
                 let flips = BitFlips(sender: stream.sender, established: stream.established, bytes: stream.bytes)
@@ -127,7 +127,7 @@ struct VectorTests {
     }
 
     @Test(arguments: ["resumes", "conversations"])
-    func `both sides of a conversation come to what the specification says`(name: String) {
+    func `both sides of a conversation give the results of the specification`(name: String) {
         for vector in Self.files.first(where: { $0.name == name })?.vectors ?? [] {
             var streams: [String: (bytes: [UInt8], frames: [[String: JSONValue]])] = [:]
             for step in vector["steps"]?.list ?? [] {
