@@ -14,16 +14,16 @@ struct ClientTests {
 
     // W-1, Specs/hostile.md row 25
     @Test(arguments: ["martlets://chat.example.com", "chat.example.com", "chat.example.com:7227", "[::1]:7227"])
-    func `an address with martlets:// or without a scheme -> tlsUnavailable`(endpoint: String) {
+    func `an address with martlets:// or without a scheme throws tlsUnavailable`(endpoint: String) {
         #expect(failure(endpoint) == .tlsUnavailable)
     }
 
     @Test(arguments: ["", "http://chat.example.com", "martlet://", "martlet://host:99999", "martlet://host/room"])
-    func `an invalid address -> invalidEndpoint`(endpoint: String) {
+    func `an invalid address throws invalidEndpoint`(endpoint: String) {
         #expect(failure(endpoint) == .invalidEndpoint(endpoint))
     }
 
-    @Test func `an invalid account name, an invalid room name, no address -> errors`() async throws {
+    @Test func `an invalid account name, an invalid room name and a missing address throw`() async throws {
         #expect(failure("martlet://host", account: "") == .invalidName(""))
         let client = try Client(to: "martlet://host", as: .anonymous("alice"))
         await #expect(throws: MartletError.invalidName("a\nb")) { try await client.open(room: "a\nb") }
@@ -31,7 +31,7 @@ struct ClientTests {
         #expect(throws: MartletError.invalidEndpoint("")) { try Client(to: [], as: .anonymous("alice")) }
     }
 
-    @Test func `a client that was not started -> status idle, no frames counted`() async throws {
+    @Test func `a client that was not started has the status idle and counts no frames`() async throws {
         let client = try Client(to: "martlet://host", as: .anonymous("alice"))
         #expect(client.currentStatus.phase == .idle)
         #expect(client.currentStatus.explanation == "not started")

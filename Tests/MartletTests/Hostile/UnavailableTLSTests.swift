@@ -9,7 +9,7 @@ import Testing
 /// not a byte goes out in the clear.
 @Suite("TLS is unavailable", .timeLimit(.minutes(10)))
 struct UnavailableTLSTests {
-    @Test func `an address that requires TLS -> tlsUnavailable, no connection`() async throws {
+    @Test func `an address that requires TLS throws tlsUnavailable without a connection`() async throws {
         try await withListener { port, accepted in
             for endpoint in ["martlets://127.0.0.1:\(port)", "127.0.0.1:\(port)"] {
                 #expect(throws: MartletError.tlsUnavailable) {
@@ -24,7 +24,7 @@ struct UnavailableTLSTests {
         }
     }
 
-    @Test func `a redirect to martlets:// -> the attempt fails with tlsFailure, no connection`() async throws {
+    @Test func `a redirect to martlets:// fails the attempt with tlsFailure without a connection`() async throws {
         try await withListener { port, accepted in
             let relay = Relay(
                 configuration: try Relay.Configuration(port: 0), store: InMemoryStore(), authenticator: .allowAll)
