@@ -16,13 +16,15 @@ struct MartletErrorTests {
         (.connectionLost, .network, .call),
         (.outboxFailed("disk full"), .storage, .call),
     ])
-    func `an error -> origin and scope`(error: MartletError, origin: MartletError.Origin, scope: MartletError.Scope) {
+    func `an error has the origin and scope of its case`(
+        error: MartletError, origin: MartletError.Origin, scope: MartletError.Scope
+    ) {
         #expect(error.origin == origin)
         #expect(error.scope == scope)
         #expect(!error.description.isEmpty)
     }
 
-    @Test func `a reason of the relay or the outbox -> part of the description`() {
+    @Test func `the description contains the reason of the relay or the outbox`() {
         let refused = MartletError.notAccepted(.refused(.roomFull, reason: "come back later"))
         #expect(refused.description.hasSuffix("come back later"))
         #expect(MartletError.outboxFailed("disk full").description.hasSuffix("disk full"))
@@ -40,7 +42,7 @@ struct MartletErrorTests {
         ),
         (.outboxFailed("disk\u{7}"), #"the outbox failed: disk\u{0007}"#),
     ])
-    func `unprintable characters in a text -> escapes in the description`(error: MartletError, line: String) {
+    func `unprintable characters of a text are escaped in the description`(error: MartletError, line: String) {
         #expect(error.description == line)
     }
 }

@@ -9,12 +9,12 @@ import Testing
         ("a\n", .excluded("\n")), ("\u{1B}[31mx", .excluded("\u{1B}")), ("a\u{202E}b", .excluded("\u{202E}")),
         (String(repeating: "é", count: 65), .tooLong(byteCount: 130)),
     ])
-    func `an invalid name -> the rule that it violates`(text: String, fault: NameFault) {
+    func `an invalid name is reported with the rule that it violates`(text: String, fault: NameFault) {
         #expect(NameFault(text) == fault)
     }
 
     @Test(arguments: ["lobby", "two words", "日本", String(repeating: "x", count: 128)])
-    func `a valid name -> no fault`(text: String) {
+    func `a valid name has no fault`(text: String) {
         #expect(NameFault(text) == nil)
     }
 }

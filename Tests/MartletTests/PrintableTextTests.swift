@@ -8,12 +8,12 @@ import Testing
         ("a\u{2028}b\u{2029}", #"a\u{2028}b\u{2029}"#), ("\u{E000}\u{F0000}", #"\u{E000}\u{F0000}"#),
         ("\u{9B}\u{7F}\u{0}", #"\u{009B}\u{007F}\u{0000}"#), ("a\r\nb", #"a\u{000D}\u{000A}b"#),
     ])
-    func `unprintable characters -> their numbers`(text: String, line: String) {
+    func `unprintable characters are replaced by their numbers`(text: String, line: String) {
         #expect(PrintableText.line(text) == line)
     }
 
     @Test(arguments: ["", "come back later", "é 日本 \"x\"", "e\u{301}", "🙂"])
-    func `printable characters -> unchanged`(text: String) {
+    func `printable characters are unchanged`(text: String) {
         #expect(PrintableText.line(text) == text)
     }
 }

@@ -9,7 +9,7 @@ struct InMemoryOutboxTests {
         return OutboxEntry(id: id, room: room, content: MessageContent(text: "hi"))
     }
 
-    @Test func `appended and removed entries -> the remaining entries in order, the next counter`() {
+    @Test func `an outbox returns the remaining entries in order, and the next counter`() {
         let outbox = InMemoryOutbox()
         let entries = [(1, "a"), (2, "b"), (3, "a"), (4, "a")].map { entry($0.0, $0.1, of: outbox) }
         outbox.append(entries)
@@ -19,7 +19,7 @@ struct InMemoryOutboxTests {
         #expect(outbox.open().nextCounter == 5)
     }
 
-    @Test func `a lower cursor of the same log -> ignored; a cursor of another log -> stored`() {
+    @Test func `a lower cursor of the same log is ignored, a cursor of another log is stored`() {
         let outbox = InMemoryOutbox()
         let log = LogID(rawValue: 7)
         outbox.saveCursor(RoomCursor(log: log, offset: 5), room: "a")
@@ -30,7 +30,7 @@ struct InMemoryOutboxTests {
     }
 
     // W-34
-    @Test func `two outboxes -> different device IDs that do not change`() {
+    @Test func `two outboxes have different device IDs that do not change`() {
         let outbox = InMemoryOutbox()
         #expect(outbox.open().device == outbox.open().device)
         #expect(outbox.open().device != InMemoryOutbox().open().device)

@@ -12,7 +12,7 @@ struct PathStatusSnapshotTests {
             PathSnapshot(isUp: true, kind: .wifi, addresses: addresses, defaultInterface: interface))
     }
 
-    @Test func `another address with the same prefix -> the same network ID`() throws {
+    @Test func `addresses with the same prefix have the same network ID`() throws {
         let here = try status("wlan0", "192.168.1.20", "2001:db8:1:2::5")
         #expect(try status("wlan0", "192.168.1.77", "2001:db8:1:2:aaaa::1").network == here.network)
         #expect(try status("wlan0", "192.168.2.20", "2001:db8:1:2::5").network != here.network)
@@ -20,14 +20,14 @@ struct PathStatusSnapshotTests {
         #expect(try status("eth0", "192.168.1.20", "2001:db8:1:2::5").network != here.network)
     }
 
-    @Test func `a given snapshot -> a constant network ID`() throws {
+    @Test func `the network ID of a snapshot is the same in each process`() throws {
         var hash = FNV1a()
         hash.add("a")
         // FNV-1a of "a" is af63dc4c8601ec8c; the zero byte after it is one more step.
         #expect(hash.value == (0xAF63_DC4C_8601_EC8C as UInt64) &* 0x0000_0100_0000_01B3)
     }
 
-    @Test func `a snapshot -> its kind and addresses`() throws {
+    @Test func `kind and addresses of a snapshot are converted`() throws {
         let here = try status("wlan0", "192.168.1.20")
         #expect(here.isUp)
         #expect(here.kind == .wifi)
@@ -40,7 +40,7 @@ struct PathStatusSnapshotTests {
         ("10.1.2.3", "10.1.2"), ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2"), ("2001:db8::1", "2001:db8:0:0"),
         ("fd00::", "fd00:0:0:0"),
     ])
-    func `an address -> its network prefix`(address: String, prefix: String) throws {
+    func `an address is reduced to its network prefix`(address: String, prefix: String) throws {
         #expect(try #require(IPAddress(address)).networkPrefix == prefix)
     }
 }

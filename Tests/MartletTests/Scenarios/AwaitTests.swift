@@ -26,7 +26,7 @@ struct AwaitTests {
     }()
 
     @Test(arguments: Setting.allCases)
-    func `three concurrent calls in each setting -> all end`(setting: Setting) async throws {
+    func `three concurrent calls end in each setting`(setting: Setting) async throws {
         guard setting == .online else { return try await runAll(setting, "martlet://127.0.0.1:1") }
         try await withRelay { try await runAll(setting, $0) }
     }

@@ -23,9 +23,7 @@ struct BackpressureTests {
         return task
     }
 
-    @Test func `sends beyond the bound -> wait in the order of the calls, continue after acceptances`()
-        async throws
-    {
+    @Test func `sends beyond the bound wait in the order of the calls, and continue after acceptances`() async throws {
         try await withBarredRelay { relay, proxy in
             try await withClient("alice", at: proxy.endpoint, configuration: narrow) { alice in
                 let hers = try await alice.open(room: "lobby", options: .offline)
@@ -45,7 +43,7 @@ struct BackpressureTests {
         }
     }
 
-    @Test func `sends beyond the bound of bytes -> wait; a small send does not overtake a large one`() async throws {
+    @Test func `sends beyond the bound of bytes wait, and a small one does not overtake a large one`() async throws {
         var configuration = Client.Configuration.hasty
         configuration.maxPendingByteCount = 1000
         try await withBarredRelay { relay, proxy in
@@ -64,9 +62,7 @@ struct BackpressureTests {
         }
     }
 
-    @Test func `a cancelled waiting send -> not queued, the sends behind it continue`()
-        async throws
-    {
+    @Test func `a cancelled waiting send is not queued, and the sends behind it continue`() async throws {
         try await withBarredRelay { relay, proxy in
             try await withClient("alice", at: proxy.endpoint, configuration: narrow) { alice in
                 let hers = try await alice.open(room: "lobby", options: .offline)
@@ -87,7 +83,7 @@ struct BackpressureTests {
         }
     }
 
-    @Test func `a send by a cancelled task -> not queued`() async throws {
+    @Test func `a send by a cancelled task is not queued`() async throws {
         try await withRelay { relay in
             try await withClient("alice", at: relay) { alice in
                 let hers = try await alice.open(room: "lobby")
@@ -103,7 +99,7 @@ struct BackpressureTests {
         }
     }
 
-    @Test func `stop -> waiting sends fail with stopped`() async throws {
+    @Test func `stop fails waiting sends with stopped`() async throws {
         var configuration = narrow
         configuration.flushTimeout = .zero
         try await withBarredRelay { _, proxy in
@@ -118,7 +114,7 @@ struct BackpressureTests {
         }
     }
 
-    @Test func `close -> waiting sends fail with roomClosed`() async throws {
+    @Test func `close fails waiting sends with roomClosed`() async throws {
         try await withBarredRelay { _, proxy in
             try await withClient("alice", at: proxy.endpoint, configuration: narrow) { alice in
                 let hers = try await alice.open(room: "lobby", options: .offline)
@@ -134,7 +130,7 @@ struct BackpressureTests {
         }
     }
 
-    @Test func `10,000 sends with a bound of four -> all accepted in order`() async throws {
+    @Test func `10,000 sends with a bound of four are accepted in order`() async throws {
         try await withRelay { relay in
             try await withClient("alice", at: relay, configuration: narrow) { alice in
                 let hers = try await alice.open(room: "lobby")

@@ -13,7 +13,8 @@ struct CancellationTests {
         task.cancel()
     }
 
-    @Test func `a cancelled start -> the outbox's open is cancelled, the client can be started again`() async throws {
+    @Test func `a cancelled start cancels the opening of the outbox, and the client can be started again`() async throws
+    {
         let outbox = HangingOutbox()
         let client = try Client(to: "martlet://127.0.0.1:1", as: .anonymous("alice"), outbox: outbox)
         let start = Task { try await client.start() }
@@ -27,7 +28,7 @@ struct CancellationTests {
         await #expect(throws: MartletError.stopped) { try await client.start() }
     }
 
-    @Test func `one of two concurrent starts is cancelled -> the other one succeeds`() async throws {
+    @Test func `one of two concurrent starts succeeds when the other one is cancelled`() async throws {
         let outbox = StalledOutbox(stallsOpening: true, obeys: true)
         let client = try Client(to: "martlet://127.0.0.1:1", as: .anonymous("alice"), outbox: outbox)
         let first = Task { try await client.start() }
@@ -41,7 +42,7 @@ struct CancellationTests {
         await client.stop()
     }
 
-    @Test func `a cancelled message -> failed when the call returns`() async throws {
+    @Test func `a cancelled message has failed when the call returns`() async throws {
         try await withClient("alice", at: "martlet://127.0.0.1:1", configuration: impatient) { alice in
             let lobby = try await alice.open(room: "lobby", options: .offline)
             for number in 1...100 {
@@ -52,7 +53,7 @@ struct CancellationTests {
         }
     }
 
-    @Test func `a cancelled open -> the room is closed`() async throws {
+    @Test func `a cancelled open closes the room`() async throws {
         try await withBarredRelay { _, proxy in
             try await withClient("alice", at: proxy.endpoint, configuration: .hasty) { alice in
                 let open = Task { try await alice.open(room: "lobby") }
@@ -66,7 +67,7 @@ struct CancellationTests {
         }
     }
 
-    @Test func `a new open after a cancelled one has thrown -> succeeds`() async throws {
+    @Test func `open succeeds as soon as a cancelled open of the same room has thrown`() async throws {
         try await withClient("alice", at: "martlet://127.0.0.1:1", configuration: impatient) { alice in
             for number in 1...200 {
                 let open = Task { try await alice.open(room: "lobby") }
@@ -79,7 +80,7 @@ struct CancellationTests {
         }
     }
 
-    @Test func `a cancelled open of a room with messages of an earlier client -> they are still sent`() async throws {
+    @Test func `messages of an earlier client are sent after a cancelled open of their room`() async throws {
         let outbox = InMemoryOutbox()
         let entry = OutboxEntry(
             id: MessageID(sender: AccountName("alice")!, device: outbox.open().device, counter: 1), room: "lobby",
@@ -108,7 +109,7 @@ struct CancellationTests {
         return configuration
     }
 
-    @Test func `a cancelled wait for acceptance -> the message remains queued`() async throws {
+    @Test func `a message remains queued after a cancelled wait for its acceptance`() async throws {
         try await withBarredRelay { _, proxy in
             try await withClient("alice", at: proxy.endpoint, configuration: .hasty) { alice in
                 let lobby = try await alice.open(room: "lobby", options: .offline)
@@ -123,7 +124,7 @@ struct CancellationTests {
         }
     }
 
-    @Test func `a cancelled iteration over messages -> throws, the next iteration misses nothing`() async throws {
+    @Test func `a cancelled iteration over messages throws, and the next iteration misses none`() async throws {
         try await withRelay { relay in
             try await withClient("alice", at: relay) { alice in
                 let lobby = try await alice.open(room: "lobby", options: Room.Options(echo: true))
@@ -137,7 +138,7 @@ struct CancellationTests {
         }
     }
 
-    @Test func `cancelled sequences that do not throw -> end`() async throws {
+    @Test func `sequences that do not throw end by cancellation`() async throws {
         try await withRelay { relay in
             try await withClient("alice", at: relay) { alice in
                 let lobby = try await alice.open(room: "lobby")
@@ -156,7 +157,7 @@ struct CancellationTests {
         }
     }
 
-    @Test func `close, cancel, statistics and stop in a cancelled task -> complete`() async throws {
+    @Test func `close, cancel, statistics and stop complete in a cancelled task`() async throws {
         try await withRelay { relay in
             let alice = try Client(to: relay, as: .anonymous("alice"))
             try await alice.start()
@@ -180,7 +181,7 @@ struct CancellationTests {
         }
     }
 
-    @Test func `a cancelled body of withClient -> the client is flushed and stopped`() async throws {
+    @Test func `withClient flushes and stops the client of a cancelled body`() async throws {
         try await withRelay { relay in
             let outbox = InMemoryOutbox()
             let sent = Counted()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Conversation over sockets", .timeLimit(.minutes(10)))
 struct ConversationTests {
-    @Test func `500 messages -> received once, in order, with sender, offset, ID and text`() async throws {
+    @Test func `500 messages arrive once and in order, with sender, offset, ID and text`() async throws {
         try await withRelay { relay in
             try await withClient("alice", at: relay) { alice in
                 let hers = try await alice.open(room: "lobby")
@@ -24,7 +24,9 @@ struct ConversationTests {
         }
     }
 
-    @Test func `a message that a member receives and reads -> accepted, delivered, read`() async throws {
+    @Test func `the states of a message that a member receives and reads are accepted, delivered and read`()
+        async throws
+    {
         try await withRelay { relay in
             try await withClient("alice", at: relay) { alice in
                 let hers = try await alice.open(room: "lobby")
@@ -50,7 +52,9 @@ struct ConversationTests {
         }
     }
 
-    @Test func `a member that joins, types, sends a transient frame and leaves -> events in that order`() async throws {
+    @Test func `the joining, typing, transient frame and leaving of a member produce events in that order`()
+        async throws
+    {
         try await withRelay { relay in
             try await withClient("alice", at: relay) { alice in
                 let hers = try await alice.open(room: "lobby")
@@ -88,7 +92,7 @@ struct ConversationTests {
         return nil
     }
 
-    @Test func `the option echo -> a device receives its own messages in order`() async throws {
+    @Test func `a device with the option echo receives its own messages in order`() async throws {
         try await withRelay { relay in
             try await withClient("alice", at: relay) { alice in
                 let lobby = try await alice.open(room: "lobby", options: Room.Options(echo: true))
@@ -100,7 +104,9 @@ struct ConversationTests {
         }
     }
 
-    @Test func `a message of many fragments -> received whole; beyond the limit -> messageTooLarge`() async throws {
+    @Test func `a message of many fragments arrives whole, a message beyond the limit throws messageTooLarge`()
+        async throws
+    {
         try await withRelay { relay in
             try await withClient("alice", at: relay) { alice in
                 let hers = try await alice.open(room: "lobby")

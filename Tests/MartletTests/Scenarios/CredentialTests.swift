@@ -10,7 +10,7 @@ struct CredentialTests {
     }
 
     // C-12
-    @Test func `two connection attempts -> the token provider is called for each`() async throws {
+    @Test func `the token provider is called for each connection attempt`() async throws {
         let calls = Counted()
         try await withRelay(authenticator: try authenticator()) { relay in
             try await withProxy(to: relay) { proxy in
@@ -33,7 +33,7 @@ struct CredentialTests {
         }
     }
 
-    @Test func `a wrong token -> the client stops retrying; retryNow -> a new attempt`() async throws {
+    @Test func `a wrong token ends retrying, and retryNow starts a new attempt`() async throws {
         let token = Guarded("wrong")
         try await withRelay(authenticator: try authenticator()) { relay in
             let alice = try Client(
@@ -53,7 +53,7 @@ struct CredentialTests {
         }
     }
 
-    @Test func `open right after retryNow -> waits for the attempt`() async throws {
+    @Test func `open right after retryNow waits for the attempt`() async throws {
         try await withRelay(authenticator: try authenticator()) { relay in
             for _ in 0..<20 {
                 let token = Guarded("wrong")
@@ -69,7 +69,9 @@ struct CredentialTests {
         }
     }
 
-    @Test func `a provider that throws -> its error in the status, a call for the next attempt`() async throws {
+    @Test func `an error of the token provider is in the status, and the next attempt calls the provider again`()
+        async throws
+    {
         struct NoNetwork: Error, CustomStringConvertible {
             var description: String { "the login server is down" }
         }
@@ -94,7 +96,7 @@ struct CredentialTests {
         }
     }
 
-    @Test func `stop during a call of the provider -> the call is cancelled`() async throws {
+    @Test func `stop cancels a pending call of the token provider`() async throws {
         let started = Counted()
         let cancelled = Counted()
         try await withRelay { relay in
@@ -115,7 +117,7 @@ struct CredentialTests {
         }
     }
 
-    @Test func `a revoked credential -> the client stops, messages fail with the reason`() async throws {
+    @Test func `a revoked credential stops the client, and its messages fail with the reason`() async throws {
         var configuration = try Relay.Configuration(port: 0)
         configuration.engine = .patient
         let relay = Relay(configuration: configuration, store: InMemoryStore(), authenticator: .allowAll)
@@ -128,7 +130,7 @@ struct CredentialTests {
         await relay.shutdown()
     }
 
-    @Test func `a client that stops retrying -> a pending wait for acceptance throws gaveUp`() async throws {
+    @Test func `the end of retrying fails a pending wait for acceptance with gaveUp`() async throws {
         var configuration = Client.Configuration.hasty
         configuration.reconnect.maxAttemptCount = 1
         let alice = try Client(to: "martlet://127.0.0.1:1", as: .anonymous("alice"), configuration: configuration)

@@ -32,7 +32,7 @@ struct CrowdTests {
         var deliveries: Int { (0..<rooms).reduce(0) { $0 + members(of: $1) * messages(in: $1) } }
     }
 
-    @Test func `messages in many rooms -> each member receives each one once, in order`() async throws {
+    @Test func `each member of many rooms receives each message once and in order`() async throws {
         let size = Size.requested
         let loop = try EventLoop(name: "crowd")
         if let relay = size.relay {

@@ -39,7 +39,7 @@ struct HandledTests {
         }
     }
 
-    @Test func `the 499th of 500 messages in hand -> 498 are handled, the outbox has that cursor`()
+    @Test func `498 of 500 messages are handled while the 499th is processed, and the outbox has their cursor`()
         async throws
     {
         try await withHistory(500) { relay in
@@ -58,7 +58,7 @@ struct HandledTests {
     }
 
     @Test(arguments: [false, true])
-    func `a loop left at a message -> that message is delivered to the next client`(throwing: Bool) async throws {
+    func `the message at which a loop was left is delivered to the next client`(throwing: Bool) async throws {
         try await withHistory(3) { relay in
             let outbox = InMemoryOutbox()
             try await withClient("bob", at: relay, outbox: outbox) { bob in
@@ -75,7 +75,7 @@ struct HandledTests {
         }
     }
 
-    @Test func `a body cancelled at a message -> that message is delivered to the next client`() async throws {
+    @Test func `the message at which a body was cancelled is delivered to the next client`() async throws {
         try await withHistory(3) { relay in
             let outbox = InMemoryOutbox()
             let inHand = Counted()
@@ -96,9 +96,7 @@ struct HandledTests {
         }
     }
 
-    @Test func `a later iteration of the room -> continues after the message in hand, which is then handled`()
-        async throws
-    {
+    @Test func `a later iteration continues after the last message, which is then handled`() async throws {
         try await withHistory(3) { relay in
             let outbox = InMemoryOutbox()
             try await withClient("bob", at: relay, outbox: outbox) { bob in
@@ -112,7 +110,7 @@ struct HandledTests {
         }
     }
 
-    @Test func `a wait for the next message -> all delivered messages are handled`() async throws {
+    @Test func `all delivered messages are handled while the application waits for the next one`() async throws {
         try await withHistory(3) { relay in
             let outbox = InMemoryOutbox()
             try await withClient("bob", at: relay, outbox: outbox) { bob in
@@ -126,7 +124,7 @@ struct HandledTests {
     }
 
     /// All steps are in one turn of the loop, so that the timer that polls the marks cannot fire between them.
-    @Test func `a message handled after the end of its room, then a shutdown of the loop -> the cursor is stored`()
+    @Test func `the cursor of a message handled after its room was closed is stored by a shutdown of the loop`()
         async throws
     {
         let loop = try EventLoop(name: "handled")

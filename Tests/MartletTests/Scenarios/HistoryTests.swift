@@ -26,7 +26,7 @@ struct HistoryTests {
         }
     }
 
-    @Test func `the options start, cursor and latest -> the first message received`() async throws {
+    @Test func `the options start, cursor and latest determine the first message`() async throws {
         try await withHistory { relay in
             let cases: [(Room.Options.From, ClosedRange<UInt64>)] = [
                 (.start, 1...20), (.cursor(15), 16...20), (.latest(count: 3), 18...20), (.latest(count: 100), 1...20),
@@ -39,7 +39,7 @@ struct HistoryTests {
         }
     }
 
-    @Test func `the option stored -> continues after the messages that an earlier client has handled`() async throws {
+    @Test func `the option stored continues after the messages that an earlier client has handled`() async throws {
         try await withHistory { relay in
             let outbox = InMemoryOutbox()
             var seen: [UInt64] = []
@@ -55,7 +55,7 @@ struct HistoryTests {
         }
     }
 
-    @Test func `two iterations of one client -> the second continues after the first`() async throws {
+    @Test func `the second iteration of a client continues after the first`() async throws {
         try await withHistory { relay in
             try await withClient("bob", at: relay) { bob in
                 let lobby = try await bob.open(room: "lobby")
@@ -66,7 +66,7 @@ struct HistoryTests {
         }
     }
 
-    @Test func `a room closed and opened again -> delivery continues after the last message`() async throws {
+    @Test func `a reopened room continues after the last message`() async throws {
         try await withHistory { relay in
             try await withClient("bob", at: relay) { bob in
                 var seen: [UInt64] = []
@@ -80,7 +80,7 @@ struct HistoryTests {
         }
     }
 
-    @Test func `messages that the relay no longer stores -> a gap`() async throws {
+    @Test func `messages that the relay no longer stores are reported as a gap`() async throws {
         try await withHistory(InMemoryStore(maxMessagesPerRoom: 5)) { relay in
             try await withClient("bob", at: relay) { bob in
                 let lobby = try await bob.open(room: "lobby", options: Room.Options(from: .cursor(3)))

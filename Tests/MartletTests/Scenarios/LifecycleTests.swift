@@ -14,7 +14,7 @@ struct LifecycleTests {
         var isGone: Bool { life == nil && core == nil && witness == nil }
     }
 
-    @Test func `50 clients whose connections are cut -> no objects in memory, no sources or timers on the loop`()
+    @Test func `50 clients with cut connections leave no objects in memory, and no sources or timers on the loop`()
         async throws
     {
         let loop = try EventLoop(name: "lives")
@@ -31,7 +31,7 @@ struct LifecycleTests {
         await loop.shutdown()
     }
 
-    @Test func `20 cut connections of one client -> one transport, no pending attempts`() async throws {
+    @Test func `a client has one transport and no pending attempts after 20 cut connections`() async throws {
         let loop = try EventLoop(name: "cuts")
         try await withRelay { relay in
             try await withProxy(to: relay) { proxy in

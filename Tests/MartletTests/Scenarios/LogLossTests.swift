@@ -19,7 +19,8 @@ struct LogLossTests {
     }
 
     //
-    @Test func `a stored cursor of a lost log -> logReplaced, then the new log from its first message`() async throws {
+    @Test func `a stored cursor of a lost log gives logReplaced, then the new log from its first message`() async throws
+    {
         let outbox = InMemoryOutbox()
         try await withRelay { relay in
             try await say(1...3, at: relay)
@@ -42,7 +43,7 @@ struct LogLossTests {
     }
 
     //
-    @Test func `a cursor of the application -> continues in its log; another log -> logReplaced`() async throws {
+    @Test func `a cursor of the application continues in its log, and gives logReplaced in another log`() async throws {
         try await withRelay { relay in
             try await say(1...5, at: relay)
             try await withClient("alice", at: relay) { alice in

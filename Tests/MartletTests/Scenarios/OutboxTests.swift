@@ -25,7 +25,7 @@ struct OutboxTests {
     }
 
     //
-    @Test func `a send -> returns when the outbox has the message, which stays there until acceptance`() async throws {
+    @Test func `send returns when the outbox has stored the message, which remains until acceptance`() async throws {
         let outbox = RecordingOutbox()
         try await withRelay { relay in
             try await withClient("alice", at: relay, outbox: outbox) { alice in
@@ -41,7 +41,7 @@ struct OutboxTests {
         }
     }
 
-    @Test func `a message that the outbox does not store -> not sent; the next one is sent`() async throws {
+    @Test func `a message that the outbox does not store is not sent, the next one is`() async throws {
         let outbox = RecordingOutbox()
         try await withRelay { relay in
             try await withClient("alice", at: relay, outbox: outbox) { alice in
@@ -56,7 +56,7 @@ struct OutboxTests {
         }
     }
 
-    @Test func `many concurrent sends -> combined calls of the outbox, in order`() async throws {
+    @Test func `concurrent sends are combined to fewer calls of the outbox, in order`() async throws {
         let outbox = RecordingOutbox()
         try await withRelay { relay in
             try await withClient("alice", at: relay, outbox: outbox) { alice in
@@ -71,7 +71,7 @@ struct OutboxTests {
         }
     }
 
-    @Test func `an outbox that cannot be opened -> start fails`() async throws {
+    @Test func `start fails with an outbox that cannot be opened`() async throws {
         let outbox = RecordingOutbox()
         await outbox.failOpen()
         let client = try Client(to: "martlet://127.0.0.1:1", as: .anonymous("alice"), outbox: outbox)
@@ -80,9 +80,7 @@ struct OutboxTests {
     }
 
     // W-60
-    @Test func `messages of an earlier client -> the next client sends them under their IDs, in order`()
-        async throws
-    {
+    @Test func `a client sends the messages of an earlier client under their IDs and in order`() async throws {
         let outbox = InMemoryOutbox()
         let ids = try await leave((1...20).map { "\($0)" }, in: outbox)
         #expect(ids.count == 20)
@@ -99,7 +97,7 @@ struct OutboxTests {
     }
 
     @Test(arguments: [Room.Options(), Room.Options(from: .start, echo: true)])
-    func `a room with messages of an earlier client -> can be opened, new messages follow them`(
+    func `a room with messages of an earlier client can be opened, and new messages follow them`(
         options: Room.Options
     ) async throws {
         let outbox = InMemoryOutbox()
@@ -122,7 +120,7 @@ struct OutboxTests {
     }
 
     @Test(arguments: [Room.Options.From.start, .latest(count: 3), .cursor(7), .stored], [false, true])
-    func `a room with messages of an earlier client, no relay -> opened at once with any options`(
+    func `a room with messages of an earlier client opens at once without a relay, with any options`(
         from: Room.Options.From, gaveUp: Bool
     ) async throws {
         let outbox = InMemoryOutbox()
@@ -142,7 +140,7 @@ struct OutboxTests {
         #expect(outbox.open().pending.count == 3)
     }
 
-    @Test func `an accepted message that was not removed from the outbox -> received once`() async throws {
+    @Test func `an accepted message that was not removed from the outbox is received once`() async throws {
         let outbox = RecordingOutbox()
         await outbox.ignoreRemovals()
         try await withRelay { relay in

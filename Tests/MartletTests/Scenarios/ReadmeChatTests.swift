@@ -3,7 +3,7 @@ import Testing
 
 @Suite("The client of the README", .timeLimit(.minutes(10)))
 struct ReadmeSnippetTests {
-    @Test func `typed lines -> sent; messages of others -> shown`() async throws {
+    @Test func `typed lines are sent, and the messages of others are shown`() async throws {
         try await withRelay { relay in
             let (lines, input) = AsyncStream.makeStream(of: String.self)
             input.yield("hello")

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Reconnection", .timeLimit(.minutes(10)))
 struct ReconnectTests {
-    @Test func `repeated cuts of the connection -> all messages once, in order`() async throws {
+    @Test func `all messages arrive once and in order over a connection that is cut repeatedly`() async throws {
         let count = 1000
         try await withRelay { relay in
             try await withProxy(to: relay) { proxy in
@@ -27,7 +27,7 @@ struct ReconnectTests {
         }
     }
 
-    @Test func `a cut connection -> resumed, with the failure in the status`() async throws {
+    @Test func `a cut connection is resumed, and the status has the failure`() async throws {
         try await withRelay { relay in
             try await withProxy(to: relay) { proxy in
                 try await withClient("alice", at: proxy.endpoint, configuration: .hasty) { alice in
@@ -46,7 +46,7 @@ struct ReconnectTests {
         }
     }
 
-    @Test func `no relay -> the failure and the next attempt in the status; retryNow -> an attempt at once`()
+    @Test func `without a relay the status has the failure and the next attempt, and retryNow starts one at once`()
         async throws
     {
         try await withBarredRelay { _, proxy in
@@ -69,7 +69,9 @@ struct ReconnectTests {
     }
 
     //
-    @Test func `a relay restarted with its store and without its links -> each message once`() async throws {
+    @Test func `each message arrives once at a relay that was restarted with its store and without its links`()
+        async throws
+    {
         let store = InMemoryStore()
         let alice: Client
         let lobby: Room
@@ -98,7 +100,7 @@ struct ReconnectTests {
     }
 
     // C-58
-    @Test func `a redirect -> the client connects to its target`() async throws {
+    @Test func `a redirected client connects to the target`() async throws {
         try await withRelay { home in
             try await withRelay(authenticator: Redirecting(target: home)) { relay in
                 try await withClient("alice", at: relay, configuration: .hasty) { alice in

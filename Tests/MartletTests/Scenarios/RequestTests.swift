@@ -32,14 +32,14 @@ struct RequestTests {
         }
     }
 
-    @Test func `a request -> the response of the bot`() async throws {
+    @Test func `a request returns the response of the bot`() async throws {
         try await withBot { lobby in
             let answer = try await lobby.request("roll", text: "2d6", to: "dicebot")
             #expect(answer.text == "alice rolled 2d6")
         }
     }
 
-    @Test func `a request that fails -> code and reason`() async throws {
+    @Test func `a failed request throws the code and the reason of the bot`() async throws {
         try await withBot { lobby in
             await #expect(
                 throws: MartletError.answeredWithFailure(ErrorCode(rawValue: 0xF001), reason: "as asked")
@@ -49,7 +49,7 @@ struct RequestTests {
         }
     }
 
-    @Test func `a request released without a response -> refused`() async throws {
+    @Test func `a request that is released without a response is refused`() async throws {
         try await withBot { lobby in
             await #expect(throws: MartletError.answeredWithFailure(.refused, reason: nil)) {
                 try await lobby.request("forget", to: "dicebot")
@@ -57,7 +57,7 @@ struct RequestTests {
         }
     }
 
-    @Test func `a request without a response -> deadlineExceeded after its timeout`() async throws {
+    @Test func `a request without a response throws deadlineExceeded after its timeout`() async throws {
         try await withBot { lobby in
             await #expect(throws: MartletError.deadlineExceeded) {
                 try await lobby.request("wait", to: "dicebot", timeout: .milliseconds(20))
@@ -65,7 +65,7 @@ struct RequestTests {
         }
     }
 
-    @Test func `a request to an absent member -> fails at once`() async throws {
+    @Test func `a request to an absent member fails at once`() async throws {
         try await withBot { lobby in
             await #expect(throws: MartletError.answeredWithFailure(.noRecipient, reason: nil)) {
                 try await lobby.request("roll", to: "nobody")
@@ -73,7 +73,7 @@ struct RequestTests {
         }
     }
 
-    @Test func `a cancelled request -> ends at once, the next request succeeds`() async throws {
+    @Test func `a cancelled request ends at once, and the next request succeeds`() async throws {
         try await withBot { lobby in
             let request = Task { try await lobby.request("wait", to: "dicebot", timeout: .seconds(3600)) }
             request.cancel()
@@ -83,7 +83,7 @@ struct RequestTests {
         }
     }
 
-    @Test func `close during a request -> roomClosed`() async throws {
+    @Test func `close fails a pending request with roomClosed`() async throws {
         try await withBot { lobby in
             let answer = Task { try await lobby.request("wait", to: "dicebot", timeout: .seconds(3600)) }
             // The response to a later request proves that the earlier one was sent.

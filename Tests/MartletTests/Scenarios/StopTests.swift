@@ -6,7 +6,7 @@ import Testing
 
 @Suite("End of a client", .timeLimit(.minutes(10)))
 struct StopTests {
-    @Test func `stop with queued messages -> returns after the relay has accepted them`() async throws {
+    @Test func `stop returns after the relay has accepted the queued messages`() async throws {
         try await withRelay { relay in
             let alice = try Client(to: relay, as: .anonymous("alice"), configuration: .patient)
             try await alice.start()
@@ -18,7 +18,7 @@ struct StopTests {
         }
     }
 
-    @Test func `stop without a relay -> returns after flushTimeout, the outbox keeps the messages`() async throws {
+    @Test func `stop without a relay returns after flushTimeout, and the outbox keeps the messages`() async throws {
         let outbox = InMemoryOutbox()
         var configuration = Client.Configuration.hasty
         configuration.flushTimeout = .milliseconds(20)
@@ -35,7 +35,7 @@ struct StopTests {
         }
     }
 
-    @Test func `stop -> all pending calls and iterations end`() async throws {
+    @Test func `stop ends all pending calls and iterations`() async throws {
         try await withRelay { relay in
             let alice = try Client(to: relay, as: .anonymous("alice"))
             try await alice.start()
@@ -69,7 +69,7 @@ struct StopTests {
     }
 
     @Test(arguments: [false, true])
-    func `stop during a call of a stalled outbox -> the send and the one behind it fail`(
+    func `stop fails a send that waits for a stalled outbox, and the send behind it`(
         isCancelled: Bool
     ) async throws {
         let outbox = StalledOutbox()
@@ -87,7 +87,7 @@ struct StopTests {
         }
     }
 
-    @Test func `release of a client during a call of a stalled outbox -> the send fails`() async throws {
+    @Test func `the release of a client fails a send that waits for a stalled outbox`() async throws {
         let outbox = StalledOutbox()
         defer { outbox.release() }
         var alice: Client? = try Client(
@@ -100,7 +100,7 @@ struct StopTests {
         await #expect(throws: MartletError.stopped) { try await send.value }
     }
 
-    @Test func `stop while the outbox opens -> start fails with stopped`() async throws {
+    @Test func `stop while the outbox opens fails start with stopped`() async throws {
         let outbox = StalledOutbox(stallsOpening: true)
         let alice = try Client(to: "martlet://127.0.0.1:1", as: .anonymous("alice"), outbox: outbox)
         let starts = [Task { try await alice.start() }, Task { try await alice.start() }]
@@ -111,7 +111,7 @@ struct StopTests {
         await #expect(throws: MartletError.stopped) { try await alice.open(room: "lobby") }
     }
 
-    @Test func `shutdown of the loop -> the client stops, pending calls end`() async throws {
+    @Test func `the shutdown of its loop stops a client and ends its pending calls`() async throws {
         let loop = try EventLoop(name: "stopped")
         let outbox = InMemoryOutbox()
         let alice = try Client(
@@ -132,7 +132,7 @@ struct StopTests {
         #expect(alice.currentStatus.phase == .stopped(nil))
     }
 
-    @Test func `start on a loop that was shut down -> the client stops`() async throws {
+    @Test func `a client that is started on a loop after its shutdown stops`() async throws {
         let loop = try EventLoop(name: "stopped")
         await loop.shutdown()
         let alice = try Client(to: "martlet://127.0.0.1:1", as: .anonymous("alice"), on: loop)
@@ -142,7 +142,7 @@ struct StopTests {
         await #expect(throws: MartletError.stopped) { try await alice.open(room: "lobby") }
     }
 
-    @Test func `release of a client that was not started -> its status sequence ends`() async throws {
+    @Test func `the release of a client that was not started ends its status sequence`() async throws {
         var alice: Client? = try Client(to: "martlet://127.0.0.1:1", as: .anonymous("alice"))
         let status = try #require(alice?.status)
         alice = nil
@@ -157,7 +157,7 @@ struct StopTests {
         return configuration
     }
 
-    @Test func `stop during open -> open fails with stopped`() async throws {
+    @Test func `stop fails a pending open with stopped`() async throws {
         try await withBarredRelay { _, proxy in
             let alice = try Client(to: proxy.endpoint, as: .anonymous("alice"), configuration: .hasty)
             try await alice.start()
@@ -169,7 +169,7 @@ struct StopTests {
         }
     }
 
-    @Test func `several concurrent stops, a second stop, a stop before start -> all return`() async throws {
+    @Test func `concurrent stops, a second stop and a stop before start return`() async throws {
         try await withRelay { relay in
             let alice = try Client(to: relay, as: .anonymous("alice"))
             try await alice.start()
@@ -186,7 +186,7 @@ struct StopTests {
         }
     }
 
-    @Test func `a stopped client -> no objects in memory`() async throws {
+    @Test func `a stopped client leaves no objects in memory`() async throws {
         try await withRelay { relay in
             weak var core: RoomCore?
             weak var mailbox: Mailbox?
@@ -203,7 +203,7 @@ struct StopTests {
         }
     }
 
-    @Test func `release of the last reference -> the client ends its link`() async throws {
+    @Test func `the release of the last reference to a client ends its link`() async throws {
         try await withRelay { relay in
             try await withClient("bob", at: relay) { bob in
                 let his = try await bob.open(room: "lobby")

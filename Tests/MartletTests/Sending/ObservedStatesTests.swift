@@ -33,7 +33,7 @@ struct ObservedStatesTests {
         return states
     }
 
-    @Test func `a change of the state, a receipt of each member -> one state each`() throws {
+    @Test func `a change of the state and the receipt of each member produce one state each`() throws {
         var ledger = try ledger()
         var observed = ObservedStates()
         #expect(all(&observed, ledger) == [.queued])
@@ -51,7 +51,7 @@ struct ObservedStatesTests {
         #expect(ObservedStates.furthest(1, in: ledger) == .read(by: bob))
     }
 
-    @Test func `an observer that starts late -> the latest states only`() throws {
+    @Test func `an observer that starts late receives the latest states only`() throws {
         var ledger = try ledger()
         send(&ledger)
         accept(&ledger, at: 9)
@@ -60,7 +60,7 @@ struct ObservedStatesTests {
         #expect(all(&observed, ledger) == [.accepted(offset: 9), .read(by: bob)])
     }
 
-    @Test func `a failed message -> failed, then nothing; a discarded message -> nothing`() throws {
+    @Test func `failed is the last state of a message, and a discarded message has no state`() throws {
         var ledger = try ledger()
         _ = ledger.fail(1, .refused(.roomFull, reason: "full"))
         var observed = ObservedStates()
@@ -68,7 +68,7 @@ struct ObservedStatesTests {
         #expect(ObservedStates.furthest(2, in: ledger) == nil)
     }
 
-    @Test func `an accepted message with an unknown offset, receipts -> no further states`() throws {
+    @Test func `receipts produce no state of an accepted message with an unknown offset`() throws {
         var ledger = try ledger()
         send(&ledger)
         accept(&ledger, at: 0)
@@ -78,7 +78,7 @@ struct ObservedStatesTests {
     }
 
     //
-    @Test func `a replaced log after acceptance -> no further state`() throws {
+    @Test func `a replaced log produces no state of an accepted message`() throws {
         var ledger = try ledger()
         send(&ledger)
         accept(&ledger, at: 9)

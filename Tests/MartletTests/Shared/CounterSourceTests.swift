@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Message counters of a device") struct CounterSourceTests {
     // W-60
-    @Test func `two rooms that take counters alternately -> each counter once, rising within a room`() {
+    @Test func `two rooms take each counter once, and the counters of a room rise`() {
         let source = CounterSource(first: 10)
         var rooms = [RoomCounters(source), RoomCounters(source)]
         var counters: [[UInt64]] = [[], []]

@@ -17,17 +17,17 @@ import Testing
         return (notified, found)
     }
 
-    @Test func `several raises -> the first one notifies; a later one notifies only after a poll without result`() {
+    @Test func `the first raise notifies the loop, a later one only after a poll without result`() {
         let (notified, found) = run([1, 2, 3], [4, 5], [])
         #expect(notified == [true, false, false, true, false])
         #expect(found == [3, nil, 5, nil, nil, nil])
     }
 
-    @Test func `a raise to a lower offset -> the mark is unchanged`() {
+    @Test func `a raise to a lower offset does not change the mark`() {
         #expect(run([9, 4]).found == [9, nil])
     }
 
-    @Test func `a take without result -> the mark is still watched`() {
+    @Test func `a mark is watched after a take without result`() {
         var mark = HandledMark()
         _ = mark.raise(to: RoomCursor(offset: 1))
         let found = [mark.take()?.offset, mark.take()?.offset]

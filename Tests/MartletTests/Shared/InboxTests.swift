@@ -17,7 +17,7 @@ struct InboxTests {
         inbox.items.compactMap { if case .gap(let offsets, _) = $0 { offsets } else { nil } }
     }
 
-    @Test func `several appends, one take -> all items in order`() throws {
+    @Test func `a take returns all appended items in order`() throws {
         var inbox = Inbox()
         inbox.append([try message(1), try message(2)])
         inbox.append([try message(3)])
@@ -27,7 +27,7 @@ struct InboxTests {
         #expect(inbox.items.isEmpty)
     }
 
-    @Test func `a take -> the storage is reused; a take after a burst -> the storage is released`() throws {
+    @Test func `a take reuses the storage, and releases the storage of a burst`() throws {
         var inbox = Inbox()
         inbox.append([try message(1)])
         var taken: [Inbox.Item] = []
@@ -44,7 +44,7 @@ struct InboxTests {
         #expect(inbox.items.capacity == 0)
     }
 
-    @Test func `items put back -> at the front of the queue, the item in hand is reported once`() throws {
+    @Test func `items that are put back are first in the queue, and the item in hand is reported once`() throws {
         var inbox = Inbox()
         inbox.append([try message(1), try message(2)])
         var taken: [Inbox.Item] = []
@@ -56,14 +56,14 @@ struct InboxTests {
         #expect(inHand == [1, nil])
     }
 
-    @Test func `adjacent gaps -> one gap, all offsets counted`() throws {
+    @Test func `adjacent gaps are merged, and all offsets are counted`() throws {
         var inbox = Inbox()
         inbox.append([.gap(1...3), .gap(4...5), try message(6), .gap(7...7)])
         #expect(gaps(inbox) == [1...5, 7...7])
         #expect(inbox.skippedMessages == 6)
     }
 
-    @Test func `more gaps than the bound -> merged into the last gap`() {
+    @Test func `gaps beyond the bound are merged into the last gap`() {
         var inbox = Inbox()
         let count = UInt64(Inbox.maxWaitingGaps)
         inbox.append((0..<(3 * count)).map { .gap((10 * $0 + 1)...(10 * $0 + 2)) })
@@ -72,7 +72,7 @@ struct InboxTests {
     }
 
     // Specs/hostile.md row 34
-    @Test func `gaps up to the highest offset -> counted without overflow, later gaps are kept`() {
+    @Test func `gaps up to the highest offset are counted without overflow, and later gaps are kept`() {
         var inbox = Inbox()
         inbox.append([.gap(1 ... .max)])
         inbox.append([.gap(6...7), .gap(1 ... .max), .gap(.max ... .max)])
@@ -81,7 +81,7 @@ struct InboxTests {
     }
 
     // Specs/hostile.md row 34
-    @Test func `many replaced logs -> one item, with the first previous and the last current cursor`() throws {
+    @Test func `replaced logs are merged into one item with the first previous and the last current cursor`() throws {
         func cursor(_ number: UInt64) -> RoomCursor { RoomCursor(log: LogID(rawValue: number), offset: number) }
         var inbox = Inbox()
         inbox.append([try message(1)])

@@ -5,13 +5,13 @@ import Testing
 @testable import Martlet
 
 @Suite("Mailbox of a client", .timeLimit(.minutes(10))) struct MailboxTests {
-    @Test func `a command before the mailbox is opened -> notStarted`() throws {
+    @Test func `a mailbox answers notStarted to a command before it is opened`() throws {
         let client = try Client(to: "martlet://127.0.0.1:1", as: .token(account: "alice", "token"))
         #expect(client.life.mailbox.post(.abandon) == .notStarted)
     }
 
     /// A credential can arrive before the driver has started.
-    @Test func `commands before the start of the driver -> performed after its start`() async throws {
+    @Test func `commands before the start of the driver are performed after its start`() async throws {
         let loop = try EventLoop(name: "mailbox")
         let client = try Client(to: "martlet://127.0.0.1:1", as: .token(account: "alice", "token"), on: loop)
         let mailbox = client.life.mailbox
@@ -30,9 +30,7 @@ import Testing
         await loop.shutdown()
     }
 
-    @Test func `commands behind stop in the same batch -> performed or refused`()
-        async throws
-    {
+    @Test func `commands behind stop in the same batch are performed or refused`() async throws {
         let loop = try EventLoop(name: "mailbox")
         var configuration = Client.Configuration()
         configuration.flushTimeout = .zero

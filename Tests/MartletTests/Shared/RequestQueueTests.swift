@@ -18,7 +18,7 @@ struct RequestQueueTests {
             correlation, MethodName("roll")!, from: AccountName("bob")!, nil, deadline: now + deadline, in: room)
     }
 
-    @Test func `requests, one past its deadline -> the others in order`() {
+    @Test func `requests are taken in order, without those past their deadlines`() {
         var queue = RequestQueue()
         for waiting in [request(1, deadline: .seconds(1)), request(2), request(3)] {
             let surplus = queue.append(waiting, now: now)
@@ -30,7 +30,7 @@ struct RequestQueueTests {
         #expect(queue.isEmpty)
     }
 
-    @Test func `a request beyond the bound -> returned, unless a queued one is past its deadline`() {
+    @Test func `a request beyond the bound is returned, unless a queued one is past its deadline`() {
         var queue = RequestQueue()
         for number in 1...UInt64(RequestQueue.maxWaitingRequests) {
             _ = queue.append(request(number, deadline: .seconds(number == 1 ? 1 : 10)), now: now)

@@ -9,7 +9,7 @@ import Testing
         return (sends, numbers)
     }
 
-    @Test func `a withdrawn send -> the others keep their order`() throws {
+    @Test func `the other sends keep their order when a send is withdrawn`() throws {
         var (sends, numbers) = try filled(5)
         for index in [1, 0, 4] {
             let isWithdrawn = sends.withdraw(numbers[index])
@@ -22,7 +22,7 @@ import Testing
         #expect(sends.isEmpty)
     }
 
-    @Test func `a withdrawal of a withdrawn or admitted send -> false`() throws {
+    @Test func `the withdrawal of a withdrawn or admitted send returns false`() throws {
         var (sends, numbers) = try filled(3)
         _ = sends.popFirst()
         let withdrawals = [sends.withdraw(numbers[0]), sends.withdraw(numbers[1]), sends.withdraw(numbers[1])]
@@ -33,7 +33,7 @@ import Testing
         #expect(!late)
     }
 
-    @Test func `a send that waits for the outbox -> found by its promise, taken by its counter`() throws {
+    @Test func `a send that waits for the outbox is found by its promise and taken by its counter`() throws {
         var (sends, _) = try filled(1)
         let promise = Promise<MessageHandle>()
         sends.store(7, promise)
@@ -47,7 +47,7 @@ import Testing
     }
 
     /// A linear search and a copy for each withdrawal would take 10¹⁰ steps.
-    @Test func `100,000 withdrawals in any order -> the remaining send is first`() throws {
+    @Test func `the remaining send is first after 100,000 withdrawals in any order`() throws {
         let count = 100_000
         var (sends, numbers) = try filled(count)
         let isLeft = 77_777

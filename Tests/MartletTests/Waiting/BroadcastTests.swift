@@ -13,7 +13,7 @@ struct BroadcastTests {
         }
     }
 
-    @Test func `published elements -> each subscriber receives those after its subscription, then the end`() {
+    @Test func `a subscriber receives the elements after its subscription, then the end`() {
         let broadcast = Broadcast<Int>()
         broadcast.publish(0)
         let one = Broadcast.Subscription(broadcast)
@@ -25,7 +25,7 @@ struct BroadcastTests {
         #expect((1...2).map { _ in next(other) } == ["2", "over"])
     }
 
-    @Test func `more elements than the buffer holds -> the oldest are discarded and counted`() {
+    @Test func `the oldest elements beyond the buffer's size are discarded and counted`() {
         let broadcast = Broadcast<Int>()
         let subscription = Broadcast.Subscription(broadcast)
         let limit = Broadcast<Int>.maxBufferedElements
@@ -35,7 +35,7 @@ struct BroadcastTests {
         #expect(next(subscription) == "empty")
     }
 
-    @Test func `an element, the end, a cancellation -> each wakes a waiting task`() async {
+    @Test func `an element, the end and a cancellation wake a waiting task`() async {
         let broadcast = Broadcast<Int>()
         let subscription = Broadcast.Subscription(broadcast)
         let first = Task { await broadcast.wait(for: subscription.id) }

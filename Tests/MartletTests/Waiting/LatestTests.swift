@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Latest value", .timeLimit(.minutes(10)))
 struct LatestTests {
-    @Test func `two changes between two reads -> the present value first, then only the latest`() {
+    @Test func `an observer receives the present value first, and only the latest of two changes`() {
         let latest = Latest(1)
         var version: UInt64 = 0
         var seen = [latest.next(after: &version), latest.next(after: &version)]
@@ -16,7 +16,7 @@ struct LatestTests {
         #expect(seen == [1, nil, 3, nil])
     }
 
-    @Test func `a change, the end, a cancellation -> each wakes the waiting tasks`() async {
+    @Test func `a change, the end and a cancellation wake the waiting tasks`() async {
         let latest = Latest(1)
         var version: UInt64 = 0
         _ = latest.next(after: &version)

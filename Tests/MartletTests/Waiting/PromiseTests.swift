@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Promise", .timeLimit(.minutes(10)))
 struct PromiseTests {
-    @Test func `two results -> the first one counts, before and during the wait`() async throws {
+    @Test func `the first of two results counts, before and during the wait`() async throws {
         let early = Promise<Int>()
         #expect(early.resolve(.success(1)))
         #expect(!early.resolve(.success(2)))
@@ -16,7 +16,9 @@ struct PromiseTests {
         #expect(!late.resolve(.success(4)))
     }
 
-    @Test func `a cancellation before the result -> the handler runs; after it -> the result counts`() async throws {
+    @Test func `a cancellation before the result runs the handler, a cancellation after it returns the result`()
+        async throws
+    {
         let promise = Promise<Int>()
         let task = Task {
             await until { Task.isCancelled }
