@@ -1,16 +1,22 @@
 import MartletWire
 
-/// Which session sends the next frame: deficit round robin over four classes (Shreedhar and Varghese, 1995; S-47).
+/// The order in which sessions send: deficit round robin over four classes (Shreedhar and Varghese, 1995; S-47).
 ///
-/// A round gives each class its quantum of bytes. Within a round the higher class goes first as long as it has bytes
-/// left of its quantum, so an urgent frame that arrives in the middle of a round is the next to be sent; when every
-/// class with work has used its quantum, the next round begins. A class that sends more than it had left (a frame is
-/// never cut) carries the debt into the next round. Within a class, sessions take turns frame by frame.
+/// A round gives each class its quantum of bytes. Within a round the more urgent class goes first while it has bytes
+/// left of its quantum, so an urgent frame that is queued during a round is sent next. When every class with work has
+/// used its quantum, the next round begins. A class that sends more than it had left (a frame is never cut) carries the
+/// debt into the next round. Within a class, sessions alternate frame by frame.
 ///
 /// Bound: between two turns of a class that has work, all others together send at most `waitBoundByteCount(of:)`
 /// (S-48).
+///
+/// | state of a slot | ends with |
+/// |---|---|
+/// | absent | `enqueue` |
+/// | ready in its class | `served` without more, `skipHead`, `remove` |
+/// | blocked: it waits for credit | `popBlocked`, `unblock`; it can be enqueued meanwhile |
 struct FairScheduler: Sendable {
-    /// Bytes a class may send in a round, by priority.
+    /// Bytes that a class may send in a round, by priority.
     static func quantumByteCount(of priority: Priority) -> Int {
         switch priority {
         case .urgent: 64 * 1024
@@ -38,36 +44,38 @@ struct FairScheduler: Sendable {
 
     /// Shared by links until they have work.
     private var classes = FairScheduler.allUnused
-
+    private var hasUsedClasses = false
     /// A bit for each class that has work, the most urgent lowest.
     private var busy: UInt8 = 0
     /// The bits of the classes that are not bulk.
-    private static let talkClasses: UInt8 = 0b0011
+    private static let interactiveClasses: UInt8 = 0b0011
+    /// Slots of sessions that can send nothing for lack of credit.
+    private var blocked = Deque<Int>()
 
-    /// Adds a session's slot to its class; the caller sees to it that a slot is in at most once.
+    /// Adds a session's slot to its class; the caller ensures that a slot is there at most once.
     mutating func enqueue(_ slot: Int, priority: Priority) {
         classes[Int(priority.rawValue)].ready.append(slot)
-        hasMemory = true
+        hasUsedClasses = true
         busy |= 1 << priority.rawValue
     }
 
-    /// Whether any class that may send has work; bulk is what is not urgent and not high.
+    /// Whether a class that may send has work; bulk is every class below `high`.
     func hasWork(allowsBulk: Bool) -> Bool {
-        busy & (allowsBulk ? .max : FairScheduler.talkClasses) != 0
+        busy & (allowsBulk ? .max : FairScheduler.interactiveClasses) != 0
     }
 
-    var hasBulkWork: Bool { busy & ~FairScheduler.talkClasses != 0 }
+    var hasBulkWork: Bool { busy & ~FairScheduler.interactiveClasses != 0 }
 
-    /// Whose turn it is.
+    /// The turn of a session.
     struct Turn {
         var slot: Int
         var priority: Priority
-        /// Its last frame begins within so many bytes: all that its class has left where it is alone in it, otherwise
-        /// one frame's.
+        /// The last frame of the turn begins within this many bytes: the rest of the quantum where the session is alone
+        /// in its class, otherwise one frame.
         var byteCount: Int
     }
 
-    /// The slot whose turn it is; it stays at the head until `served` or `skipHead`.
+    /// The next turn. Its slot stays at the head of its class until `served` or `skipHead`.
     mutating func next(allowsBulk: Bool) -> Turn? {
         if let choice = choose(allowsBulk) { return choice }
         guard hasWork(allowsBulk: allowsBulk) else { return nil }
@@ -77,7 +85,7 @@ struct FairScheduler: Sendable {
         }
     }
 
-    /// Accounts frames to the class at whose head the session stood; it goes to the back of its class when it has
+    /// Charges frames to the class at whose head the session was; the session moves to the end of its class if it has
     /// more.
     mutating func served(_ priority: Priority, byteCount: Int, hasMore: Bool) {
         let index = Int(priority.rawValue)
@@ -87,13 +95,13 @@ struct FairScheduler: Sendable {
         noteWork(index)
     }
 
-    /// Takes the head out of its class, because it has nothing it may send now.
+    /// Removes the head of a class, because it may send nothing now.
     mutating func skipHead(_ priority: Priority) {
         _ = classes[Int(priority.rawValue)].ready.popFirst()
         noteWork(Int(priority.rawValue))
     }
 
-    /// Takes a session's slot out of its class, wherever it stands.
+    /// Removes a session's slot from its class, at any position.
     mutating func remove(_ slot: Int, priority: Priority) {
         let index = Int(priority.rawValue)
         guard classes[index].ready.contains(slot) else { return }
@@ -101,18 +109,12 @@ struct FairScheduler: Sendable {
         noteWork(index)
     }
 
-    mutating func removeAll() {
-        guard busy != 0 else { return }
-        for index in classes.indices { classes[index].ready.removeAll() }
-        busy = 0
-    }
-
     private mutating func noteWork(_ index: Int) {
         if classes[index].ready.isEmpty { busy &= ~(1 << UInt8(index)) }
     }
 
     private func choose(_ allowsBulk: Bool) -> Turn? {
-        var waiting = busy & (allowsBulk ? .max : FairScheduler.talkClasses)
+        var waiting = busy & (allowsBulk ? .max : FairScheduler.interactiveClasses)
         while waiting != 0 {
             let index = waiting.trailingZeroBitCount
             let deficit = classes[index].deficit
@@ -133,14 +135,33 @@ struct FairScheduler: Sendable {
         }
     }
 
-    /// Whether it has had work since it began anew.
-    private(set) var hasMemory = false
+    // MARK: Blocked sessions
 
-    /// While nobody has work what was sent before counts for nothing, and the memory is given back.
-    mutating func beginAnew() {
-        guard busy == 0, hasMemory else { return }
+    var blockedCount: Int { blocked.count }
+
+    mutating func block(_ slot: Int) {
+        blocked.append(slot)
+    }
+
+    mutating func unblock(_ slot: Int) {
+        blocked = Deque(blocked.filter { $0 != slot })
+    }
+
+    /// Removes the slot that was blocked first.
+    mutating func popBlocked() -> Int? {
+        blocked.popFirst()
+    }
+
+    // MARK: Idle
+
+    var hasMemory: Bool { hasUsedClasses || blocked.slotCount > 0 }
+
+    /// Resets the deficits and releases the memory, unless a class has work.
+    mutating func releaseIdleMemory() {
+        blocked.releaseIfEmpty()
+        guard busy == 0, hasUsedClasses else { return }
         classes = FairScheduler.allUnused
-        hasMemory = false
+        hasUsedClasses = false
     }
 }
 

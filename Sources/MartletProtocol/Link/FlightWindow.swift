@@ -28,8 +28,10 @@ struct FlightWindow: Equatable, Sendable {
 
     private(set) var byteCount = FlightWindow.initialByteCount
     private(set) var inFlight = 0
-    /// When bulk may go on; in the past when it may now.
+    /// When bulk may continue; in the past when it may now.
     private(set) var pacedUntil = Instant.zero
+    /// The latest instant at which the caller checked whether bulk may continue.
+    private var checkedAt = Instant.zero
     @Compact private var roundTrip: Duration? = nil
     private var currentSamples: [Duration] = []
     @Compact private var baseRTT: Duration? = nil
@@ -42,6 +44,13 @@ struct FlightWindow: Equatable, Sendable {
 
     func allows(at now: Instant) -> Bool {
         hasRoom && pacedUntil <= now
+    }
+
+    /// When bulk may continue, unless `deadlinePassed` has noted that instant or the window is full.
+    var pacingDeadline: Instant? { hasRoom && pacedUntil > checkedAt ? pacedUntil : nil }
+
+    mutating func deadlinePassed(now: Instant) {
+        checkedAt = now
     }
 
     mutating func sent(_ bytes: Int, now: Instant) {
@@ -81,11 +90,6 @@ struct FlightWindow: Equatable, Sendable {
             grow(bytes, queueing)
         }
         byteCount = min(max(byteCount, FlightWindow.minimumByteCount), FlightWindow.maximumByteCount)
-    }
-
-    /// A new connection is a new path: nothing is in flight on it and nothing is known of it.
-    mutating func reset() {
-        self = FlightWindow()
     }
 
     /// Once per round trip: what is in flight was sent under the window that is being corrected.

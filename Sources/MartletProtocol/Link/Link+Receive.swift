@@ -1,30 +1,66 @@
 public import MartletWire
 
 extension Link {
-    /// What the engine has to do with a frame it handed over.
+    /// The answer to a received frame.
     public enum Reception: Equatable, Sendable {
-        /// The link dealt with it; see `nextArrival`.
+        /// The link has handled it; request `nextArrival` until it is nil.
         case handled
-        /// It is the session's next frame: use the body where it lies; `creditByteCount` is what `release` gives back.
+        /// It is the session's next frame: use the body in place. `release` returns `creditByteCount`.
         case deliver(SessionID, creditByteCount: Int)
-        /// Its type is not known and not critical; it was counted.
+        /// Its type is unknown and not critical; it was counted.
         case skipped
     }
 
-    /// Counts bytes that came while the link was attached, in whatever form.
+    /// Counts bytes that arrived while the link was attached, in any form.
     public mutating func noteReceived(byteCount: Int) {
         counters.bytesReceived += UInt64(byteCount)
     }
 
-    /// Takes a frame whose checksum has been verified.
+    /// Receives a frame whose checksum has been verified.
     ///
     /// - Throws: `LinkError` of scope connection when the peer broke a rule; faults of one session reset that session
     ///   instead.
     public mutating func receive(
         _ header: FrameHeader, _ content: FrameContent, inflater: inout Inflater, now: Instant
     ) throws(LinkError) -> Reception {
+        assertDrained("a frame is reported before the arrivals of the last one are drained")
+        let reception = try process(header, content, inflater: &inflater, now: now)
+        #if DEBUG
+            mustDrain = reception == .handled && (!arrivals.isEmpty || sessions.hasReady)
+        #endif
+        return reception
+    }
+
+    /// The next result of the received frames, in order; nil when there is none.
+    public mutating func nextArrival(now: Instant) throws(LinkError) -> LinkArrival? {
+        while true {
+            if let arrival = arrivals.popFirst() { return arrival }
+            guard let (slot, frame) = sessions.popReady() else {
+                #if DEBUG
+                    mustDrain = false
+                #endif
+                return nil
+            }
+            guard frame.type.rule != nil else { continue }
+            guard sessions[slot].peer != .closed else { throw .peer(.protocolViolation) }
+            guard frame.type.isLifecycle else { return .frame(sessions[slot].id, frame) }
+            try handleLifecycle(frame.type, frame.body.rawBytes, slot: slot, now: now)
+        }
+    }
+
+    /// Checks the drain contract in debug builds.
+    func assertDrained(_ message: @autoclosure () -> String) {
+        #if DEBUG
+            assert(!mustDrain, message())
+        #endif
+    }
+
+    @inline(__always)
+    private mutating func process(
+        _ header: FrameHeader, _ content: FrameContent, inflater: inout Inflater, now: Instant
+    ) throws(LinkError) -> Reception {
         counters.framesReceived += 1
-        ackTimer.heard()
+        connection.recovery.noteFrame()
         if let credit = takeNext(header, content.byteCount, now) {
             return .deliver(header.session, creditByteCount: credit)
         }
@@ -33,8 +69,8 @@ extension Link {
             throw .peer(.compressionNotAllowed)
         }
         guard let rule else { return try skip(header, now: now) }
-        // Before the session is looked for: what a client never sends is wrong on every session (W-8, W-74).
-        guard rule.allows(header), !rule.isHandshake, !rule.isServerOnly || role == .client else {
+        // Checked before the session: a frame that only a relay sends is a fault on every session (W-8, W-74).
+        guard rule.allows(header), !rule.isHandshake, !rule.isServerOnly || sessions.role == .client else {
             throw .peer(.protocolViolation)
         }
         if case .ack(let values) = content {
@@ -51,33 +87,23 @@ extension Link {
         }
     }
 
-    /// What nearly all frames are, with their session looked at once: a message, or what a relay has accepted, in one
-    /// plain frame that comes next and is within the credit. Returns what it costs in credit; nil, and nothing has
-    /// changed, when it is anything else, which `takeReliable` knows what to do with.
+    /// The fast path: a message, or an acceptance for a client, in one plain frame that comes next and is within the
+    /// credit. Returns its cost in credit; nil, and nothing has changed, for any other frame, which `takeReliable`
+    /// handles.
     @inline(__always)
     private mutating func takeNext(_ header: FrameHeader, _ byteCount: Int, _ now: Instant) -> Int? {
-        let isAccepted = header.type == .accepted && role == .client
+        let isAccepted = header.type == .accepted && sessions.role == .client
         let credit = isAccepted ? 0 : byteCount
         guard header.type == .data || isAccepted && byteCount <= ReceiveStream.maxUncreditedByteCount,
             header.compression == .none, header.session != .control,
             FrameFlags(header.flags, priority: .urgent) == [.reliable, .checksummed],
-            UInt64(credit) <= announcedLinkCredit - linkCreditReceived, let slot = slots[header.session],
+            UInt64(credit) <= receiveCredit.available, let slot = sessions.slot(of: header.session),
             sessions[slot].takeNext(low: header.sequence, byteCount: credit)
         else { return nil }
-        linkCreditReceived += UInt64(credit)
-        noteTimestamp(header, now: now)
-        if !sessions[slot].needsAck || ackDeadline == nil {
-            wantAck(of: slot, at: ackDeadline ?? now + Link.maxAckDelay)
-        }
+        receiveCredit.charge(UInt64(credit))
+        connection.acks.noteTimestamp(header.timestamp, now: now)
+        if !sessions[slot].marks.needsAck || connection.acks.isIdle { delayAck(of: slot, now: now) }
         return credit
-    }
-
-    /// A timestamp that is not the last one again is to be echoed (W-83).
-    @inline(__always)
-    private mutating func noteTimestamp(_ header: FrameHeader, now: Instant) {
-        guard header.timestamp != newestTimestamp else { return }
-        newestTimestamp = header.timestamp
-        echo = PendingEcho(timestamp: header.timestamp, arrived: now)
     }
 
     private mutating func take(
@@ -90,9 +116,9 @@ extension Link {
     private mutating func takeReliable(
         _ header: FrameHeader, _ plain: RawSpan, isInPlace: Bool, _ now: Instant
     ) throws(LinkError) -> Reception {
-        noteTimestamp(header, now: now)
-        // Pieces of an answer that was never due would be joined beside all credit (S-5).
-        guard header.type != .opened || isOurs(header.session) else { throw .peer(.protocolViolation) }
+        connection.acks.noteTimestamp(header.timestamp, now: now)
+        // Fragments of an `opened` that is not due would be joined beside all credit (S-5).
+        guard header.type != .opened || sessions.isOurs(header.session) else { throw .peer(.protocolViolation) }
         guard let slot = try slot(for: header, plain, now: now) else { return .handled }
         guard let sequence = sessions[slot].receive.sequence(low: header.sequence) else { throw .peer(.outOfWindow) }
         if header.flags.contains(.moreFragments), plain.byteCount < Link.leastFragmentByteCount {
@@ -103,7 +129,7 @@ extension Link {
             return .handled
         }
         let isUrgent = arrival == .duplicate || header.flags.contains(.ackNow) || sessions[slot].receive.hasGap  // S-20
-        wantAck(of: slot, at: isUrgent || arrival == .dropped ? nil : ackDeadline ?? now + Link.maxAckDelay)
+        if isUrgent || arrival == .dropped { requestAck(of: slot) } else { delayAck(of: slot, now: now) }
         switch arrival {
         case .duplicate:
             counters.duplicates += 1
@@ -113,10 +139,10 @@ extension Link {
         case .held:
             break
         case .ready:
-            readySlots.append(slot)
+            sessions.markReady(slot)
         case .deliver where header.type.rule == nil:
             break
-        case .deliver where sessions[slot].peerClosed:
+        case .deliver where sessions[slot].peer == .closed:
             throw .peer(.protocolViolation)
         case .deliver where header.type.isLifecycle:
             try handleLifecycle(header.type, plain, slot: slot, now: now)
@@ -126,84 +152,84 @@ extension Link {
         return .handled
     }
 
-    /// Gives a frame to its session's stream; nil when the session was reset for it.
+    /// Passes a frame to its session's stream; nil when the session was reset because of it.
     private mutating func accept(
         _ sequence: UInt64, _ header: FrameHeader, _ plain: RawSpan, slot: Int, isInPlace: Bool
     ) throws(LinkError) -> ReceiveStream.Arrival? {
         let hadGap = sessions[slot].receive.hasGap
-        let assembling = sessions[slot].receive.assemblingByteCount
-        let held = sessions[slot].receive.heldByteCount
-        let received = sessions[slot].receive.creditReceived
+        let before = sessions[slot].receive.usage
         let fault: LinkError
         do throws(LinkError) {
             let arrival = try sessions[slot].receive.accept(
                 sequence, type: header.type, hasMore: header.flags.contains(.moreFragments), plain: plain,
-                isInPlace: isInPlace, heldRoom: limits.linkWindow - heldByteCount,
-                linkCredit: announcedLinkCredit - linkCreditReceived)
-            assemblingByteCount += sessions[slot].receive.assemblingByteCount - assembling
-            heldByteCount += sessions[slot].receive.heldByteCount - held
-            linkCreditReceived += sessions[slot].receive.creditReceived - received
-            // A gap that was filled is said at once too.
-            if hadGap { wantAck(of: slot, at: nil) }
+                isInPlace: isInPlace, heldRoom: limits.linkWindow - receiveCredit.heldByteCount,
+                linkCredit: receiveCredit.available)
+            receiveCredit.charge(sessions[slot].receive.usage, since: before)
+            // A gap that closes is acknowledged at once too.
+            if hadGap { requestAck(of: slot) }
             return arrival
         } catch {
             fault = error
         }
-        assemblingByteCount += sessions[slot].receive.assemblingByteCount - assembling
-        heldByteCount += sessions[slot].receive.heldByteCount - held
-        // A frame with a fault is charged on both levels or on neither: the link outlives the connection (S-36,
-        // Specs/hostile.md row 41).
-        linkCreditReceived += sessions[slot].receive.creditReceived - received
+        receiveCredit.charge(sessions[slot].receive.usage, since: before)
         guard fault.scope == .session else {
-            if sessions[slot].receive.hasReady { readySlots.append(slot) }
+            if sessions[slot].receive.hasReady { sessions.markReady(slot) }
             throw fault
         }
-        fail(slot, fault.code)
+        // A fault of the peer in one session resets that session only.
+        let id = sessions[slot].id
+        reset(id, code: fault.code)
+        arrivals.append(.event(.reset(id, code: fault.code)))
         return nil
     }
 
-    /// The slot of a reliable frame's session; an `open` makes one.
+    /// The slot of a reliable frame's session; an `open` inserts one.
     private mutating func slot(for header: FrameHeader, _ plain: RawSpan, now: Instant) throws(LinkError) -> Int? {
         let id = header.session
-        if let slot = slots[id] { return slot }
-        guard retired[id] == nil else {
-            retired.oweAck(id)
-            // Frames under way when the session ended arrive once each: one acknowledgement covers them (S-14, S-20).
-            guard retired.noteLate(header.sequence, of: id) else {
-                wantAck(at: nil)
+        if let slot = sessions.slot(of: id) { return slot }
+        guard sessions.retired[id] == nil else {
+            sessions.retired.oweAck(id)
+            // Frames in flight when the session ended arrive once each: one acknowledgement covers them (S-14, S-20).
+            guard sessions.retired.noteLate(header.sequence, of: id) else {
+                if isAttached { connection.acks.request() }
                 try chargeUnproductive(now: now)
                 return nil
             }
-            wantAck(at: ackDeadline ?? now + Link.maxAckDelay)
+            if isAttached { connection.acks.delay(from: now) }
             return nil
         }
         guard header.type == .open else {
-            // On a carrier without order the open may still be under way; what is not acknowledged comes again (S-15).
-            guard carrier == .reliable || isOurs(id) else { return nil }
-            guard openBudget.take(now: now) else { throw .peer(.churnLimit) }
+            // On a carrier without order the `open` may still be in flight; unacknowledged frames arrive again (S-15).
+            guard connection.carrier == .reliable || sessions.isOurs(id) else { return nil }
+            try rates.countOpen(now: now)
             refuse(id, .unknownSession)
             return nil
         }
-        guard openBudget.take(now: now) else { throw .peer(.churnLimit) }
-        guard !isOurs(id), header.sequence == UInt32(truncatingIfNeeded: firstSequence) else {
+        try rates.countOpen(now: now)
+        guard !sessions.isOurs(id), header.sequence == UInt32(truncatingIfNeeded: sessions.firstSequence) else {
             throw .peer(.protocolViolation)
         }  // S-3
         let open = try Link.parse(Open.self, plain)
-        // Refused one by one: it may be an honest mistake (S-4).
+        // Refused without ending the connection: it may be an honest mistake (S-4).
         guard sessionCount < min(limits.maxSessions, Link.maxSessions) else {
             refuse(id, .tooManySessions)
             return nil
         }
-        return insert(id, kind: open.kind, state: .accepting)
+        return insert(id, kind: open.kind, .accepting)
     }
 
-    // Specs/hostile.md row 10
+    /// Refuses a session that the peer opens or uses (S-6).
+    private mutating func refuse(_ id: SessionID, _ code: ErrorCode) {
+        receiveCredit.release(sessions.retired.insert(id, RetiredSessions.Record(cumulative: 0)))
+        appendReset(id, code, creditUsed: 0)
+    }
+
     private mutating func skip(_ header: FrameHeader, now: Instant) throws(LinkError) -> Reception {
         guard !header.type.isCritical else { throw .peer(.unknownCritical) }
-        guard unknownFrames.take(now: now) else { throw .peer(.unknownFlood) }  // W-73
+        try rates.countUnknownFrame(now: now)
         counters.skipped += 1
         guard header.flags.contains(.reliable) else { return .skipped }
-        // An unknown reliable frame still has its place in the sequence of its session (S-19).
+        // An unknown reliable frame has a sequence of its session like any other (S-19).
         var header = header
         header.flags.remove(.moreFragments)
         let nothing: [UInt8] = []
@@ -224,9 +250,9 @@ extension Link {
         case .goaway:
             arrivals.append(.event(.goAway(try Link.parse(GoAway.self, plain))))
         default:
-            guard let slot = slots[header.session], !sessions[slot].peerClosed else {
-                // To a client a relay passes on what many say, more than it may say itself.
-                if role == .relay { try chargeUnproductive(now: now) }
+            guard let slot = sessions.slot(of: header.session), sessions[slot].peer != .closed else {
+                // A relay forwards frames of many members to a client, more than the client may send itself.
+                if sessions.role == .relay { try chargeUnproductive(now: now) }
                 return .handled
             }
             guard !isInPlace else { return .deliver(header.session, creditByteCount: 0) }
@@ -236,69 +262,64 @@ extension Link {
         return .handled
     }
 
-    /// Parses a body whose faults are the connection's.
+    /// Parses a body; a fault in it is a fault of the connection.
     static func parse<Body: FrameBody>(_: Body.Type, _ body: RawSpan) throws(LinkError) -> Body {
         do { return try Body(parsing: body) } catch { throw .peer(error.code) }
     }
 
     private mutating func takePing(_ ping: Ping, _ header: FrameHeader, now: Instant) throws(LinkError) {  // W-70
-        guard pings.take(now: now) else { throw .peer(.controlFlood) }
-        noteTimestamp(header, now: now)
+        try rates.countPing(now: now)
+        connection.acks.noteTimestamp(header.timestamp, now: now)
         if header.flags.contains(.ackNow) {  // S-28
-            for slot in sessions.indices where sessions[slot].isLive { wantAck(of: slot, at: nil) }
+            for slot in sessions.indices where sessions[slot].isLive { requestAck(of: slot) }
         }
-        let queued = control.reduce(0) { $0 + ($1.type == .pong ? 1 : 0) }
-        guard queued < Link.maxQueuedPongs else { return }
         let echo = Echo(timestamp: header.timestamp, delay: .zero)  // S-24
-        queueControl(.pong, flags: [], EncodedBody(Pong(nonce: ping.nonce, echo: echo).encode()))
+        if isAttached { connection.control.appendPong(Pong(nonce: ping.nonce, echo: echo)) }
     }
 
     private mutating func takePong(_ pong: Pong, now: Instant) throws(LinkError) {
-        if pongsDue > 0 { pongsDue -= 1 } else { try chargeUnproductive(now: now) }
+        if !connection.control.takePong() { try chargeUnproductive(now: now) }
         sampleRTT(pong.echo, sentAt: nil, now: now)
         guard pong.nonce & Link.probeBit != 0 else { return arrivals.append(.event(.pong(nonce: pong.nonce))) }
-        guard let probe, probe.nonce == pong.nonce else { return }
-        self.probe = nil
-        // The acknowledgement that the probe asked for came before this pong: what it lacks, the peer lacks (S-28).
+        guard let sentAt = connection.recovery.takePong(pong.nonce) else { return }
+        // The acknowledgement that the probe requested came before this pong, so the peer has not received the frames
+        // that it does not contain (S-28).
         for slot in sessions.indices where sessions[slot].isLive {
-            noteLost(slot, sessions[slot].send.loseFrames(sentBefore: probe.sentAt, limit: SendStream.maxEntries))
+            noteLost(slot, sessions[slot].send.loseFrames(sentBefore: sentAt, limit: SendStream.maxEntries))
         }
     }
 
     private mutating func takeAck(_ ack: Ack, now: Instant) throws(LinkError) {
-        var isProductive = raisesLinkCredit(ack.linkCredit)
-        if ack.linkCredit > linkCreditLimit ?? 0 { linkCreditLimit = ack.linkCredit }
-        ackCount += 1
+        var isProductive = sendCredit.raise(to: ack.linkCredit, limits)
+        sessions.beginAck()
         var staleCount = 0
         var total = SendStream.Acknowledged()
         var bulk = SendStream.Acknowledged()
         for index in 0..<ack.sessionCount {
             let entry = ack.session(index)
-            guard let slot = slots[entry.session] else {
+            guard let slot = sessions.slot(of: entry.session) else {
                 staleCount += 1
                 continue
             }
-            guard sessions[slot].lastAck != ackCount else { throw .peer(.protocolViolation) }  // S-21
-            sessions[slot].lastAck = ackCount
-            let raisesCredit = sessions[slot].send.isWorthwhile(
-                entry.creditLimit, window: sendWindow(of: slot), maxMessageByteCount: limits.maxMessageByteCount)
+            try sessions.noteAck(of: slot)
             let part = try acknowledge(entry, slot: slot, now: now)
+            let raisesCredit = sessions[slot].send.raiseCreditLimit(
+                to: entry.creditLimit, windowByteCount: sessions[slot].windowByteCount(limits),
+                maxMessageByteCount: limits.maxMessageByteCount)
             if part.frameCount > 0 || raisesCredit { isProductive = true } else { staleCount += 1 }
             if sessions[slot].priority.isBulk { bulk.add(part) }
             total.add(part)
-            report(slot, released: part.releasedByteCount)
-            if sessions[slot].isFinished { remove(slot, isReset: false) } else { schedule(slot) }
+            if !finish(slot, released: part.releasedByteCount) { schedule(slot) }
         }
         unblock()
         let sample = ack.echo.flatMap { sampleRTT($0, sentAt: total.largestSentAt, now: now) }
         let timesBulk = bulk.largestSentAt == total.largestSentAt
-        flight.acknowledged(bulk.byteCount, rtt: sample, timesBulk: timesBulk, now: now)
+        connection.flight.acknowledged(bulk.byteCount, rtt: sample, timesBulk: timesBulk, now: now)
         try chargeUnproductive((isProductive ? 0 : 1) + staleCount / Link.staleSessionsPerFrame, now: now)
         guard total.frameCount > 0 else { return }
-        lastAckProgress = now
-        probe = nil
-        ackTimer.progressed(now: now, timeout: ackTimeoutInterval, hasOutstanding: hasUnacknowledged)
-        armOverdue(now: now)
+        connection.recovery.noteProgress(
+            now: now, timeout: ackTimeoutInterval, hasUnacknowledged: hasUnacknowledged)
+        startOverdueTimer(now: now)
     }
 
     private mutating func acknowledge(
@@ -309,27 +330,26 @@ extension Link {
             guard let more = sessions[slot].send.acknowledge(range: range) else { throw .peer(.ackUnsent) }
             part.add(more)
         }
-        sessions[slot].send.raiseCreditLimit(to: entry.creditLimit)
         noteLost(slot, sessions[slot].send.loseOvertaken(sentBy: now + (.zero - rtt.lossDelay)))
         noteOutstanding(slot)
         return part
     }
 
-    /// Tells the engine of room in a session's queue, in steps that are worth it.
-    mutating func report(_ slot: Int, released: Int) {
-        guard released > 0 else { return }
-        let unreported = Int(sessions[slot].unreportedByteCount) + released
-        sessions[slot].unreportedByteCount = Int32(clamping: unreported)
-        guard unreported >= 16 * 1024 || sessions[slot].send.isEmpty else { return }
-        sessions[slot].unreportedByteCount = 0
-        guard sessions[slot].id != .control else { return }
-        arrivals.append(.event(.acknowledged(sessions[slot].id, byteCount: unreported)))
+    /// Reports bytes that left a session's queue, and ends the session if nothing is left of it; returns whether it has
+    /// ended.
+    mutating func finish(_ slot: Int, released: Int) -> Bool {
+        if let byteCount = sessions[slot].noteReleased(released) {
+            arrivals.append(.event(.acknowledged(sessions[slot].id, byteCount: byteCount)))
+        }
+        guard sessions[slot].isFinished else { return false }
+        remove(slot, isReset: false)
+        return true
     }
 
-    /// A round-trip time from an echoed timestamp (milliseconds), made finer by our own record of when the frame left.
+    /// Samples the round-trip time from an echoed timestamp in milliseconds, refined by the recorded send time.
     ///
-    /// The record alone would be ambiguous for a frame that was sent twice (Karn's problem, RFC 6298 §3); it is used
-    /// only where it agrees with the echo (S-25).
+    /// The record alone is ambiguous for a frame that was sent twice (Karn's problem, RFC 6298 §3), so it is used only
+    /// where it agrees with the echo (S-25).
     @discardableResult
     private mutating func sampleRTT(_ echo: Echo, sentAt: UInt64?, now: Instant) -> Duration? {
         let elapsed = timestamp(now) &- echo.timestamp
@@ -345,25 +365,26 @@ extension Link {
         return .nanoseconds(max(sample - delay, 0))
     }
 
-    mutating func handleLifecycle(
+    private mutating func handleLifecycle(
         _ type: FrameType, _ body: RawSpan, slot: Int, now: Instant
     ) throws(LinkError) {
         let id = sessions[slot].id
         switch type {
         case .open:
             let open = try Link.parse(Open.self, body)
-            try noteOpenedByPeer(slot, isAllowed: !isOurs(id))
+            guard !sessions.isOurs(id) else { throw .peer(.protocolViolation) }
+            try sessions[slot].noteOpenedByPeer()
             arrivals.append(.event(.open(id, open)))
         case .opened:
             let opened = try Link.parse(Opened.self, body)
-            try noteOpenedByPeer(slot, isAllowed: isOurs(id))
-            if sessions[slot].state == .opening { sessions[slot].state = .open }
+            guard sessions.isOurs(id) else { throw .peer(.protocolViolation) }
+            try sessions[slot].noteOpenedByPeer()
             arrivals.append(.event(.opened(id, opened)))
         case .close:
             let close = try Link.parse(Close.self, body)
-            sessions[slot].peerClosed = true
+            sessions[slot].noteClosedByPeer()
             arrivals.append(.event(.closed(id, code: close.code)))
-            if sessions[slot].isFinished { remove(slot, isReset: false) }
+            _ = finish(slot, released: 0)
         case .reset:
             try takeReset(try Link.parse(Reset.self, body), now: now)
         case .suspend:
@@ -376,16 +397,33 @@ extension Link {
         }
     }
 
-    /// A session is opened once, by one side, and confirmed once, by the other (S-3, S-5).
-    private mutating func noteOpenedByPeer(_ slot: Int, isAllowed: Bool) throws(LinkError) {
-        guard isAllowed, !sessions[slot].wasOpenedByPeer else { throw .peer(.protocolViolation) }
-        sessions[slot].wasOpenedByPeer = true
+    /// The peer ends a session at once (S-10, S-11).
+    private mutating func takeReset(_ reset: Reset, now: Instant) throws(LinkError) {
+        let id = reset.session
+        if let slot = sessions.slot(of: id) {
+            let send = sessions[slot].send
+            remove(slot, isReset: true)
+            // Unacknowledged frames may not have arrived: the peer needs the credit that they used (S-12).
+            if send.hasUnacknowledgedCredit { appendReset(id, reset.code, creditUsed: send.creditUsed) }
+            arrivals.append(.event(.reset(id, code: reset.code)))
+        } else {
+            try chargeUnproductive(now: now)
+            if sessions.retired[id] == nil {
+                // Its `open` may still be in flight, and must not open the session when it arrives (S-12).
+                receiveCredit.release(sessions.retired.insert(id, RetiredSessions.Record(cumulative: 0)))
+            }
+        }
+        guard let creditUsed = reset.creditUsed else { return }
+        guard let missing = sessions.retired.settle(id, creditUsed: creditUsed) else {
+            throw .peer(.protocolViolation)
+        }
+        guard receiveCredit.settle(missing) else { throw .peer(.creditExceeded) }
+        announceCredit()
     }
-
 }
 
 extension FrameType {
-    /// Frames that the link itself understands: they open, close and hold sessions.
+    /// Frames that the link itself handles: they open, close, reset, suspend and resume sessions.
     var isLifecycle: Bool {
         switch self {
         case .open, .opened, .close, .reset, .suspend, .resume: true

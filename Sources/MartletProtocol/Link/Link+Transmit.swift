@@ -1,68 +1,154 @@
-import MartletWire
+public import MartletWire
 
 extension Link {
+    // MARK: Connections
+
+    /// Attaches a connection: all unacknowledged frames are sent on it, from the first (Specs/hostile.md row 31).
+    ///
+    /// - Parameter isEarly: the peer has not answered the hello; at most `earlyByteCount` bytes are sent until
+    ///   `confirm`.
+    public mutating func attach(_ carrier: Carrier, isEarly: Bool, now: Instant) {
+        detach()
+        connection = LinkConnection(carrier, isEarly: isEarly, now: now)
+        for slot in sessions.indices where sessions[slot].isLive {
+            sessions[slot].send.rewind(losesOvertaken: carrier == .unreliable)
+            noteOutstanding(slot)
+            schedule(slot)
+        }
+    }
+
+    /// The connection has ended; unacknowledged frames wait for the next one (C-2).
+    public mutating func detach() {
+        connection = LinkConnection()
+        for slot in sessions.indices where sessions[slot].isLive { sessions[slot].detach() }
+        #if DEBUG
+            mustDrain = false
+        #endif
+    }
+
+    /// The highest sequence received in order, per session: the positions of a resume (W-45, C-29).
+    public var positions: [SessionPosition] {
+        sessions.lazy.filter(\.isLive).map { SessionPosition(session: $0.id, received: $0.receive.cumulative) }
+    }
+
+    /// Whether the link can continue from the peer's positions: a resume is refused as a whole, never in part (W-46,
+    /// C-30).
+    public func canResume(from positions: [SessionPosition]) -> Bool {
+        positions.allSatisfy { position in
+            guard let slot = sessions.slot(of: position.session) else {
+                return position.received < sessions.firstSequence || sessions.retired[position.session] != nil
+            }
+            let send = sessions[slot].send
+            return position.received <= send.highestSent && position.received + 1 >= send.base
+        }
+    }
+
+    /// Continues from the peer's positions; the early limit ends.
+    ///
+    /// A session that the peer has closed and does not name has ended there, and ends here. The peer does not know any
+    /// other session that it does not name, or has reset it and sends that reset (C-33).
+    public mutating func confirm(_ positions: [SessionPosition]?, now: Instant) {
+        connection.confirm()
+        if let positions {
+            counters.resumes += 1
+            let received = Dictionary(positions.map { ($0.session, $0.received) }) { $1 }
+            for slot in sessions.indices where sessions[slot].isLive {
+                guard let position = received[sessions[slot].id] else {
+                    if sessions[slot].peer == .closed { remove(slot, isReset: false) }
+                    continue
+                }
+                guard let part = sessions[slot].send.acknowledge(cumulative: position) else { continue }
+                if sessions[slot].priority.isBulk { connection.flight.abandoned(part.byteCount) }
+                noteOutstanding(slot)
+                _ = finish(slot, released: part.releasedByteCount)
+            }
+        }
+        for slot in sessions.indices where sessions[slot].isLive {
+            schedule(slot)
+            delayAck(of: slot, now: now)
+        }
+        connection.recovery.noteResume(now: now)
+        startOverdueTimer(now: now)
+    }
+
+    // MARK: Output
+
     /// Whether `transmit` has something to write now.
     @inline(__always)
     public func hasOutput(now: Instant) -> Bool {
-        guard carrier != nil else { return false }
-        if isAckDue || endsStream || !control.isEmpty { return true }
-        if let ackDeadline, ackDeadline <= now { return true }
-        return hasFrames(now: now)
+        guard isAttached else { return false }
+        if connection.acks.isDue(at: now) || connection.packets.isEnding || !connection.control.isEmpty { return true }
+        return connection.hasFrames(now: now)
     }
 
-    /// Writes whole frames as long as they fit and the peer allows; what does not fit stays.
+    /// Writes whole frames as long as they fit and the peer allows; the others remain queued.
     ///
     /// `out` must have room for at least one frame of the negotiated size when it is empty.
     public mutating func transmit(into out: inout OutputRawSpan, now: Instant) {
-        guard carrier != nil else { return }
+        assertDrained("output is written before the arrivals of the last frame are drained")
+        guard isAttached else { return }
         let start = out.byteCount
         if usesPackets { writePackets(into: &out, now: now) } else { write(.plain, into: &out, now: now) }
-        // The timeout is reckoned for nobody but who needs it.
-        if isStuck || creditProbe.isAsking {
-            creditProbe.update(isStuck: isStuck, now: now, timeout: ackTimeoutInterval)
+        // The timeout is computed only where it is needed.
+        if isBlocked || connection.recovery.isProbingForCredit {
+            connection.recovery.updateCreditProbe(isBlocked: isBlocked, now: now, timeout: ackTimeoutInterval)
         }
         guard out.byteCount > start else { return }
         counters.bytesSent += UInt64(out.byteCount - start)
-        if wasWaitingForRoom {
-            // A stream takes more bytes only as the peer takes them: a sign of life (S-29).
-            wasWaitingForRoom = false
-            ackTimer.heard()
-        }
+        connection.recovery.noteOutput()
         guard hasUnacknowledged else { return }
-        if ackTimer.deadline == nil {
-            lastAckProgress = now
-            ackTimer.sent(now: now, timeout: ackTimeoutInterval)
+        if !connection.recovery.isAckTimerRunning {
+            connection.recovery.startAckTimer(now: now, timeout: ackTimeoutInterval)
         }
-        if overdueDeadline == nil { armOverdue(now: now) }
+        if connection.recovery.overdueDeadline == nil { startOverdueTimer(now: now) }
     }
 
-    /// The milliseconds since the link began, as frames carry them; they wrap after 49 days and only differences count
-    /// (W-15).
-    func timestamp(_ now: Instant) -> UInt32 {
-        UInt32(truncatingIfNeeded: (Int64(clamping: now.nanoseconds) - Int64(clamping: began.nanoseconds)) / 1_000_000)
+    /// Whether frames wait for credit, and the peer owes no acknowledgement that would bring it.
+    private var isBlocked: Bool {
+        connection.scheduler.blockedCount > 0 && !hasUnacknowledged && !connection.isEarly
     }
 
-    mutating func write(_ encoder: FrameEncoder, into out: inout OutputRawSpan, now: Instant) {
-        // An acknowledgement that is owed rides along with whatever goes out (S-20, S-46).
-        if isAckDue || ackDeadline.map({ $0 <= now || !control.isEmpty || hasFrames(now: now) }) ?? false {
-            guard writeAcks(encoder, into: &out, now: now) else { return }
-        }
-        while let frame = control.first {
+    /// Whether the peer may send packets: the carrier neither loses nor reorders frames (Specs/wire.md §15).
+    @inline(__always)
+    var readsPackets: Bool { features.contains(.compact) && connection.carrier == .reliable }
+
+    /// Whether packets may be sent: the peer has also answered the hello.
+    @inline(__always)
+    private var usesPackets: Bool { readsPackets && !connection.isEarly }
+
+    private mutating func writePackets(into out: inout OutputRawSpan, now: Instant) {
+        // A client's link may take more memory than each of a relay's thousands.
+        let size = sessions.role == .client ? DeflateStream.Size.large : .small
+        let encoder = FrameEncoder.compact(
+            connection.packets.begin(size: features.contains(.sharedDeflate) ? size : nil, into: &out))
+        write(encoder, into: &out, now: now)
+        if encoder.finish(into: &out) { connection.packets.noteStream(now: now) }
+    }
+
+    private mutating func write(_ encoder: FrameEncoder, into out: inout OutputRawSpan, now: Instant) {
+        // A delayed acknowledgement is sent with any other output (S-20, S-46).
+        let isAckDue =
+            connection.acks.isDue(at: now)
+            || connection.acks.deadline != nil && (!connection.control.isEmpty || connection.hasFrames(now: now))
+        guard !isAckDue || writeAcks(encoder, into: &out, now: now) else { return }
+        while let frame = connection.control.first {
             let header = header(frame.type, frame.flags, .control, 0, now)
             guard write(header, frame.body, fragment: 0, encoder, into: &out) != nil else { return }
-            _ = control.popFirst()
+            connection.control.removeFirst()
         }
-        // The next is far off, if there is one.
-        control.releaseIfEmpty()
-        while hasFrames(now: now), let turn = scheduler.next(allowsBulk: flight.allows(at: now)) {
+        // Control frames are rare, so the queue keeps no memory.
+        connection.control.releaseIfEmpty()
+        while connection.hasFrames(now: now),
+            let turn = connection.scheduler.next(allowsBulk: connection.flight.allows(at: now))
+        {
             switch writeNext(turn.slot, limit: turn.byteCount, encoder, into: &out, now: now) {
             case .written(let byteCount):
                 let hasMore = sessions[turn.slot].hasUnsent
-                sessions[turn.slot].isScheduled = hasMore
-                scheduler.served(turn.priority, byteCount: byteCount, hasMore: hasMore)
+                sessions[turn.slot].marks.isScheduled = hasMore
+                connection.scheduler.served(turn.priority, byteCount: byteCount, hasMore: hasMore)
             case .nothing:
-                scheduler.skipHead(turn.priority)
-                sessions[turn.slot].isScheduled = false
+                connection.scheduler.skipHead(turn.priority)
+                sessions[turn.slot].marks.isScheduled = false
             case .noRoom:
                 return
             }
@@ -71,58 +157,38 @@ extension Link {
 
     // MARK: Frames of sessions
 
-    @inline(__always)
-    func hasFrames(now: Instant) -> Bool {
-        earlyBudget != 0 && scheduler.hasWork(allowsBulk: flight.allows(at: now))
-    }
-
-    /// When bulk that waits for nothing else may go on; nil when that has been noted, and the carrier's room is all
-    /// that it waits for.
-    var pacingDeadline: Instant? {
-        guard earlyBudget != 0, flight.hasRoom, scheduler.hasBulkWork, flight.pacedUntil > pacingNoted else {
-            return nil
-        }
-        return flight.pacedUntil
-    }
-
-    /// Whether frames wait for credit, and nothing under way will bring news of it.
-    private var isStuck: Bool {
-        !blockedSlots.isEmpty && !hasUnacknowledged && earlyBudget == nil
-    }
-
     private enum OnWrite {
         case written(Int)
         case nothing
         case noRoom
     }
 
-    /// Writes frames of the session whose turn it is, the last of which begins within `limit` bytes; at least one.
+    /// Writes frames of the session whose turn it is, at least one. The last one begins within `limit` bytes.
     private mutating func writeNext(
         _ slot: Int, limit: Int, _ encoder: FrameEncoder, into out: inout OutputRawSpan, now: Instant
     ) -> OnWrite {
         let id = sessions[slot].id
         let priority = sessions[slot].priority
-        if earlyBudget == nil, !priority.isBulk, sessions[slot].transients.isEmpty {
+        if !connection.isEarly, !priority.isBulk, sessions[slot].transients.isEmpty {
             let common = header(.data, FrameFlags(.reliable, priority: priority), id, 0, now)
-            let run = sessions[slot].send.writeRun(
-                common, credit: linkCredit.available, limit: limit, asksForAck: asksForAck, encoder, into: &out,
+            let batch = sessions[slot].send.writeBatch(
+                common, credit: sendCredit.available, limit: limit, asksForAck: asksForAck, encoder, into: &out,
                 now: now)
-            if run.frameCount > 0 {
-                linkCreditUsed += run.cost
-                counters.framesSent += UInt64(run.frameCount)
+            if batch.frameCount > 0 {
+                sendCredit.charge(batch.cost)
+                counters.framesSent += UInt64(batch.frameCount)
                 noteOutstanding(slot)
-                return .written(run.byteCount)
+                return .written(batch.byteCount)
             }
         }
         // S-49: no transient frame before `open` or `opened`.
-        if sessions[slot].send.highestSent >= firstSequence, let body = sessions[slot].transients.first {
+        if sessions[slot].send.highestSent >= sessions.firstSequence, let body = sessions[slot].transients.first {
             let header = header(.transient, FrameFlags([], priority: priority), id, 0, now)
             guard let written = writeEarly(header, body, fragment: 0, encoder, into: &out) else { return .noRoom }
             _ = sessions[slot].transients.popFirst()
             return .written(written)
         }
-        var credit = linkCredit
-        if carrier == .unreliable { credit.holdable = holdableByteCount }
+        let credit = sendCredit.view(holdable: connection.carrier == .unreliable ? holdableByteCount : .max)
         guard let sequence = sessions[slot].send.nextToSend(credit) else {
             block(slot)
             return .nothing
@@ -137,17 +203,12 @@ extension Link {
         }
         let reserved = sessions[slot].send.reservedCredit
         if let sent = sessions[slot].send.markSent(sequence, at: now, available: credit.available) {
-            linkCreditUsed += sent.cost
-            linkCreditReserved = linkCreditReserved - reserved + sessions[slot].send.reservedCredit
-            if sent.isUnreserved {
-                unreservedSlot = slot
-            } else if unreservedSlot == slot {
-                unreservedSlot = nil
-            }
+            sendCredit.charge(
+                sent, slot: slot, reservedBefore: reserved, reservedAfter: sessions[slot].send.reservedCredit)
         } else {
             counters.retransmissions += 1
         }
-        if priority.isBulk { flight.sent(entry.byteCount, now: now) }
+        if priority.isBulk { connection.flight.sent(entry.byteCount, now: now) }
         noteOutstanding(slot)
         return .written(written)
     }
@@ -158,46 +219,73 @@ extension Link {
     }
 
     private mutating func block(_ slot: Int) {
-        guard sessions[slot].hasUnsent, !sessions[slot].isBlocked else { return }
-        sessions[slot].isBlocked = true
-        blockedSlots.append(slot)
+        guard sessions[slot].hasUnsent, !sessions[slot].marks.isBlocked else { return }
+        sessions[slot].marks.isBlocked = true
+        connection.scheduler.block(slot)
     }
 
-    /// Credit has come: every session that waited for some tries again.
+    /// Credit has arrived: every session that waits for credit is scheduled again.
     mutating func unblock() {
-        for slot in blockedSlots where sessions[slot].isLive {
-            sessions[slot].isBlocked = false
+        while let slot = connection.scheduler.popBlocked() {
+            sessions[slot].marks.isBlocked = false
             schedule(slot)
         }
-        blockedSlots.removeAll(keepingCapacity: true)
+    }
+
+    /// Updates the count of sessions with unacknowledged frames. With the last one the timers of that wait end (S-29).
+    mutating func noteOutstanding(_ slot: Int) {
+        if sessions.noteOutstanding(slot), !hasUnacknowledged { connection.recovery.stop() }
     }
 
     // MARK: Acknowledgements
 
-    /// Writes what is to be acknowledged, in as many frames as it takes; false when there was no room for all.
+    /// The next acknowledgement names the session, and is sent at the next opportunity.
+    mutating func requestAck(of slot: Int) {
+        guard isAttached else { return }
+        nameInAck(slot)
+        connection.acks.request()
+    }
+
+    /// The next acknowledgement names the session, and is delayed by at most `maxAckDelay`.
+    mutating func delayAck(of slot: Int, now: Instant) {
+        guard isAttached else { return }
+        nameInAck(slot)
+        connection.acks.delay(from: now)
+    }
+
+    private mutating func nameInAck(_ slot: Int) {
+        guard !sessions[slot].marks.needsAck else { return }
+        sessions[slot].marks.needsAck = true
+        connection.acks.append(slot)
+    }
+
+    /// Requests an acknowledgement if the gain of the link's credit is worth one (S-39).
+    mutating func announceCredit() {
+        if isAttached, receiveCredit.wantsAnnouncement(limits) { connection.acks.request() }
+    }
+
+    /// Writes the owed acknowledgement, in as many frames as it takes; false when there was no room for all.
     private mutating func writeAcks(
         _ encoder: FrameEncoder, into out: inout OutputRawSpan, now: Instant
     ) -> Bool {
         repeat {
             guard encoder.freeByteCount(in: out) >= FrameHeader.byteCount + Link.maxAckByteCount else { return false }
-            let credit = linkCreditToSay
-            let echoed = echo.map { Echo(timestamp: $0.timestamp, delay: max(now - $0.arrived, .zero)) }
-            let ack = Ack(echo: echoed, linkCredit: credit, sessions: takeSessionAcks())
+            let credit = receiveCredit.nextLimit(limits, isCompact: usesPackets)
+            let echo = connection.acks.takeEcho(now: now)
+            let ack = Ack(echo: echo, linkCredit: credit, sessions: takeSessionAcks())
             encoder.append(header(.ack, [], .control, 0, now), ack, into: &out)
             counters.framesSent += 1
-            announcedLinkCredit = credit
-            echo = nil
-        } while !ackSlots.isEmpty || !retired.owed.isEmpty
-        ackDeadline = nil
-        isAckDue = false
+            receiveCredit.announce(credit)
+        } while !connection.acks.slots.isEmpty || !sessions.retired.owed.isEmpty
+        connection.acks.finish()
         return true
     }
 
-    /// What there is to say of sessions, as much as one frame holds; it counts as said.
+    /// Takes the acknowledgements of sessions, as many as one frame holds.
     private mutating func takeSessionAcks() -> [SessionAck] {
         var parts: [SessionAck] = []
         var room = Link.maxAckByteCount - Link.maxSessionAckByteCount
-        while room > 0, parts.count < Ack.maxSessionCount, let part = retired.popOwed() ?? popSessionAck() {
+        while room > 0, parts.count < Ack.maxSessionCount, let part = sessions.retired.popOwed() ?? popSessionAck() {
             room -= part.byteCount
             parts.append(part)
         }
@@ -205,9 +293,9 @@ extension Link {
     }
 
     private mutating func popSessionAck() -> SessionAck? {
-        guard let slot = ackSlots.popFirst() else { return nil }
-        sessions[slot].needsAck = false
-        if !usesPackets || sessions[slot].receive.isCreditWorthSaying { sessions[slot].receive.refreshCredit() }
+        guard let slot = connection.acks.popSlot() else { return nil }
+        sessions[slot].marks.needsAck = false
+        if !usesPackets || sessions[slot].receive.isCreditGainLarge { sessions[slot].receive.refreshCredit() }
         let receive = sessions[slot].receive
         return SessionAck(
             session: sessions[slot].id, cumulative: receive.cumulative, creditLimit: receive.creditLimit,
@@ -222,22 +310,19 @@ extension Link {
         FrameHeader(type: type, sequence: sequence, timestamp: timestamp(now), flags: flags, session: session)
     }
 
-    /// Writes a frame that has to keep within the early budget; the first that does not ends the early phase (C-16).
+    /// Writes a frame within the early budget, if there is one (C-16).
     private mutating func writeEarly(
         _ header: FrameHeader, _ body: EncodedBody, fragment: Int, _ encoder: FrameEncoder,
         into out: inout OutputRawSpan
     ) -> Int? {
-        guard let earlyBudget else { return write(header, body, fragment: fragment, encoder, into: &out) }
-        guard FrameHeader.byteCount + body.byteCount(ofFragment: fragment) <= earlyBudget else {
-            self.earlyBudget = 0
-            return nil
-        }
-        guard let written = write(header, body, fragment: fragment, encoder, into: &out) else { return nil }
-        self.earlyBudget = earlyBudget - written
+        guard connection.allows(byteCount: FrameHeader.byteCount + body.byteCount(ofFragment: fragment)),
+            let written = write(header, body, fragment: fragment, encoder, into: &out)
+        else { return nil }
+        connection.charge(byteCount: written)
         return written
     }
 
-    /// Returns how many bytes header and body have; nil when there is no room for so many.
+    /// Returns the size of header and body; nil when there is no room for them.
     private mutating func write(
         _ header: FrameHeader, _ body: EncodedBody, fragment index: Int, _ encoder: FrameEncoder,
         into out: inout OutputRawSpan
@@ -252,5 +337,88 @@ extension Link {
             isSecret: body.isSecret, into: &out)
         counters.framesSent += 1
         return byteCount
+    }
+
+    // MARK: Deadlines and loss
+
+    /// The answer to a deadline that has passed.
+    public enum OnDeadline: Equatable, Sendable {
+        /// No action of the engine is needed; there may be output.
+        case proceed
+        /// A client's stream had no acknowledgement for longer than a path without losses needs: another connection may
+        /// be faster.
+        case overdue
+        /// The connection is silent: another replaces it, and the link resumes on it.
+        case replaceConnection
+        /// The peer shows signs of life but has acknowledged no frame for `ackTimeout`.
+        case ackTimeout
+    }
+
+    /// The instant of the next call of `deadlinePassed`.
+    @inline(__always)
+    public var deadline: Instant? {
+        guard isAttached else { return nil }
+        return connection.acks.deadline.orEarlier(connection.recovery.deadline(hasUnacknowledged: hasUnacknowledged))
+            .orEarlier(pacingDeadline).orEarlier(connection.packets.deadline)
+    }
+
+    /// When bulk that waits for pacing alone continues.
+    var pacingDeadline: Instant? { connection.pacingDeadline }
+
+    /// Handles the deadlines that have passed.
+    public mutating func deadlinePassed(now: Instant) -> OnDeadline {
+        guard let carrier = connection.carrier else { return .proceed }
+        connection.flight.deadlinePassed(now: now)
+        let isWaitingForRoom =
+            connection.acks.isRequested || !connection.control.isEmpty || connection.hasFrames(now: now)
+        connection.acks.deadlinePassed(now: now)
+        connection.packets.deadlinePassed(now: now)
+        let action = connection.recovery.deadlinePassed(
+            now: now, timeout: ackTimeoutInterval, isReliableCarrier: carrier == .reliable,
+            hasUnacknowledged: hasUnacknowledged, isWaitingForRoom: isWaitingForRoom)
+        switch action {
+        case .none: break
+        case .probe: sendProbe(now: now)
+        case .retransmit: loseOverdue(now: now)
+        case .replaceConnection: return .replaceConnection
+        case .ackTimeout: return .ackTimeout
+        }
+        return connection.recovery.overduePassed(now: now, interval: overdueInterval) ? .overdue : .proceed
+    }
+
+    /// A client waits for progress from now on, to detect that its stream does not advance (C-63).
+    mutating func startOverdueTimer(now: Instant) {
+        let isNeeded = sessions.role == .client && connection.carrier == .reliable && hasUnacknowledged
+        connection.recovery.startOverdueTimer(now: now, interval: isNeeded ? overdueInterval : nil)
+    }
+
+    /// Three times the lowest round trip of the path. The smoothed round trip is no measure here: where packets are
+    /// lost, it contains the losses.
+    @inline(__always)
+    var overdueInterval: Duration { max(rtt.minimum.map { $0 * 3 } ?? .seconds(1), Link.leastOverdue) }
+
+    @inline(__always)
+    var ackTimeoutInterval: Duration {
+        // On a stream the timer only detects a dead peer and repairs nothing; a second is soon enough (S-27).
+        connection.carrier == .reliable ? max(rtt.baseTimeout, .seconds(1)) : rtt.baseTimeout
+    }
+
+    /// Overdue frames on a carrier that may have lost them are sent again, the oldest of each session first (S-27).
+    private mutating func loseOverdue(now: Instant) {
+        let sentBefore = now + (.zero - rtt.baseTimeout)
+        for slot in sessions.indices where sessions[slot].isLive {
+            let lost = sessions[slot].send.loseFrames(sentBefore: sentBefore, limit: Link.maxOverdueFrames)
+            noteLost(slot, lost)
+            // The timer runs from the last progress, so the oldest frame may have been sent recently.
+            if lost.frameCount == 0 { noteLost(slot, sessions[slot].send.loseFrames(sentBefore: now, limit: 1)) }
+        }
+        connection.flight.collapse()
+    }
+
+    /// Lost frames leave the flight and are scheduled again.
+    mutating func noteLost(_ slot: Int, _ lost: SendStream.Lost) {
+        guard lost.frameCount > 0 else { return }
+        if sessions[slot].priority.isBulk { connection.flight.abandoned(lost.byteCount) }
+        schedule(slot)
     }
 }

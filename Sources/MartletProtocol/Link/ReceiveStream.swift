@@ -90,6 +90,17 @@ struct ReceiveStream: Sendable {
         expected = first
     }
 
+    /// What the link counts of all its sessions, in bytes.
+    struct Usage {
+        var received: UInt64
+        var assemblingByteCount: Int
+        var heldByteCount: Int
+    }
+
+    var usage: Usage {
+        Usage(received: creditReceived, assemblingByteCount: assemblingByteCount, heldByteCount: heldByteCount)
+    }
+
     private var windowByteCount: UInt64 { UInt64(window) }
     private var maxMessageByteCount: Int { Int(maxMessage) }
 
@@ -206,8 +217,8 @@ struct ReceiveStream: Sendable {
         return creditReleased == creditReceived && gained > windowByteCount / 16
     }
 
-    /// Whether the limit has risen by enough to be worth its bytes.
-    var isCreditWorthSaying: Bool { limit - min(creditLimit, limit) > windowByteCount / 16 }
+    /// Whether the gain of the limit is worth its bytes in a compact acknowledgement.
+    var isCreditGainLarge: Bool { limit - min(creditLimit, limit) > windowByteCount / 16 }
 
     /// Raises the announced limit to all that there is, because an acknowledgement goes out anyway.
     mutating func refreshCredit() {

@@ -103,14 +103,14 @@ extension SendStream.Queue {
             cost: entry.cost, isUnreserved: entry.type.isCredited && !entry.isLast && !isReserved)
     }
 
-    mutating func writeRun(
+    mutating func writeBatch(
         _ common: FrameHeader, credit: UInt64, limit: Int, asksForAck: Bool, _ encoder: FrameEncoder,
         into out: inout OutputRawSpan, now: Instant, _ totals: inout Totals
-    ) -> SendStream.Run {
-        var run = SendStream.Run()
+    ) -> SendStream.Batch {
+        var batch = SendStream.Batch()
         guard sentCount == paidCount, sentCount < frames.count, again.isEmpty, !isReserved, !totals.losesOvertaken,
             let ring = frames.ownRing()
-        else { return run }
+        else { return batch }
         let credit = min(credit, totals.creditLeft)
         let base = totals.base
         var header = common
@@ -119,9 +119,9 @@ extension SendStream.Queue {
         rows: while position < ring.count {
             switch rows[row].bodies {
             case .fragments(let body):
-                guard run.takes(ring[position], credit, limit, encoder.freeByteCount(in: out)) else { break rows }
+                guard batch.takes(ring[position], credit, limit, encoder.freeByteCount(in: out)) else { break rows }
                 header.sequence = UInt32(truncatingIfNeeded: base + UInt64(position))
-                markSent(&ring[position], &header, asksForAck && position + 1 == ring.count, now, in: &run)
+                markSent(&ring[position], &header, asksForAck && position + 1 == ring.count, now, in: &batch)
                 body.appendWhole(header, encoder, to: &out)
                 position += 1
             case .messages(let messages):
@@ -129,9 +129,9 @@ extension SendStream.Queue {
                 let entries = messages.span
                 var index = Int(base + UInt64(position) - rows[row].first)
                 while index < entries.count {
-                    guard run.takes(ring[position], credit, limit, encoder.freeByteCount(in: out)) else { break rows }
+                    guard batch.takes(ring[position], credit, limit, encoder.freeByteCount(in: out)) else { break rows }
                     header.sequence = UInt32(truncatingIfNeeded: base + UInt64(position))
-                    markSent(&ring[position], &header, asksForAck && position + 1 == ring.count, now, in: &run)
+                    markSent(&ring[position], &header, asksForAck && position + 1 == ring.count, now, in: &batch)
                     entries[index].body.appendWhole(header, encoder, to: &out)
                     index += 1
                     position += 1
@@ -141,21 +141,21 @@ extension SendStream.Queue {
         }
         sentCount = position
         paidCount = position
-        inFlightByteCount += run.byteCount - run.frameCount * FrameHeader.byteCount
-        totals.creditUsed += run.cost
-        return run
+        inFlightByteCount += batch.byteCount - batch.frameCount * FrameHeader.byteCount
+        totals.creditUsed += batch.cost
+        return batch
     }
 
     /// The frame goes out now, with this header.
     @inline(__always)
     private mutating func markSent(
         _ frame: inout SendStream.Frame, _ header: inout FrameHeader, _ asksForAck: Bool, _ now: Instant,
-        in run: inout SendStream.Run
+        in batch: inout SendStream.Batch
     ) {
         lastTransmission += 1
         frame.sentAt = now.nanoseconds
         frame.transmission = lastTransmission
-        run.add(frame)
+        batch.add(frame)
         header.type = frame.type
         if asksForAck { header.flags.insert(.ackNow) }
     }

@@ -198,8 +198,8 @@ struct SendStream: Sendable {
         queue.value.markSent(sequence, at: now, available: available, &totals)
     }
 
-    /// What a run of frames came to.
-    struct Run {
+    /// The sums of a batch of frames.
+    struct Batch {
         var frameCount = 0
         /// Bytes of headers and bodies, as they are without packets.
         var byteCount = 0
@@ -228,12 +228,12 @@ struct SendStream: Sendable {
     ///   - common: what the frames' headers have in common.
     ///   - credit: the link's, in bytes.
     ///   - limit: the last frame begins within so many bytes.
-    mutating func writeRun(
+    mutating func writeBatch(
         _ common: FrameHeader, credit: UInt64, limit: Int, asksForAck: Bool = false, _ encoder: FrameEncoder,
         into out: inout OutputRawSpan, now: Instant
-    ) -> Run {
-        guard queue.isAllocated else { return Run() }
-        return queue.value.writeRun(
+    ) -> Batch {
+        guard queue.isAllocated else { return Batch() }
+        return queue.value.writeBatch(
             common, credit: credit, limit: limit, asksForAck: asksForAck, encoder, into: &out, now: now, &totals)
     }
 
@@ -255,6 +255,14 @@ struct SendStream: Sendable {
 
     mutating func raiseCreditLimit(to limit: UInt64) {
         totals.creditLimit = max(totals.creditLimit, limit)
+    }
+
+    /// Raises the limit; returns whether the gain is one that an honest peer announces (S-39). A limit beyond what the
+    /// peer can have room for gains nothing more (S-37).
+    mutating func raiseCreditLimit(to limit: UInt64, windowByteCount: Int, maxMessageByteCount: Int) -> Bool {
+        let plausible = min(limit, creditUsed + UInt64(windowByteCount) + UInt64(maxMessageByteCount))
+        defer { raiseCreditLimit(to: limit) }
+        return plausible > creditLimit && plausible - creditLimit >= UInt64(windowByteCount / 16)
     }
 
     // MARK: Acknowledgement

@@ -1,96 +1,182 @@
 public import MartletWire
 
-/// One logical channel of a link: its life and its two streams.
+/// One session of a link: the states of its two sides, and its two streams.
 ///
-/// States and exits:
+/// | local side | ends with |
+/// |---|---|
+/// | opening: `open` is queued or sent, and messages may follow it | `opened` arrives: open; `close`: closing |
+/// | accepting: the peer sent `open`, and the engine decides | `accept`: open; `close` of both sides: closing |
+/// | open | `close`: closing |
+/// | closing: `close` is queued or sent | the peer's side is closed and every frame acknowledged: the session ends |
+/// | free: no session; the slot can be used again | |
 ///
-///     opening ──opened──► open ──close sent──► closing ──peer's close, ours acknowledged──► gone
-///     accepting, open ──peer's close, then ours sent──► closingByPeer ──ours acknowledged──► gone
-///     any ──reset, sent or received──► gone
+/// | peer's side | ends with |
+/// |---|---|
+/// | unopened: neither `open` nor `opened` has arrived | one of them: opened; `close`: closed |
+/// | opened | `close`: closed |
+/// | closed | the session ends |
 ///
-/// `opening`: we sent open; messages may follow at once and are refused together with it. `accepting`: the peer sent
-/// open and the engine decides. Suspension is no state of a session: what is held back is the engine's affair.
+/// A reset, sent or received, ends the session in any state. Suspension is no state of a session: the engine holds
+/// messages back.
 struct Session: Sendable {
-    enum State: UInt8, Sendable {
+    enum LocalState: UInt8, Sendable {
         case opening
         case accepting
         case open
         case closing
-        case closingByPeer
+        case free
     }
 
-    /// Transient frames that wait at the most; the oldest goes first, for a newer one says more (S-52).
-    static let maxTransients = 16
+    enum PeerState: UInt8, Sendable {
+        case unopened
+        case opened
+        case closed
+    }
 
-    private(set) var id: SessionID
-    var kind: SessionKind
-    var state: State
-    var priority: Priority
-    /// False for a slot that waits to be used again.
-    var isLive = true
-    var isScheduled = false
-    /// Whether it waits for credit of its own or of the link's.
-    var isBlocked = false
-    /// Whether frames of it wait for acknowledgement, as counted by the link.
+    /// Queues of the connection that contain the session's slot.
+    struct Marks: Sendable {
+        /// The scheduler serves it.
+        var isScheduled = false
+        /// It waits for credit, of its own or of the link.
+        var isBlocked = false
+        /// The next acknowledgement names it.
+        var needsAck = false
+    }
+
+    /// Transient frames that are queued at most; beyond that the oldest is dropped (S-52).
+    static let maxTransients = 16
+    /// Bytes that leave the queue between two reports to the engine, while frames remain.
+    static let reportByteCount = 16 * 1024
+
+    let id: SessionID
+    let kind: SessionKind
+    let priority: Priority
+    private(set) var local: LocalState
+    private(set) var peer = PeerState.unopened
+    var marks = Marks()
+    /// Whether the table counts it as unacknowledged.
     var isOutstanding = false
-    var needsAck = false
-    /// Whether `open` or `opened` has come from the peer.
-    var wasOpenedByPeer = false
-    var peerClosed = false
-    /// Acknowledged bytes the engine has not heard of yet.
-    var unreportedByteCount: Int32 = 0
-    /// The last acknowledgement that named it, by the link's count: one names a session once.
+    /// Acknowledged bytes that were not reported to the engine.
+    private var unreportedByteCount: Int32 = 0
+    /// The number of the last acknowledgement that named it.
     var lastAck: UInt64 = 0
     var send: SendStream
     var receive: ReceiveStream
     var transients = Deque<EncodedBody>()
 
     init(
-        id: SessionID, kind: SessionKind, state: State, sendLimit: Int, receiveWindow: Int, maxMessageByteCount: Int,
-        first: UInt64 = 1
+        id: SessionID, kind: SessionKind, local: LocalState, windowByteCount: Int, maxMessageByteCount: Int,
+        first: UInt64
     ) {
         self.id = id
         self.kind = kind
-        self.state = state
-        self.priority = id == .control ? .urgent : SessionPreset(kind).priority  // S-45
-        self.send = SendStream(creditLimit: UInt64(sendLimit), first: first)
-        self.receive = ReceiveStream(
-            windowByteCount: receiveWindow, maxMessageByteCount: maxMessageByteCount, first: first)
+        self.local = local
+        priority = id == .control ? .urgent : SessionPreset(kind).priority  // S-45
+        send = SendStream(creditLimit: UInt64(windowByteCount), first: first)
+        receive = ReceiveStream(
+            windowByteCount: windowByteCount, maxMessageByteCount: maxMessageByteCount, first: first)
     }
 
-    /// Whether both directions have said their last and ours was heard.
-    var isFinished: Bool {
-        switch state {
-        case .closing, .closingByPeer: peerClosed && send.isEmpty
-        case .opening, .accepting, .open: false
-        }
+    /// The content of a slot without a session.
+    static var free: Session {
+        Session(id: .control, kind: .chat, local: .free, windowByteCount: 0, maxMessageByteCount: 0, first: 1)
     }
 
-    /// Whether the application may still send on it.
-    var takesMessages: Bool {
-        switch state {
-        case .opening, .open: true
-        case .accepting, .closing, .closingByPeer: false
-        }
-    }
+    @inline(__always)
+    var isLive: Bool { local != .free }
 
-    /// Whether anything of it waits to be sent, be there credit for it or not.
+    /// Whether both sides are closed and the local `close` is acknowledged (S-7).
+    var isFinished: Bool { local == .closing && peer == .closed && send.isEmpty }
+
+    /// Whether the application may send on it.
+    var takesMessages: Bool { local == .opening || local == .open }
+
+    /// Whether it has frames to send, with or without credit for them.
     @inline(__always)
     var hasUnsent: Bool { !transients.isEmpty || send.hasUnsent }
 
-    /// Takes a message in one frame that is the next one; false, and nothing has changed, when it is not.
+    /// The window in which its messages are sent, in bytes.
+    func windowByteCount(_ limits: Limits) -> Int {
+        id == .control ? Link.controlWindowByteCount : SessionPreset(kind).windowByteCount(limits)
+    }
+
+    // MARK: States
+
+    /// False when the peer has not asked to open it (S-5).
+    mutating func accept() -> Bool {
+        guard local == .accepting else { return false }
+        local = .open
+        return true
+    }
+
+    enum OnClose {
+        case none
+        case sendClose
+        case reset
+    }
+
+    /// Closes the local side. A session that was not accepted is reset (S-6), unless the peer has closed its side
+    /// (S-8).
+    mutating func close() -> OnClose {
+        switch local {
+        case .closing, .free: return .none
+        case .accepting where peer != .closed: return .reset
+        case .opening, .accepting, .open:
+            local = .closing
+            return .sendClose
+        }
+    }
+
+    /// `open` or `opened` arrived: a session is opened once, by one side, and confirmed once, by the other (S-3, S-5).
+    mutating func noteOpenedByPeer() throws(LinkError) {
+        guard peer == .unopened else { throw .peer(.protocolViolation) }
+        peer = .opened
+        if local == .opening { local = .open }
+    }
+
+    mutating func noteClosedByPeer() {
+        peer = .closed
+    }
+
+    // MARK: Frames
+
+    /// Receives a message in one frame if it is the next one; false, and nothing has changed, when it is not.
     @inline(__always)
     mutating func takeNext(low: UInt32, byteCount: Int) -> Bool {
-        !peerClosed && receive.takeNext(low: low, byteCount: byteCount)
+        peer != .closed && receive.takeNext(low: low, byteCount: byteCount)
+    }
+
+    /// Queues a transient frame; drops the oldest of `maxTransients` (S-52).
+    mutating func appendTransient(_ body: EncodedBody) {
+        if transients.count >= Session.maxTransients { _ = transients.popFirst() }
+        transients.append(body)
+    }
+
+    /// Counts bytes that left the queue; returns those to report to the engine, in steps of `reportByteCount`.
+    mutating func noteReleased(_ byteCount: Int) -> Int? {
+        guard byteCount > 0 else { return nil }
+        let unreported = Int(unreportedByteCount) + byteCount
+        unreportedByteCount = Int32(clamping: unreported)
+        guard unreported >= Session.reportByteCount || send.isEmpty else { return nil }
+        unreportedByteCount = 0
+        return id == .control ? nil : unreported
+    }
+
+    // MARK: Connections
+
+    /// The connection has ended.
+    mutating func detach() {
+        marks = Marks()
+        transients.removeAll()
     }
 
     // MARK: Idle
 
-    /// Whether it holds memory that only a session with something under way needs.
+    /// Whether it holds memory that an idle session does not need.
     @inline(__always)
     var hasIdleMemory: Bool { send.hasQueue || receive.hasPending || transients.slotCount > 0 }
 
-    /// Gives that memory back as far as nothing is in it.
+    /// Releases that memory where it is empty.
     mutating func releaseIdleMemory() {
         send.releaseIdleMemory()
         receive.releaseIdleMemory()
@@ -98,32 +184,32 @@ struct Session: Sendable {
     }
 }
 
-/// What happened to a session or to the link, for the engine that owns them.
+/// An event of a session or of the link.
 public enum LinkEvent: Equatable, Sendable {
     /// The peer opens a session; answer with `accept` or `reset`.
     case open(SessionID, Open)
-    /// The peer accepted a session of ours.
+    /// The peer accepted a session of this side.
     case opened(SessionID, Opened)
     /// The peer asks to hold messages back.
     case suspended(SessionID)
-    /// The peer takes messages again, from a cursor if it names one.
+    /// The peer asks for messages again, from a cursor if it names one.
     case resumed(SessionID, cursor: UInt64?)
-    /// The peer has said its last on this session; answer with `close` when there is nothing more to say on it.
+    /// The peer has closed its side of the session; answer with `close` when nothing more is to be sent.
     case closed(SessionID, code: ErrorCode?)
-    /// The session is gone at once: by the peer's word, or for a fault of the peer's.
+    /// The session has ended by a reset, of the peer or because of the peer's fault.
     case reset(SessionID, code: ErrorCode)
-    /// This many body bytes left the session's queue for good; there is room again.
+    /// This many body bytes were acknowledged and left the session's queue.
     case acknowledged(SessionID, byteCount: Int)
-    /// An answer to one of the engine's pings.
+    /// The answer to one of the engine's pings.
     case pong(nonce: UInt64)
-    /// The peer says that the connection ends, and why.
+    /// The peer announces the end of the connection.
     case goAway(GoAway)
 }
 
-/// What `Link.nextArrival` hands out, in the order in which it happened.
+/// A result of `Link.nextArrival`, in the order of arrival.
 public enum LinkArrival: Equatable, Sendable {
-    /// Something about a session or the link.
+    /// An event of a session or of the link.
     case event(LinkEvent)
-    /// A frame for the application that had waited for a gap to close or its fragments to come.
+    /// A frame for the application that a gap or missing fragments had held back.
     case frame(SessionID, OrderedFrame)
 }

@@ -19,6 +19,9 @@ public struct SessionPreset: Equatable, Sendable {
         }
     }
 
+    /// The window of a session of this kind under negotiated limits, in bytes (W-51).
+    func windowByteCount(_ limits: Limits) -> Int { min(limits.sessionWindow, windowByteCount) }
+
     private init(priority: Priority, windowByteCount: Int, fragmentByteCount: Int) {
         self.priority = priority
         self.windowByteCount = windowByteCount

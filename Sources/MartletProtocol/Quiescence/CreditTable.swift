@@ -33,7 +33,7 @@ package struct CreditTable: Sendable {
 
     init(_ link: Link) {
         self.link = Totals(
-            used: link.linkCreditUsed, received: link.linkCreditReceived, released: link.linkCreditReleased)
+            used: link.sendCredit.used, received: link.receiveCredit.received, released: link.receiveCredit.released)
         var sessions: [SessionID: Totals] = [:]
         for session in link.sessions where session.isLive {
             sessions[session.id] = Totals(

@@ -1,25 +1,21 @@
 import MartletWire
 
 extension Link {
-    /// What is left over although nothing is under way.
+    /// The state that remains although nothing is queued, held or outstanding.
     func quiescence() -> QuiescenceCheck {
         var check = QuiescenceCheck("link")
-        check.equal("credit given back", linkCreditReleased, linkCreditReceived)
-        check.equal("credit reserved for messages", linkCreditReserved, 0)
-        check.equal("bytes of incomplete messages", assemblingByteCount, 0)
-        check.equal("bytes held behind gaps", heldByteCount, 0)
-        check.equal("sessions counted as unacknowledged", outstandingCount, 0)
-        check.equal("bytes of bulk counted as in flight", flight.inFlight, 0)
-        check.empty("sessions amid an unreserved message", count: unreservedSlot == nil ? 0 : 1)
-        check.empty("sessions that wait for credit", count: blockedSlots.count)
-        check.empty("arrivals that were not taken", count: arrivals.count + readySlots.count)
-        check.empty("control frames", count: control.count)
-        check.equal("sessions with memory for frames", queueCount, sessions.count { $0.send.hasQueue })
-        check.equal("slots", sessions.count - freeSlots.count, slots.count)
-        check.unset("the acknowledgement timer", ackTimer.deadline)
-        check.unset("the acknowledgement's deadline", ackDeadline)
-        check.unset("the credit probe", creditProbe.deadline)
-        check.unset("the race for another connection", overdueDeadline)
+        check.equal("credit released", receiveCredit.released, receiveCredit.received)
+        check.equal("credit reserved for messages", sendCredit.reserved, 0)
+        check.equal("bytes of incomplete messages", receiveCredit.assemblingByteCount, 0)
+        check.equal("bytes held behind gaps", receiveCredit.heldByteCount, 0)
+        check.equal("bytes of bulk counted as in flight", connection.flight.inFlight, 0)
+        check.empty("sessions amid an unreserved message", count: sendCredit.unreservedSlot == nil ? 0 : 1)
+        check.empty("sessions that wait for credit", count: connection.scheduler.blockedCount)
+        check.empty("arrivals that were not taken", count: arrivals.count)
+        check.empty("control frames", count: connection.control.count)
+        check.equal("timers of recovery", connection.recovery.isQuiescent, true)
+        check.unset("the acknowledgement's deadline", connection.acks.deadline)
+        sessions.check(&check)
         for slot in sessions.indices where sessions[slot].isLive { check.add(sessions[slot].quiescence()) }
         return check
     }
@@ -28,7 +24,7 @@ extension Link {
 extension Session {
     fileprivate func quiescence() -> QuiescenceCheck {
         var check = QuiescenceCheck("session \(id.rawValue)")
-        check.equal("credit given back", receive.creditReleased, receive.creditReceived)
+        check.equal("credit released", receive.creditReleased, receive.creditReceived)
         check.equal("bytes held behind gaps", receive.heldByteCount, 0)
         check.equal("bytes of an incomplete message", receive.assemblingByteCount, 0)
         check.equal("frames that were not taken", receive.hasReady, false)
@@ -39,7 +35,7 @@ extension Session {
         check.equal("bytes in flight", send.inFlightByteCount, 0)
         check.equal("credit reserved", send.reservedCredit, 0)
         check.empty("transient frames", count: transients.count)
-        check.equal("marks", isScheduled || isBlocked || isOutstanding || needsAck, false)
+        check.equal("marks", marks.isScheduled || marks.isBlocked || marks.needsAck || isOutstanding, false)
         return check
     }
 }

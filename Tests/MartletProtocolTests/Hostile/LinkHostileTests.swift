@@ -329,7 +329,7 @@ import Testing
         #expect(victim.fault == nil)
         #expect(victim.end.events == [.reset(victim.session, code: .messageTooLarge)])
         #expect(victim.end.link.sessionCount == 0)
-        #expect(victim.end.link.assemblingByteCount == 0)
+        #expect(victim.end.link.receiveCredit.assemblingByteCount == 0)
         #expect(victim.end.link.linkCreditReleased == victim.end.link.linkCreditReceived)
         let whole = try Victim(limits: limits)
         whole.send(.data, [UInt8](repeating: 1, count: 40_001), sequence: 2, on: whole.session, .reliable)
@@ -449,7 +449,7 @@ import Testing
         victim.send(.data, part, sequence: 2, on: victim.session, [.reliable, .moreFragments])
         victim.send(.request, part, sequence: 3, on: victim.session, .reliable)
         #expect(victim.fault == .protocolViolation)
-        let slot = try #require(victim.end.link.slots[victim.session])
+        let slot = try #require(victim.end.link.sessions.slot(of: victim.session))
         #expect(victim.end.link.sessions[slot].receive.creditReceived == 200)
         #expect(victim.end.link.linkCreditReceived == 200)
     }
@@ -465,7 +465,7 @@ import Testing
         }
         victim.send(.data, [UInt8](repeating: 1, count: 20_000), sequence: 2, on: SessionID(rawValue: 101), .reliable)
         #expect(victim.fault == .creditExceeded)
-        let slot = try #require(victim.end.link.slots[SessionID(rawValue: 101)])
+        let slot = try #require(victim.end.link.sessions.slot(of: SessionID(rawValue: 101)))
         #expect(victim.end.link.sessions[slot].receive.creditReceived == 0)
         #expect(victim.end.link.linkCreditReceived == 3 * 16_384)
     }

@@ -283,7 +283,7 @@ import Testing
         let peer = stage.member("mallory")
         peer.isReading = false
         for nonce in UInt64(0)..<50 { peer.say(Ping(nonce: nonce)) }
-        #expect(stage.link(of: peer)?.link.control.count == 4)
+        #expect(stage.link(of: peer)?.link.connection.control.count == 4)
     }
 
     @Test func `opening and closing sessions at a high rate ends the connection`() {

@@ -103,7 +103,7 @@ import Testing
         slow.window.acknowledged(0, rtt: .milliseconds(2), now: slow.now)
         slow.run(for: .seconds(60))
         #expect(slow.window.byteCount == FlightWindow.minimumByteCount)
-        path.window.reset()
+        path.window = FlightWindow()
         #expect(path.window == FlightWindow())
     }
 

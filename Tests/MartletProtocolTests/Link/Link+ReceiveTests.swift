@@ -46,9 +46,10 @@ import Testing
             return try link.receive(header, .body(body.rawBytes), inflater: &inflater, now: pair.now + .milliseconds(5))
         }
         func state(_ link: Link) -> [String] {
-            Mirror(reflecting: link).children.filter { !["_ackDeadline", "isAckDue"].contains($0.label) }.map {
-                "\($0.label ?? ""): \(parts(of: $0.value))"
-            }
+            let parents: [Any] = [link, link.sessions, link.connection, link.connection.acks]
+            return parents.flatMap { Mirror(reflecting: $0).children }
+                .filter { !["sessions", "connection", "acks", "state"].contains($0.label) || $0.value is [Session] }
+                .map { "\($0.label ?? ""): \(parts(of: $0.value))" }
         }
         for sequence in 2...4 as ClosedRange<UInt32> {
             let header = FrameHeader(
@@ -58,7 +59,8 @@ import Testing
             #expect(try take(&long, header, isUrgent: true) == .deliver(session, creditByteCount: 20))
             #expect(state(short) == state(long))
         }
-        #expect(!short.isAckDue && short.ackDeadline == pair.now + .milliseconds(5) + Link.maxAckDelay && long.isAckDue)
+        #expect(short.connection.acks.deadline == pair.now + .milliseconds(5) + Link.maxAckDelay)
+        #expect(!short.connection.acks.isRequested && long.connection.acks.isRequested)
     }
 
     @Test func `a list of members longer than a frame arrives whole`() throws {
@@ -80,9 +82,9 @@ import Testing
         let header = FrameHeader(
             type: .data, sequence: 3, timestamp: 1, flags: FrameFlags([.reliable, .checksummed], priority: .high),
             session: session)
-        #expect(!pair.relay.link.isAckDue)
+        #expect(!pair.relay.link.connection.acks.isRequested)
         pair.relay.take(header, [UInt8](repeating: 7, count: 20).rawBytes, now: pair.now)
-        #expect(pair.relay.link.isAckDue)
+        #expect(pair.relay.link.connection.acks.isRequested)
     }
 
     // S-25

@@ -160,9 +160,9 @@ import Testing
         }
         pair.run(for: .seconds(120))
         for session in sessions { #expect(LinkPair.numbers(pair.relay.bodies(on: session)) == [1, 2, 3]) }
-        #expect(pair.client.link.linkCreditReserved == 0)
-        #expect(pair.client.link.unreservedSlot == nil)
-        #expect(pair.relay.link.assemblingByteCount == 0)
+        #expect(pair.client.link.sendCredit.reserved == 0)
+        #expect(pair.client.link.sendCredit.unreservedSlot == nil)
+        #expect(pair.relay.link.receiveCredit.assemblingByteCount == 0)
     }
 
     // S-41

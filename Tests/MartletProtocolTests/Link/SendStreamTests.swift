@@ -287,17 +287,17 @@ import Testing
         #expect(stream.highestSent == 0 && stream.hasUnsent)
     }
 
-    // MARK: Runs
+    // MARK: Batches
 
-    private func writeRun(
+    private func writeBatch(
         _ stream: inout SendStream, credit: UInt64 = 1 << 40, limit: Int = .max, asksForAck: Bool = false,
         room: Int = 1 << 16
-    ) -> (run: SendStream.Run, headers: [FrameHeader]) {
+    ) -> (batch: SendStream.Batch, headers: [FrameHeader]) {
         let header = FrameHeader(type: .ping, flags: .reliable, session: .first)
-        var run = SendStream.Run()
+        var batch = SendStream.Batch()
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: room) { buffer, count in
             var out = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
-            run = stream.writeRun(
+            batch = stream.writeBatch(
                 header, credit: credit, limit: limit, asksForAck: asksForAck, .plain, into: &out,
                 now: .zero + .milliseconds(1))
             count = unsafe out.finalize(for: UnsafeMutableRawBufferPointer(buffer))
@@ -308,23 +308,23 @@ import Testing
             headers.append(header)
             return .proceed
         }
-        #expect(consumed == bytes.count && bytes.count == run.byteCount && headers.count == run.frameCount)
-        return (run, headers)
+        #expect(consumed == bytes.count && bytes.count == batch.byteCount && headers.count == batch.frameCount)
+        return (batch, headers)
     }
 
     @Test(arguments: [0, 250, 299, 300, 10_000] as [UInt64])
-    func `a run is what its frames come to one by one`(credit: UInt64) {
+    func `a batch has the effects of its frames written one by one`(credit: UInt64) {
         var fast = stream(6)
         fast.append(.receipt, EncodedBody([7]))
         var slow = fast
-        let (run, headers) = writeRun(&fast, credit: credit)
+        let (batch, headers) = writeBatch(&fast, credit: credit)
         var left = credit
         while let sequence = slow.nextToSend(.init(available: left, mayBeginUnreserved: false)) {
             left -= slow.markSent(sequence, at: .zero + .milliseconds(1), available: left)?.cost ?? 0
         }
         #expect(headers.map(\.sequence) == (0..<headers.count).map { UInt32($0 + 1) })
         #expect(headers.allSatisfy { $0.type == ($0.sequence == 7 ? .receipt : .data) && $0.session == .first })
-        #expect(run.cost == credit - left)
+        #expect(batch.cost == credit - left)
         #expect(fast.next == slow.next && fast.neverSent == slow.neverSent && fast.creditUsed == slow.creditUsed)
         #expect(fast.inFlightByteCount == slow.inFlightByteCount)
         let acknowledged = fast.acknowledge(cumulative: fast.highestSent)
@@ -333,32 +333,32 @@ import Testing
     }
 
     // S-20
-    @Test func `the last frame of all asks for an acknowledgement where one is waited for`() {
+    @Test func `the last frame of the queue requests an acknowledgement where the engine waits for one`() {
         var stream = stream(5)
-        let first = writeRun(&stream, limit: 1, asksForAck: true).headers
-        let others = writeRun(&stream, asksForAck: true).headers
+        let first = writeBatch(&stream, limit: 1, asksForAck: true).headers
+        let others = writeBatch(&stream, asksForAck: true).headers
         #expect(first.count == 1 && others.count == 4)
         #expect((first + others).map { $0.flags.contains(.ackNow) } == [false, false, false, false, true])
     }
 
-    @Test func `a run ends at its limit, at the end of the room, and before a fragment`() {
+    @Test func `a batch ends at its limit, at the end of the room, and before a fragment`() {
         var stream = stream(5)
-        #expect(writeRun(&stream, limit: 0).run.frameCount == 0)
-        #expect(writeRun(&stream, limit: 1).run.frameCount == 1)
-        #expect(writeRun(&stream, limit: 129).run.frameCount == 2)
-        #expect(writeRun(&stream, room: 255).run.frameCount == 1)
+        #expect(writeBatch(&stream, limit: 0).batch.frameCount == 0)
+        #expect(writeBatch(&stream, limit: 1).batch.frameCount == 1)
+        #expect(writeBatch(&stream, limit: 129).batch.frameCount == 2)
+        #expect(writeBatch(&stream, room: 255).batch.frameCount == 1)
         stream.append(.data, EncodedBody([UInt8](repeating: 1, count: 40_000)))
-        #expect(writeRun(&stream).headers.map(\.sequence) == [5])
-        #expect(writeRun(&stream).run.frameCount == 0 && stream.nextToSend(SendStreamTests.plenty) == 6)
+        #expect(writeBatch(&stream).headers.map(\.sequence) == [5])
+        #expect(writeBatch(&stream).batch.frameCount == 0 && stream.nextToSend(SendStreamTests.plenty) == 6)
     }
 
     @Test func `what is sent again or on a carrier without order goes one by one`() {
         var again = stream(3)
         send(&again)
         again.rewind(losesOvertaken: false)
-        #expect(writeRun(&again).run.frameCount == 0)
+        #expect(writeBatch(&again).batch.frameCount == 0)
         var unordered = stream(3, losesOvertaken: true)
-        #expect(writeRun(&unordered).run.frameCount == 0)
+        #expect(writeBatch(&unordered).batch.frameCount == 0)
     }
 
     // S-31

@@ -101,7 +101,7 @@ final class PacketPair {
         now = max(now, end)
         for end in [client, relay] where end.isIdle {
             // What a release does, too; it may change whose turn is next.
-            end.link.scheduler.beginAnew()
+            end.link.connection.scheduler.releaseIdleMemory()
             if releases { end.release() }
         }
     }

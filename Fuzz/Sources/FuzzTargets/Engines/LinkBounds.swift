@@ -29,11 +29,11 @@ enum LinkBounds {
 
     static func check(_ link: Link) {
         let limits = link.limits
-        hold(link.control.count <= maxControlFrames, "\(link.control.count) control frames wait")
+        hold(link.connection.control.count <= maxControlFrames, "\(link.connection.control.count) control frames wait")
         hold(link.sessionCount <= Link.maxSessions, "\(link.sessionCount) sessions")
         hold(link.retired.count <= RetiredSessions.maxCount, "\(link.retired.count) sessions are remembered")
         hold(link.heldByteCount <= limits.linkWindow, "\(link.heldByteCount) bytes are held out of order")
-        hold(link.heldByteCount >= 0 && link.assemblingByteCount >= 0, "a held byte count is negative")
+        hold(link.heldByteCount >= 0 && link.receiveCredit.assemblingByteCount >= 0, "a held byte count is negative")
         var held = 0
         var assembling = 0
         for session in link.sessions where session.isLive {
@@ -42,7 +42,8 @@ enum LinkBounds {
             hold(session.transients.count <= Session.maxTransients, "\(session.transients.count) transient frames wait")
         }
         hold(held == link.heldByteCount, "\(held) bytes out of order are counted as \(link.heldByteCount)")
-        hold(assembling == link.assemblingByteCount, "\(assembling) bytes are counted as \(link.assemblingByteCount)")
+        let counted = link.receiveCredit.assemblingByteCount
+        hold(assembling == counted, "\(assembling) bytes are counted as \(counted)")
         hold(
             assembling <= limits.linkWindow + limits.maxMessageByteCount, "\(assembling) bytes of incomplete messages")
     }

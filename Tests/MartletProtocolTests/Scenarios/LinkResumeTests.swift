@@ -4,7 +4,7 @@ import Testing
 @testable import MartletProtocol
 
 /// Connections that come and go under a link, and what its timers make of silence.
-@Suite struct LinkConnectionTests {
+@Suite struct LinkResumeTests {
     static let carriers: [Carrier] = [.reliable, .unreliable]
 
     // MARK: Resume
@@ -37,9 +37,9 @@ import Testing
                 == stride(from: 10, through: 200, by: 10).map { LinkPair.body($0, byteCount: 40_000) })
         #expect(pair.client.fault == nil && pair.relay.fault == nil)
         #expect(pair.client.link.counters.resumes == 10)
-        #expect(pair.client.link.linkCreditUsed == pair.relay.link.linkCreditReceived)
+        #expect(pair.client.link.sendCredit.used == pair.relay.link.linkCreditReceived)
         #expect(pair.relay.link.linkCreditReceived == pair.relay.link.linkCreditReleased)
-        #expect(pair.client.link.flight.inFlight == 0)
+        #expect(pair.client.link.connection.flight.inFlight == 0)
     }
 
     // C-23, C-24

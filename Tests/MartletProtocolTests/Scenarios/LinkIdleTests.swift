@@ -33,7 +33,7 @@ import Testing
             #expect(end.link.hasIdleMemory && end.link.deadline == nil)
             let (positions, credit) = (end.link.positions, CreditTable(end.link))
             end.link.releaseIdleMemory()
-            #expect(!end.link.hasIdleMemory && end.link.queueCount == 0)
+            #expect(!end.link.hasIdleMemory && end.link.sessions.queueCount == 0)
             #expect(end.link.positions == positions)
             #expect(CreditTable(end.link).link == credit.link && CreditTable(end.link).sessions == credit.sessions)
         }
@@ -99,10 +99,10 @@ import Testing
         let body = EncodedBody([UInt8]("kept".utf8))
         #expect(pair.client.link.send(.data, body, on: session) == .queued)
         pair.client.link.releaseIdleMemory()
-        #expect(pair.client.link.queueCount == 1 && pair.client.link.queuedByteCount(on: session) == 4)
+        #expect(pair.client.link.sessions.queueCount == 1 && pair.client.link.queuedByteCount(on: session) == 4)
         pair.run(for: .seconds(5))
         pair.client.link.releaseIdleMemory()
-        #expect(pair.client.link.queueCount == 0 && pair.relay.bodies(on: session) == [[UInt8]("kept".utf8)])
+        #expect(pair.client.link.sessions.queueCount == 0 && pair.relay.bodies(on: session) == [[UInt8]("kept".utf8)])
     }
 
     @Test func `a frame behind a gap keeps its memory until the gap closes`() throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MartletProtocol
 
-@Suite("Links that send packets") struct LinkPacketsTests {
+@Suite struct LinkConnectionTests {
     private final class Talk {
         let world: VirtualWorld
         let client: VirtualClient
@@ -64,11 +64,11 @@ import Testing
         let line = "the bird that never lands was seen above the harbour again"
         _ = try talk.cost(line)
         #expect(try talk.cost(line) < 48)
-        #expect(talk.client.engine.link.packets?.isStreaming == true)
+        #expect(talk.client.engine.link.connection.packets.writer?.isStreaming == true)
         talk.world.run(for: .seconds(58))
-        #expect(talk.client.engine.link.packets?.isStreaming == true)
+        #expect(talk.client.engine.link.connection.packets.writer?.isStreaming == true)
         talk.world.run(for: .seconds(3))
-        #expect(talk.client.engine.link.packets?.isStreaming == false)
+        #expect(talk.client.engine.link.connection.packets.writer?.isStreaming == false)
         #expect(try talk.cost(line) > 48)
         #expect(talk.world.relay.log[RoomName("lobby")!]?.count == 3)
     }

@@ -4,17 +4,18 @@ import Testing
 @testable import MartletProtocol
 
 /// What becomes of the link's credit when sessions end in the middle.
-@Suite struct LinkSessionsTests {
+@Suite struct SessionTableTests {
     static let carriers: [Carrier] = [.reliable, .unreliable]
 
     /// Both sides count the same, and nothing is kept back.
     private func expectSettled(_ pair: LinkPair, sourceLocation: SourceLocation = #_sourceLocation) {
         for (sender, receiver) in [(pair.client.link, pair.relay.link), (pair.relay.link, pair.client.link)] {
-            #expect(sender.linkCreditUsed == receiver.linkCreditReceived, sourceLocation: sourceLocation)
+            #expect(sender.sendCredit.used == receiver.linkCreditReceived, sourceLocation: sourceLocation)
             #expect(receiver.linkCreditReceived == receiver.linkCreditReleased, sourceLocation: sourceLocation)
-            #expect(sender.linkCreditReserved == 0, sourceLocation: sourceLocation)
-            #expect(receiver.assemblingByteCount == 0 && receiver.heldByteCount == 0, sourceLocation: sourceLocation)
-            #expect(sender.flight.inFlight == 0, sourceLocation: sourceLocation)
+            #expect(sender.sendCredit.reserved == 0, sourceLocation: sourceLocation)
+            #expect(receiver.receiveCredit.assemblingByteCount == 0, sourceLocation: sourceLocation)
+            #expect(receiver.heldByteCount == 0, sourceLocation: sourceLocation)
+            #expect(sender.connection.flight.inFlight == 0, sourceLocation: sourceLocation)
         }
         #expect(pair.client.fault == nil && pair.relay.fault == nil, sourceLocation: sourceLocation)
     }
@@ -119,7 +120,7 @@ import Testing
         pair.loses = { header, _ in header.type == .data && header.sequence == 2 }
         for number in 1...30 { pair.send(number, byteCount: 16_000, on: first) }
         pair.run(for: .milliseconds(60))
-        #expect(pair.relay.link.heldByteCount > 0 && pair.client.link.flight.inFlight > 0)
+        #expect(pair.relay.link.heldByteCount > 0 && pair.client.link.connection.flight.inFlight > 0)
         pair.loses = { _, _ in false }
         pair.client.link.reset(first, code: .cancelled)
         let second = try pair.open("second")

@@ -1,0 +1,36 @@
+/// Counts of a link since it began.
+public struct LinkCounters: Equatable, Sendable {
+    /// Frames sent again because they were taken for lost or because a connection broke.
+    public var retransmissions: UInt64 = 0
+    /// Frames received more than once and dropped.
+    public var duplicates: UInt64 = 0
+    /// Frames written.
+    public var framesSent: UInt64 = 0
+    /// Frames received whole.
+    public var framesReceived: UInt64 = 0
+    /// Bytes of frames written, with headers.
+    public var bytesSent: UInt64 = 0
+    /// Bytes of frames received, with headers.
+    public var bytesReceived: UInt64 = 0
+    /// Resumes that the peer accepted.
+    public var resumes: UInt64 = 0
+    /// Frames of unknown type that were skipped.
+    public var skipped: UInt64 = 0
+    /// Round-trip times measured.
+    public var roundTripSamples: UInt64 = 0
+}
+
+/// Bytes that a link has queued, to be sent or acknowledged.
+struct LinkBacklog: Equatable, Sendable {
+    /// Messages of bulk sessions: media and files.
+    var bulk = 0
+    /// Messages of all other sessions.
+    var talk = 0
+    /// Frames other than messages and requests; of responses the overhead.
+    var others = 0
+    /// Requests and the bodies of responses, which other members send and which have a bound of their own.
+    var requests = 0
+
+    /// All but requests.
+    var byteCount: Int { bulk + talk + others }
+}
