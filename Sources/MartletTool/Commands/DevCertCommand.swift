@@ -1,0 +1,66 @@
+import Foundation
+import MartletToolSupport
+import MartletTransport
+
+/// `martlet dev-cert`: certificates for development.
+enum DevCertCommand {
+    private static let directory = Option.text(
+        "directory", short: "d", "DIR", fallback: "martlet-certs", help: "the directory for the files")
+    private static let host = Option.text(
+        "host", "NAME", help: "a name or address of the server, in addition to localhost and the loopback addresses"
+    ).repeating
+    private static let client = Option.text(
+        "client", "NAME", fallback: "client", help: "the account of the client's certificate")
+
+    static let spec = CommandSpec(
+        name: "dev-cert",
+        summary: "Makes a certificate authority, and certificates for a server and a client.",
+        options: [directory.spec, host.spec, client.spec],
+        notes: [
+            """
+            The certificates are for development and tests. The authority and its key are kept from one run to the \
+            next; the other files are replaced. The certificates are valid for 398 days.
+            """
+        ],
+        exitCodes: [
+            ExitMeaning(.success, "the files are written; standard output has the commands to use them"),
+            ExitMeaning(.cannotCreate, "a file cannot be written"),
+        ]
+    ) { try run($0) }
+
+    private static func run(_ arguments: ParsedArguments) throws -> ExitCode {
+        let directory = URL(filePath: arguments[directory] ?? "", directoryHint: .isDirectory)
+        let authority = identity("ca", in: directory)
+        do {
+            try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+            if !FileManager.default.fileExists(atPath: authority.keyFile) { try makeAuthority(authority) }
+            var server = TLSCertificateRequest(commonName: "server")
+            server.issuer = authority
+            (server.hosts, server.addresses) = (["localhost"], ["127.0.0.1", "::1"])
+            for host in arguments.all(host) {
+                if IPAddress(host) == nil { server.hosts.append(host) } else { server.addresses.append(host) }
+            }
+            try server.make(identity("server", in: directory))
+            var client = TLSCertificateRequest(commonName: arguments[client] ?? "")
+            client.issuer = authority
+            try client.make(identity("client", in: directory))
+        } catch {
+            throw CommandError(.cannotCreate, "\(error)")
+        }
+        let path = SafeText.line(directory.relativePath)
+        try Output.print("martlet serve --certificate \(path)/server.pem --key \(path)/server.key --allow-all")
+        try Output.print("martlet chat --to localhost --trust \(path)/ca.pem")
+        return .success
+    }
+
+    private static func makeAuthority(_ identity: TLSIdentity) throws(TLSError) {
+        var request = TLSCertificateRequest(commonName: "Martlet development authority")
+        request.isAuthority = true
+        try request.make(identity)
+    }
+
+    private static func identity(_ name: String, in directory: URL) -> TLSIdentity {
+        let file = directory.appending(path: name).path
+        return TLSIdentity(certificateFile: file + ".pem", keyFile: file + ".key")
+    }
+}
