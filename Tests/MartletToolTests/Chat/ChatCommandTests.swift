@@ -10,7 +10,7 @@ import Testing
         ("/retry", .retry), ("", .nothing), ("   ", .nothing), ("/", .unknown("")), ("/dance x", .unknown("dance")),
         (" /who", .say(" /who")),
     ])
-    func `the meaning of a line`(line: String, command: ChatCommand) {
+    func `a line is parsed to its command`(line: String, command: ChatCommand) {
         #expect(ChatCommand(line) == command)
     }
 }

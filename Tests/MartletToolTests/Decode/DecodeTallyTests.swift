@@ -7,7 +7,7 @@ import Testing
 @testable import MartletTool
 
 @Suite struct DecodeTallyTests {
-    @Test func `what was counted`() {
+    @Test func `counted events → their numbers in text and JSON`() {
         var tally = DecodeTally()
         var frame = DecodedFrame(
             position: StreamPosition(), header: FrameHeader(type: .ping), body: [], content: .unknown)
