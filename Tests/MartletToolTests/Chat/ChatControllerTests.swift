@@ -16,8 +16,8 @@ import Testing
 
     @Test func `a submitted line is sent and shown with its mark`() {
         var chat = controller()
-        #expect(type("hi\n", &chat) == [.typing(true), .typing(false), .say(key: 1, "hi")])
-        #expect(type("//me\n", &chat).last == .say(key: 2, "/me"))
+        #expect(type("hi\n", &chat) == [.typing(true), .typing(false), .send(key: 1, "hi")])
+        #expect(type("//me\n", &chat).last == .send(key: 2, "/me"))
         chat.apply(.marked(key: 1, .delivered))
         #expect(chat.image.rows.map(\.text).contains("12:00 you  hi ✓✓"))
     }
@@ -36,8 +36,8 @@ import Testing
     //
     @Test func `continued typing is notified again before other members stop showing it`() {
         var chat = controller()
-        let said = (0...8).map { type("h", &chat, at: .seconds($0)) }
-        #expect(said.map(\.isEmpty) == [false, true, true, true, false, true, true, true, false])
+        let actions = (0...8).map { type("h", &chat, at: .seconds($0)) }
+        #expect(actions.map(\.isEmpty) == [false, true, true, true, false, true, true, true, false])
     }
 
     @Test func `a command is typed without a notification`() {
@@ -81,6 +81,6 @@ import Testing
         var chat = controller()
         _ = type("h", &chat, at: .seconds(1))
         #expect(chat.press(.control("z"), clock: "", now: .seconds(2)) == [.typing(false), .suspend])
-        #expect(type("i\n", &chat).last == .say(key: 1, "hi"))
+        #expect(type("i\n", &chat).last == .send(key: 1, "hi"))
     }
 }

@@ -28,7 +28,7 @@ import Testing
             #expect(watch.check(.connecting(attempt: 1), explanation: refused, now: .seconds(second)) == .nothing)
             guard case .report = watch.check(.connecting(attempt: 1), explanation: refused, now: .seconds(second + 1))
             else {
-                Issue.record("said nothing at \(second)")
+                Issue.record("no report at \(second)")
                 continue
             }
             #expect(watch.check(.online, explanation: "online", now: .seconds(second + 2)) == .report("connected"))
@@ -40,7 +40,7 @@ import Testing
         #expect(watch.check(.online, explanation: "online", now: .seconds(10)) == .nothing)
         #expect(watch.check(.connecting(attempt: 1), explanation: refused, now: .seconds(11)) == .nothing)
         guard case .report = watch.check(.connecting(attempt: 2), explanation: refused, now: .seconds(14)) else {
-            Issue.record("said nothing")
+            Issue.record("no report")
             return
         }
         #expect(
