@@ -55,9 +55,9 @@ def conversation(port):
     expect(ada.connect(early=[lambda: ada.post(1, "sent behind the hello")]).epoch, 2)
     expect(texts([ada.wait_for(Data, 1)]), ["ada is not here"])
     ada.until_accepted(1)
-    said = texts(bob.wait_for(Data, 1, 3))
-    said.remove("ada is not here")
-    expect(said, ["sent into a connection that breaks", "sent behind the hello"])
+    received = texts(bob.wait_for(Data, 1, 3))
+    received.remove("ada is not here")
+    expect(received, ["sent into a connection that breaks", "sent behind the hello"])
 
     ada.post(1, "sent twice, taken once")
     again = dict(ada.outbox)

@@ -66,9 +66,9 @@ class Transient(Body):
 
     def check(self, sender, faults):
         content = self.kind is not None or self.content is not None
-        said = (self.typing is not None) + (self.presence is not None) + content
-        faults.refuse(said == 0, ErrorCode.MISSING_FIELD)
-        faults.refuse(said > 1)
+        count = (self.typing is not None) + (self.presence is not None) + content
+        faults.refuse(count == 0, ErrorCode.MISSING_FIELD)
+        faults.refuse(count > 1)
         faults.refuse(content and (self.kind is None or self.content is None), ErrorCode.MISSING_FIELD)
         check_content(self.kind, self.content, faults)
 

@@ -24,9 +24,9 @@ SPECS = Path(__file__).resolve().parent.parent
 WIRE = (SPECS / "wire.md").read_text()
 REGISTRIES = (SPECS / "registries.md").read_text()
 HEADER = struct.Struct(">IBBHIIBBHII")
-SAID_IN = {"G": "goaway", "J": "reject", "T": "reset", "P": "receipt", "Q": "response"}
+FRAME_OF_LETTER = {"G": "goaway", "J": "reject", "T": "reset", "P": "receipt", "Q": "response"}
 # Frames with a code whose clauses are about another subject, and codes that only applications receive.
-NOT_SAID = ("G", "T")
+NOT_SENT = ("G", "T")
 
 
 def table(text, heading):
@@ -160,19 +160,20 @@ class Check:
                 TYPES.get(frame.type) == name and frame.flags & 2 for frame in self.good))
 
     def error_codes(self):
-        said = defaultdict(set)
+        codes_sent = defaultdict(set)
         for frame in self.good:
             for tlv in frame.tlvs:
                 if tlv.tag in (0x0001, 0x0074):
-                    said[int.from_bytes(tlv.value, "big")].add(TYPES.get(frame.type))
+                    codes_sent[int.from_bytes(tlv.value, "big")].add(TYPES.get(frame.type))
         for row in table(REGISTRIES, "## 5 Error codes"):
             if "to" in row[0]:
                 continue
             number, name = int(row[0], 16), row[1]
-            self.want(f"{name} anywhere", name in self.codes or said[number])
-            letters = re.findall(r"\b[GJTPQ]\b", row[2]) or NOT_SAID
+            self.want(f"{name} anywhere", name in self.codes or codes_sent[number])
+            letters = re.findall(r"\b[GJTPQ]\b", row[2]) or NOT_SENT
             for letter in letters:
-                self.want(f"a {SAID_IN[letter]} that says {name}", SAID_IN[letter] in said[number])
+                frame = FRAME_OF_LETTER[letter]
+                self.want(f"a {frame} with the code {name}", frame in codes_sent[number])
 
     def tags(self):
         for tag, (name, text) in TAGS.items():

@@ -28,11 +28,11 @@ def units():
 
 def check_packet(number, packet, frames, by_number, types):
     """The row of a packet lists its frames by number, or their types if they have no numbers."""
-    said, size, frames_size = next(row for n, *row in PACKET_ROW.findall(TEXT) if int(n) == number)
-    if said[0].isdigit():
-        is_so = frames == [by_number[int(n)] for n in said.split(", ")]
+    listed, size, frames_size = next(row for n, *row in PACKET_ROW.findall(TEXT) if int(n) == number)
+    if listed[0].isdigit():
+        is_so = frames == [by_number[int(n)] for n in listed.split(", ")]
     else:
-        is_so = types == said.split(", ")
+        is_so = types == listed.split(", ")
     if not is_so or (len(packet), sum(map(len, frames))) != (int(size), int(frames_size)):
         sys.exit(f"example.md: packet {number} is {len(packet)} bytes for {b''.join(frames).hex()}: {types}")
 

@@ -302,8 +302,8 @@ class Conversation:
 
     def positions(self, resume, windows):
         """W-45: checks that the positions contain only received sequences."""
-        said = {p.session: p.highest for p in resume.session_position}
-        same(said, {0: 0} | windows, "positions")
+        positions = {p.session: p.highest for p in resume.session_position}
+        same(positions, {0: 0} | windows, "positions")
 
 
 def check_conversation(vector):

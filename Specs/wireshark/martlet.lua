@@ -146,9 +146,9 @@ local function isPacket(unit, connection, way, pinfo)
         return connection.compact or way.lost ~= nil
     end
     if not unit.isWhole then return false end
-    local right, said = packet.sums(unit.raw)
-    if right == said then way.lost = "beginning" end
-    return right == said
+    local right, expected = packet.sums(unit.raw)
+    if right == expected then way.lost = "beginning" end
+    return right == expected
 end
 
 -- The frames of a packet in the form of §3.

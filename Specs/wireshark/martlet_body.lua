@@ -296,9 +296,9 @@ function checks.data(s, seen, sender, count)
 end
 
 function checks.transient(s, seen)
-    local said = (seen.typing and 1 or 0) + (seen.presence and 1 or 0) + ((seen.kind or seen.content) and 1 or 0)
-    if said > 1 then return "invalidValue", 0 end
-    if said == 0 or (seen.kind == nil) ~= (seen.content == nil) then return "missingField", 0 end
+    local count = (seen.typing and 1 or 0) + (seen.presence and 1 or 0) + ((seen.kind or seen.content) and 1 or 0)
+    if count > 1 then return "invalidValue", 0 end
+    if count == 0 or (seen.kind == nil) ~= (seen.content == nil) then return "missingField", 0 end
     if seen.content then return checkContent(s, seen.content, u16(s, seen.kind.at)) end
 end
 

@@ -120,33 +120,33 @@ bodies[forms.ackNext] = bodies[forms.ack]
 
 -- The fields that the byte of fields indicates (W-81).
 local function announced(cursor, fields, form)
-    local said = {}
-    if has(fields, 0x01) then said.session = cursor:small(maxU16) end
-    if has(fields, 0x02) then said.sequence = cursor:take(4) end
-    if has(fields, 0x04) then said.later = cursor:varint():lower() end
-    if has(fields, 0x08) then said.flags = cursor:byte() end
-    said.type = has(fields, 0x10) and integer(cursor:take(2)) or registry.typeOfForm[form]
-    if has(fields, 0x20) then said.compression = cursor:byte() end
-    return said
+    local values = {}
+    if has(fields, 0x01) then values.session = cursor:small(maxU16) end
+    if has(fields, 0x02) then values.sequence = cursor:take(4) end
+    if has(fields, 0x04) then values.later = cursor:varint():lower() end
+    if has(fields, 0x08) then values.flags = cursor:byte() end
+    values.type = has(fields, 0x10) and integer(cursor:take(2)) or registry.typeOfForm[form]
+    if has(fields, 0x20) then values.compression = cursor:byte() end
+    return values
 end
 
 -- The header without its length and checksum, and the state of its session. The context is not updated yet.
-local function header(context, said)
-    local rule = registry.rules[said.type]
+local function header(context, values)
+    local rule = registry.rules[values.type]
     local isOnLink = rule ~= nil and rule.session == "0"
-    local id = said.session or isOnLink and 0 or context.session
-    if id == 0 and not isOnLink and not said.session then fail() end
+    local id = values.session or isOnLink and 0 or context.session
+    if id == 0 and not isOnLink and not values.session then fail() end
     local session = of(context, id)
-    local flags = said.flags or 0x08 + session.priority * 0x10 + (rule and rule.reliable and 1 or 0)
+    local flags = values.flags or 0x08 + session.priority * 0x10 + (rule and rule.reliable and 1 or 0)
     if not has(flags, 0x08) or flags >= 0x40 then fail() end
-    local sequence = said.sequence
+    local sequence = values.sequence
     if not sequence then
         if has(flags, 0x01) and not session.next then fail() end
         sequence = u32(has(flags, 0x01) and session.next or 0)
     end
     return {
-        type = said.type, sequence = sequence, timestamp = (context.timestamp + (said.later or 0)) % 2 ^ 32,
-        flags = flags, compression = said.compression or 0, id = id, session = session,
+        type = values.type, sequence = sequence, timestamp = (context.timestamp + (values.later or 0)) % 2 ^ 32,
+        flags = flags, compression = values.compression or 0, id = id, session = session,
     }
 end
 
@@ -164,10 +164,10 @@ function compact.read(cursor, context, maxBody)
     local first = cursor:byte()
     local form, fields = first % 64, has(first, 0x40) and cursor:byte() or 0
     if fields >= 0x40 or has(fields, 0x10) ~= (form == 0) or form ~= 0 and not registry.typeOfForm[form] then fail() end
-    local said = announced(cursor, fields, form)
-    if never[registry.types[said.type]] or said.compression and form >= forms.text then fail() end
-    if (said.compression or 0) > 1 then fail("compressionNotAllowed") end
-    local head = header(context, said)
+    local values = announced(cursor, fields, form)
+    if never[registry.types[values.type]] or values.compression and form >= forms.text then fail() end
+    if (values.compression or 0) > 1 then fail("compressionNotAllowed") end
+    local head = header(context, values)
     local bodyAt, body = cursor.at, nil
     if form >= forms.acceptedNext then
         if has(first, 0x80) then fail() end
@@ -175,7 +175,7 @@ function compact.read(cursor, context, maxBody)
     else
         local s = cursor:take(has(first, 0x80) and cursor:small(cursor:rest()) or cursor:rest())
         bodyAt = cursor.at - #s
-        if said.compression then
+        if values.compression then
             body = s
         elseif bodies[form] then
             body = bodies[form](tlv.cursor(s), context, head.session, form)

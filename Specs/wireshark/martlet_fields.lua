@@ -115,22 +115,22 @@ local function expert(name, text, group, severity)
 end
 for name in raised:gmatch("%S+") do
     experts[name] = expert(
-        name, "Malformed: " .. name .. "; the rest of this way cannot be read", PI_MALFORMED, PI_ERROR)
+        name, "Malformed: " .. name .. "; the rest of this direction cannot be parsed", PI_MALFORMED, PI_ERROR)
     refusals[name] = expert("refused." .. name, "Refused: " .. name, PI_PROTOCOL, PI_WARN)
 end
 local remarks = {
     checksum = expert("checksum", "The checksum differs", PI_CHECKSUM, PI_ERROR),
-    unknown = expert("unknown", "An unknown type, which is skipped", PI_UNDECODED, PI_NOTE),
+    unknown = expert("unknown", "An unknown type", PI_UNDECODED, PI_NOTE),
     unknownTag = expert("unknownTag", "An unknown tag", PI_UNDECODED, PI_CHAT),
-    again = expert("again", "Sent again: the sequence was there before", PI_SEQUENCE, PI_NOTE),
-    missing = expert("missing", "Sequences before this one were not seen", PI_SEQUENCE, PI_NOTE),
-    dead = expert("dead", "Not read: this way was malformed before", PI_UNDECODED, PI_WARN),
-    inside = expert("inside", "Not read: the capture begins inside this way", PI_UNDECODED, PI_NOTE),
+    again = expert("again", "Duplicate: the sequence was received before", PI_SEQUENCE, PI_NOTE),
+    missing = expert("missing", "Previous sequences are missing", PI_SEQUENCE, PI_NOTE),
+    dead = expert("dead", "Not parsed: this direction was malformed before", PI_UNDECODED, PI_WARN),
+    inside = expert("inside", "Not parsed: the capture begins within this direction", PI_UNDECODED, PI_NOTE),
     beginning = expert(
-        "beginning", "Not read: the capture begins behind what these frames build upon", PI_UNDECODED, PI_NOTE),
+        "beginning", "Not parsed: the capture does not contain the context of these frames", PI_UNDECODED, PI_NOTE),
     dictionary = expert(
-        "dictionary", "Not read: chat.dict is not beside the plugin, nor what builds upon it", PI_UNDECODED, PI_WARN),
-    said = expert("said", "An error is said", PI_RESPONSE_CODE, PI_NOTE),
+        "dictionary", "Not parsed: the deflate stream needs chat.dict beside the plugin", PI_UNDECODED, PI_WARN),
+    errorCode = expert("errorCode", "An error code", PI_RESPONSE_CODE, PI_NOTE),
 }
 fields.experts = allExperts
 fields.malformed, fields.refused, fields.remarks = experts, refusals, remarks

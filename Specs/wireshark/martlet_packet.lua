@@ -73,9 +73,9 @@ end
 function packet.read(raw, head, way, maxBody, isChecked)
     local record = { head = head, frames = {} }
     if isChecked then
-        local right, said = packet.sums(raw)
-        record.sum, record.isRight = right, right == said
-        if right ~= said then
+        local right, expected = packet.sums(raw)
+        record.sum, record.isRight = right, right == expected
+        if right ~= expected then
             record.error = "badChecksum"
             return record
         end

@@ -101,8 +101,8 @@ function show.summary(record)
     if record.error then return words .. " [" .. record.error .. "]" end
     if record.refused then return words .. " [refused: " .. record.refused .. "]" end
     if record.partial then return words .. " [fragment]" end
-    local said = record.whole and tlv.summary(name, record.body)
-    return said and words .. " " .. said or words
+    local summary = record.whole and tlv.summary(name, record.body)
+    return summary and words .. " " .. summary or words
 end
 
 function show.frame(tree, frame, record)

@@ -58,8 +58,8 @@ local function addLevel(tree, range, fields, isContent, depth)
                 end
             end
             if (name == "code" or name == "status") and length == 2 and value:uint() ~= 0 then
-                local said = registry.codes[value:uint()] or string.format("0x%04X", value:uint())
-                item:add_proto_expert_info(fields.remarks.said, "Says " .. said)
+                local name = registry.codes[value:uint()] or string.format("0x%04X", value:uint())
+                item:add_proto_expert_info(fields.remarks.errorCode, "Error code " .. name)
             end
             if body.isContainer(tag) and depth < body.maxDepth then
                 addLevel(item, value, fields, isContent or name == "content", depth + 1)

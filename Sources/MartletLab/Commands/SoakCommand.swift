@@ -46,12 +46,12 @@ enum SoakCommand {
         try Output.print("  min     sent       shown   lost doubled  relay MiB  fds thr   clients MiB  fds thr")
         let report = try await soak.run()
         for line in lines(of: report, soak) { try Output.print(line) }
-        return report.isGood ? .success : .failure
+        return report.isSuccess ? .success : .failure
     }
 
     private static func minute(_ report: SoakRun.Report) -> String {
-        right(Int(report.elapsed / .seconds(60)), 5) + right(report.saidCount, 9) + right(report.shownCount, 12)
-            + right(report.lostCount, 7) + right(report.doubledCount, 7) + columns(of: report.relay, 12)
+        right(Int(report.elapsed / .seconds(60)), 5) + right(report.sentCount, 9) + right(report.receivedCount, 12)
+            + right(report.lostCount, 7) + right(report.duplicateCount, 7) + columns(of: report.relay, 12)
             + columns(of: report.clients, 14)
     }
 
@@ -71,8 +71,9 @@ enum SoakCommand {
                 + "threads \(signed(figures.threads.drift)), at most \(SoakRun.maxDrift)"
         }
         return [
-            "  \(Quantity.grouped(report.saidCount)) messages, received \(Quantity.grouped(report.shownCount)) times; "
-                + "\(report.lostCount) lost, \(report.doubledCount) duplicates",
+            "  \(Quantity.grouped(report.sentCount)) messages, "
+                + "received \(Quantity.grouped(report.receivedCount)) times; "
+                + "\(report.lostCount) lost, \(report.duplicateCount) duplicates",
             "  \(lives) reconnects",
             "  memory: resident; threads share a heap (M_ARENA_MAX), freed memory is released (malloc_trim)",
         ] + rows

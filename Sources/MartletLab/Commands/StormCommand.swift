@@ -42,7 +42,7 @@ enum StormCommand {
         ) { Output.report("storm: \($0)") }
         let outcome = try await storm.run()
         for line in lines(of: outcome, count) { try Output.print(line) }
-        return outcome.isGood ? .success : .failure
+        return outcome.isSuccess ? .success : .failure
     }
 
     private static func lines(of outcome: StormRun.Outcome, _ count: Int) -> [String] {

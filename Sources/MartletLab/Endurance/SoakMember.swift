@@ -10,7 +10,7 @@ final class SoakMember: Sendable {
 
     private struct State: Sendable {
         var ledger = SoakLedger()
-        var saidCount = 0
+        var sentCount = 0
         var clientCount = 0
         var reconnects: UInt64 = 0
     }
@@ -32,7 +32,7 @@ final class SoakMember: Sendable {
     }
 
     var ledger: SoakLedger { state.withLock(\.ledger) }
-    var saidCount: Int { state.withLock(\.saidCount) }
+    var sentCount: Int { state.withLock(\.sentCount) }
     var clientCount: Int { state.withLock(\.clientCount) }
     var reconnects: UInt64 { state.withLock(\.reconnects) }
 
@@ -61,14 +61,14 @@ final class SoakMember: Sendable {
         let room = try await client.open(room: "room-\(room)", options: options)
         let reader = Task {
             for try await message in room.messages {
-                take(message)
+                record(message)
                 if message.offset >= head { break }
             }
         }
         if isSending {
             while ContinuousClock.now < end {
                 try await Task.sleep(for: pause * Double.random(in: 0.5...1.5))
-                try await say(in: room)
+                try await send(in: room)
             }
         } else {
             let timer = Task {
@@ -87,18 +87,18 @@ final class SoakMember: Sendable {
         }
     }
 
-    private func say(in room: Room) async throws {
-        let next = saidCount + 1
+    private func send(in room: Room) async throws {
+        let next = sentCount + 1
         let head = "\(number) \(next) "
         try await room.send(head + String(repeating: "x", count: Self.textByteCount - head.utf8.count))
-        state.withLock { $0.saidCount = next }
+        state.withLock { $0.sentCount = next }
     }
 
-    private func take(_ message: RoomMessage) {
+    private func record(_ message: RoomMessage) {
         let words = message.text?.split(separator: " ", maxSplits: 2) ?? []
         let numbers = words.prefix(2).map { Int($0) }
         state.withLock { state in
-            state.ledger.take(
+            state.ledger.record(
                 offset: message.offset, sender: numbers.first ?? nil, number: numbers.count > 1 ? numbers[1] : nil)
         }
     }

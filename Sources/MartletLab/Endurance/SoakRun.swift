@@ -33,17 +33,17 @@ struct SoakRun: Sendable {
     /// The current results of a soak.
     struct Report: Sendable {
         var elapsed = Duration.zero
-        var saidCount = 0
-        var shownCount = 0
+        var sentCount = 0
+        var receivedCount = 0
         var lostCount = 0
-        var doubledCount = 0
+        var duplicateCount = 0
         var clientCount = 0
         var reconnects: UInt64 = 0
         var relay = SoakFigures()
         var clients = SoakFigures()
 
-        var isGood: Bool {
-            guard saidCount > 0, lostCount == 0, doubledCount == 0 else { return false }
+        var isSuccess: Bool {
+            guard sentCount > 0, lostCount == 0, duplicateCount == 0 else { return false }
             return [relay, clients].allSatisfy { figures in
                 (figures.memory.slope ?? .infinity) < maxSlope && figures.descriptors.drift <= maxDrift
                     && figures.threads.drift <= maxDrift
@@ -112,7 +112,7 @@ struct SoakRun: Sendable {
     /// Ends the sending: the outboxes are sent, and every member reads to the end of its room.
     private func drain(_ members: [SoakMember], roomCount: Int) async throws {
         var heads = Array(repeating: UInt64(0), count: roomCount)
-        for member in members { heads[member.room] += UInt64(member.saidCount) }
+        for member in members { heads[member.room] += UInt64(member.sentCount) }
         let deadline = ContinuousClock.now + Self.patience
         try await together(members) { [heads] in try await $0.listen(upTo: heads[$0.room], until: deadline) }
         for member in members { member.finish(headOf: heads[member.room]) }
@@ -120,12 +120,12 @@ struct SoakRun: Sendable {
 
     private func count(_ members: [SoakMember], into report: inout Report) {
         let ledgers = members.map(\.ledger)
-        report.saidCount = members.reduce(0) { $0 + $1.saidCount }
+        report.sentCount = members.reduce(0) { $0 + $1.sentCount }
         report.clientCount = members.reduce(0) { $0 + $1.clientCount }
         report.reconnects = members.reduce(0) { $0 + $1.reconnects }
-        report.shownCount = ledgers.reduce(0) { $0 + $1.shownCount }
+        report.receivedCount = ledgers.reduce(0) { $0 + $1.receivedCount }
         report.lostCount = ledgers.reduce(0) { $0 + $1.lostCount }
-        report.doubledCount = ledgers.reduce(0) { $0 + $1.doubledCount }
+        report.duplicateCount = ledgers.reduce(0) { $0 + $1.duplicateCount }
     }
 
     /// Measures both processes until the task is cancelled, and returns the figures.

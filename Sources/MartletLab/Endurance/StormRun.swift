@@ -37,7 +37,7 @@ struct StormRun: Sendable {
         var relay: ProcessFigures?
         var opening: Duration
 
-        var isGood: Bool {
+        var isSuccess: Bool {
             guard let all = tally.back(percent: 100), all <= maxBackAfter else { return false }
             return mostConnects <= maxConnectsPerSecond && tally.meanAttempts <= maxMeanAttempts
                 && acceptedCount == tally.backCount

@@ -1,7 +1,7 @@
 /// The command in a submitted line.
 enum ChatCommand: Equatable, Sendable {
     /// Send a text to the room.
-    case say(String)
+    case send(String)
     case help, who, quit, retry
     /// Do nothing.
     case nothing
@@ -22,11 +22,11 @@ enum ChatCommand: Equatable, Sendable {
     /// Parses a line.
     init(_ line: String) {
         if line.hasPrefix("//") {
-            self = .say(String(line.dropFirst()))
+            self = .send(String(line.dropFirst()))
             return
         }
         guard line.hasPrefix("/") else {
-            self = line.allSatisfy(\.isWhitespace) ? .nothing : .say(line)
+            self = line.allSatisfy(\.isWhitespace) ? .nothing : .send(line)
             return
         }
         switch line.dropFirst().split(separator: " ").first ?? "" {

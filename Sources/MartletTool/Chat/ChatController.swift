@@ -6,7 +6,7 @@ struct ChatController: Sendable {
     /// An action for the owner of the controller.
     enum Action: Equatable, Sendable {
         /// Send a text. Reports about the message contain the key.
-        case say(key: Int, String)
+        case send(key: Int, String)
         /// Notify the members of the room whether the user is typing.
         case typing(Bool)
         /// Connect at once.
@@ -107,10 +107,10 @@ struct ChatController: Sendable {
         case .help: model.apply(.notice(ChatCommand.overview))
         case .who: model.apply(.notice(company))
         case .unknown(let name): model.apply(.notice("There is no command /\(name); /help tells which there are."))
-        case .say(let text):
+        case .send(let text):
             lastKey += 1
             model.apply(.wrote(key: lastKey, text: text, clock: clock))
-            return [.say(key: lastKey, text)]
+            return [.send(key: lastKey, text)]
         }
         return []
     }

@@ -6,19 +6,19 @@ import MartletToolSupport
 enum ChatPipe {
     /// Runs until the input has ended and all lines are accepted, or the room has ended.
     static func run(
-        _ client: Client, _ room: Room, _ said: SaidLines, timeout: Duration?
+        _ client: Client, _ room: Room, _ sentLines: SentLines, timeout: Duration?
     ) async throws -> ExitCode {
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await ChatSession(client: client, room: room, said: said, show: print).run() }
+            group.addTask { try await ChatSession(client: client, room: room, sentLines: sentLines, show: print).run() }
             group.addTask { try await ConnectionWatch.run(client, timeout: timeout, report: ConnectionWatch.print) }
-            group.addTask { try await send(to: room, said) }
+            group.addTask { try await send(to: room, sentLines) }
             defer { group.cancelAll() }
             try await group.next()
         }
         return .success
     }
 
-    private static func send(to room: Room, _ said: SaidLines) async throws {
+    private static func send(to room: Room, _ sentLines: SentLines) async throws {
         let input = StandardInput()
         var splitter = LineSplitter(maxPieceByteCount: LineContent.maxPieceByteCount)
         var last: MessageHandle?
@@ -27,10 +27,10 @@ enum ChatPipe {
             let pieces = bytes.isEmpty ? splitter.finish().map { [$0] } ?? [] : splitter.split(bytes)
             for piece in pieces {
                 let content = content(ofLine: piece)
-                let number = said.begin(String(decoding: piece, as: UTF8.self).trimmingCharacters(in: .newlines))
+                let number = sentLines.begin(String(decoding: piece, as: UTF8.self).trimmingCharacters(in: .newlines))
                 let message = try OutgoingMessage(kind: content.kind, content: content.encoded)
                 let sending = try await room.send(message)
-                said.sent(number, as: sending)
+                sentLines.setMessage(number, as: sending)
                 last = sending
             }
             if bytes.isEmpty { break }

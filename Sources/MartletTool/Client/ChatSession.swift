@@ -7,7 +7,7 @@ struct ChatSession: Sendable {
     let client: Client
     let room: Room
     /// The lines of this chat.
-    let said: SaidLines
+    let sentLines: SentLines
     /// A closure that receives all events to display.
     let show: @Sendable (ChatModel.Event) -> Void
 
@@ -23,13 +23,13 @@ struct ChatSession: Sendable {
     }
 
     /// Sends texts in order, and reports the state of each message with its key.
-    func say(_ texts: AsyncStream<(key: Int, text: String)>) async {
+    func send(_ texts: AsyncStream<(key: Int, text: String)>) async {
         await withDiscardingTaskGroup { group in
             for await (key, text) in texts {
                 do {
-                    let number = said.begin(text)
+                    let number = sentLines.begin(text)
                     let sending = try await room.send(text)
-                    said.sent(number, as: sending)
+                    sentLines.setMessage(number, as: sending)
                     group.addTask { await follow(sending, key: key) }
                 } catch {
                     show(.marked(key: key, .failed("\(error)")))

@@ -24,16 +24,16 @@ enum ChatTerminal {
 
     /// Runs until the user ends the chat or the room has ended, then restores the terminal.
     static func run(
-        _ client: Client, _ room: Room, _ said: SaidLines, timeout: Duration?
+        _ client: Client, _ room: Room, _ sentLines: SentLines, timeout: Duration?
     ) async throws -> ExitCode {
         guard var screen = try FullScreen(showsColours: Terminal.showsColours) else {
             throw CommandError(.inputOutput, "this is no terminal")
         }
         defer { screen.leave() }
         let (inputs, input) = AsyncStream.makeStream(of: Input.self)
-        let session = ChatSession(client: client, room: room, said: said) { input.yield(.event($0)) }
+        let session = ChatSession(client: client, room: room, sentLines: sentLines) { input.yield(.event($0)) }
         let (lines, line) = AsyncStream.makeStream(of: (key: Int, text: String).self)
-        let speaker = Task { await session.say(lines) }
+        let sender = Task { await session.send(lines) }
         let sources =
             [
                 Task {
@@ -56,7 +56,7 @@ enum ChatTerminal {
         defer { for source in sources { source.cancel() } }
         let code = try await interact(session, inputs, input, line, &screen)
         line.finish()
-        await waitForQueue(speaker)
+        await waitForQueue(sender)
         return code
     }
 
@@ -72,12 +72,12 @@ enum ChatTerminal {
     }
 
     /// Waits until the last texts are queued. The client sends them during its shutdown.
-    private static func waitForQueue(_ speaker: Task<Void, Never>) async {
+    private static func waitForQueue(_ sender: Task<Void, Never>) async {
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { await speaker.value }
+            group.addTask { await sender.value }
             group.addTask { try? await Task.sleep(for: queueTimeout) }
             await group.next()
-            speaker.cancel()
+            sender.cancel()
             group.cancelAll()
         }
     }
@@ -116,7 +116,7 @@ enum ChatTerminal {
             }
             for action in actions {
                 switch action {
-                case .say(let key, let text): line.yield((key, text))
+                case .send(let key, let text): line.yield((key, text))
                 case .typing(let isTyping): session.room.setTyping(isTyping)
                 case .retry: session.client.retryNow()
                 case .suspend: screen.suspend()

@@ -30,27 +30,27 @@ enum ChatCommandLine {
 
     private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
         let isTerminal = Terminal.isTerminal(STDIN_FILENO) && Terminal.isTerminal(STDOUT_FILENO) && Terminal.isCapable
-        let said = SaidLines()
-        defer { for line in SaidLines.report(said.unsent) { Output.report(line) } }
+        let sentLines = SentLines()
+        defer { for line in SentLines.report(sentLines.unsent) { Output.report(line) } }
         let code: ExitCode
         if isTerminal {
-            code = try await talk(arguments, said, ChatTerminal.run)
+            code = try await run(arguments, sentLines, ChatTerminal.run)
         } else {
-            code = try await Interruptions.cancel { try await talk(arguments, said, ChatPipe.run) }
+            code = try await Interruptions.cancel { try await run(arguments, sentLines, ChatPipe.run) }
         }
-        return code == .success && !said.unsent.isEmpty ? .failure : code
+        return code == .success && !sentLines.unsent.isEmpty ? .failure : code
     }
 
-    private static func talk(
-        _ arguments: ParsedArguments, _ said: SaidLines,
-        _ chat: (Client, Room, SaidLines, Duration?) async throws -> ExitCode
+    private static func run(
+        _ arguments: ParsedArguments, _ sentLines: SentLines,
+        _ chat: (Client, Room, SentLines, Duration?) async throws -> ExitCode
     ) async throws -> ExitCode {
         let client = try ClientOptions.client(arguments, agent: "chat", flushTimeout: flushTimeout)
         let options = Room.Options(from: .latest(count: arguments[history] ?? 0), waitsForRelay: false)
         do {
             return try await withClient(client) { client in
                 let room = try await client.open(room: arguments[ClientOptions.room] ?? "", options: options)
-                return try await chat(client, room, said, arguments[ClientOptions.timeout])
+                return try await chat(client, room, sentLines, arguments[ClientOptions.timeout])
             }
         } catch let error as MartletError {
             throw CommandError(error)

@@ -124,7 +124,7 @@ enum DecodeCommand {
         if isJSON { try Output.print(tally.json(decoder.totals).text) }
         if let problem { throw CommandError(.dataError, problem.message) }
         if !isJSON { Output.report("decode: \(tally.text(decoder.totals))") }
-        return tally.isGood ? .success : .failure
+        return tally.isValid ? .success : .failure
     }
 
     /// Returns the reader of a capture file; nil for a pipe and for other formats.

@@ -14,7 +14,7 @@ struct DecodeTally: Equatable, Sendable {
     var frameCount: Int { frameCounts.values.reduce(0, +) }
 
     /// Whether nothing was malformed.
-    var isGood: Bool { refusedCount == 0 && faultCount == 0 }
+    var isValid: Bool { refusedCount == 0 && faultCount == 0 }
 
     /// Counts an event.
     mutating func add(_ event: DecodeEvent) {

@@ -8,7 +8,7 @@ import Testing
 @testable import MartletToolSupport
 
 @Suite struct CaptureFileTests {
-    @Test func `what was written is there, and a file that was there is not`() throws {
+    @Test func `a capture file replaces an earlier one`() throws {
         try withTemporaryFolder { folder in
             let path = folder + "/a.pcap"
             try Data([9, 9, 9]).write(to: URL(fileURLWithPath: path))
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `a path that cannot be written`() throws {
+    @Test func `an invalid path → an error`() throws {
         try withTemporaryFolder { folder in
             let error = #expect(throws: CommandError.self) { try CaptureFile(path: folder + "/none/a.pcap") }
             #expect(error?.code == .cannotCreate)
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(.enabled(if: FileManager.default.fileExists(atPath: "/dev/full")))
-    func `a disc that is full ends the capture, and says so`() throws {
+    func `a full disk ends the capture with an error`() throws {
         let file = try CaptureFile(path: "/dev/full")
         file.write([UInt8](repeating: 3, count: 100_000))
         file.write([UInt8](repeating: 3, count: 100_000))

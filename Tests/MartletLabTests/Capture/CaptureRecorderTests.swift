@@ -7,7 +7,7 @@ import Testing
 @testable import MartletLab
 
 @Suite struct CaptureRecorderTests {
-    /// What the reader makes of what the recorder wrote: seconds, who sent, flags, payload.
+    /// Returns the packets of the capture as the reader decodes them: seconds, sender, flags, payload.
     private func packets(_ recorder: inout CaptureRecorder) throws -> [String] {
         let reader = try CaptureReader(bytes: PcapWriter.header + recorder.takeBytes())
         var lines: [String] = []
@@ -19,7 +19,7 @@ import Testing
         return lines
     }
 
-    @Test func `bytes are there when they arrive, and a cut is a reset`() throws {
+    @Test func `bytes are recorded at their arrival, and a cut as a reset`() throws {
         var recorder = CaptureRecorder(begin: 50_000_000_000)
         recorder.open(1, from: Packets.client, to: Packets.server, now: .seconds(1))
         recorder.carry([7, 8].rawBytes, 1, .up, now: .seconds(2))
@@ -34,7 +34,7 @@ import Testing
         #expect(recorder.takeBytes() == [])
     }
 
-    @Test func `ends in order are ends`() throws {
+    @Test func `orderly ends are recorded as ends`() throws {
         var recorder = CaptureRecorder(begin: 0)
         recorder.open(1, from: Packets.client, to: Packets.server, now: .zero)
         recorder.end(1, .down, now: .seconds(1))
@@ -44,7 +44,7 @@ import Testing
         #expect(lines.suffix(4) == ["1 < 17 []", "1 > 16 []", "2 > 17 []", "2 < 16 []"])
     }
 
-    @Test func `what is still open at the end was cut`() throws {
+    @Test func `a connection open at the end is recorded as cut`() throws {
         var recorder = CaptureRecorder(begin: 0)
         for number in 1...2 { recorder.open(number, from: Packets.client, to: Packets.server, now: .zero) }
         recorder.closeAll(now: .seconds(1))

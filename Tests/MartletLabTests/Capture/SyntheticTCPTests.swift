@@ -15,10 +15,10 @@ import Testing
         }
     }
 
-    /// What a packet acknowledges.
+    /// Returns the acknowledgement number of a packet.
     private func acknowledgement(_ packet: [UInt8]) -> UInt32 { packet.rawBytes.loadUInt32(at: 28) }
 
-    @Test func `a connection from its first packet to its last`() {
+    @Test func `a connection consists of handshake, data and end`() {
         var connection = SyntheticTCP(from: Packets.client, to: Packets.server, seed: 1)
         let opening = connection.open()
         let opened = segments(opening)
@@ -38,7 +38,7 @@ import Testing
         #expect(connection.reset() == [])
     }
 
-    @Test func `long bytes are several packets, and nothing comes behind an end`() {
+    @Test func `long data is divided into packets, and no packet follows the end`() {
         var connection = SyntheticTCP(from: Packets.client, to: Packets.server, seed: 1)
         _ = connection.open()
         let bytes = (0..<3000).map { UInt8(truncatingIfNeeded: $0) }
@@ -52,7 +52,7 @@ import Testing
         #expect(connection.end(0) == [])
     }
 
-    @Test func `headers whose sums are right`() {
+    @Test func `the checksums of the headers are valid`() {
         var connection = SyntheticTCP(from: Packets.client, to: Packets.server, seed: 1)
         for packet in connection.open() + connection.send([1, 2, 3].rawBytes, from: 0) {
             #expect(SyntheticTCP.checksum(Array(packet.prefix(20))) == 0)
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `two families become one`() {
+    @Test func `addresses of two families are written as IPv6`() {
         let server = SocketAddress(.loopbackV6, port: 80)
         var connection = SyntheticTCP(from: Packets.client, to: server, seed: 1)
         let segment = segments(connection.open())[0]

@@ -10,7 +10,7 @@ import Testing
         return try WeaknetCommand.profile(arguments)
     }
 
-    @Test func `the options make the profile`() throws {
+    @Test func `the options determine the profile`() throws {
         let profile = try profile(
             "--to", "localhost:80", "--delay", "200", "--jitter=50", "--bandwidth", "64K", "--stall-every", "5",
             "--stall-for", "500ms", "--black-hole-at", "3", "--black-hole-for", "5", "--cut-every", "7",
@@ -24,7 +24,7 @@ import Testing
                     cutEvery: .seconds(7), cutAfterByteCount: 10_240, maxCutCount: 12, corruptOneIn: 100_000))
     }
 
-    @Test func `options that need each other`() {
+    @Test func `an option without its counterpart is refused`() {
         #expect(throws: UsageError.self) { try profile("--stall-every", "5") }
         #expect(throws: UsageError.self) { try profile("--stall-every", "5", "--stall-for", "5") }
         #expect(throws: UsageError.self) { try profile("--black-hole-for", "5") }

@@ -8,7 +8,7 @@ import Testing
         DemoComparison(sent: Array(sent.utf8), received: Array(received.utf8))
     }
 
-    @Test func `the same text`() {
+    @Test func `equal texts are identical`() {
         let comparison = compare("a\n\na\nb", "a\n\na\nb")
         #expect(comparison.isIdentical)
         #expect(comparison.receivedLineCount == 4)
@@ -16,14 +16,14 @@ import Testing
         #expect(comparison.lossCount == 0)
     }
 
-    @Test func `a line twice, a line lost`() {
+    @Test func `duplicate and lost lines are counted`() {
         let comparison = compare("a\nb\nb\nc\n", "a\na\nb\nc\n")
         #expect(!comparison.isIdentical)
         #expect(comparison.duplicateCount == 1)
         #expect(comparison.lossCount == 1)
     }
 
-    @Test func `another order, or a missing end of line, is not identical`() {
+    @Test func `a different order or a missing newline is not identical`() {
         #expect(!compare("a\nb\n", "b\na\n").isIdentical)
         #expect(compare("a\nb\n", "b\na\n").lossCount == 0)
         #expect(!compare("a\n", "a").isIdentical)

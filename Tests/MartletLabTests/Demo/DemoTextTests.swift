@@ -6,7 +6,7 @@ import Testing
 @testable import MartletToolSupport
 
 @Suite struct DemoTextTests {
-    @Test func `a folder's files one after the other, links and folders as cat has them`() throws {
+    @Test func `the default text contains the files of a folder in order, links included`() throws {
         try withTemporaryFolder { folder in
             let line = String(repeating: "x", count: 99) + "\n"
             try Data(String(repeating: line, count: 3_000).utf8).write(to: URL(fileURLWithPath: folder + "/B"))
@@ -20,13 +20,13 @@ import Testing
         }
     }
 
-    @Test func `without licences there is still a text`() {
+    @Test func `without licences the default text consists of numbered lines`() {
         let text = DemoText.defaultText("/nowhere/at/all")
         #expect(text.lineCount >= DemoText.minLineCount)
         #expect(text.bytes.count >= DemoText.minByteCount)
     }
 
-    @Test func `a small file is sent several times, a large one once`() throws {
+    @Test func `a small file is repeated, a large one is not`() throws {
         try withTemporaryFolder { folder in
             let path = folder + "/small"
             try Data("no end of line".utf8).write(to: URL(fileURLWithPath: path))
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `nothing to send`() throws {
+    @Test func `a missing or empty file → an error`() throws {
         #expect(throws: CommandError.self) { try DemoText.load("/nowhere/at/all") }
         #expect(throws: CommandError.self) { try DemoText.load("/dev/null") }
     }

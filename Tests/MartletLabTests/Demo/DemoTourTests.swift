@@ -8,7 +8,7 @@ import Testing
 @testable import MartletLab
 
 @Suite(.timeLimit(.minutes(10))) struct DemoTourTests {
-    @Test func `the tour has a frame of every type, and decodes without a fault`() async throws {
+    @Test func `the tour contains a frame of every type and is decoded without a fault`() async throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).pcap").path
         defer { try? FileManager.default.removeItem(atPath: path) }
         let file = try CaptureFile(path: path)
@@ -23,8 +23,8 @@ import Testing
         #expect(heard.frames.contains { $0.fragmentCount > 1 })
         #expect(heard.frames.contains { $0.header.compression == .zlib })
         #expect(!heard.frames.contains { $0.missingCount > 0 })
-        // A machine that is busy for seconds makes a peer look dead (C-47, S-29). Its connection is cut then, and what
-        // was under way comes again on the next one, but on no link that kept its connection.
+        // On a machine that is busy for seconds a peer counts as dead (C-47, S-29). Its connection is then cut, and
+        // frames in flight are retransmitted on the next one. A link that kept its connection has no retransmissions.
         let resumed = heard.resumedConnections
         #expect(!heard.frames.contains { $0.isRepeated && !resumed.contains($0.position.connection) })
         #expect(heard.notes { !resumed.contains($0.connection) } == [])
@@ -32,7 +32,7 @@ import Testing
 }
 
 extension Heard {
-    /// The connections of links that had more than one.
+    /// The connections of links with more than one connection.
     fileprivate var resumedConnections: Set<Int> {
         var links: Set<LinkID> = []
         var connections: [Int: LinkID] = [:]

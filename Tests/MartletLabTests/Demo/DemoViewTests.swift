@@ -17,7 +17,7 @@ import Testing
         return view
     }
 
-    @Test func `live lines`() {
+    @Test func `reports are shown as live lines`() {
         #expect(
             view.lines(columns: 80).map(\.text) == [
                 "  sender    ████████████░░░░░░░░░░░░ 500 accepted  online",
@@ -28,7 +28,7 @@ import Testing
         for line in view.lines(columns: 30) { #expect(line.width <= 30) }
     }
 
-    @Test func `the table says what was measured`() {
+    @Test func `the table contains the measured values`() {
         let comparison = DemoComparison(sent: Array("a\nb\n".utf8), received: Array("a\na\n".utf8))
         let table = view.table(comparison, lineCount: 2)
         #expect(table.contains("\n  duplicates        1\n  losses            1\n"))

@@ -4,7 +4,7 @@ import Testing
 @testable import MartletLab
 
 @Suite struct SoakFiguresTests {
-    @Test func `a course drifts by what its end has more than its beginning, not by its peaks`() {
+    @Test func `the drift is the difference between the end and the beginning, without peaks`() {
         var course = SoakFigures.Course()
         #expect(course.drift == 0)
         for value in [10, 11, 90, 10, 12, 13, 12, 11, 14, 99, 14, 15] { course.add(value) }

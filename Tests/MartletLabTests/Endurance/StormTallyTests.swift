@@ -23,7 +23,7 @@ import Testing
         return tally
     }
 
-    @Test func `who comes back has tried as often as was seen`() {
+    @Test func `observed attempts of a reconnected client are counted`() {
         let tally = tally([
             (0, status(.online)), (1, status(.waiting(.backoff(attempt: 1)))), (2, status(.connecting(attempt: 2))),
             (3, status(.waiting(.backoff(attempt: 2)))), (9, status(.connecting(attempt: 3))),
@@ -35,13 +35,13 @@ import Testing
         #expect(tally.attempts.count == 1)
     }
 
-    @Test func `attempts that passed unseen are counted by their number`() {
+    @Test func `unobserved attempts are counted by their number`() {
         let tally = tally([(9, status(.connecting(attempt: 4))), (10, status(.online, reconnects: 1))])
         #expect(tally.attemptCount == 3)
         #expect(self.tally([(10, status(.online, reconnects: 1))]).attemptCount == 1)
     }
 
-    @Test func `who is not back is nowhere`() {
+    @Test func `a client that has not reconnected is not counted`() {
         let tally = tally([(1, status(.waiting(.backoff(attempt: 1))))])
         #expect(!tally.isOver)
         #expect(tally.back(percent: 50) == nil)

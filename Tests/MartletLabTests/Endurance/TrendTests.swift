@@ -4,7 +4,7 @@ import Testing
 @testable import MartletLab
 
 @Suite struct TrendTests {
-    @Test func `a line through points on a line is that line, and noise of both signs changes little`() {
+    @Test func `points on a line give its slope, and symmetric noise changes it little`() {
         var trend = Trend()
         #expect(trend.slope == nil)
         trend.add(1, 5)
@@ -19,7 +19,7 @@ import Testing
         #expect(abs(noisy.slope! - 2) < 0.01)
     }
 
-    @Test func `the busiest second is any second, not one of the clock's`() {
+    @Test func `the busiest second may begin at any millisecond`() {
         var busiest = BusiestSecond()
         #expect(busiest.count == 0)
         for time in [5000, 900, 950, 1800, 1899, 1901] as [Int64] { busiest.add(time) }

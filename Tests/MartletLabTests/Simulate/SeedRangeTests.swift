@@ -4,7 +4,7 @@ import Testing
 @testable import MartletLab
 
 @Suite struct SeedRangeTests {
-    @Test func `two numbers with dots between them, or one`() {
+    @Test func `two numbers separated by dots, or one number → a range`() {
         #expect(SeedRange(parsing: "1..10")?.seeds == 1...10)
         #expect(SeedRange(parsing: "1..10")?.count == 10)
         #expect(SeedRange(parsing: "7")?.seeds == 7...7)
@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(arguments: ["", "..", "1..", "..2", "2..1", "1...3", "-1..2", "a..b", "1..18446744073709551615"])
-    func `what is no range`(text: String) {
+    func `an invalid text → no range`(text: String) {
         #expect(SeedRange(parsing: text) == nil)
     }
 }

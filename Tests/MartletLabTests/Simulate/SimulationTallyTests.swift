@@ -18,12 +18,12 @@ import Testing
         return tally
     }
 
-    @Test func `the hash does not depend on who was ready first, and depends on every run`() {
+    @Test func `the hash depends on every run and not on their order`() {
         #expect(tally([1, 2, 3]).traceHash == tally([3, 1, 2]).traceHash)
         #expect(tally([1, 2, 3]).traceHash != tally([1, 2, 4]).traceHash)
     }
 
-    @Test func `failed seeds are counted, and the lowest are kept`() {
+    @Test func `failed seeds are counted, and the lowest ones are kept`() {
         var tally = SimulationTally()
         let violation = Violation(invariant: .deliveredOnceInOrder, at: 5, detail: "5 after 5")
         for seed in UInt64(1)...20 { tally.add(result(21 - seed, [violation])) }
@@ -32,7 +32,7 @@ import Testing
         #expect(tally.json(realTime: .seconds(1))["firstFailedSeed"] == .integer(1))
     }
 
-    @Test func `the table says how much faster than real it was`() {
+    @Test func `the table contains the ratio of virtual to real time`() {
         #expect(tally([1, 2]).lines(realTime: .seconds(1)).contains { $0.hasSuffix("120 times as fast") })
     }
 }

@@ -4,7 +4,7 @@ import Testing
 @testable import MartletLab
 
 @Suite struct CorruptionTests {
-    /// Where bits are flipped when zeros arrive in pieces of these sizes, in turn.
+    /// Returns the offsets of flipped bits for zeros in pieces of these sizes, repeated.
     private func flips(oneIn block: Int, seed: UInt64, count: Int, pieces: [Int]) -> (places: [Int], masks: [UInt8]) {
         var corruption = Corruption(oneIn: block, seed: seed)
         var output: [UInt8] = []
@@ -20,7 +20,7 @@ import Testing
         return (places, places.map { output[$0] })
     }
 
-    @Test func `exactly one bit in every block`() {
+    @Test func `exactly one bit in every block is flipped`() {
         let flips = flips(oneIn: 100, seed: 7, count: 10_000, pieces: [10_000])
         #expect(flips.places.map { $0 / 100 } == Array(0..<100))
         #expect(Set(flips.places.map { $0 % 100 }).count > 30)
@@ -29,13 +29,13 @@ import Testing
     }
 
     @Test(arguments: [[1], [7], [100], [99, 1, 350]])
-    func `the pieces do not matter, the seed does`(pieces: [Int]) {
+    func `the flipped bits depend on the seed and not on the pieces`(pieces: [Int]) {
         let whole = flips(oneIn: 100, seed: 7, count: 5_000, pieces: [5_000])
         #expect(flips(oneIn: 100, seed: 7, count: 5_000, pieces: pieces) == whole)
         #expect(flips(oneIn: 100, seed: 8, count: 5_000, pieces: pieces) != whole)
     }
 
-    @Test func `one in one is every byte`() {
+    @Test func `a block of one byte flips a bit in every byte`() {
         #expect(flips(oneIn: 1, seed: 1, count: 50, pieces: [50]).places == Array(0..<50))
     }
 }

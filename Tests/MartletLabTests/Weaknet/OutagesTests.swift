@@ -4,7 +4,7 @@ import Testing
 @testable import MartletLab
 
 @Suite struct OutagesTests {
-    @Test func `stalls come again and again, the black hole once`() {
+    @Test func `stalls repeat, the black hole occurs once`() {
         var profile = WeakLinkProfile()
         profile.stallEvery = .seconds(10)
         profile.stallFor = .seconds(2)
@@ -19,7 +19,7 @@ import Testing
         #expect(!outages.isBlackHole(at: .seconds(30)))
     }
 
-    @Test func `a good link is always open`() {
+    @Test func `a link without faults is always open`() {
         #expect(Outages(WeakLinkProfile()).firstOpening(from: .seconds(5)) == .seconds(5))
     }
 }

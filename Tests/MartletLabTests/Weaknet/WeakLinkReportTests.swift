@@ -4,7 +4,7 @@ import Testing
 @testable import MartletLab
 
 @Suite struct WeakLinkReportTests {
-    @Test func `for a person and for a machine`() {
+    @Test func `a report is formatted as text and JSON`() {
         var report = WeakLinkReport()
         report.connectionCount = 1
         report.upByteCount = 2048

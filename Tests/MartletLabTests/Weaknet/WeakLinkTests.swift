@@ -7,7 +7,7 @@ import Testing
 @Suite struct WeakLinkTests {
     private let hello = Array("hello".utf8)
 
-    @Test func `bytes arrive after the handshake's round trip and the delay`() {
+    @Test func `bytes arrive after the round trip of the handshake and the delay`() {
         var link = WeakLink(WeakLinkProfile(delay: .milliseconds(100)), seed: 1)
         let number = link.open(now: .zero)
         link.push(hello, number, .up, now: .zero)
@@ -23,7 +23,7 @@ import Testing
         #expect(link.report.downByteCount == 5)
     }
 
-    @Test func `jitter keeps the order and stays within its bounds`() {
+    @Test func `jitter preserves the order and stays within its bounds`() {
         var link = WeakLink(WeakLinkProfile(delay: .milliseconds(200), jitter: .milliseconds(50)), seed: 3)
         let number = link.open(now: .zero)
         var sent: [UInt8] = []
@@ -46,7 +46,7 @@ import Testing
         #expect(Set(delays).count > 3)
     }
 
-    @Test func `bandwidth spreads bytes over time`() {
+    @Test func `a bandwidth delays bytes`() {
         var link = WeakLink(WeakLinkProfile(bytesPerSecond: 1000), seed: 1)
         let number = link.open(now: .zero)
         link.push([UInt8](repeating: 1, count: 10_000), number, .up, now: .zero)
@@ -57,7 +57,7 @@ import Testing
         #expect(link.report.upByteCount == 10_000)
     }
 
-    @Test func `a sender has to wait once the link is full`() {
+    @Test func `a sender waits while the link is full`() {
         let profile = WeakLinkProfile(delay: .milliseconds(500), jitter: .milliseconds(500), bytesPerSecond: 10_000)
         #expect(profile.maxHeldByteCount == 10_000 + WeakLinkProfile.queueByteCount)
         var link = WeakLink(profile, seed: 1)
@@ -74,7 +74,7 @@ import Testing
         #expect(link.hasRoom(number, .up))
     }
 
-    @Test func `nothing passes in a black hole, and all of it afterwards`() {
+    @Test func `a black hole delays bytes until its end`() {
         var profile = WeakLinkProfile()
         profile.blackHoleAt = .seconds(1)
         profile.blackHoleFor = .seconds(5)
@@ -88,7 +88,7 @@ import Testing
         #expect(pulled(&link, number, .up, at: .seconds(6)) == hello + hello)
     }
 
-    @Test func `the end arrives behind the last byte`() {
+    @Test func `the end arrives after the last byte`() {
         var link = WeakLink(WeakLinkProfile(delay: .milliseconds(10)), seed: 1)
         let number = link.open(now: .zero)
         link.push(hello, number, .up, now: .seconds(1))
@@ -99,7 +99,7 @@ import Testing
         #expect(pull(&link, number, .up, at: .seconds(2)) == .end)
     }
 
-    @Test func `a connection is cut at its exact byte, a moment after it`() {
+    @Test func `a connection is cut at its maximum of bytes, after the grace period`() {
         var profile = WeakLinkProfile()
         profile.cutAfterByteCount = 7
         var link = WeakLink(profile, seed: 1)
@@ -119,7 +119,7 @@ import Testing
         #expect(pulled(&link, number, .down, at: .seconds(2)) == [])
     }
 
-    @Test func `after so many cuts the link is whole`() {
+    @Test func `after the maximum number of cuts there are no more`() {
         var profile = WeakLinkProfile()
         profile.cutAfterByteCount = 5
         profile.maxCutCount = 2
@@ -132,7 +132,7 @@ import Testing
         #expect(link.report.cutCount == 2)
     }
 
-    @Test func `all connections are cut when their time has come`() {
+    @Test func `all connections are cut at the interval`() {
         var profile = WeakLinkProfile()
         profile.cutEvery = .seconds(10)
         profile.maxCutCount = 3
@@ -152,7 +152,7 @@ import Testing
         #expect(link.report.cutCount == 3)
     }
 
-    @Test func `corruption flips one bit in so many bytes each way`() {
+    @Test func `corruption flips one bit in each block of each direction`() {
         var profile = WeakLinkProfile()
         profile.corruptOneIn = 100
         var link = WeakLink(profile, seed: 5)
@@ -165,7 +165,7 @@ import Testing
         #expect(link.report.corruptedByteCount == 20)
     }
 
-    @Test func `the same seed and the same bytes give the same trouble`() {
+    @Test func `the same seed and the same bytes give the same faults`() {
         func run(seed: UInt64) -> [[UInt8]] {
             var profile = WeakLinkProfile(delay: .milliseconds(20), jitter: .milliseconds(20), bytesPerSecond: 50_000)
             profile.corruptOneIn = 500
@@ -187,7 +187,7 @@ import Testing
         #expect(run(seed: 11) != run(seed: 12))
     }
 
-    @Test func `a pull takes no more than fits`() {
+    @Test func `a pull returns at most as many bytes as fit`() {
         var link = WeakLink(WeakLinkProfile(), seed: 1)
         let number = link.open(now: .zero)
         let bytes = (0..<5_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
@@ -213,7 +213,7 @@ import Testing
 }
 
 extension [UInt8] {
-    /// The bytes that `fill` appends to a buffer of that capacity.
+    /// Creates an array with the bytes that `fill` appends to a buffer of the given capacity.
     fileprivate init(filledUpTo capacity: Int, _ fill: (inout OutputRawSpan) -> Void) {
         self = unsafe [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
             var output = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)

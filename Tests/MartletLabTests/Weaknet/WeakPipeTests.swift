@@ -5,7 +5,7 @@ import Testing
 @testable import MartletLab
 
 @Suite struct WeakPipeTests {
-    @Test func `an empty pipe does not keep the storage of a burst`() {
+    @Test func `an empty pipe releases the storage of a burst`() {
         var pipe = WeakPipe(WeakLinkProfile(), seed: 1, opening: .zero)
         #expect(passed(1000, through: &pipe) == 1000)
         let little = pipe.storageByteCount

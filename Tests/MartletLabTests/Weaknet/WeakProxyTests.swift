@@ -8,9 +8,9 @@ import Testing
 @testable import MartletDecode
 @testable import MartletLab
 
-/// Real sockets on the loopback, without delays: what must hold whatever the clock does.
+/// The tests use real sockets on the loopback interface without delays. Their results do not depend on time.
 @Suite struct WeakProxyTests {
-    @Test func `everything goes there and back, and both ends follow`() async throws {
+    @Test func `bytes and ends are forwarded in both directions`() async throws {
         let payload = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 / 7) }
         let run = try await exchange(payload, through: WeakLinkProfile())
         #expect(run.received == payload)
@@ -21,7 +21,7 @@ import Testing
         #expect(run.report.maxHeldByteCount <= WeakLinkProfile().maxHeldByteCount + 4 * 262_144)
     }
 
-    @Test func `a cut resets the client after the bytes that may pass`() async throws {
+    @Test func `a cut resets the client after the permitted bytes`() async throws {
         var profile = WeakLinkProfile()
         profile.cutAfterByteCount = 40_000
         let run = try await exchange([UInt8](repeating: 7, count: 100_000), through: profile)
@@ -31,7 +31,7 @@ import Testing
         #expect(run.report.upByteCount + run.report.downByteCount == 40_000)
     }
 
-    @Test func `bits flip on the way`() async throws {
+    @Test func `corruption flips bits of forwarded bytes`() async throws {
         var profile = WeakLinkProfile()
         profile.corruptOneIn = 10_000
         let run = try await exchange([UInt8](repeating: 0, count: 100_000), through: profile)
@@ -40,9 +40,9 @@ import Testing
         #expect(run.report.corruptedByteCount == 20)
     }
 
-    @Test func `a target that is not there resets the client`() async throws {
+    @Test func `an unreachable target resets the client`() async throws {
         let loop = try EventLoop(name: "weak")
-        // A port that the system gives to nobody.
+        // The system never assigns this port.
         let proxy = try WeakProxy(
             listenOn: SocketAddress(.loopbackV4, port: 0),
             to: Endpoint(host: "127.0.0.1", port: 1, security: .plain),
@@ -53,7 +53,7 @@ import Testing
         await loop.shutdown()
     }
 
-    @Test func `a capture of a connection that is cut → the bytes that arrived, in their order`() async throws {
+    @Test func `a capture of a cut connection contains the bytes that arrived, in order`() async throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).pcap").path
         defer { try? FileManager.default.removeItem(atPath: path) }
         let payload = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31 / 7) }
@@ -98,7 +98,7 @@ import Testing
     }
 }
 
-/// Sends back what it gets, until its peer ends.
+/// A server that returns the received bytes until its peer ends.
 private final class Echo: TransportHandler {
     private var unsent: [UInt8] = []
 
@@ -119,7 +119,7 @@ private final class Echo: TransportHandler {
     func transport(_ transport: any Transport, didClose reason: CloseReason) {}
 }
 
-/// Sends bytes, closes when as many have come back, and says what came and how it ended.
+/// A client that sends bytes, closes after receiving as many, and reports the received bytes and the end.
 private final class Client: TransportHandler {
     private let payload: [UInt8]
     private var sentCount = 0

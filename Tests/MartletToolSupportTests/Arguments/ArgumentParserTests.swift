@@ -18,7 +18,7 @@ import Testing
         return arguments
     }
 
-    @Test func `an option that is not given has what its row says`() throws {
+    @Test func `a missing option has its default`() throws {
         let arguments = try parse()
         #expect(arguments[Self.room] == "lobby")
         #expect(arguments[Self.count] == nil)
@@ -29,7 +29,7 @@ import Testing
         ["--count", "7"], ["--count=7"], ["-n", "7"], ["-n7"], ["-j", "-n", "7"], ["-jn7"], ["--", "file"],
         ["file", "--count=7"],
     ])
-    func `all ways to write a value are the same`(words: [String]) throws {
+    func `all notations of a value are equivalent`(words: [String]) throws {
         var parser = ArgumentParser(
             for: CommandSpec(
                 name: "try", summary: "", operand: "FILE", options: [Self.count.spec, Self.json.spec], exitCodes: []
@@ -42,7 +42,7 @@ import Testing
         #expect(arguments.operands == words.filter { $0 == "file" })
     }
 
-    @Test func `an empty value is a value only where the row allows it`() {
+    @Test func `an empty value is accepted only if the option permits it`() {
         #expect(throws: UsageError(message: "'' is not valid for '--room': the value is a non-empty text")) {
             try parse("--room=")
         }
@@ -58,7 +58,7 @@ import Testing
         (["--json", "-j"], "'-j' is given twice"),
         (["a", "b"], "unexpected operand 'b'"),
     ])
-    func `a line that the table does not allow`(words: [String], message: String) {
+    func `a command line that violates the table → an error`(words: [String], message: String) {
         var parser = ArgumentParser(
             for: CommandSpec(
                 name: "try", summary: "", operand: "FILE",
@@ -67,16 +67,16 @@ import Testing
         #expect(throws: UsageError(message: message)) { try parser.parse(words) }
     }
 
-    @Test func `a command without an operand takes none`() {
+    @Test func `an operand of a command without operands is refused`() {
         #expect(throws: UsageError(message: "unexpected operand '-'")) { try parse("-", operand: nil) }
     }
 
-    @Test func `help wins over what stands behind it`() {
+    @Test func `help has precedence over later words`() {
         #expect(throws: UsageError(message: "help")) { try parse("--json", "--help", "--nonsense") }
     }
 
     @Test(arguments: [("", "", 0), ("abc", "abc", 0), ("rom", "room", 1), ("kitten", "sitting", 3), ("", "ab", 2)])
-    func `the distance between two words`(first: String, second: String, distance: Int) {
+    func `two words → their edit distance`(first: String, second: String, distance: Int) {
         #expect(editDistance(first, second) == distance)
         #expect(editDistance(second, first) == distance)
     }

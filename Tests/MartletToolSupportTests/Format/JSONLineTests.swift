@@ -17,13 +17,13 @@ import Testing
         "plain", "with \"quotes\" and \\", "two\nlines\r\n", "tab\t bell\u{7} escape\u{1B}[0m", "é, 日本, 🐦",
         "\u{2028}\u{85}", "",
     ])
-    func `any text is one line that reads back as it was`(text: String) throws {
+    func `any text is encoded in one line and parsed back`(text: String) throws {
         let line = JSONLine.array([.string(text)]).text
         #expect(line.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0 != "\u{2028}" && $0 != "\u{85}" })
         #expect(try JSONDecoder().decode([String].self, from: Data(line.utf8)) == [text])
     }
 
-    @Test func `numbers that JSON cannot say are null`() {
+    @Test func `infinity and NaN are encoded as null`() {
         #expect(JSONLine.decimal(.infinity).text == "null")
         #expect(JSONLine.milliseconds(nil).text == "null")
         #expect(JSONLine.milliseconds(.microseconds(1234)).text == "1.234")

@@ -7,32 +7,32 @@ import Testing
         ("200", Duration.milliseconds(200)), ("1.5s", .milliseconds(1500)), ("2m", .seconds(120)), ("0", .zero),
         ("20ms", .milliseconds(20)), (".5", .microseconds(500)),
     ])
-    func `a time from text`(text: String, duration: Duration) {
+    func `a text → its duration`(text: String, duration: Duration) {
         #expect(Quantity.duration(parsing: text, unit: .milliseconds) == duration)
     }
 
-    @Test func `a bare number is in the unit asked for`() {
+    @Test func `a number without a suffix has the given unit`() {
         #expect(Quantity.duration(parsing: "2", unit: .seconds) == .seconds(2))
     }
 
     @Test(arguments: ["", "-1", "s", "ms", "1e3", "nan", "1.2.3", ".", "99999999999", "1 s", "0x10"])
-    func `what is no time`(text: String) {
+    func `an invalid text → no duration`(text: String) {
         #expect(Quantity.duration(parsing: text, unit: .seconds) == nil)
     }
 
     @Test(arguments: [
         ("4096", 4096), ("64K", 65536), ("1.5M", 1_572_864), ("1G", 1 << 30), ("64KiB", 65536), ("8K/s", 8192),
     ])
-    func `a number of bytes from text`(text: String, byteCount: Int) {
+    func `a text → its number of bytes`(text: String, byteCount: Int) {
         #expect(Quantity.byteCount(parsing: text) == byteCount)
     }
 
     @Test(arguments: ["", "K", "-1", "1T", "infinity", "99999999999G", "/s"])
-    func `what is no number of bytes`(text: String) {
+    func `an invalid text → no number of bytes`(text: String) {
         #expect(Quantity.byteCount(parsing: text) == nil)
     }
 
-    @Test func `amounts as people read them`() {
+    @Test func `quantities → their texts`() {
         #expect(Quantity.text(byteCount: 812) == "812 B")
         #expect(Quantity.text(byteCount: 1536) == "1.50 KiB")
         #expect(Quantity.text(byteCount: 300 << 20) == "300 MiB")
@@ -47,7 +47,7 @@ import Testing
         #expect(Quantity.grouped(999) == "999")
     }
 
-    @Test func `digits behind the point`() {
+    @Test func `a number → a text with a given number of decimal places`() {
         #expect(Quantity.fixed(1.005, digits: 1) == "1.0")
         #expect(Quantity.fixed(0.0605, digits: 2) == "0.06")
         #expect(Quantity.fixed(-2.5, digits: 1) == "-2.5")

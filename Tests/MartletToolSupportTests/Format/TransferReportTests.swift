@@ -3,7 +3,7 @@ import Testing
 @testable import MartletToolSupport
 
 @Suite struct TransferReportTests {
-    @Test func `a report reads back from its line`() {
+    @Test func `a report equals its parsed line`() {
         var report = TransferReport()
         report.event = .summary
         report.sent = 5_872
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: ["", "martlet: cannot read", "{}", "{\"event\":\"other\"}"])
-    func `what is no report`(line: String) {
+    func `an invalid line → no report`(line: String) {
         #expect(TransferReport.parse(line) == nil)
     }
 }

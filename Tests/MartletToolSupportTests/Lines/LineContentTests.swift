@@ -10,21 +10,21 @@ import Testing
         [0xED, 0xA0, 0x80, 0x0A],
     ]
 
-    @Test(arguments: pieces) func `every piece comes back byte for byte`(piece: [UInt8]) throws {
+    @Test(arguments: pieces) func `every piece equals its parsed content`(piece: [UInt8]) throws {
         let content = LineContent(piece: piece)
         let back = try #require(LineContent(kind: content.kind, content: content.encoded))
         #expect(back.output == piece)
         try ContentRules.check(content.encoded.rawBytes, of: content.kind)
     }
 
-    @Test func `text is what a chat would send`() {
+    @Test func `a line of text has the content of a chat message`() {
         #expect(LineContent(piece: Array("hello\n".utf8)) == .text("hello"))
         #expect(LineContent(piece: Array("hello\n".utf8)).kind == .text)
         #expect(LineContent(piece: [0x0A]) == .bytes([0x0A]))
         #expect(LineContent.bytesKind.isApplicationDefined)
     }
 
-    @Test func `what others send is not taken for a line`() {
+    @Test func `contents of other kinds are no lines`() {
         #expect(LineContent(kind: .image, content: LineContent.bytes([1]).encoded) == nil)
         #expect(LineContent(kind: .text, content: []) == nil)
         #expect(LineContent(kind: LineContent.bytesKind, content: [1, 2, 3]) == nil)

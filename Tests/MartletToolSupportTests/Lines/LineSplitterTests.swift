@@ -14,16 +14,16 @@ import Testing
         return pieces.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    @Test(arguments: [1, 2, 3, 7]) func `lines are the same however the bytes arrive`(chunk: Int) {
+    @Test(arguments: [1, 2, 3, 7]) func `the lines do not depend on the pieces of the input`(chunk: Int) {
         #expect(pieces("one\n\ntwo\r\nthree", chunk: chunk) == ["one\n", "\n", "two\r\n", "three"])
     }
 
-    @Test func `nothing gives nothing`() {
+    @Test func `an empty input has no lines`() {
         #expect(pieces("") == [])
         #expect(pieces("\n") == ["\n"])
     }
 
-    @Test func `a line that is too long is cut, and its newline may stand alone`() {
+    @Test func `a line that is too long is divided, and its newline may be a separate piece`() {
         #expect(pieces("abcdefgh\nx\n", max: 4) == ["abcd", "efgh", "\n", "x\n"])
         #expect(pieces("abc\n", max: 4) == ["abc\n"])
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MartletToolSupport
 
-/// Each test runs in a process of its own, whose descriptors it changes.
+/// Each test runs in a separate process, because it changes the descriptors.
 @Suite(.timeLimit(.minutes(10))) struct DescriptorsTests {
     @Test func `closed standard descriptors → occupied, and reading and writing fail`() async {
         await #expect(processExitsWith: .success) {

@@ -8,11 +8,11 @@ import Testing
         ("\u{200B}", 0),
         ("a\u{7}b", 2), ("Ａ", 2),
     ])
-    func `columns of a text`(text: String, columns: Int) {
+    func `a text → its columns`(text: String, columns: Int) {
         #expect(DisplayWidth.of(text) == columns)
     }
 
-    @Test func `a prefix never takes half a character`() {
+    @Test func `a prefix contains only whole characters`() {
         #expect(DisplayWidth.prefix(of: "日本", columns: 3) == "日")
         #expect(DisplayWidth.prefix(of: "ab", columns: 5) == "ab")
         #expect(DisplayWidth.prefix(of: "ab", columns: 0) == "")

@@ -3,7 +3,7 @@ import Testing
 @testable import MartletToolSupport
 
 @Suite struct StyledLineTests {
-    @Test func `pieces in their styles`() {
+    @Test func `pieces are printed in their styles`() {
         var line = StyledLine("plain ")
         line.append("bold", .bold)
         line.append("")
@@ -12,7 +12,7 @@ import Testing
         #expect(line.pieces.count == 2)
     }
 
-    @Test func `without colours what is bold stays bold`() {
+    @Test func `without colours bold text remains bold`() {
         var line = StyledLine("red", .red)
         line.append("bold", .bold)
         #expect(line.sequences(showsColours: false) == "red\u{1B}[1mbold\u{1B}[0m")
@@ -21,7 +21,7 @@ import Testing
         #expect(Terminal.showsColours(noColour: nil))
     }
 
-    @Test func `clipping cuts across pieces`() {
+    @Test func `clipping applies across pieces`() {
         var line = StyledLine("日本")
         line.append("ab", .red)
         #expect(line.clipped(to: 5).text == "日本a")
@@ -30,7 +30,7 @@ import Testing
         #expect(line.padded(to: 2).text == "日")
     }
 
-    @Test func `a name keeps its colour`() {
+    @Test func `equal names have equal colours`() {
         #expect(Style.colour(of: "alice") == Style.colour(of: "alice"))
         #expect(Style.nameColours.contains(Style.colour(of: String(repeating: "z", count: 200))))
     }

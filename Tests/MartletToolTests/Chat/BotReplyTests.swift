@@ -10,7 +10,7 @@ import Testing
         return BotReply.answer(to: line, time: "12:00:00", using: &random)
     }
 
-    @Test func `commands are answered, talk is not`() {
+    @Test func `commands have replies, other text has none`() {
         #expect(answer("/echo hello  there") == "hello  there")
         #expect(answer("/echo") == "…")
         #expect(answer("/time") == "12:00:00")
@@ -18,7 +18,7 @@ import Testing
         for line in ["hello", "", "/", "/dance", "echo hello"] { #expect(answer(line) == nil) }
     }
 
-    @Test func `dice fall within their sides`() throws {
+    @Test func `dice give numbers within their sides`() throws {
         for seed in 0..<200 as Range<UInt64> {
             let one = try #require(answer("/roll", seed: seed).flatMap { Int($0) })
             #expect((1...6).contains(one))
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: ["/roll 0d6", "/roll 101d6", "/roll x", "/roll 2d", "/roll 1d0", "/roll 1d2d3", "/roll -1d6"])
-    func `dice that cannot be rolled`(line: String) {
+    func `invalid dice → an error message`(line: String) {
         #expect(answer(line)?.hasPrefix("I roll") == true)
     }
 }

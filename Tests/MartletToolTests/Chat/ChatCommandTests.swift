@@ -5,12 +5,12 @@ import Testing
 
 @Suite struct ChatCommandTests {
     @Test(arguments: [
-        ("hello", ChatCommand.say("hello")), ("//etc", .say("/etc")), ("/who", .who), ("/quit now", .quit),
+        ("hello", ChatCommand.send("hello")), ("//etc", .send("/etc")), ("/who", .who), ("/quit now", .quit),
         ("/?", .help),
         ("/retry", .retry), ("", .nothing), ("   ", .nothing), ("/", .unknown("")), ("/dance x", .unknown("dance")),
-        (" /who", .say(" /who")),
+        (" /who", .send(" /who")),
     ])
-    func `the meaning of a line`(line: String, command: ChatCommand) {
+    func `a line is parsed to its command`(line: String, command: ChatCommand) {
         #expect(ChatCommand(line) == command)
     }
 }

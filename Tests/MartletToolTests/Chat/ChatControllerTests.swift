@@ -14,15 +14,15 @@ import Testing
         text.flatMap { controller.press($0 == "\n" ? .enter : .character($0), clock: "12:00", now: now) }
     }
 
-    @Test func `a line is said and shown with its mark`() {
+    @Test func `a submitted line is sent and shown with its mark`() {
         var chat = controller()
-        #expect(type("hi\n", &chat) == [.typing(true), .typing(false), .say(key: 1, "hi")])
-        #expect(type("//me\n", &chat).last == .say(key: 2, "/me"))
+        #expect(type("hi\n", &chat) == [.typing(true), .typing(false), .send(key: 1, "hi")])
+        #expect(type("//me\n", &chat).last == .send(key: 2, "/me"))
         chat.apply(.marked(key: 1, .delivered))
         #expect(chat.image.rows.map(\.text).contains("12:00 you  hi ✓✓"))
     }
 
-    @Test func `typing ends by itself`() {
+    @Test func `typing ends after the timeout without a key`() {
         var chat = controller()
         #expect(type("h", &chat, at: .seconds(1)) == [.typing(true)])
         #expect(type("i", &chat, at: .seconds(3)) == [])
@@ -34,13 +34,13 @@ import Testing
     }
 
     //
-    @Test func `typing that goes on is said again before others take it for ended`() {
+    @Test func `continued typing is notified again before other members stop showing it`() {
         var chat = controller()
-        let said = (0...8).map { type("h", &chat, at: .seconds($0)) }
-        #expect(said.map(\.isEmpty) == [false, true, true, true, false, true, true, true, false])
+        let actions = (0...8).map { type("h", &chat, at: .seconds($0)) }
+        #expect(actions.map(\.isEmpty) == [false, true, true, true, false, true, true, true, false])
     }
 
-    @Test func `nobody is told of a command being typed`() {
+    @Test func `a command is typed without a notification`() {
         var chat = controller()
         chat.apply(.members(["alice", "bob"]))
         #expect(type("/who\n", &chat) == [])
@@ -52,7 +52,7 @@ import Testing
         #expect(type("   \n", &chat).contains(.typing(true)))
     }
 
-    @Test func `ways to leave`() {
+    @Test func `the keys and the command to quit end the chat`() {
         var chat = controller()
         #expect(type("/quit\n", &chat) == [.quit])
         #expect(chat.press(.control("c"), clock: "", now: .zero) == [.quit])
@@ -61,7 +61,7 @@ import Testing
         #expect(chat.press(.control("d"), clock: "", now: .zero) == [])
     }
 
-    @Test func `scrolling stays within what there is`() {
+    @Test func `scrolling is limited to the conversation`() {
         var chat = controller()
         for number in 0..<20 { chat.apply(.notice("line \(number)")) }
         _ = chat.press(.pageUp, clock: "", now: .zero)
@@ -77,10 +77,10 @@ import Testing
         #expect(chat.model.scrolledRowCount == 0)
     }
 
-    @Test func `the suspend key ends typing and suspends, and what was typed stays`() {
+    @Test func `the suspend key ends typing, suspends the process and preserves the line`() {
         var chat = controller()
         _ = type("h", &chat, at: .seconds(1))
         #expect(chat.press(.control("z"), clock: "", now: .seconds(2)) == [.typing(false), .suspend])
-        #expect(type("i\n", &chat).last == .say(key: 1, "hi"))
+        #expect(type("i\n", &chat).last == .send(key: 1, "hi"))
     }
 }

@@ -4,7 +4,7 @@ import Testing
 @testable import MartletTool
 
 @Suite struct ChatModelTests {
-    @Test func `an own line goes from mark to mark and never back`() {
+    @Test func `the mark of an own message never returns to an earlier state`() {
         var model = ChatModel(room: "lobby", account: "alice")
         model.apply(.wrote(key: 7, text: "hi", clock: "12:00"))
         let steps: [(DeliveryMark, DeliveryMark)] = [
@@ -18,7 +18,7 @@ import Testing
         #expect(model.entries.count == 1)
     }
 
-    @Test func `who is here, who is away, who types`() {
+    @Test func `presence and typing events determine the shown members`() {
         var model = ChatModel(room: "lobby", account: "alice")
         model.apply(.members(["carol", "alice", "bob"]))
         #expect(model.others.map(\.name) == ["bob", "carol"])
@@ -35,7 +35,7 @@ import Testing
         #expect(model.typing == [])
     }
 
-    @Test func `old lines are forgotten and marks still find theirs`() {
+    @Test func `old entries are removed and marks still find their entries`() {
         var model = ChatModel(room: "lobby", account: "alice")
         model.apply(.wrote(key: 1, text: "first", clock: ""))
         for number in 0..<ChatModel.maxEntryCount - 1 { model.apply(.notice("\(number)")) }

@@ -19,7 +19,7 @@ import Testing
         ChatScreen.image(of: model, size: size ?? self.size).rows.map(\.text)
     }
 
-    @Test func `title, lines at the bottom, status, input`() {
+    @Test func `a screen shows title, entries at the bottom, status and input`() {
         var model = model
         model.apply(.marked(key: 1, .accepted))
         for character in "wha" { _ = model.editor.press(.character(character)) }
@@ -33,7 +33,7 @@ import Testing
         #expect(image.cursorColumn == 5)
     }
 
-    @Test func `who types, and a connection that is gone`() {
+    @Test func `the status shows typing members and a lost connection`() {
         var model = model
         model.apply(.typing("bob", true))
         model.apply(.connection(.broken, "offline"))
@@ -42,7 +42,7 @@ import Testing
         #expect(rows(model)[6] == " ● offline  bob, carol are typing…")
     }
 
-    @Test func `a long line is broken between words and indented`() {
+    @Test func `a long text is broken between words and indented`() {
         var model = model
         model.apply(.received(sender: "bob", text: "one two three four five six seven eight\nnine", clock: "12:02"))
         #expect(
@@ -51,20 +51,20 @@ import Testing
             ])
     }
 
-    @Test func `a newline in a text does not begin a row that seems to be of another sender`() {
+    @Test func `a newline in a text begins an indented row`() {
         var model = model
         model.apply(.received(sender: "bob", text: "hi\n12:03 ada  I owe bob 100", clock: "12:02"))
         #expect(rows(model)[4...5] == ["12:02 bob  hi", "           12:03 ada  I owe bob 100"])
     }
 
-    @Test func `a mark that does not fit stands on its own row`() {
+    @Test func `a mark that does not fit has its own row`() {
         var model = model
         model.apply(.wrote(key: 2, text: String(repeating: "x", count: 28), clock: "12:02"))
         model.apply(.marked(key: 2, .failed("room is full")))
         #expect(rows(model)[5] == "           ✗ room is full")
     }
 
-    @Test func `scrolled back, older lines are to be seen`() {
+    @Test func `scrolling back shows earlier entries`() {
         var model = model
         for number in 0..<20 { model.apply(.notice("line \(number)")) }
         #expect(rows(model)[5] == "  line 19")
@@ -74,7 +74,7 @@ import Testing
         #expect(rows(model)[6].contains("↓ 17 more rows"))
     }
 
-    @Test func `the cursor stays in sight in a line that is too long`() {
+    @Test func `the cursor of a line that is too long remains visible`() {
         var model = model
         for character in String(repeating: "日本", count: 30) + "end" { _ = model.editor.press(.character(character)) }
         var image = ChatScreen.image(of: model, size: size)
@@ -86,7 +86,7 @@ import Testing
         #expect(image.cursorColumn == 2)
     }
 
-    @Test func `nobody can draw with what they say or how they are called`() {
+    @Test func `control characters in texts and names are shown as text`() {
         var model = ChatModel(room: "a\u{1B}[2J", account: "me")
         model.apply(.members(["b\u{1B}]0;x\u{7}"]))
         model.apply(.typing("b\u{1B}]0;x\u{7}", true))
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: [(1, 1), (20, 4), (25, 5), (200, 60)])
-    func `every row fits at any size`(columns: Int, rowCount: Int) {
+    func `every row fits any screen size`(columns: Int, rowCount: Int) {
         var model = model
         model.apply(.members((0..<50).map { "someone\($0)" }))
         model.apply(
@@ -110,7 +110,7 @@ import Testing
         #expect(image.cursorRow < image.rows.count)
     }
 
-    @Test func `text is broken at blanks where there are some`() {
+    @Test func `text is broken at blanks if there are any`() {
         #expect(ChatScreen.wrap("", columns: 5) == [""])
         #expect(ChatScreen.wrap("ab cd ef", columns: 5) == ["ab cd", "ef"])
         #expect(ChatScreen.wrap("abcdefg", columns: 3) == ["abc", "def", "g"])

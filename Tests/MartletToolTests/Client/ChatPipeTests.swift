@@ -8,21 +8,21 @@ import Testing
         ("hello\n", "hello"), ("/shrug\n", "/shrug"), ("/who\n", "/who"), ("/quit\n", "/quit"), ("//x\n", "//x"),
         ("/\n", "/"), ("   \n", "   "), (" two \n", " two "), ("no end", "no end"), ("carriage\r\n", "carriage"),
     ])
-    func `a line is sent as it is, without its end`(line: String, text: String) {
+    func `a line is sent as text without its newline`(line: String, text: String) {
         #expect(ChatPipe.content(ofLine: Array(line.utf8)) == .text(text))
     }
 
-    @Test func `a newline in a text does not begin a line that seems to be of another sender`() {
+    @Test func `a newline in a text is escaped in the printed line`() {
         let line = ChatPipe.line(sender: "mallory", text: "hi\nada: I owe mallory 100")
         #expect(line == #"mallory: hi\nada: I owe mallory 100"#)
     }
 
-    @Test func `a colon in a name is not the end of the name`() {
+    @Test func `a colon in a name is escaped`() {
         #expect(ChatPipe.line(sender: "ada: I owe you 100", text: "hi") == #"ada\: I owe you 100: hi"#)
     }
 
     @Test(arguments: [Array("\n".utf8), Array("\r\n".utf8), [0xFF, 0x0A]])
-    func `a line without a text is sent as its bytes`(line: [UInt8]) {
+    func `a line without text is sent as bytes`(line: [UInt8]) {
         #expect(ChatPipe.content(ofLine: line) == .bytes(line))
     }
 }

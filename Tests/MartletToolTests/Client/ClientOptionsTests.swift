@@ -11,12 +11,12 @@ import Testing
         return #expect(throws: UsageError.self) { try ClientOptions.client(arguments, agent: "send") }
     }
 
-    @Test func `a room that is no name is an error of the command line, without a count of lines`() throws {
+    @Test func `an invalid name of the room is a usage error`() throws {
         let error = UsageError(message: #"" x" is not a valid name: it begins with a space"#)
         #expect(try failure("--room", " x") == error)
     }
 
-    @Test func `names and addresses in errors do not command the terminal`() throws {
+    @Test func `control characters of names and addresses in errors are shown as text`() throws {
         for words in [["--room", "\u{1B}[31mx"], ["--account", "\u{1B}[31mx"], ["--to", "\u{1B}[31mx"]] {
             let message = try failure(words[0], words[1])?.message
             #expect(message?.hasPrefix(#""\u{001B}[31mx" "#) == true)

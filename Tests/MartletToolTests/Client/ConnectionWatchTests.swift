@@ -7,7 +7,7 @@ import Testing
 @Suite struct ConnectionWatchTests {
     private let refused = "offline (unreachable): connection refused"
 
-    @Test func `a relay that cannot be reached is told once, after a second`() {
+    @Test func `an unreachable relay is reported once after a second`() {
         var watch = ConnectionWatch(timeout: nil)
         #expect(watch.check(.connecting(attempt: 1), explanation: "connecting", now: .zero) == .nothing)
         #expect(watch.check(.connecting(attempt: 2), explanation: refused, now: .milliseconds(900)) == .nothing)
@@ -19,7 +19,7 @@ import Testing
         #expect(watch.check(.online, explanation: "online", now: .seconds(62)) == .nothing)
     }
 
-    @Test func `a short interruption is not told, and each long one is`() {
+    @Test func `a short interruption is not reported and each long one is`() {
         var watch = ConnectionWatch(timeout: nil)
         #expect(watch.check(.online, explanation: "online", now: .zero) == .nothing)
         #expect(watch.check(.connecting(attempt: 1), explanation: refused, now: .seconds(5)) == .nothing)
@@ -28,19 +28,19 @@ import Testing
             #expect(watch.check(.connecting(attempt: 1), explanation: refused, now: .seconds(second)) == .nothing)
             guard case .report = watch.check(.connecting(attempt: 1), explanation: refused, now: .seconds(second + 1))
             else {
-                Issue.record("said nothing at \(second)")
+                Issue.record("no report at \(second)")
                 continue
             }
             #expect(watch.check(.online, explanation: "online", now: .seconds(second + 2)) == .report("connected"))
         }
     }
 
-    @Test func `without a connection for longer than the timeout the command ends`() {
+    @Test func `a command without a connection ends after the timeout`() {
         var watch = ConnectionWatch(timeout: .seconds(3))
         #expect(watch.check(.online, explanation: "online", now: .seconds(10)) == .nothing)
         #expect(watch.check(.connecting(attempt: 1), explanation: refused, now: .seconds(11)) == .nothing)
         guard case .report = watch.check(.connecting(attempt: 2), explanation: refused, now: .seconds(14)) else {
-            Issue.record("said nothing")
+            Issue.record("no report")
             return
         }
         #expect(
@@ -48,7 +48,7 @@ import Testing
                 == .end(CommandError(.unavailable, "no connection for 3.00 s: \(refused)")))
     }
 
-    @Test func `a client that gave up ends the command`() {
+    @Test func `a stopped client ends the command`() {
         var watch = ConnectionWatch(timeout: nil)
         #expect(
             watch.check(.stopped(.unauthenticated), explanation: "stopped: unauthenticated", now: .zero)

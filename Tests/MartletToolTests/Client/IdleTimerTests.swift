@@ -4,14 +4,14 @@ import Testing
 @testable import MartletTool
 
 @Suite struct IdleTimerTests {
-    /// A timer of 10 s that has seen the connection come up.
+    /// Returns a timer of 10 s with a connection at the previous check.
     private func onlineTimer() -> IdleTimer {
         var timer = IdleTimer(limit: .seconds(10))
         timer.update(isOnline: true, elapsed: .zero, messageCount: 0)
         return timer
     }
 
-    @Test func `ten seconds online without a message run out`() {
+    @Test func `ten seconds online without a message expire the timer`() {
         var timer = onlineTimer()
         timer.update(isOnline: true, elapsed: .seconds(4), messageCount: 0)
         #expect(timer.remaining == .seconds(6))
@@ -21,18 +21,18 @@ import Testing
         #expect(timer.remaining == .zero)
     }
 
-    @Test func `with a cut every three seconds the silence between the cuts adds up`() {
+    @Test func `with a cut every three seconds the time between the cuts is added`() {
         var timer = onlineTimer()
         var seconds = 0
         while timer.remaining > .zero, seconds < 100 {
             seconds += 1
             timer.update(isOnline: seconds % 3 != 0, elapsed: .seconds(1), messageCount: 0)
         }
-        // Two seconds before the first cut, then one of each three begins and ends online.
+        // Two seconds before the first cut count, then one of each three seconds.
         #expect(seconds == 26)
     }
 
-    @Test func `a cut keeps the silence before it, and time offline adds nothing`() {
+    @Test func `time before a cut counts, time offline does not`() {
         var timer = onlineTimer()
         timer.update(isOnline: true, elapsed: .seconds(4), messageCount: 0)
         timer.update(isOnline: false, elapsed: .seconds(100), messageCount: 0)
@@ -41,7 +41,7 @@ import Testing
         #expect(timer.remaining == .seconds(6))
     }
 
-    @Test func `a message begins the silence anew, offline too`() {
+    @Test func `a message resets the time, also offline`() {
         var timer = onlineTimer()
         timer.update(isOnline: true, elapsed: .seconds(9), messageCount: 0)
         timer.update(isOnline: true, elapsed: .seconds(9), messageCount: 1)
@@ -51,7 +51,7 @@ import Testing
         #expect(timer.remaining == .seconds(10))
     }
 
-    @Test func `without a connection from the start nothing is counted`() {
+    @Test func `without a connection no time is counted`() {
         var timer = IdleTimer(limit: .seconds(1))
         for _ in 1...3 { timer.update(isOnline: false, elapsed: .seconds(60), messageCount: 0) }
         #expect(timer.remaining == .seconds(1))

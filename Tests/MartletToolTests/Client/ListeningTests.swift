@@ -7,7 +7,7 @@ import Testing
 @testable import MartletToolSupport
 
 @Suite(.timeLimit(.minutes(10))) struct ListeningTests {
-    @Test func `a start beyond the messages is no lost log, and new messages are written`() async throws {
+    @Test func `an offset beyond the last message is not a lost log and new messages are written`() async throws {
         let relay = Relay(
             configuration: try Relay.Configuration(port: 0), store: InMemoryStore(), authenticator: .allowAll)
         let address = try #require(try relay.start().first)
@@ -16,7 +16,7 @@ import Testing
             let report = try await withClient(try Client(to: endpoint, as: .anonymous("ada"))) { ada in
                 let lobby = try await ada.open(room: "lobby")
                 for number in 1...5 { _ = try await lobby.send("\(number)").accepted() }
-                // The listener ends with the first message that comes after it.
+                // The listener ends with the first message after its start.
                 let talk = Task { while !Task.isCancelled { _ = try await lobby.send("later").accepted() } }
                 defer { talk.cancel() }
                 return try await listen(at: endpoint, from: .cursor(1_000_000), count: 1)

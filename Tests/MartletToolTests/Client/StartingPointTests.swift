@@ -7,7 +7,7 @@ import Testing
 @Suite struct StartingPointTests {
     private let log = LogID(rawValue: 7)
 
-    @Test func `the kept cursor goes before what the user gave`() {
+    @Test func `a stored cursor has precedence over the option`() {
         let kept = RoomCursor(log: log, offset: 3)
         #expect(StartingPoint(.cursor(100), kept: kept).from == .cursor(kept))
         #expect(StartingPoint(.start, kept: kept).from == .cursor(kept))
@@ -16,17 +16,17 @@ import Testing
         #expect(StartingPoint(.cursor(100)).from == .cursor(RoomCursor(offset: 100)))
     }
 
-    @Test func `offset 100, given by hand in a room of 5 messages, is beyond the end`() {
+    @Test func `the offset 100 of the user in a room of 5 messages is beyond the end`() {
         #expect(StartingPoint(.cursor(100)).isBeyondEnd(replaced: RoomCursor(offset: 100)))
     }
 
-    @Test func `a cursor with a log, which an opened room has, is a lost log`() {
+    @Test func `a replaced cursor with a log is a lost log`() {
         #expect(!StartingPoint(.cursor(100)).isBeyondEnd(replaced: RoomCursor(log: log, offset: 100)))
         #expect(!StartingPoint(.cursor(100)).isBeyondEnd(replaced: RoomCursor(log: log, offset: 5)))
         #expect(!StartingPoint(.start).isBeyondEnd(replaced: RoomCursor(log: log, offset: 5)))
     }
 
-    @Test func `a kept cursor without a log, as older files have it, is a lost log`() {
+    @Test func `a replaced stored cursor without a log is a lost log`() {
         let start = StartingPoint(.cursor(100), kept: RoomCursor(offset: 100))
         #expect(!start.isBeyondEnd(replaced: RoomCursor(offset: 100)))
     }

@@ -12,7 +12,7 @@ import Testing
         return arguments
     }
 
-    @Test func `the options decide how the input is read`() throws {
+    @Test func `options of the input → options of the decoder`() throws {
         let usual = DecodeCommand.options(try parse())
         #expect(usual.format == .auto)
         #expect(usual.sender == nil)
@@ -25,7 +25,7 @@ import Testing
         #expect(options.bodyByteCount == 2048)
     }
 
-    @Test func `and what is shown of it`() throws {
+    @Test func `options of the output → the filter`() throws {
         let filter = DecodeCommand.filter(
             try parse("--connection", "3", "--session", "0", "--type", "data", "--type", "ack"))
         #expect(filter == DecodeFilter(connection: 3, session: .control, types: [.data, .ack]))
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(
-        "what makes no sense",
+        "invalid option values → errors",
         arguments: [
             ["--format", "pdf"], ["--from", "me"], ["--port", "0"], ["--type", "nothing"], ["--session", "65536"],
             ["--connection", "0"], ["a", "b"],

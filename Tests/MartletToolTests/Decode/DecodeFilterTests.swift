@@ -14,7 +14,7 @@ import Testing
                 position: StreamPosition(connection: connection), header: header, body: [], content: .frame(value)))
     }
 
-    @Test func `a session is its frames and the resets that name it`() {
+    @Test func `a session filter passes its frames and the resets that name it`() {
         let filter = DecodeFilter(session: SessionID(rawValue: 3))
         #expect(filter.shows(event(text("a"), session: 3)))
         #expect(!filter.shows(event(text("a"), session: 1)))
@@ -23,7 +23,7 @@ import Testing
         #expect(filter.shows(.fault(StreamPosition(), DecodeFault(.badMagic, ""))))
     }
 
-    @Test func `types and connections`() {
+    @Test func `filters of types and connections pass only these`() {
         let filter = DecodeFilter(connection: 2, types: [.data])
         #expect(filter.shows(event(text("a"), session: 3, connection: 2)))
         #expect(!filter.shows(event(text("a"), session: 3)))

@@ -7,7 +7,7 @@ import Testing
 @testable import MartletTool
 
 @Suite struct DecodeJSONTests {
-    @Test func `a frame's members, in their order`() {
+    @Test func `a frame → an object with its members in order`() {
         let value = Frame.ping(Ping(nonce: 1))
         let header = FrameHeader(
             type: .ping, timestamp: 5, flags: FrameFlags([.checksummed], priority: .high), bodyByteCount: 14,
@@ -25,7 +25,7 @@ import Testing
                 """)
     }
 
-    @Test func `what only some frames have`() {
+    @Test func `fragments and refused frames → objects with further members`() {
         var frame = DecodedFrame(
             position: StreamPosition(), header: FrameHeader(type: .data), body: [], content: .fragment(2))
         #expect(DecodeJSON.line(.frame(frame), showingSecrets: false)["fragment"] == .integer(2))
@@ -35,7 +35,7 @@ import Testing
         #expect(error?.text == #"{"code":"missingField","number":1026,"text":"counter is missing","at":null}"#)
     }
 
-    @Test func `faults and notes`() {
+    @Test func `faults and notes → objects with their members`() {
         let fault = DecodeFault(.malformedTLV(offset: 4)).of(FrameHeader(type: .ping))
         let line = DecodeJSON.line(.fault(StreamPosition(offset: 9), fault), showingSecrets: false)
         #expect(line["event"] == .string("fault"))

@@ -18,7 +18,7 @@ import Testing
             content: .frame(value), sequence: sequence)
     }
 
-    @Test func `a frame in a line`() {
+    @Test func `a frame is shown as one line`() {
         var text = DecodeText()
         var frame = decoded(MartletToolTestSupport.text("hello"), sequence: 5)
         frame.room = "den"
@@ -34,7 +34,7 @@ import Testing
                 "(den) [joined from 3 fragments] [again] [2 sequences before it not seen] [zlib] [ackNow]"))
     }
 
-    @Test func `times are counted from the first, and may go back`() {
+    @Test func `times are relative to the first event and may decrease`() {
         var text = DecodeText()
         let lines = [5_000_000_000, 6_234_567_890, 4_999_999_000].flatMap { time in
             text.lines(.frame(decoded(.suspend(Suspend()), time: time)))
@@ -42,7 +42,7 @@ import Testing
         #expect(lines.map { $0.prefix(11) } == ["   0.000000", "   1.234567", "  -0.000001"])
     }
 
-    @Test func `fragments, unknown frames and refused ones`() {
+    @Test func `fragments, unknown frames and refused frames are shown as such`() {
         var text = DecodeText()
         var frame = decoded(.suspend(Suspend()))
         frame.body = [1, 2]
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `every field of a frame when asked for`() {
+    @Test func `the verbose option shows every field of a frame`() {
         var text = DecodeText(isVerbose: true)
         let lines = text.lines(.frame(decoded(Handshake.hello(), session: 0)))
         let margin = String(repeating: " ", count: 28)
@@ -72,7 +72,7 @@ import Testing
                 margin + "0x0013 credential: 11 bytes 6f70656e20736573616d65"))
     }
 
-    @Test func `faults and notes`() {
+    @Test func `faults and notes are shown as lines`() {
         var text = DecodeText()
         let place = StreamPosition(connection: 1, sender: nil, offset: 9)
         #expect(
@@ -83,7 +83,7 @@ import Testing
         #expect(text.lines(.note(place, "so")) == ["         @9   1 ? -        -         --- so"])
     }
 
-    @Test func `every type has a summary`() {
+    @Test func `every frame type has a summary in one line`() {
         for type in FrameType.registered {
             #expect(type == .suspend || !Self.example(type).summary.isEmpty)
             #expect(!Self.example(type).summary.contains("\n"))

@@ -38,7 +38,7 @@ import Testing
                 == #"{"session":3,"cumulative":5,"credit":9,"ranges":[{"first":7,"last":8}]}"#)
     }
 
-    @Test func `a secret → its length, or its bytes when they are asked for`() {
+    @Test func `a secret → its length, or its bytes if secrets are shown`() {
         #expect(text(.credential, [1, 2]) == "2 bytes, not shown")
         #expect(text(.credential, [1, 2], secrets: true) == "2 bytes 0102")
         #expect(FieldShape(.resumeToken).value([1], showingSecrets: false).json == .null)

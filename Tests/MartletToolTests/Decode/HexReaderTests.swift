@@ -18,7 +18,7 @@ import Testing
     private static let bytes = (0..<40).map { UInt8($0 * 7 & 0xFF) }
 
     @Test(
-        "what dumps look like",
+        "dumps of several programs → their bytes",
         arguments: [
             """
             00000000: 0007 0e15 1c23 2a31 383f 464d 545b 6269  .....#*18?FMT[bi

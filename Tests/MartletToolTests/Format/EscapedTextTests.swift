@@ -10,7 +10,7 @@ import Testing
         ("a\u{85}b\u{B}c\u{C}d", #"a\u{0085}b\u{000B}c\u{000C}d"#), ("a\u{2028}b\u{2029}", #"a\u{2028}b\u{2029}"#),
         ("", ""), ("é 日本 👩‍👩‍👧", "é 日本 👩‍👩‍👧"), ("e\u{301}", "e\u{301}"),
     ])
-    func `a text stands on one line`(text: String, line: String) {
+    func `a text is formatted as one line`(text: String, line: String) {
         #expect(EscapedText.line(text).unicodeScalars.elementsEqual(line.unicodeScalars))
     }
 

@@ -7,11 +7,11 @@ import Testing
 @testable import MartletLab
 @testable import MartletTool
 
-/// Nothing that an input holds makes decoding trap, hang, or show a frame that is not there.
+/// No input makes the decoder trap or hang, or show frames that it does not contain.
 @Suite struct DecodeHostileTests {
     private static let rounds = 300
 
-    /// A small conversation with fragments, compression and a resume.
+    /// A short conversation with fragments, compression and a resume.
     private static let packets: [[UInt8]] = {
         var packets: [[UInt8]] = []
         let body = text(String(repeating: "long ", count: 400)).encode()
@@ -46,12 +46,12 @@ import Testing
         return heard
     }
 
-    @Test func `the conversation itself decodes`() {
+    @Test func `the unchanged conversation is decoded without faults`() {
         #expect(decode(Packets.pcap(Self.packets)).frames.count == 12)
     }
 
     @Test(arguments: [UInt64](1...4))
-    func `captures with bits that flipped`(seed: UInt64) {
+    func `captures with flipped bits are decoded or refused`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let file = Packets.pcap(Self.packets)
         for _ in 0..<Self.rounds / 10 {
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `packets in any order, some of them missing`() {
+    @Test func `reordered and missing packets are decoded or refused`() {
         var random = SeededRandom(seed: 5)
         for _ in 0..<Self.rounds / 10 {
             let packets = Self.packets.shuffled(using: &random).dropLast(Int.random(in: 0...9, using: &random))
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `bytes that are nothing`() {
+    @Test func `random bytes are decoded or refused`() {
         var random = SeededRandom(seed: 6)
         let starts: [[UInt8]] = [
             [], [0xA1, 0xB2, 0xC3, 0xD4], [0x0A, 0x0D, 0x0D, 0x0A],

@@ -10,7 +10,7 @@ import Testing
 @Suite struct CursorFileTests {
     private let lobby = RoomName("lobby")!
 
-    @Test func `written, read, replaced`() throws {
+    @Test func `a written cursor is read and replaced`() throws {
         try withTemporaryFolder { folder in
             let path = folder + "/cursor"
             #expect(try CursorFile(path: path, room: lobby).cursor == nil)
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `a second user is refused until the first is gone, however often that one writes`() throws {
+    @Test func `a second process is refused until the first one ends, after any number of writes`() throws {
         try withTemporaryFolder { folder in
             let path = folder + "/cursor"
             let taken = CommandError(.cannotCreate, "\(path) is in use by another process")
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `what is no cursor is an error and left alone`() throws {
+    @Test func `a file without a cursor is an error and not changed`() throws {
         try withTemporaryFolder { folder in
             let path = folder + "/cursor"
             try Data("a letter to a friend\n".utf8).write(to: URL(fileURLWithPath: path))
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `a file of room lobby is refused for room other and left alone`() throws {
+    @Test func `a file of room lobby is refused for room other and not changed`() throws {
         try withTemporaryFolder { folder in
             let path = folder + "/cursor"
             try CursorFile(path: path, room: lobby).write(RoomCursor(log: LogID(rawValue: 7), offset: 5))
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `a file without a room, as older versions wrote it, is read and gets the room`() throws {
+    @Test func `a file without a room, from an earlier version, is accepted and receives the room`() throws {
         try withTemporaryFolder { folder in
             let path = folder + "/cursor"
             try Data("martlet-cursor 5 log=7\n".utf8).write(to: URL(fileURLWithPath: path))
@@ -72,11 +72,11 @@ import Testing
     }
 
     @Test(arguments: [("c", "."), ("cursor", "."), ("/c", "/"), ("a/c", "a"), ("./c", "."), ("/var/tmp/c", "/var/tmp")])
-    func `the folder of a path`(path: String, folder: String) {
+    func `a path → its folder`(path: String, folder: String) {
         #expect(CursorFile.folder(of: path) == folder)
     }
 
-    @Test func `a folder that is not there`() {
+    @Test func `a missing folder → an error`() {
         #expect(throws: CommandError.self) { try CursorFile(path: "/nowhere/at/all", room: lobby) }
     }
 }

@@ -17,7 +17,7 @@ import Testing
             place: .init(device: 1, file: 2, byteCount: 3)),
         Cursor(RoomCursor(offset: 7), place: .init(device: 1, file: 2, byteCount: 3)),
     ])
-    func `a cursor's text reads back`(cursor: Cursor) {
+    func `a cursor equals its parsed text`(cursor: Cursor) {
         #expect(Cursor(cursor.text) == cursor)
     }
 
@@ -28,11 +28,11 @@ import Testing
         "martlet-cursor 7 room=\n", "martlet-cursor 7 room=%\n", "martlet-cursor 7 room=%0A\n",
         "martlet-cursor 7 room=a room=b\n", "martlet-cursor 7 room=a log=1\n",
     ])
-    func `what is no cursor`(text: String) {
+    func `an invalid text → no cursor`(text: String) {
         #expect(Cursor(text) == nil)
     }
 
-    @Test func `the longest name of a room fits the longest text`() throws {
+    @Test func `the longest name of a room fits into the longest text`() throws {
         let name = try #require(RoomName(String(repeating: "日", count: 42)))
         let place = Cursor.Place(device: .max, file: .max, byteCount: .max)
         let cursor = Cursor(RoomCursor(log: LogID(rawValue: .max), offset: .max), of: name, place: place)
@@ -40,14 +40,14 @@ import Testing
         #expect(Cursor(cursor.text) == cursor)
     }
 
-    @Test func `what was written before is not written again`() {
+    @Test func `bytes that were already written are removed`() {
         var tail = WrittenTail(Array("one\ntw".utf8))
         #expect(tail.remove(from: Array("one\n".utf8)) == [])
         #expect(tail.remove(from: Array("two\n".utf8)) == ArraySlice("o\n".utf8))
         #expect(tail.remove(from: Array("two\n".utf8)) == ArraySlice("two\n".utf8))
     }
 
-    @Test func `what somebody else wrote is left and everything is written`() {
+    @Test func `after different bytes everything is written`() {
         var tail = WrittenTail(Array("other\n".utf8))
         #expect(tail.remove(from: Array("one\n".utf8)) == ArraySlice("one\n".utf8))
         #expect(tail.remove(from: Array("other\n".utf8)) == ArraySlice("other\n".utf8))

@@ -5,7 +5,7 @@ import Testing
 @testable import MartletTool
 
 @Suite struct LineBufferTests {
-    @Test func `what came meanwhile goes out together`() async {
+    @Test func `lines added during a write are one batch`() async {
         let buffer = LineBuffer()
         await buffer.add([1], at: RoomCursor(offset: 1))
         await buffer.add([2, 3], at: RoomCursor(offset: 2))
@@ -17,14 +17,14 @@ import Testing
         #expect(await buffer.take() == nil)
     }
 
-    @Test func `who takes waits for who adds`() async {
+    @Test func `the writer waits for the receiver`() async {
         let buffer = LineBuffer()
         async let taken = buffer.take()
         await buffer.add([7], at: RoomCursor(offset: 7))
         #expect(await taken == .init(bytes: [7], cursor: RoomCursor(offset: 7)))
     }
 
-    @Test func `who adds waits while the buffer is full, and nothing is lost`() async {
+    @Test func `the receiver waits while the buffer is full, and no line is lost`() async {
         let buffer = LineBuffer()
         let piece = [UInt8](repeating: 9, count: LineBuffer.maxByteCount / 4)
         async let added: Void = {

@@ -10,12 +10,12 @@ import Testing
 @Suite struct LineOutputTests {
     private let lobby = RoomName("lobby")!
 
-    @Test func `a process that died between the lines and the cursor repeats nothing`() throws {
+    @Test func `lines written before a missing cursor are not repeated`() throws {
         try withTemporaryFolder { folder in
             let output = folder + "/out"
             let cursor = folder + "/cursor"
             try run(output, cursor) { try $0.write(Array("one\n".utf8), upTo: RoomCursor(offset: 1)) }
-            // Two lines and a half that no cursor knows of.
+            // Two lines and a half after the last cursor.
             try run(output, nil) { try $0.write(Array("two\nthree\nfo".utf8), upTo: RoomCursor(offset: 4)) }
             #expect(try CursorFile(path: cursor, room: lobby).cursor?.room.offset == 1)
             try run(output, cursor) {
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `another file gets everything`() throws {
+    @Test func `a different file receives all lines`() throws {
         try withTemporaryFolder { folder in
             let cursor = folder + "/cursor"
             try run(folder + "/first", cursor) { try $0.write(Array("one\n".utf8), upTo: RoomCursor(offset: 1)) }

@@ -13,12 +13,12 @@ import Testing
         }
     }
 
-    /// A pipe that holds 4 KiB; its ends are closed afterwards, unless the body has closed the writer.
+    /// Calls `body` with a pipe of 4 KiB, and closes its ends unless `body` has closed the writer.
     private func withPipe(_ body: (_ reader: Int32, _ writer: FileHandle) async throws -> Void) async throws {
         var ends: [Int32] = [0, 0]
         try #require(unsafe pipe(&ends) == 0)
         try #require(fcntl(ends[1], 1031 /* F_SETPIPE_SZ */, 4096) == 4096)
-        // A handle closes its descriptor once: a number that is closed twice may be another test's socket by then.
+        // A file handle closes its descriptor once. A number that is closed twice could belong to another test.
         let (reader, writer) = (FileHandle(fileDescriptor: ends[0]), FileHandle(fileDescriptor: ends[1]))
         defer {
             try? reader.close()
@@ -42,8 +42,8 @@ import Testing
         }
     }
 
-    // In a process of its own, since the log's thread is still in its write when the test is over.
-    @Test func `a reader that stalls makes neither the process nor its end wait`() async {
+    // The test runs in a separate process, because the thread of the log is still in its write at the end.
+    @Test func `a stalled reader blocks neither callers nor the end of the log`() async {
         await #expect(processExitsWith: .success) {
             var ends: [Int32] = [0, 0]
             try #require(unsafe pipe(&ends) == 0)
@@ -53,12 +53,12 @@ import Testing
         }
     }
 
-    @Test func `a reader that reads again is told how many lines it missed`() async throws {
+    @Test func `a reader that resumes reading receives the number of dropped lines`() async throws {
         try await withPipe { reader, writer in
             let log = Self.log(to: writer.fileDescriptor, maxWaitingCount: 10)
             for entry in 1...10_000 { log.add(entry) }
             async let end: Void = log.finish(within: .seconds(600))
-            // The writer closes nothing: read until the last entry is there.
+            // The writer is not closed, so the test reads until the last entry.
             var text = ""
             while !text.contains("entry 10000\n") {
                 text += String(
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `a log without a reader goes on`() async {
+    @Test func `a log without a reader accepts entries`() async {
         await #expect(processExitsWith: .success) {
             _ = signal(SIGPIPE, SIG_IGN)
             var ends: [Int32] = [0, 0]

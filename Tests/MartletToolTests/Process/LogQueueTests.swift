@@ -12,7 +12,7 @@ import Testing
         }
     }
 
-    @Test func `entries are written in their order`() {
+    @Test func `entries are written in order`() {
         var queue = LogQueue<Int>(maxCount: 3)
         #expect(next(&queue) == "wait")
         for entry in 1...3 { queue.add(entry) }
@@ -28,7 +28,7 @@ import Testing
         #expect(next(&queue) == "[9] dropped 0")
     }
 
-    @Test func `what could not be written is counted with the next entry`() {
+    @Test func `entries that could not be written are counted with the next entry`() {
         var queue = LogQueue<Int>(maxCount: 3)
         queue.add(1)
         #expect(next(&queue) == "[1] dropped 0")
@@ -38,7 +38,7 @@ import Testing
         #expect(next(&queue) == "[2] dropped 1")
     }
 
-    @Test func `a finished log is written to its end and takes no more`() {
+    @Test func `a finished log is written completely and accepts no entries`() {
         var queue = LogQueue<Int>(maxCount: 1)
         for entry in 1...2 { queue.add(entry) }
         queue.finish()

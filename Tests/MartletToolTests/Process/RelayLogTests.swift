@@ -15,7 +15,7 @@ import Testing
             event: .relay(.note(.refused(account, .unauthenticated), peer: peer)), time: 1_700_000_000_123)
     }
 
-    @Test func `a line for people begins with the time and ends with the peer`() throws {
+    @Test func `a line of text begins with the time and ends with the peer`() throws {
         #expect(
             RelayLog.text(try refused())
                 == "2023-11-14T22:13:20.123Z refused ada unauthenticated peer=192.0.2.1:4711")
@@ -23,7 +23,7 @@ import Testing
             RelayLog.text(.init(event: .dropped(7), time: 0)) == "1970-01-01T00:00:00.000Z linesDropped count=7")
     }
 
-    @Test func `a line for machines has the same`() throws {
+    @Test func `a line of JSON contains the members of the text`() throws {
         let text = RelayLog.json(try refused())
         let start = #"{"time":1700000000123,"event":"refused","account":"ada","code":"unauthenticated","#
         #expect(text == start + #""peer":"192.0.2.1:4711"}"#)
@@ -34,7 +34,7 @@ import Testing
     }
 
     // W-31
-    @Test func `no character that would command a terminal can stand in an account's name`() {
+    @Test func `control characters in an account's name are refused`() {
         for scalar in "\u{1B}\u{7F}\u{9B}\u{2028}\u{202E}\u{2066}\n\t".unicodeScalars {
             #expect(AccountName("a\(scalar)b") == nil)
         }

@@ -11,13 +11,13 @@ import Testing
             uniqueKeysWithValues: credentials.map { ($0.key.text, String(decoding: $0.value.bytes, as: UTF8.self)) })
     }
 
-    @Test func `accounts, tokens, comments`() throws {
+    @Test func `accounts and tokens are parsed, comments are skipped`() throws {
         #expect(
             try tokens("# friends\nalice  s3cret\n\nbob\tother # the builder\n  # end")
                 == ["alice": "s3cret", "bob": "other"])
     }
 
-    @Test func `a number sign inside of a token is part of it`() throws {
+    @Test func `a number sign within a token belongs to it`() throws {
         #expect(try tokens("ada a#very-long-secret\nbob b#\n") == ["ada": "a#very-long-secret", "bob": "b#"])
     }
 
@@ -25,7 +25,7 @@ import Testing
         "ada sesame\r\nbob pass\r\n", "# who\r\nada sesame\r\n\r\nbob pass\r\n", "ada sesame\nbob pass\r\n",
         "ada sesame\r\n# bob has left\r\nbob pass", "\u{FEFF}ada sesame\nbob pass\n",
     ])
-    func `lines end with LF or CR LF, and a byte order mark is no part of a name`(text: String) throws {
+    func `lines end with LF or CR LF, and a byte order mark is ignored`(text: String) throws {
         #expect(try tokens(text) == ["ada": "sesame", "bob": "pass"])
     }
 
@@ -36,22 +36,22 @@ import Testing
         ("alice # no token yet\n", 1, "a token cannot begin with #"), ("alice a\rbob b\n", 1, "a control character"),
         ("alice a\nbob b\r", 2, "a control character"),
     ])
-    func `a line that is wrong is named with its file`(text: String, line: Int, message: String) {
+    func `an invalid line → an error with file and line`(text: String, line: Int, message: String) {
         #expect(throws: CommandError(.noInput, "friends:\(line): \(message)")) { try tokens(text) }
     }
 
-    @Test func `bytes that are not UTF-8 are named with their line`() {
+    @Test func `bytes that are not UTF-8 → an error with file and line`() {
         let bytes = Array("ada sesame\n# caf".utf8) + [0xE9, 0x0A]
         #expect(throws: CommandError(.noInput, "friends:2: invalid UTF-8")) {
             try TokensFile.parse(bytes, named: "friends")
         }
     }
 
-    @Test func `a file without an account is an error`() {
+    @Test func `a file without an account → an error`() {
         #expect(throws: CommandError(.noInput, "friends: the file contains no account")) { try tokens("# later\n\n") }
     }
 
-    @Test func `a file that is not there`() {
+    @Test func `a missing file → an error`() {
         #expect(throws: CommandError.self) { try TokensFile.read("/nowhere/at/all") }
     }
 }

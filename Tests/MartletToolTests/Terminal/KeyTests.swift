@@ -11,12 +11,12 @@ import Testing
         .wordRight, .wordLeft, .control("c"), .tab, .paste("x\r\ny\u{1B}[A"), .character("z"),
     ]
 
-    @Test func `all keys at once`() {
+    @Test func `a sequence of keys in one piece → all keys`() {
         var decoder = KeyDecoder()
         #expect(decoder.decode(Self.script.utf8) == Self.keys)
     }
 
-    @Test func `wherever the bytes are split, but for a lone escape`() {
+    @Test func `a sequence of keys split at any byte → the same keys`() {
         let bytes = Array(Self.script.utf8)
         for split in 1..<bytes.count where bytes[split - 1] != 0x1B {
             var decoder = KeyDecoder()
@@ -24,20 +24,20 @@ import Testing
         }
     }
 
-    @Test func `a lone escape is the key`() {
+    @Test func `a single escape byte → the escape key`() {
         var decoder = KeyDecoder()
         #expect(decoder.decode([0x1B]) == [.escape])
         #expect(decoder.decode([0x1B, UInt8(ascii: "x")]) == [.escape, .character("x")])
     }
 
-    @Test func `what means nothing is passed over`() {
+    @Test func `unknown sequences are ignored`() {
         var decoder = KeyDecoder()
         #expect(decoder.decode([0xFF, 0x00, 0x80] + "\u{1B}[99~q".utf8) == [.character("q")])
         #expect(decoder.decode("\u{1B}[".utf8 + Array(repeating: UInt8(ascii: "1"), count: 100)) == [])
         #expect(decoder.decode("q".utf8) == [.character("q")])
     }
 
-    @Test func `a pasted text has a bound`() {
+    @Test func `pasted text beyond the bound is divided`() {
         var decoder = KeyDecoder()
         let text = String(repeating: "x", count: KeyDecoder.maxPasteByteCount + 10)
         let keys = decoder.decode(Array("\u{1B}[200~\(text)\u{1B}[201~".utf8))

@@ -10,7 +10,7 @@ import Testing
 
     private func type(_ text: String) -> [Key] { text.map { .character($0) } }
 
-    @Test func `typing, moving, deleting`() {
+    @Test func `keys insert, move the cursor and delete`() {
         var editor = LineEditor()
         edit(&editor, type("hallo") + [.left, .left, .left, .backspace] + type("e"))
         #expect(editor.text == "hello")
@@ -24,7 +24,7 @@ import Testing
         #expect(editor.cursor == 0)
     }
 
-    @Test func `words`() {
+    @Test func `word keys move by words and delete a word`() {
         var editor = LineEditor()
         edit(&editor, type("one two  three") + [.wordLeft, .wordLeft])
         #expect(editor.cursor == 4)
@@ -36,7 +36,7 @@ import Testing
         #expect(editor.cursor == 11)
     }
 
-    @Test func `lines written before come back, and the new one is kept`() {
+    @Test func `arrow keys show earlier lines and preserve the new line`() {
         var editor = LineEditor()
         edit(&editor, type("first") + [.enter] + type("second") + [.enter] + type("new"))
         edit(&editor, [.up])
@@ -49,20 +49,20 @@ import Testing
         #expect(editor.text == "")
     }
 
-    @Test func `the memory has a bound and no neighbours that are the same`() {
+    @Test func `the history is bounded and contains no consecutive duplicates`() {
         var editor = LineEditor()
         for number in 0..<LineEditor.maxHistoryCount + 5 { edit(&editor, type("\(number)") + [.enter, .up, .enter]) }
         edit(&editor, Array(repeating: .up, count: 1000))
         #expect(editor.text == "5")
     }
 
-    @Test func `a pasted text keeps its lines`() {
+    @Test func `pasted text preserves its newlines`() {
         var editor = LineEditor()
         #expect(editor.press(.paste("a\r\nb\rc")) == .edited)
         #expect(editor.text == "a\nb\nc")
     }
 
-    @Test func `keys that mean nothing here`() {
+    @Test func `keys without a meaning are ignored`() {
         var editor = LineEditor()
         for key in [Key.tab, .escape, .pageUp, .control("z")] { #expect(editor.press(key) == .ignored) }
     }

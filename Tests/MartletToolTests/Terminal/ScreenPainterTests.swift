@@ -8,7 +8,7 @@ import Testing
         ScreenImage(rows: rows.map { StyledLine($0) }, cursorRow: rows.count - 1, cursorColumn: 2)
     }
 
-    @Test func `only rows that changed are sent`() {
+    @Test func `only changed rows are sent`() {
         var painter = ScreenPainter()
         let first = painter.paint(image("title", "one", "> "))
         #expect(first.contains("\u{1B}[2J"))
@@ -20,7 +20,7 @@ import Testing
         #expect(second.contains("\u{1B}[3;3H"))
     }
 
-    @Test func `another height or a forgotten screen is drawn anew`() {
+    @Test func `a changed height or a forgotten image sends all rows`() {
         var painter = ScreenPainter()
         _ = painter.paint(image("a", "b"))
         #expect(painter.paint(image("a", "b", "c")).contains("\u{1B}[1;1Ha"))

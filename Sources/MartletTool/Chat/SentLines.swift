@@ -3,7 +3,7 @@ import MartletToolSupport
 import MartletTransport
 
 /// The sent lines of a chat that the relay may not have accepted yet.
-final class SaidLines: Sendable {
+final class SentLines: Sendable {
     /// A line, and its message once it is queued.
     private struct Line: Sendable {
         var number: Int
@@ -34,7 +34,7 @@ final class SaidLines: Sendable {
     }
 
     /// Records the message of a line.
-    func sent(_ number: Int, as sending: MessageHandle) {
+    func setMessage(_ number: Int, as sending: MessageHandle) {
         state.withLock { state in
             guard let index = state.lines.lastIndex(where: { $0.number == number }) else { return }
             state.lines[index].sending = sending
