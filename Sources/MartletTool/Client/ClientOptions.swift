@@ -7,7 +7,7 @@ import MartletWire
 enum ClientOptions {
     static let target = Option.text(
         "to", "URL", fallback: "martlet://127.0.0.1:7227",
-        help: "the relay; the scheme is martlet, because TLS is not supported yet")
+        help: "the relay; martlets:// or no scheme for TLS, martlet:// for a connection without TLS to this machine")
     static let room = Option.text("room", short: "r", "NAME", fallback: "lobby", help: "the room")
     static let account = Option.text(
         "account", short: "a", "NAME", help: "the account [the user name on this machine]")
@@ -19,7 +19,7 @@ enum ClientOptions {
         "timeout", "S", in: .seconds, isZeroAllowed: false,
         help: "end after S seconds without a connection [never]")
 
-    static let specs = [target.spec, room.spec, account.spec, token.spec, multipath.spec]
+    static let specs = [target.spec, room.spec, account.spec, token.spec, multipath.spec] + TLSArguments.clientSpecs
 
     /// The exit codes of all commands that are clients.
     static let exitCodes = [
@@ -36,6 +36,8 @@ enum ClientOptions {
         var configuration = Client.Configuration()
         configuration.flushTimeout = flushTimeout ?? configuration.flushTimeout
         configuration.usesMultipath = arguments.has(multipath)
+        configuration.tls = try TLSArguments.client(arguments)
+        configuration.allowsPlaintext = TLSArguments.allowsPlaintext(arguments)
         configuration.agent = "\(CommandTable.program.title) \(agent)"
         do {
             return try Client(

@@ -6,6 +6,7 @@ enum CommandTable {
         name: "martlet", summary: "Messages between people and programs, over connections that may fail.",
         commands: [
             ServeCommand.spec, ChatCommandLine.spec, SendCommand.spec, ListenCommand.spec, BotCommand.spec,
+            DevCertCommand.spec,
             DecodeCommand.spec,
         ])
 }

@@ -35,7 +35,7 @@ enum ServeCommand {
         options: [
             listen.spec, tokens.spec, allowAll.spec, history.spec, historyBytes.spec, memory.spec, drain.spec,
             multipath.spec, loops.spec, spin.spec, quiet.spec, json.spec,
-        ],
+        ] + TLSArguments.serverSpecs,
         notes: [
             """
             Either --tokens or --allow-all is required. Messages are kept in memory, the oldest are removed first, and \
@@ -45,6 +45,11 @@ enum ServeCommand {
             the relay: if its reader is too slow, lines are dropped and their number is logged.
             """,
             "--listen may be repeated. [::] includes IPv4 unless 0.0.0.0 is given with the same port.",
+            """
+            Without --certificate and --key there is no TLS, and the relay listens on loopback addresses only, unless \
+            --plaintext is given. The signal HUP reads the certificate, its key and the ticket keys again; existing \
+            connections are not affected. `martlet dev-cert` makes certificates for development.
+            """,
             TokensFile.overview,
         ],
         exitCodes: [
@@ -79,6 +84,14 @@ enum ServeCommand {
             if isJSON || !isQuiet { log.add(RelayLog.Entry(event: .listening(address))) }
             if !isJSON, requested.port == 0 { try Output.print("\(address.port)") }
         }
+        let reloads = Task {
+            for await _ in Interruptions.stream(of: [SIGHUP]) {
+                var failure: RelayError?
+                do throws(RelayError) { try relay.reloadTLS() } catch { failure = error }
+                if !isQuiet { log.add(RelayLog.Entry(event: .reloaded(failure))) }
+            }
+        }
+        defer { reloads.cancel() }
         MeasuredHeap.keepTrimmedIfAsked()
         await end(relay, arguments)
         let statistics = await relay.statistics
@@ -113,6 +126,8 @@ enum ServeCommand {
         configuration.engine.memoryBudget = budget / 8 * 3
         configuration.spinLimit = arguments[spin] ?? configuration.spinLimit
         configuration.connection.usesMultipath = arguments.has(multipath)
+        configuration.tls = try TLSArguments.server(arguments)
+        configuration.allowsPlaintext = TLSArguments.allowsPlaintext(arguments)
         return Relay(
             configuration: configuration, store: InMemoryStore(bounds: bounds), authenticator: authenticator,
             onEvent: onEvent)

@@ -13,6 +13,8 @@ enum RelayLog {
         case listening(SocketAddress)
         /// An event of the relay.
         case relay(RelayEvent)
+        /// The certificates were read again, or could not be.
+        case reloaded(RelayError?)
         /// The relay has ended.
         case ended(RelayStatistics)
         /// The number of lines before this one that could not be written.
@@ -55,6 +57,8 @@ enum RelayLog {
         case .listening(let address):
             named("listening", [.init("address", .string("\(address)")), .init("port", .count(address.port))])
         case .relay(let event): members(of: event)
+        case .reloaded(let error):
+            named(error == nil ? "reloaded" : "reloadFailed", error.map { [.init("error", .string("\($0)"))] } ?? [])
         case .ended(let statistics):
             named(
                 "ended",
