@@ -10,7 +10,7 @@ public import MartletWire
 /// | `SessionTable` | sessions, their slots and states, recently ended sessions |
 /// | `LinkSendCredit`, `LinkReceiveCredit` | credit in each direction |
 /// | `PeerRates` | rates of what the peer may do without credit |
-/// | `LinkConnection` | the state that ends with the connection: `ControlQueue`, `AckSchedule`, `PacketOutput`, `LossRecovery`, `FlightWindow`, `FairScheduler` |
+/// | `LinkConnection` | the state that ends with the connection: queue of control frames, owed acknowledgement, packets, timers, flight window, scheduler |
 ///
 /// ## Drain contract
 ///

@@ -3,9 +3,9 @@ import MartletWire
 /// The outgoing direction of a session: its credit, and its queue of unacknowledged frames.
 ///
 /// There is one queue (``SendQueue``). Its front part was sent and waits for acknowledgement, the rest was not sent on
-/// this connection; sequences follow from positions, so a frame is a few numbers. A new connection resets the front part
-/// (resume), an acknowledgement removes frames from the front, ranges mark frames behind it (S-16, S-26). The bodies are
-/// stored separately (``SendBatches``).
+/// this connection; sequences follow from positions, so a frame is a few numbers. A new connection resets the front
+/// part (resume), an acknowledgement removes frames from the front, ranges mark frames behind it (S-16, S-26). The
+/// bodies are stored separately (``SendBatches``).
 ///
 /// On a carrier without order each transmission has a number of its own, also when it repeats a frame: a transmission
 /// is lost when one three numbers later was acknowledged (RFC 9002 §6.1.1), so the loss of a retransmission is detected
@@ -162,8 +162,8 @@ struct SendStream: Sendable {
         }
     }
 
-    /// Writes consecutive frames of one fragment each that are sent for the first time, with the effects of `nextToSend`
-    /// and `markSent` for each. The batch ends before any other frame. The bodies are read in place.
+    /// Writes consecutive frames of one fragment each that are sent for the first time, with the effects of
+    /// `nextToSend` and `markSent` for each. The batch ends before any other frame. The bodies are read in place.
     ///
     /// - Parameters:
     ///   - common: what the frames' headers have in common.
@@ -267,8 +267,8 @@ struct SendStream: Sendable {
 }
 
 extension FrameType {
-    /// Whether bodies of this type use credit: those with content of applications. The protocol's own frames are bounded
-    /// by count (S-34).
+    /// Whether bodies of this type use credit: those with content of applications. The protocol's own frames are
+    /// bounded by count (S-34).
     var isCredited: Bool {
         self == .data || self == .request || self == .response
     }
