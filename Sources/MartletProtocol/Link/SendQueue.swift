@@ -43,6 +43,8 @@ struct SendQueue: Neutral, Sendable {
         /// Bytes of the bodies of requests and responses.
         private(set) var requestByteCount = 0
 
+        /// Adds frames of a type; negative counts remove them.
+        @inline(__always)
         mutating func add(_ type: FrameType, frameCount: Int, byteCount: Int) {
             self.byteCount += byteCount
             if type == .data {
@@ -52,20 +54,6 @@ struct SendQueue: Neutral, Sendable {
                 if type == .request { requestFrameCount += frameCount }
                 if type.isCredited { requestByteCount += byteCount }
             }
-        }
-
-        /// Removes acknowledged messages.
-        mutating func removeMessages(frameCount: Int, byteCount: Int) {
-            self.byteCount -= byteCount
-            messageFrameCount -= frameCount
-            messageByteCount -= byteCount
-        }
-
-        /// Removes an acknowledged frame other than a message.
-        mutating func removeOther(_ type: FrameType, byteCount: Int) {
-            self.byteCount -= byteCount
-            if type == .request { requestFrameCount -= 1 }
-            if type.isCredited { requestByteCount -= byteCount }
         }
     }
 
@@ -246,25 +234,17 @@ struct SendQueue: Neutral, Sendable {
         var result = SendStream.Acknowledged()
         guard let ring = frames.ownRing() else { return result }
         let count = Int(cumulative - totals.base) + 1
-        var messages = 0
-        var messageBytes = 0
         for position in 0..<count {
             let size = note(ring, position, in: &result)
             result.releasedByteCount += size
             if totals.losesOvertaken, position < sentCount { spanByteCount -= size }
-            guard ring[position].type == .data else {
-                backlog.removeOther(ring[position].type, byteCount: size)
-                continue
-            }
-            messages += 1
-            messageBytes += size
+            backlog.add(ring[position].type, frameCount: -1, byteCount: -size)
         }
         // `frames.removeFirst` would copy the ring, which is also referenced here.
         ring.removeFirst(count)
         if ring.count == 0 { frames.releaseIfLarge() }
         totals.base += UInt64(count)
         bodies.drop(before: totals.base, end: totals.base + UInt64(frames.count))
-        backlog.removeMessages(frameCount: messages, byteCount: messageBytes)
         sentCount = max(sentCount - count, 0)
         paidCount -= count
         skipAcknowledged()

@@ -66,12 +66,8 @@ struct SendStream: Sendable {
     var creditLimit: UInt64 { totals.creditLimit }
     /// Bytes of bodies, as sent, that are queued or unacknowledged.
     var byteCount: Int { queue.value.backlog.byteCount }
-    /// The messages among these: frames, and bytes of their bodies.
-    var messageFrameCount: Int { queue.value.backlog.messageFrameCount }
-    var messageByteCount: Int { queue.value.backlog.messageByteCount }
-    /// Frames of requests, and bytes of the bodies of requests and responses.
-    var requestFrameCount: Int { queue.value.backlog.requestFrameCount }
-    var requestByteCount: Int { queue.value.backlog.requestByteCount }
+    /// The same by the type of the frames.
+    var backlog: SendQueue.Backlog { queue.value.backlog }
     /// Bytes of bodies in flight on this connection: sent, neither acknowledged nor lost.
     var inFlightByteCount: Int { queue.value.inFlightByteCount }
     var end: UInt64 { totals.base + UInt64(count) }

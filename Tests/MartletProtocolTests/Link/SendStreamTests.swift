@@ -363,6 +363,6 @@ import Testing
         let tooMany = stream.append(entries(3)[...])
         let fitting = stream.append(entries(3)[1...])
         #expect(!tooMany && fitting)
-        #expect(stream.count == SendStream.maxEntries && stream.messageFrameCount == stream.count)
+        #expect(stream.count == SendStream.maxEntries && stream.backlog.messageFrameCount == stream.count)
     }
 }

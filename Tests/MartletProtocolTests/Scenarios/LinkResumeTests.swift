@@ -177,8 +177,7 @@ import Testing
     }
 
     // C-33
-    @Test func `frames of a session that was closed before the peer knew it are sent after a resume`() throws
-    {
+    @Test func `frames of a session that was closed before the peer knew it are sent after a resume`() throws {
         let pair = LinkPair(.reliable)
         _ = try pair.open("other")
         let name = RoomName.named("lobby")
