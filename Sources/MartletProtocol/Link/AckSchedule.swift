@@ -9,7 +9,7 @@ import MartletWire
 /// | delayed | with other output, at the latest at its instant (W-49) | `request`, `deadlinePassed`, `finish` |
 /// | due | at the next opportunity | `finish` |
 struct AckSchedule: Sendable {
-    private enum State {
+    private enum State: Equatable {
         case none
         case delayed(until: Instant)
         case due
@@ -30,9 +30,7 @@ struct AckSchedule: Sendable {
     /// The newest timestamp of this connection. It is echoed once.
     private var newestTimestamp: UInt32?
 
-    var isIdle: Bool {
-        if case .none = state { true } else { false }
-    }
+    var isIdle: Bool { state == .none }
 
     /// The instant at which a delayed acknowledgement becomes due.
     @inline(__always)
@@ -51,9 +49,7 @@ struct AckSchedule: Sendable {
     }
 
     /// Whether it was due before the present instant.
-    var isRequested: Bool {
-        if case .due = state { true } else { false }
-    }
+    var isRequested: Bool { state == .due }
 
     mutating func deadlinePassed(now: Instant) {
         if isDue(at: now) { state = .due }

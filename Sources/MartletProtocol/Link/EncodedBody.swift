@@ -1,12 +1,11 @@
 public import MartletWire
 
-/// A frame body as it goes on the wire, cut into fragments once, shared by every link that sends it.
+/// An encoded frame body, divided into fragments once and shared by all links that send it.
 ///
-/// A message that goes to a thousand members is encoded once: the links' send queues hold references, and each link's
-/// encoder adds what is its own. Small bodies that came together may lie one behind the other in one storage; it lives
-/// as long as the last of them.
+/// A message for a thousand members is encoded once: the links' send queues hold references, and each link's encoder
+/// adds its own header. Small bodies of one batch may share a storage, which lives as long as the last of them.
 public struct EncodedBody: Sendable {
-    /// How a body that is not one plain fragment is cut.
+    /// The fragments of a body that is not one plain fragment.
     private final class Cut: Sendable {
         struct Fragment {
             var end: Int
@@ -29,13 +28,13 @@ public struct EncodedBody: Sendable {
     public static let defaultFragmentByteCount = 16 * 1024
 
     private let storage: [UInt8]
-    /// Where in the storage it begins, and the size of all fragments together, in bytes.
+    /// Its offset in the storage, and the size of all fragments together, in bytes.
     private let start: UInt32
     private let count: UInt32
     private let cut: Cut?
     /// The CRC-32 of a body of one plain fragment, once computed.
     let checksum: UInt32?
-    /// Where the values of the body are, if it is one plain fragment.
+    /// The offsets of the body's values, if it is one plain fragment.
     private(set) var layout = BodyLayout.unknown
     /// Whether the link's deflate stream must not see it (W-96).
     var isSecret = false
@@ -43,7 +42,7 @@ public struct EncodedBody: Sendable {
     /// Cuts `plain` into fragments of at most `fragmentByteCount` bytes.
     ///
     /// - Parameters:
-    ///   - layout: where its values are, as who wrote it knows.
+    ///   - layout: the offsets of its values, as its writer knows them.
     ///   - isSummed: whether each fragment's checksum is needed more than once.
     public init(
         _ plain: [UInt8], fragmentByteCount: Int = EncodedBody.defaultFragmentByteCount, layout: BodyLayout = .unknown,
@@ -53,8 +52,8 @@ public struct EncodedBody: Sendable {
         if cut == nil { self.layout = layout }
     }
 
-    /// The same with each fragment compressed by itself, since a frame stands alone on the wire; a fragment that would
-    /// not become smaller stays as it is (S-43).
+    /// Divides `plain` and compresses each fragment separately, since each frame is decoded on its own. A fragment that
+    /// would not become smaller is not compressed (S-43).
     public init(
         compressing plain: [UInt8], fragmentByteCount: Int = EncodedBody.defaultFragmentByteCount,
         with deflater: Deflater
@@ -62,7 +61,7 @@ public struct EncodedBody: Sendable {
         self.init(plain, fragmentByteCount, isSummed: false) { deflater.compress($0) }
     }
 
-    /// One plain fragment, which lies at `range` of a storage that it may share with others.
+    /// One plain fragment at `range` of a storage that it may share with other bodies.
     ///
     /// - Parameter isSummed: whether its checksum is needed more than once.
     @inline(__always)
@@ -109,27 +108,27 @@ public struct EncodedBody: Sendable {
     /// The size of all fragments together, in bytes.
     public var byteCount: Int { Int(count) }
 
-    /// All fragments' bytes, one after the other, in an array of their own.
+    /// The bytes of all fragments in an array of their own.
     public var bytes: [UInt8] {
         byteCount == storage.count ? storage : [UInt8](copying: rawBytes)
     }
 
-    /// All fragments' bytes, one after the other, where they lie.
+    /// The bytes of all fragments in place.
     public var rawBytes: RawSpan {
         @_lifetime(borrow self)
         get { storage.rawBytes.extracting(Int(start)..<Int(start) + Int(count)) }
     }
 
-    /// Whether it is one plain fragment, and nothing else is to be said of it.
+    /// Whether it is one plain fragment that may be compressed by the link's deflate stream.
     var isWhole: Bool { cut == nil && !isSecret }
 
-    /// The size of the body before it was compressed, in bytes: what credit counts.
+    /// The size of the body before compression, in bytes: its cost in credit.
     public var plainByteCount: Int { cut?.plainByteCount ?? byteCount }
 
-    /// How many frames carry this body; at least one.
+    /// The number of frames that carry this body; at least one.
     public var fragmentCount: Int { cut?.fragments.count ?? 1 }
 
-    /// One frame's share of the body; its place counts from the body's start.
+    /// A fragment; its range counts from the start of the body.
     func fragment(_ index: Int) -> (range: Range<Int>, checksum: UInt32?, compression: Compression) {
         guard let cut else { return (0..<byteCount, checksum, .none) }
         let start = index == 0 ? 0 : cut.fragments[index - 1].end
@@ -137,7 +136,7 @@ public struct EncodedBody: Sendable {
         return (start..<fragment.end, fragment.checksum, fragment.compression)
     }
 
-    /// Writes the one plain fragment that it is, behind its frame's header.
+    /// Writes a body that is one plain fragment, with its frame's header.
     @inline(__always)
     @_lifetime(out: copy out)
     func appendWhole(_ header: FrameHeader, _ encoder: FrameEncoder, to out: inout OutputRawSpan) {
@@ -155,7 +154,7 @@ public struct EncodedBody: Sendable {
 }
 
 extension EncodedBody {
-    /// A room's message that came from elsewhere, with its layout looked for.
+    /// The body of a message with its layout determined, unless it is known.
     func laidOut() -> EncodedBody {
         guard cut == nil, layout == .unknown else { return self }
         var body = self

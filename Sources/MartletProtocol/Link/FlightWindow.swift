@@ -1,27 +1,26 @@
-/// How many bytes of bulk a link keeps in flight, and when: a delay-based window in the manner of LEDBAT (RFC 6817),
-/// paced (RFC 9002 §7.7; S-50).
+/// The bytes of bulk that a link keeps in flight: a delay-based window similar to LEDBAT (RFC 6817), paced (RFC 9002
+/// §7.7; S-50).
 ///
-/// A carrier that is a stream accepts megabytes into buffers on the way and a typed line would wait behind them. So the
-/// normal and low classes keep only as much in flight as fills the path plus `targetDelay` of queue: the window grows
-/// while the measured queueing delay (RTT minus the lowest RTT seen) is below the target and shrinks above it. Within a
-/// round trip the window is spread evenly, or what acknowledgements let go at once would be a queue of its own. Urgent
-/// and high traffic is not held back.
+/// A stream accepts megabytes into buffers of the path, and an interactive message would wait behind them. The normal
+/// and low classes therefore keep only as much in flight as fills the path plus `targetDelay` of queue: the window
+/// grows while the measured queueing delay (RTT minus the lowest RTT) is below the target and shrinks above it. Pacing
+/// spreads the window over the round trip; otherwise each acknowledgement would release a burst that forms a queue. The
+/// urgent and high classes are not restricted.
 struct FlightWindow: Equatable, Sendable {
-    /// Queueing delay that bulk may cause on the way. RFC 6817 §2.5 allows up to 100 ms; a typed line has to fit in
-    /// that.
+    /// Queueing delay that bulk may cause on the path. RFC 6817 §2.5 allows up to 100 ms.
     static let targetDelay: Duration = .milliseconds(30)
-    /// The window never falls below this many bytes, so that bulk always moves.
+    /// The window never falls below this many bytes, so that bulk always makes progress.
     static let minimumByteCount = 16 * 1024
-    /// What a new path is trusted with, in bytes.
+    /// The window of a new path, in bytes.
     static let initialByteCount = 48 * 1024
     /// The window never rises above this many bytes.
     static let maximumByteCount = 8 * 1024 * 1024
-    /// Bytes that may go at once when the path has been idle, and by which the window grows in a round trip.
+    /// Bytes that may be sent at once when the path has been idle, and by which the window grows in a round trip.
     static let stepByteCount = 16 * 1024
-    /// The least time that what goes at once may stand for, so that a fast path is not paced by the microsecond.
+    /// The shortest interval of pacing: bytes of this duration are sent at once.
     static let leastBurst: Duration = .milliseconds(2)
-    /// Samples whose lowest counts as the present RTT: a frame that waits behind another of the same burst is no queue
-    /// (RFC 6817 §3.4.2, CURRENT_FILTER).
+    /// Samples whose lowest counts as the present RTT: the delay of a frame behind others of its burst is no queueing
+    /// delay (RFC 6817 §3.4.2, CURRENT_FILTER).
     static let currentSampleCount = 4
     /// RTT samples older than this no longer count as the path's lowest (RFC 6817 §3.4.2 keeps minutes; routes change).
     static let baseHistory: Duration = .seconds(60)
@@ -59,20 +58,20 @@ struct FlightWindow: Equatable, Sendable {
         pacedUntil = max(pacedUntil, now + (.zero - burst)) + interval(of: bytes)
     }
 
-    /// Bytes left the flight without word of how long they took: they were lost, or nobody waits for them.
+    /// Bytes left the flight without a measured time: they were lost, or their session ended.
     mutating func abandoned(_ bytes: Int) {
         inFlight = max(0, inFlight - bytes)
     }
 
-    /// Nothing was acknowledged for a whole timeout: what is known of the path no longer holds (RFC 9002 §7.6).
+    /// No frame was acknowledged for a whole timeout: the measurements of the path no longer hold (RFC 9002 §7.6).
     mutating func collapse() {
         byteCount = FlightWindow.minimumByteCount
         isProbing = true
     }
 
-    /// Accounts acknowledged bytes; the window only grows when it was what held the sender back.
+    /// Removes acknowledged bytes from the flight; the window only grows when it was the sender's limit.
     ///
-    /// - Parameter timesBulk: the RTT is that of a bulk frame; a line that found the path idle says little about it.
+    /// - Parameter timesBulk: the RTT is that of a bulk frame; other frames do not measure the queue of bulk.
     mutating func acknowledged(_ bytes: Int, rtt: Duration?, timesBulk: Bool = true, now: Instant) {
         let wasLimited = inFlight + 2 * FlightWindow.stepByteCount >= byteCount
         inFlight = max(0, inFlight - bytes)
@@ -92,7 +91,7 @@ struct FlightWindow: Equatable, Sendable {
         byteCount = min(max(byteCount, FlightWindow.minimumByteCount), FlightWindow.maximumByteCount)
     }
 
-    /// Once per round trip: what is in flight was sent under the window that is being corrected.
+    /// Shrinks once per round trip, because the bytes in flight were sent under the earlier window.
     private mutating func shrink(_ queueing: Duration, _ rtt: Duration, now: Instant) {
         isProbing = false
         guard now - lastDecrease > rtt else { return }
@@ -103,9 +102,9 @@ struct FlightWindow: Equatable, Sendable {
         byteCount -= byteCount * Int(eighths) / 32
     }
 
-    /// By a third per round trip while the path shows no queue, by an eighth until the queue is near the target, then
-    /// by a step, and by less the closer the queue is to the target. A queue is seen a round trip late, so the growth
-    /// that goes before it is the queue's overshoot.
+    /// Grows by a third per round trip while the path shows no queue, by an eighth until the queue is near the target,
+    /// then by a step, and by less the closer the queue is to the target. A queue is measured a round trip late, so the
+    /// growth of that round trip exceeds the target.
     private mutating func grow(_ bytes: Int, _ queueing: Duration) {
         if isProbing, queueing * 4 < FlightWindow.targetDelay {
             byteCount += bytes / 3
@@ -118,7 +117,7 @@ struct FlightWindow: Equatable, Sendable {
         }
     }
 
-    /// The time in which that many bytes go when a window goes in four fifths of a round trip.
+    /// The time in which this many bytes are sent when a window is sent in four fifths of a round trip.
     private func interval(of bytes: Int) -> Duration {
         guard let roundTrip else { return .zero }
         return .nanoseconds(roundTrip.nanoseconds / Int64(byteCount) * Int64(bytes) * 4 / 5)
@@ -131,7 +130,8 @@ struct FlightWindow: Equatable, Sendable {
         }
     }
 
-    /// At the end of an epoch bulk pauses for a round trip: a queue that never empties would pass for the path itself.
+    /// At the end of an epoch bulk pauses for a round trip: otherwise the delay of a queue that never empties would
+    /// count as the delay of the path.
     private mutating func observeBase(_ rtt: Duration, now: Instant) {
         if now - baseEpochStart > FlightWindow.baseHistory {
             if baseRTT != nil { pacedUntil = max(pacedUntil, now + rtt) }

@@ -1,15 +1,15 @@
 import MartletWire
 
-/// Frames that stand outside of any link and wait to be written: hello, welcome, reject and goaway.
+/// Queued frames that belong to no link: hello, welcome, reject and goaway.
 ///
-/// A connection has at most a handful: one hello or welcome, and a goaway behind which it ends.
+/// A connection has at most one hello or welcome, and a goaway or reject before its end.
 struct HandshakeQueue: Sendable {
-    private struct Waiting: Sendable {
+    private struct Queued: Sendable {
         var header: FrameHeader
         var body: [UInt8]
     }
 
-    private var frames = Deque<Waiting>()
+    private var frames = Deque<Queued>()
 
     var isEmpty: Bool { frames.isEmpty }
 
@@ -18,11 +18,11 @@ struct HandshakeQueue: Sendable {
     mutating func append(_ type: FrameType, _ body: [UInt8]) -> Int {
         var header = FrameHeader(type: type, bodyByteCount: UInt32(body.count))
         header.seal(bodyChecksum: CRC32.checksum(body.rawBytes))
-        frames.append(Waiting(header: header, body: body))
+        frames.append(Queued(header: header, body: body))
         return FrameHeader.byteCount + body.count
     }
 
-    /// Writes what fits; false when something is left.
+    /// Writes the frames that fit; false when some are left.
     mutating func write(into out: inout OutputRawSpan) -> Bool {
         while let frame = frames.first {
             guard out.freeCapacity >= FrameHeader.byteCount + frame.body.count else { return false }
@@ -30,7 +30,7 @@ struct HandshakeQueue: Sendable {
             out.append(bytes: frame.body.rawBytes)
             _ = frames.popFirst()
         }
-        // The next is far off, if there is one.
+        // Further frames are rare, so the queue keeps no memory.
         frames.removeAll()
         return true
     }

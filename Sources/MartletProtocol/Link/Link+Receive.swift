@@ -60,7 +60,7 @@ extension Link {
         _ header: FrameHeader, _ content: FrameContent, inflater: inout Inflater, now: Instant
     ) throws(LinkError) -> Reception {
         counters.framesReceived += 1
-        connection.recovery.noteFrame()
+        connection.recovery.ackTimer.heard()
         if let credit = takeNext(header, content.byteCount, now) {
             return .deliver(header.session, creditByteCount: credit)
         }
@@ -158,20 +158,22 @@ extension Link {
     ) throws(LinkError) -> ReceiveStream.Arrival? {
         let hadGap = sessions[slot].receive.hasGap
         let before = sessions[slot].receive.usage
-        let fault: LinkError
+        var arrival: ReceiveStream.Arrival?
+        var fault: LinkError?
         do throws(LinkError) {
-            let arrival = try sessions[slot].receive.accept(
+            arrival = try sessions[slot].receive.accept(
                 sequence, type: header.type, hasMore: header.flags.contains(.moreFragments), plain: plain,
                 isInPlace: isInPlace, heldRoom: limits.linkWindow - receiveCredit.heldByteCount,
                 linkCredit: receiveCredit.available)
-            receiveCredit.charge(sessions[slot].receive.usage, since: before)
-            // A gap that closes is acknowledged at once too.
-            if hadGap { requestAck(of: slot) }
-            return arrival
         } catch {
             fault = error
         }
         receiveCredit.charge(sessions[slot].receive.usage, since: before)
+        guard let fault else {
+            // A gap that closes is acknowledged at once too.
+            if hadGap { requestAck(of: slot) }
+            return arrival
+        }
         guard fault.scope == .session else {
             if sessions[slot].receive.hasReady { sessions.markReady(slot) }
             throw fault

@@ -90,14 +90,14 @@ extension Link {
         let start = out.byteCount
         if usesPackets { writePackets(into: &out, now: now) } else { write(.plain, into: &out, now: now) }
         // The timeout is computed only where it is needed.
-        if isBlocked || connection.recovery.isProbingForCredit {
-            connection.recovery.updateCreditProbe(isBlocked: isBlocked, now: now, timeout: ackTimeoutInterval)
+        if isBlocked || connection.recovery.creditProbe.isRunning {
+            connection.recovery.creditProbe.update(isBlocked: isBlocked, now: now, timeout: ackTimeoutInterval)
         }
         guard out.byteCount > start else { return }
         counters.bytesSent += UInt64(out.byteCount - start)
         connection.recovery.noteOutput()
         guard hasUnacknowledged else { return }
-        if !connection.recovery.isAckTimerRunning {
+        if connection.recovery.ackTimer.deadline == nil {
             connection.recovery.startAckTimer(now: now, timeout: ackTimeoutInterval)
         }
         if connection.recovery.overdueDeadline == nil { startOverdueTimer(now: now) }

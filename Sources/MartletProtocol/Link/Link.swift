@@ -10,7 +10,7 @@ public import MartletWire
 /// | `SessionTable` | sessions, their slots and states, recently ended sessions |
 /// | `LinkSendCredit`, `LinkReceiveCredit` | credit in each direction |
 /// | `PeerRates` | rates of what the peer may do without credit |
-/// | `LinkConnection` | the state that ends with the connection: `ControlQueue`, `AckSchedule`, `PacketOutput`, `LossRecovery`, `FlightWindow`, `FairScheduler` |
+/// | `LinkConnection` | the state that ends with the connection: queue of control frames, owed acknowledgement, packets, timers, flight window, scheduler |
 ///
 /// ## Drain contract
 ///
@@ -344,11 +344,12 @@ public struct Link: Sendable {
     func queued(perFrame overhead: Int) -> LinkBacklog {
         var backlog = LinkBacklog()
         for slot in sessions.indices where sessions[slot].isLive {
-            let messages = sessions[slot].send.messageByteCount + sessions[slot].send.messageFrameCount * overhead
+            let send = sessions[slot].send.backlog
+            let messages = send.messageByteCount + send.messageFrameCount * overhead
             if sessions[slot].priority.isBulk { backlog.bulk += messages } else { backlog.talk += messages }
-            let requests = sessions[slot].send.requestByteCount + sessions[slot].send.requestFrameCount * overhead
+            let requests = send.requestByteCount + send.requestFrameCount * overhead
             backlog.requests += requests
-            backlog.others += sessions[slot].send.byteCount + sessions[slot].send.count * overhead - messages - requests
+            backlog.others += send.byteCount + sessions[slot].send.count * overhead - messages - requests
         }
         return backlog
     }

@@ -142,7 +142,7 @@ struct ControlQueue: Sendable {
 /// | open | its instant has passed without compressed output (W-94) |
 /// | ending | the end of the stream is written |
 struct PacketOutput: Sendable {
-    private enum Stream {
+    private enum Stream: Equatable {
         case none
         case open(until: Instant)
         case ending
@@ -160,9 +160,7 @@ struct PacketOutput: Sendable {
     }
 
     @inline(__always)
-    var isEnding: Bool {
-        if case .ending = stream { true } else { false }
-    }
+    var isEnding: Bool { stream == .ending }
 
     /// The writer for output now. Writes the end of the stream first, if it is due.
     ///

@@ -28,8 +28,8 @@ struct LossRecovery: Sendable {
         var sentAt: Instant
     }
 
-    private var ackTimer = AckTimer()
-    private var creditProbe = CreditProbe()
+    var ackTimer = AckTimer()
+    var creditProbe = CreditProbe()
     @Compact private var probe: Probe? = nil
     @Compact private(set) var overdueDeadline: Instant? = nil
     /// The latest instant at which the peer acknowledged a new frame, or at which the wait for that began.
@@ -61,8 +61,6 @@ struct LossRecovery: Sendable {
         ackTimer.heard()
     }
 
-    var isAckTimerRunning: Bool { ackTimer.deadline != nil }
-
     /// The first of the frames that are unacknowledged now was sent.
     mutating func startAckTimer(now: Instant, timeout: Duration) {
         lastProgress = now
@@ -79,19 +77,7 @@ struct LossRecovery: Sendable {
         probe = Probe(nonce: nonce, sentAt: now)
     }
 
-    var isProbingForCredit: Bool { creditProbe.isRunning }
-
-    mutating func updateCreditProbe(isBlocked: Bool, now: Instant, timeout: Duration) {
-        creditProbe.update(isBlocked: isBlocked, now: now, timeout: timeout)
-    }
-
     // MARK: Receiving
-
-    /// A frame arrived.
-    @inline(__always)
-    mutating func noteFrame() {
-        ackTimer.heard()
-    }
 
     /// The peer acknowledged a new frame.
     mutating func noteProgress(now: Instant, timeout: Duration, hasUnacknowledged: Bool) {
@@ -126,14 +112,9 @@ struct LossRecovery: Sendable {
     ) -> OnDeadline {
         if hasUnacknowledged, lastProgress + Link.ackTimeout <= now { return .ackTimeout }  // S-30
         let isProbeDue = creditProbe.expired(now: now, timeout: timeout)
-        switch ackTimer.expired(now: now, timeout: timeout, isReliableCarrier: isReliableCarrier) {
-        case .none: return isProbeDue ? .probe : .none
-        case .probe:
-            wasWaitingForRoom = isWaitingForRoom
-            return .probe
-        case .retransmit: return .retransmit
-        case .replaceConnection: return .replaceConnection
-        }
+        let answer = ackTimer.expired(now: now, timeout: timeout, isReliableCarrier: isReliableCarrier)
+        if answer == .probe { wasWaitingForRoom = isWaitingForRoom }
+        return isProbeDue && answer == .none ? .probe : answer
     }
 
     /// Whether the client has waited for too long; the next answer comes after half of `interval`.
@@ -159,13 +140,6 @@ struct AckTimer: Equatable, Sendable {
     /// Expiries in a row, without a frame from the peer between them, after which the connection is replaced.
     static let maxExpiries: UInt8 = 3
 
-    enum OnExpiry: Equatable {
-        case none
-        case probe
-        case retransmit
-        case replaceConnection
-    }
-
     @Compact private(set) var deadline: Instant? = nil
     private(set) var expiries: UInt8 = 0
     private var heardSinceExpiry = false
@@ -190,7 +164,7 @@ struct AckTimer: Equatable, Sendable {
         self = AckTimer()
     }
 
-    mutating func expired(now: Instant, timeout: Duration, isReliableCarrier: Bool) -> OnExpiry {
+    mutating func expired(now: Instant, timeout: Duration, isReliableCarrier: Bool) -> LossRecovery.OnDeadline {
         guard let deadline, deadline <= now else { return .none }
         expiries = heardSinceExpiry ? 1 : expiries + 1
         heardSinceExpiry = false

@@ -6,44 +6,43 @@ public struct OrderedFrame: Equatable, Sendable {
     public var type: FrameType
     /// The whole body, inflated and with its fragments joined.
     public var body: [UInt8]
-    /// What it cost in credit, in bytes; the receiver gives it back with `Link.release`.
+    /// Its cost in credit, in bytes; the receiver returns it with `Link.release`.
     public var creditByteCount: Int
 }
 
-/// One direction of a session, incoming: order, duplicates, fragments and credit.
+/// The incoming direction of a session: order, duplicates, fragments and credit.
 ///
-/// A frame is the next one (delivered where it lies), one from beyond a gap (held, within bounds), or a repetition
-/// (dropped and acknowledged again). What arrives behind a gap is delivered when the gap closes. Nothing here depends
-/// on the carrier (S-18).
+/// A frame is the next one (delivered in place), one behind a gap (held, within bounds), or a duplicate (dropped and
+/// acknowledged again). Held frames are delivered when the gap closes. Nothing here depends on the carrier (S-18).
 ///
-/// Credit is charged when a frame arrives, whether or not it is in order, in bytes after inflating: what it costs in
-/// memory. The limit is what was given back plus the window, and while a message is incomplete also what has arrived of
-/// it, since nobody can take it before its end has come: a message may be larger than the window (S-36, S-37).
+/// Credit is charged when a frame arrives, in order or not, in bytes after inflating: its cost in memory. The limit is
+/// the sum of released credit, the window, and the received bytes of an incomplete message, which the application
+/// cannot release before its end: a message may be larger than the window (S-36, S-37).
 struct ReceiveStream: Sendable {
-    /// How far ahead of the next expected sequence a frame may be; beyond it the peer is not keeping to its window
-    /// (S-17, S-31, Specs/hostile.md row 21).
+    /// Sequences from the next expected one that a frame may have; one beyond is a fault (S-17, S-31, Specs/hostile.md
+    /// row 21).
     static let windowFrameCount: UInt64 = 8192
-    /// Frames held out of order at the most; further ones are dropped and come again (S-31).
+    /// Frames held out of order at most; further ones are dropped and arrive again (S-31).
     static let maxHeldFrames = 1024
-    /// What a frame that is held takes beside its body, in bytes: its place in the tables and its body's object
+    /// Memory of a held frame without its body, in bytes: its entries in the tables and its body's object
     /// (Specs/hostile.md row 38).
     static let heldFrameByteCount = 192
-    /// Ranges that one acknowledgement names at the most.
+    /// Ranges that one acknowledgement names at most.
     static let maxAckRanges = 32
     /// The longest message of a type that uses no credit, in bytes; `opened` with all its members is the longest
     /// (S-44).
     static let maxUncreditedByteCount = 64 * 1024
 
     enum Arrival: Equatable {
-        /// It is the next frame, whole in itself: use the body where it lies.
+        /// It is the next frame and complete: use the body in place.
         case deliver
-        /// It is the next in order or fills a gap; ask `popReady` for what became deliverable.
+        /// It is the next in order or closes a gap; `popReady` has the frames that became deliverable.
         case ready
-        /// It is beyond a gap and is kept until the gap closes.
+        /// It is behind a gap and is held until the gap closes.
         case held
-        /// It was there already.
+        /// It had arrived before.
         case duplicate
-        /// It is beyond a gap and there is no room to keep it; it will come again.
+        /// It is behind a gap and there is no room to hold it; it will arrive again.
         case dropped
     }
 
@@ -53,13 +52,13 @@ struct ReceiveStream: Sendable {
         var body: [UInt8]
     }
 
-    /// What has arrived and cannot be taken yet, or has not been.
+    /// Frames that arrived and are not deliverable yet, or were not taken.
     private struct Pending: Neutral, Sendable {
         static let neutral = Pending()
 
         var held: [UInt64: Held] = [:]
         var heldRanges = SequenceRanges()
-        /// What is held out of order, in bytes with objects.
+        /// Bytes held out of order, with objects.
         var heldByteCount = 0
         var ready = Deque<OrderedFrame>()
         var assembling: OrderedFrame?
@@ -70,11 +69,10 @@ struct ReceiveStream: Sendable {
 
     /// The next sequence in order.
     private(set) var expected: UInt64
-    /// There while a gap is open, a message is incomplete, or frames were not taken.
+    /// Allocated while a gap is open, a message is incomplete, or frames were not taken.
     private var pending = OnDemand<Pending>()
 
-    /// Absolute credit: what the peer has been told that it may send, what has arrived, what went on to the
-    /// application, and what the application gave back.
+    /// Absolute credit: the announced limit, received, delivered to the application, and released by it.
     private(set) var creditLimit: UInt64
     private(set) var creditReceived: UInt64 = 0
     private(set) var creditDelivered: UInt64 = 0
@@ -109,22 +107,22 @@ struct ReceiveStream: Sendable {
     var hasReady: Bool { pending.isAllocated && !pending.value.ready.isEmpty }
     /// Frames held out of order.
     var heldFrameCount: Int { pending.value.held.count }
-    /// What is held out of order, in bytes with objects.
+    /// Bytes held out of order, with objects.
     var heldByteCount: Int { pending.value.heldByteCount }
     /// The highest sequence received with everything before it.
     var cumulative: UInt64 { expected - 1 }
-    /// What has arrived of a message whose end has not, in bytes of credit.
+    /// Received bytes of an incomplete message, in credit.
     var assemblingByteCount: Int { pending.value.assembling?.creditByteCount ?? 0 }
-    /// Ranges received beyond the gap, ascending, at most `maxAckRanges`.
+    /// Ranges received behind the gap, ascending, at most `maxAckRanges`.
     var ranges: [ClosedRange<UInt64>] {
         guard pending.isAllocated else { return [] }
         return Array(pending.value.heldRanges.ranges.prefix(ReceiveStream.maxAckRanges))
     }
 
-    /// Whether there is memory for what cannot be taken yet.
+    /// Whether there is memory for frames that are not deliverable yet.
     var hasPending: Bool { pending.isAllocated }
 
-    /// Gives that memory back when nothing is in it.
+    /// Releases that memory when it is empty.
     mutating func releaseIdleMemory() {
         if pending.isAllocated, pending.value.isEmpty { pending.release() }
     }
@@ -133,7 +131,7 @@ struct ReceiveStream: Sendable {
     @inline(__always)
     private var hasNothingPending: Bool { !pending.isAllocated || pending.value.isEmpty }
 
-    /// The whole sequence of a frame whose low 32 bits are given: the one nearest to what is expected (RFC 9000 §A.3);
+    /// The sequence with these low 32 bits that is nearest to the expected one (RFC 9000 §A.3);
     /// nil when that would be below 1, or no number of 64 bits (W-12, S-17).
     func sequence(low: UInt32) -> UInt64? {
         let distance = Int64(Int32(bitPattern: low &- UInt32(truncatingIfNeeded: expected)))
@@ -145,8 +143,8 @@ struct ReceiveStream: Sendable {
         return overflow ? nil : sequence
     }
 
-    /// Takes a message in one frame, if it is the next one and nothing else has to be thought of: what `accept` answers
-    /// with `.deliver`. False, and nothing has changed, otherwise.
+    /// The fast path: receives a message in one frame that `accept` would answer with `.deliver`. False, and nothing
+    /// has changed, for any other frame.
     @inline(__always)
     mutating func takeNext(low: UInt32, byteCount: Int) -> Bool {
         guard low == UInt32(truncatingIfNeeded: expected), hasNothingPending, byteCount <= maxMessageByteCount,
@@ -158,11 +156,12 @@ struct ReceiveStream: Sendable {
         return true
     }
 
-    /// What to do with a frame whose body is `plain`, inflated.
+    /// Receives a frame whose inflated body is `plain`.
     ///
     /// - Parameters:
     ///   - heldRoom: bytes that may still be held out of order on the whole link, objects counted.
-    ///   - linkCredit: bytes that the peer may still use on the whole link; `creditReceived` has what is charged.
+    ///   - linkCredit: bytes that the peer may still use on the whole link. The charge is the change of
+    ///     `creditReceived`.
     mutating func accept(
         _ sequence: UInt64, type: FrameType, hasMore: Bool, plain: RawSpan, isInPlace: Bool, heldRoom: Int,
         linkCredit: UInt64 = .max
@@ -190,7 +189,7 @@ struct ReceiveStream: Sendable {
         return .ready
     }
 
-    /// The next frame that a gap or a fragment had kept back.
+    /// The next frame that a gap or a fragment had held back.
     mutating func popReady() -> OrderedFrame? {
         guard hasReady, let frame = pending.value.ready.popFirst() else { return nil }
         creditDelivered += UInt64(frame.creditByteCount)
@@ -201,16 +200,15 @@ struct ReceiveStream: Sendable {
 
     // MARK: Credit
 
-    /// Gives credit back for bytes the application has taken; returns how many of them were its to give.
+    /// Releases credit for bytes that the application has taken; returns the released part of `byteCount`.
     mutating func release(_ byteCount: Int) -> Int {
         let released = min(UInt64(byteCount), creditDelivered - creditReleased)
         creditReleased += released
         return Int(released)
     }
 
-    /// Whether the peer should hear of its credit soon: half a window is often enough that it does not stall, and
-    /// seldom enough that it mostly rides on other frames. When nothing is left to take it is all there is to say
-    /// (S-39).
+    /// Whether an acknowledgement is to be sent for the sake of credit. At half a window the peer does not stall, and
+    /// most announcements are sent with other frames (S-39).
     var wantsAnnouncement: Bool {
         let gained = limit - min(creditLimit, limit)
         if gained >= max(windowByteCount / 2, 1) { return true }
@@ -220,12 +218,12 @@ struct ReceiveStream: Sendable {
     /// Whether the gain of the limit is worth its bytes in a compact acknowledgement.
     var isCreditGainLarge: Bool { limit - min(creditLimit, limit) > windowByteCount / 16 }
 
-    /// Raises the announced limit to all that there is, because an acknowledgement goes out anyway.
+    /// Raises the announced limit to the present one, because an acknowledgement is sent in any case.
     mutating func refreshCredit() {
         creditLimit = max(creditLimit, limit)
     }
 
-    /// The window grows to what was agreed on after the session was opened.
+    /// The window grows to the limits that were negotiated after the session was opened.
     mutating func raiseWindow(to byteCount: Int, maxMessageByteCount: Int) {
         window = max(window, UInt32(byteCount))
         creditLimit = max(creditLimit, windowByteCount)
@@ -246,8 +244,8 @@ struct ReceiveStream: Sendable {
 
     // MARK: Order and fragments
 
-    /// Takes the held frames that are next, also behind a fault: `held` never has the expected sequence, since the link
-    /// can be resumed (Specs/hostile.md row 41). Answers the first fault.
+    /// Joins the held frames that are next, also behind a fault: `held` never has the expected sequence, since the link
+    /// can be resumed (Specs/hostile.md row 41). Returns the first fault.
     private mutating func drainHeld(after fault: LinkError?) -> LinkError? {
         guard hasGap else { return fault }
         var fault = fault
@@ -261,7 +259,7 @@ struct ReceiveStream: Sendable {
         return fault
     }
 
-    /// Adds a frame to the message that it is part of. A frame with a fault is dropped together with that message.
+    /// Adds a frame to its message. A frame with a fault is dropped together with that message.
     private mutating func join(_ type: FrameType, hasMore: Bool, plain: RawSpan) -> LinkError? {  // W-22
         let credit = type.isCredited ? plain.byteCount : 0
         var frame = pending.value.assembling.take() ?? OrderedFrame(type: type, body: [], creditByteCount: 0)

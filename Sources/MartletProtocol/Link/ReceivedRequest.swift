@@ -1,13 +1,13 @@
 import MartletWire
 
-/// A request as it came: one that can be acted on, or the answer to one that cannot (S-58).
+/// A received request: a valid one, or the response to an invalid one (S-58).
 enum ReceivedRequest: Equatable, Sendable {
     case valid(Request)
     case invalid(Response)
 
-    /// Parses a request's body, however wrong its fields are.
+    /// Parses a request's body, whose fields may be invalid.
     ///
-    /// - Throws: the body's fault, when its structure is wrong or it has no correlation to answer under.
+    /// - Throws: the body's fault, when its structure is invalid or it has no correlation for a response.
     init(parsing body: RawSpan) throws(LinkError) {
         do throws(WireError) {
             self = .valid(try Request(parsing: body))
@@ -19,7 +19,7 @@ enum ReceivedRequest: Equatable, Sendable {
         }
     }
 
-    /// The answer of a side that serves no requests.
+    /// The response of an endpoint that serves no requests.
     var declined: Response {
         switch self {
         case .valid(let request):

@@ -1,24 +1,24 @@
 import MartletWire
 
-/// The sessions that were closed or reset lately, so that late frames of theirs are told from errors, their last
-/// acknowledgement is repeated, and their credit is settled (W-59, S-13).
+/// The sessions that ended recently. Their late frames are distinguished from faults, their last acknowledgement is
+/// repeated, and their credit is settled (W-59, S-13).
 struct RetiredSessions: Sendable {
-    /// Sessions remembered: as many as one resume can name.
+    /// Sessions that are kept: as many as one resume can name.
     static let maxCount = 256
 
-    /// What is left of a session.
+    /// The state that is kept of a session.
     struct Record: Equatable, Sendable {
         /// The highest sequence that had been received with everything before it.
         var cumulative: UInt64
-        /// Credit that the peer had used, as far as it is known here.
+        /// Credit that the peer is known to have used.
         var creditReceived: UInt64 = 0
-        /// Credit of what the application holds and will give back.
+        /// Credit that the application holds and will release.
         var unreleased: UInt64 = 0
         /// Whether `creditReceived` is all that the peer has used.
         var isSettled = false
         /// Whether the acknowledgement is to be sent.
         var owesAck = false
-        /// The highest late sequence that came since it ended, as the header carries it (S-14).
+        /// The highest late sequence that arrived since the session ended, as the header carries it (S-14).
         var late: UInt32?
     }
 
@@ -31,8 +31,8 @@ struct RetiredSessions: Sendable {
 
     subscript(session: SessionID) -> Record? { records[session] }
 
-    /// Remembers a session; returns the credit of the one that is forgotten for it, which nobody can give back now
-    /// (S-13).
+    /// Adds a session. Returns the unreleased credit of the session that is removed for it, which the application can
+    /// no longer release (S-13).
     mutating func insert(_ session: SessionID, _ record: Record) -> UInt64 {
         if records.updateValue(record, forKey: session) == nil { order.append(session) }
         if record.owesAck { owed.append(session) }
@@ -40,14 +40,14 @@ struct RetiredSessions: Sendable {
         return records.removeValue(forKey: oldest)?.unreleased ?? 0
     }
 
-    /// A late frame came: the peer has not heard the last acknowledgement (S-14).
+    /// A late frame arrived: the peer has not received the last acknowledgement (S-14).
     mutating func oweAck(_ session: SessionID) {
         guard records[session]?.owesAck == false else { return }
         records[session]?.owesAck = true
         owed.append(session)
     }
 
-    /// A late frame came; false when it, or a later one, had come before, or it is none that may have been under way.
+    /// Notes a late frame; false when it or a later one had arrived before, or when it cannot have been in flight.
     mutating func noteLate(_ sequence: UInt32, of session: SessionID) -> Bool {
         guard let record = records[session] else { return false }
         let last = record.late ?? UInt32(truncatingIfNeeded: record.cumulative)
@@ -57,7 +57,7 @@ struct RetiredSessions: Sendable {
         return true
     }
 
-    /// Takes the next session whose acknowledgement is owed.
+    /// Removes the next session whose acknowledgement is owed, and returns that acknowledgement.
     mutating func popOwed() -> SessionAck? {
         while let session = owed.popFirst() {
             guard let record = records[session], record.owesAck else { continue }
@@ -67,7 +67,7 @@ struct RetiredSessions: Sendable {
         return nil
     }
 
-    /// Gives credit back that the application held; returns how much of it was its to give.
+    /// Releases credit that the application held; returns the released part of `byteCount`.
     mutating func release(_ byteCount: UInt64, of session: SessionID) -> UInt64 {
         guard let record = records[session] else { return 0 }
         let released = min(byteCount, record.unreleased)
@@ -75,8 +75,8 @@ struct RetiredSessions: Sendable {
         return released
     }
 
-    /// The peer says how much credit it used on a session; returns what of it had not arrived here, nil when that
-    /// contradicts what has (S-11).
+    /// Settles the credit that the peer used on a session. Returns the part that had not arrived; nil when the sum is
+    /// below the received credit (S-11).
     mutating func settle(_ session: SessionID, creditUsed: UInt64) -> UInt64? {
         guard let record = records[session], !record.isSettled else { return 0 }
         guard creditUsed >= record.creditReceived else { return nil }

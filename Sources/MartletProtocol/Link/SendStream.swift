@@ -1,17 +1,17 @@
 import MartletWire
 
-/// One direction of a session, outgoing: what is queued, what is unacknowledged, and where in it the connection stands.
+/// The outgoing direction of a session: its credit, and its queue of unacknowledged frames.
 ///
-/// There is one queue. Its front part has been sent and waits for acknowledgement, the rest has not been sent on this
-/// connection; sequences follow from positions, so a frame is a few numbers. A new connection moves the mark back to
-/// the front (resume), an acknowledgement drops frames from the front, ranges tick frames off behind it (S-16, S-26).
-/// The bodies lie beside (``SendRows``).
+/// There is one queue (``SendQueue``). Its front part was sent and waits for acknowledgement, the rest was not sent on
+/// this connection; sequences follow from positions, so a frame is a few numbers. A new connection resets the front
+/// part (resume), an acknowledgement removes frames from the front, ranges mark frames behind it (S-16, S-26). The
+/// bodies are stored separately (``SendBatches``).
 ///
 /// On a carrier without order each transmission has a number of its own, also when it repeats a frame: a transmission
-/// is lost when one three numbers later was acknowledged (RFC 9002 §6.1.1), so a repetition can be lost and found
-/// again (S-32).
+/// is lost when one three numbers later was acknowledged (RFC 9002 §6.1.1), so the loss of a retransmission is detected
+/// too (S-32).
 struct SendStream: Sendable {
-    /// A frame as whoever writes it sees it.
+    /// A frame with its body.
     struct Entry: Sendable {
         var body: EncodedBody
         var fragment: Int
@@ -19,9 +19,9 @@ struct SendStream: Sendable {
 
         /// Of the body, as it is sent.
         var byteCount: Int { body.byteCount(ofFragment: fragment) }
-        /// What the frame costs in credit, in bytes before compression.
+        /// Its cost in credit, in bytes before compression.
         var cost: UInt64 { type.isCredited ? UInt64(body.plainByteCount(ofFragment: fragment)) : 0 }
-        /// What the rest of the message costs, this fragment included.
+        /// The cost of the rest of the message, this fragment included.
         var costToEnd: UInt64 {
             guard type.isCredited else { return 0 }
             let before = fragment == 0 ? 0 : fragment * body.plainByteCount(ofFragment: 0)
@@ -30,84 +30,26 @@ struct SendStream: Sendable {
         var isLast: Bool { fragment + 1 == body.fragmentCount }
     }
 
-    /// What is to be remembered of a frame.
-    struct Frame: Sendable {
-        /// When it was last sent, in nanoseconds of the caller's clock.
-        var sentAt: UInt64 = 0
-        /// The number of the transmission that carried it last.
-        var transmission: UInt64 = 0
-        /// Of its body, as it is sent.
-        var byteCount: UInt32
-        var type: FrameType
-        /// Whether it is all of a body that can be written as it is.
-        var isWhole: Bool
-        var isAcknowledged = false
-        /// Taken for lost and waiting in `again`.
-        var isLost = false
-
-        /// What it costs in credit if it is whole: nothing of that is compressed.
-        @inline(__always)
-        var wholeCost: UInt64 { type.isCredited ? UInt64(byteCount) : 0 }
-    }
-
     /// Frames that one session may hold, sent or not. Frames without a body cost no credit, so they need a bound of
     /// their own (S-31).
     static let maxEntries = 8192
     /// Later transmissions that must have arrived before an earlier one counts as lost (RFC 9002's kPacketThreshold).
     static let reorderThreshold: UInt64 = 3
 
-    /// What is known of the stream at all times.
+    /// The state that the stream keeps without a queue.
     struct Totals: Sendable {
         /// The sequence of the first frame; sequences start at 1 (Specs/wire.md §3.5; W-11).
         var base: UInt64
         /// Credit used so far, each frame counted once, and the absolute limit that the peer set.
         var creditUsed: UInt64 = 0
         var creditLimit: UInt64
-        /// Whether the carrier may reorder frames, so what is overtaken may be lost.
+        /// Whether the carrier may reorder frames, so an overtaken frame may be lost.
         var losesOvertaken = false
     }
 
-    /// The frames that are not acknowledged, sent or not, and where the connection stands in them.
-    struct Queue: Neutral, Sendable {
-        static let neutral = Queue()
-
-        var frames = Deque<Frame>()
-        var rows = SendRows()
-        /// Frames that were sent on this connection, counted from the first one.
-        var sentCount = 0
-        /// The same on any connection: for these credit has been paid.
-        var paidCount = 0
-        /// Sequences to send again before anything new; some may have been acknowledged since (S-49).
-        var again = Deque<UInt64>()
-        /// Bytes of bodies, as sent, that are queued or unacknowledged.
-        var byteCount = 0
-        /// Of these the messages: frames, and bytes of their bodies.
-        var messageFrameCount = 0
-        var messageByteCount = 0
-        /// Frames of requests, and bytes of the bodies of requests and responses.
-        var requestFrameCount = 0
-        var requestByteCount = 0
-        /// Bytes of bodies on their way on this connection: sent, neither acknowledged nor lost.
-        var inFlightByteCount = 0
-        /// Bytes of bodies of the first `sentCount` frames, on a carrier without order.
-        var spanByteCount = 0
-        /// Whether the link keeps credit for the rest of the message that is partly sent.
-        var isReserved = false
-
-        /// Sequences in the order in which they were sent on this connection, from transmission `firstTransmission` on;
-        /// kept on carriers without order only.
-        var transmissions = Deque<UInt64>()
-        var firstTransmission: UInt64 = 1
-        var lastTransmission: UInt64 = 0
-        var highestAcknowledged: UInt64 = 0
-
-        /// Whether nothing is queued, and nothing of what was waits to be looked at.
-        var isEmpty: Bool { frames.isEmpty && again.isEmpty && transmissions.isEmpty }
-    }
-
     private var totals: Totals
-    /// There from the first frame on, until `releaseIdleMemory` finds all of them acknowledged.
-    private var queue = OnDemand<Queue>()
+    /// Allocated with the first frame, and released by `releaseIdleMemory` when all are acknowledged.
+    private var queue = OnDemand<SendQueue>()
 
     /// A stream whose first frame has the sequence `first`.
     init(creditLimit: UInt64, first: UInt64 = 1) {
@@ -123,20 +65,16 @@ struct SendStream: Sendable {
     var creditUsed: UInt64 { totals.creditUsed }
     var creditLimit: UInt64 { totals.creditLimit }
     /// Bytes of bodies, as sent, that are queued or unacknowledged.
-    var byteCount: Int { queue.value.byteCount }
-    /// Of these the messages: frames, and bytes of their bodies.
-    var messageFrameCount: Int { queue.value.messageFrameCount }
-    var messageByteCount: Int { queue.value.messageByteCount }
-    /// Frames of requests, and bytes of the bodies of requests and responses.
-    var requestFrameCount: Int { queue.value.requestFrameCount }
-    var requestByteCount: Int { queue.value.requestByteCount }
-    /// Bytes of bodies on their way on this connection: sent, neither acknowledged nor lost.
+    var byteCount: Int { queue.value.backlog.byteCount }
+    /// The same by the type of the frames.
+    var backlog: SendQueue.Backlog { queue.value.backlog }
+    /// Bytes of bodies in flight on this connection: sent, neither acknowledged nor lost.
     var inFlightByteCount: Int { queue.value.inFlightByteCount }
     var end: UInt64 { totals.base + UInt64(count) }
     var isEmpty: Bool { count == 0 }
     var count: Int { queue.value.frames.count }
     var hasUnacknowledged: Bool { queue.value.sentCount > 0 }
-    /// Whether anything waits to be sent, be there credit for it or not.
+    /// Whether it has frames to send, with or without credit for them.
     var hasUnsent: Bool { queue.isAllocated && queue.value.hasUnsent }
     /// The highest sequence that a peer may truthfully have received.
     var highestSent: UInt64 { neverSent - 1 }
@@ -145,10 +83,10 @@ struct SendStream: Sendable {
 
     /// Whether there is memory for frames.
     var hasQueue: Bool { queue.isAllocated }
-    /// What a queue takes beside its frames, in bytes.
-    static let queueByteCount = MemoryLayout<Queue>.size + 256
+    /// Memory of a queue without its frames, in bytes.
+    static let queueByteCount = MemoryLayout<SendQueue>.size + 256
 
-    /// Gives the queue's memory back when all frames are acknowledged.
+    /// Releases the queue's memory when all frames are acknowledged.
     mutating func releaseIdleMemory() {
         if queue.isAllocated, queue.value.isEmpty { queue.release() }
     }
@@ -170,7 +108,7 @@ struct SendStream: Sendable {
 
     /// Credit of the link as one of its sessions sees it.
     struct LinkCredit: Equatable {
-        /// Bytes that neither were sent nor are kept for the rest of a message.
+        /// Bytes that are neither used nor reserved.
         var available: UInt64
         /// Whether a message may begin although there is no credit for the whole of it yet: one at a time may (S-40).
         var mayBeginUnreserved: Bool
@@ -178,16 +116,16 @@ struct SendStream: Sendable {
         var holdable = Int.max
     }
 
-    /// The sequence that is to go out next, if credit allows it (W-52).
+    /// The sequence to send next, if credit allows it (W-52).
     func nextToSend(_ link: LinkCredit) -> UInt64? {
         queue.isAllocated ? queue.value.nextToSend(link, totals) : nil
     }
 
-    /// What sending a frame for the first time changed.
+    /// The effects of sending a frame for the first time.
     struct Sent: Equatable {
         /// Credit used.
         var cost: UInt64
-        /// Whether a message is partly sent now, for whose rest no credit is kept.
+        /// Whether a message is partly sent now without reserved credit for its rest.
         var isUnreserved: Bool
     }
 
@@ -207,27 +145,26 @@ struct SendStream: Sendable {
         var cost: UInt64 = 0
 
         @inline(__always)
-        func takes(_ frame: Frame, _ credit: UInt64, _ limit: Int, _ room: Int) -> Bool {
+        func takes(_ frame: SendQueue.Frame, _ credit: UInt64, _ limit: Int, _ room: Int) -> Bool {
             byteCount < limit && frame.isWhole && frame.wholeCost <= credit - cost
                 && FrameHeader.byteCount + Int(frame.byteCount) <= room
         }
 
         @inline(__always)
-        mutating func add(_ frame: Frame) {
+        mutating func add(_ frame: SendQueue.Frame) {
             frameCount += 1
             byteCount += FrameHeader.byteCount + Int(frame.byteCount)
             cost += frame.wholeCost
         }
     }
 
-    /// Writes frames that are one fragment each and go out for the first time, one behind the other: what `nextToSend`
-    /// and `markSent` say of each, with the stream looked at once. It ends before whatever is not as usual. The rows
-    /// keep the bodies, which are read where they lie.
+    /// Writes consecutive frames of one fragment each that are sent for the first time, with the effects of
+    /// `nextToSend` and `markSent` for each. The batch ends before any other frame. The bodies are read in place.
     ///
     /// - Parameters:
     ///   - common: what the frames' headers have in common.
-    ///   - credit: the link's, in bytes.
-    ///   - limit: the last frame begins within so many bytes.
+    ///   - credit: the link's available credit, in bytes.
+    ///   - limit: the last frame begins within this many bytes.
     mutating func writeBatch(
         _ common: FrameHeader, credit: UInt64, limit: Int, asksForAck: Bool = false, _ encoder: FrameEncoder,
         into out: inout OutputRawSpan, now: Instant
@@ -243,7 +180,7 @@ struct SendStream: Sendable {
         queue.value.spanByteCount + queue.value.sentCount * ReceiveStream.heldFrameByteCount
     }
 
-    /// Credit that the link keeps for the rest of the message that is partly sent.
+    /// Credit that the link reserves for the rest of the message that is partly sent.
     var reservedCredit: UInt64 {
         queue.value.isReserved && neverSent < end ? self[neverSent].costToEnd : 0
     }
@@ -267,7 +204,8 @@ struct SendStream: Sendable {
 
     // MARK: Acknowledgement
 
-    /// What an acknowledgement brought: bytes that left the flight, frames that are news, bytes that left the queue.
+    /// The effects of an acknowledgement: bytes that left the flight, newly acknowledged frames, bytes that left the
+    /// queue.
     struct Acknowledged: Equatable {
         var byteCount = 0
         var frameCount = 0
@@ -282,7 +220,7 @@ struct SendStream: Sendable {
         }
     }
 
-    /// Takes the peer's word for what has arrived; nil when it names what was never sent (W-50, S-23,
+    /// Acknowledges all frames up to a sequence; nil when the peer names a frame that was never sent (W-50, S-23,
     /// Specs/hostile.md row 19).
     mutating func acknowledge(cumulative: UInt64) -> Acknowledged? {
         guard cumulative < neverSent else { return nil }
@@ -290,7 +228,7 @@ struct SendStream: Sendable {
         return queue.value.acknowledge(cumulative: cumulative, &totals)
     }
 
-    /// Ticks off a range behind a gap, and returns what had not been acknowledged before.
+    /// Acknowledges a range behind a gap; nil when the peer names a frame that was never sent.
     mutating func acknowledge(range: ClosedRange<UInt64>) -> Acknowledged? {
         guard range.upperBound < neverSent else { return nil }
         guard range.upperBound >= totals.base else { return Acknowledged() }
@@ -299,13 +237,13 @@ struct SendStream: Sendable {
 
     // MARK: Loss
 
-    /// What was taken for lost: frames that go out again, and their bytes, which are no longer in flight.
+    /// Frames that are taken for lost and sent again, and their bytes, which are no longer in flight.
     struct Lost: Equatable {
         var frameCount = 0
         var byteCount = 0
     }
 
-    /// Declares frames lost that were sent on this connection before `time`, the oldest `limit` of them.
+    /// Takes frames for lost that were sent on this connection before `time`, the oldest `limit` of them.
     mutating func loseFrames(sentBefore time: Instant, limit: Int) -> Lost {
         queue.isAllocated ? queue.value.loseFrames(sentBefore: time, limit: limit, totals) : Lost()
     }
@@ -317,9 +255,9 @@ struct SendStream: Sendable {
         return queue.value.loseOvertaken(sentBy: time, totals)
     }
 
-    /// Everything unacknowledged is to be sent again on the connection that begins.
+    /// All unacknowledged frames are to be sent again on a new connection.
     ///
-    /// - Parameter losesOvertaken: the carrier may reorder frames, so what is overtaken may be lost.
+    /// - Parameter losesOvertaken: the carrier may reorder frames, so an overtaken frame may be lost.
     mutating func rewind(losesOvertaken: Bool) {
         totals.losesOvertaken = losesOvertaken
         if queue.isAllocated { queue.value.rewind(totals) }
@@ -327,7 +265,7 @@ struct SendStream: Sendable {
 }
 
 extension FrameType {
-    /// Whether bodies of this type use credit: those that carry what applications say. The protocol's own frames are
+    /// Whether bodies of this type use credit: those with content of applications. The protocol's own frames are
     /// bounded by count (S-34).
     var isCredited: Bool {
         self == .data || self == .request || self == .response

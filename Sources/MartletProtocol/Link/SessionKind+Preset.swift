@@ -1,15 +1,15 @@
 public import MartletWire
 
-/// What a kind of session starts from: its priority, its receive window and its fragment size (W-55).
+/// The initial values of a kind of session: its priority, its receive window and its fragment size (W-55).
 public struct SessionPreset: Equatable, Sendable {
     /// The class in which the scheduler serves the session.
     public var priority: Priority
     /// Bytes of message bodies that the receiver lets the sender have outstanding.
     public var windowByteCount: Int
-    /// Bytes of a body that one frame carries at the most.
+    /// Bytes of a body that one frame carries at most.
     public var fragmentByteCount: Int
 
-    /// Chat is served before media, and signalling before both; a file takes what is left (S-51).
+    /// Signalling precedes chat, chat precedes media, and files are last (S-51).
     public init(_ kind: SessionKind) {
         switch kind {
         case .chat: self.init(priority: .high, windowByteCount: 256 * 1024, fragmentByteCount: 16 * 1024)

@@ -1,11 +1,11 @@
-/// How often a peer may do something that costs us: a burst, refilled at a steady rate.
+/// A bound on events that a peer causes: a burst, refilled at a constant rate.
 ///
-/// Kept as the instant at which the bucket will be full again (the generic cell rate algorithm), so nothing is lost to
-/// rounding however often it is asked.
+/// The state is the instant at which the bucket will be full again (the generic cell rate algorithm), so no rounding
+/// error accumulates.
 struct TokenBucket: Equatable, Sendable {
     /// Tokens in a full bucket.
     private let burst: UInt32
-    /// Tokens that come back in a minute.
+    /// Tokens that are refilled in a minute.
     private let perMinute: UInt32
     private var fullAt = Instant.zero
 
@@ -15,22 +15,22 @@ struct TokenBucket: Equatable, Sendable {
         self.perMinute = UInt32(perMinute)
     }
 
-    /// Takes tokens, at most as many as a full bucket has; false, and none is taken, when fewer are left.
+    /// Takes tokens, at most as many as a full bucket has; false, and no token is taken, when fewer are left.
     mutating func take(_ count: Int = 1, now: Instant) -> Bool {
         guard availableAt(count) <= now else { return false }
         fullAt = max(fullAt, now) + interval * count
         return true
     }
 
-    /// When so many tokens are there, if none is taken before.
+    /// When the bucket has this many tokens, if none is taken before.
     func availableAt(_ count: Int = 1) -> Instant {
         fullAt + (.zero - interval * (Int(burst) - count))
     }
 
-    /// Whether another with the same bounds has more tokens.
+    /// Whether another bucket with the same bounds has more tokens.
     func isEmptier(than other: TokenBucket) -> Bool { fullAt > other.fullAt }
 
-    /// Whether nothing is known of it but its bounds.
+    /// Whether no token is missing.
     func isFull(now: Instant) -> Bool { fullAt <= now }
 
     private var interval: Duration { Duration.seconds(60) / perMinute }

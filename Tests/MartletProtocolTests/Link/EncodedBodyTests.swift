@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct EncodedBodyTests {
     @Test(arguments: [0, 1, 99, 100, 101, 200, 250])
-    func `a body is cut into fragments that are summed one by one`(byteCount: Int) {
+    func `each fragment of a body has its own checksum`(byteCount: Int) {
         let plain = (0..<byteCount).map { UInt8($0) }
         let body = EncodedBody(plain, fragmentByteCount: 100, isSummed: true)
         #expect(body.bytes == plain && body.plainByteCount == byteCount)
@@ -23,7 +23,7 @@ import Testing
     }
 
     // S-43
-    @Test func `each fragment is compressed by itself where that makes it smaller`() throws {
+    @Test func `each fragment is compressed separately if that makes it smaller`() throws {
         var random = SeededRandom(seed: 1)
         let noise = (0..<100).map { _ in UInt8(truncatingIfNeeded: random.next()) }
         let plain = [UInt8](repeating: 1, count: 100) + noise + [UInt8](repeating: 2, count: 50)

@@ -13,7 +13,7 @@ import Testing
     }
 
     // S-47
-    @Test func `sessions of a class take turns frame by frame`() {
+    @Test func `sessions of a class alternate frame by frame`() {
         var scheduler = FairScheduler()
         for slot in 1...3 { scheduler.enqueue(slot, priority: .normal) }
         #expect(serve(&scheduler, 7, byteCount: 100) == [1, 2, 3, 1, 2, 3, 1])
@@ -28,7 +28,7 @@ import Testing
         #expect(serve(&scheduler, 10, byteCount: 16_384) == [2, 2, 2, 2, 3, 3, 3, 3, 1, 2])
     }
 
-    @Test func `what comes in the middle of a round is next`() {
+    @Test func `an urgent frame queued during a round is next`() {
         var scheduler = FairScheduler()
         scheduler.enqueue(1, priority: .low)
         #expect(serve(&scheduler, 5, byteCount: 16_384) == [1, 1, 1, 1, 1])
@@ -36,7 +36,7 @@ import Testing
         #expect(serve(&scheduler, 1, byteCount: 100) == [2])
     }
 
-    @Test func `bulk waits when it is not allowed, and nothing is forgotten`() {
+    @Test func `bulk waits while it is not allowed, and its order remains`() {
         var scheduler = FairScheduler()
         scheduler.enqueue(1, priority: .low)
         scheduler.enqueue(2, priority: .normal)
@@ -50,7 +50,7 @@ import Testing
         #expect(scheduler.next(allowsBulk: true)?.slot == 2)
     }
 
-    @Test func `a session is taken out wherever it stands`() {
+    @Test func `a session is removed from any position`() {
         var scheduler = FairScheduler()
         for slot in 1...4 { scheduler.enqueue(slot, priority: .high) }
         scheduler.remove(2, priority: .high)

@@ -48,7 +48,7 @@ import Testing
         #expect(path.takenByteCount > 18_000_000)
     }
 
-    @Test func `the target does not creep up while bulk goes on for ten minutes`() {
+    @Test func `the queueing delay does not rise during ten minutes of bulk`() {
         var path = Path(bytesPerSecond: 1_000_000, delay: .milliseconds(20))
         path.run(for: .seconds(540))
         path.worstQueue = .zero
@@ -58,7 +58,7 @@ import Testing
         #expect(path.takenByteCount > 54_000_000)
     }
 
-    @Test func `a path that becomes longer is learnt within two epochs`() {
+    @Test func `a longer path is detected within two epochs`() {
         var path = Path(bytesPerSecond: 1_000_000, delay: .milliseconds(10))
         path.run(for: .seconds(30))
         var longer = Path(bytesPerSecond: 1_000_000, delay: .milliseconds(60), freeAt: path.freeAt, now: path.now)
@@ -70,7 +70,7 @@ import Testing
         #expect(longer.takenByteCount > 16_000_000)
     }
 
-    @Test func `a path that becomes slower is given less within a second`() {
+    @Test func `the window shrinks within a second on a slower path`() {
         var path = Path(bytesPerSecond: 4_000_000, delay: .milliseconds(20))
         path.run(for: .seconds(10))
         var slower = Path(bytesPerSecond: 500_000, delay: .milliseconds(20), freeAt: path.freeAt, now: path.now)
@@ -90,7 +90,7 @@ import Testing
     }
 
     // S-50
-    @Test func `the window has a floor, a ceiling and a beginning`() {
+    @Test func `the window has a minimum, a maximum and an initial value`() {
         var window = FlightWindow()
         #expect(window.byteCount == FlightWindow.initialByteCount)
         #expect(window.allows(at: .zero))
@@ -107,7 +107,7 @@ import Testing
         #expect(path.window == FlightWindow())
     }
 
-    @Test func `bytes that are abandoned leave the flight, and never more than there are`() {
+    @Test func `abandoned bytes leave the flight, and never more than are in flight`() {
         var window = FlightWindow()
         window.sent(50_000, now: .zero)
         #expect(!window.hasRoom)
@@ -119,7 +119,7 @@ import Testing
         #expect(window.inFlight == 0)
     }
 
-    @Test func `a line's round trip on an idle path says nothing about bulk`() {
+    @Test func `the round trip of an interactive frame does not change the window of bulk`() {
         var window = FlightWindow()
         window.sent(16_384, now: .zero)
         window.acknowledged(16_384, rtt: .milliseconds(40), timesBulk: false, now: .zero + .milliseconds(40))

@@ -6,7 +6,7 @@ import Testing
 /// What a link makes of frames that came in order and out of it, and of round trips.
 @Suite struct LinkReceiveTests {
     // S-5
-    @Test func `frames sent right behind an open are given to who decides about it`() throws {
+    @Test func `frames directly behind an open are delivered before it is accepted`() throws {
         let pair = LinkPair(.reliable)
         pair.relay.accepts = false
         let session = try pair.client.link.open(Open(room: RoomName.named("lobby"), kind: .file, cursor: 3))
@@ -34,7 +34,7 @@ import Testing
     }
 
     /// A frame that asks for an acknowledgement goes the long way, through every rule; others are to come to the same.
-    @Test func `a message is taken like one that asks for an acknowledgement, but for that`() throws {
+    @Test func `the fast path has the effects of the general path, except for the acknowledgement`() throws {
         let pair = LinkPair(.reliable)
         let session = try pair.open()
         var (short, long) = (pair.relay.link, pair.relay.link)
@@ -63,7 +63,7 @@ import Testing
         #expect(!short.connection.acks.isRequested && long.connection.acks.isRequested)
     }
 
-    @Test func `a list of members longer than a frame arrives whole`() throws {
+    @Test func `a member list longer than a frame arrives whole`() throws {
         let pair = LinkPair(.unreliable, path: LinkTests.rough)
         pair.relay.accepts = false
         let session = try pair.client.link.open(Open(room: RoomName.named("lobby"), cursor: 0))
@@ -88,7 +88,7 @@ import Testing
     }
 
     // S-25
-    @Test func `a round trip is measured to better than the timestamps' millisecond`() throws {
+    @Test func `a round trip is measured more precisely than the millisecond of the timestamps`() throws {
         let pair = LinkPair(.reliable, path: LinkPath(delay: .microseconds(300)))
         let session = try pair.open()
         for number in 1...20 {
@@ -100,7 +100,7 @@ import Testing
     }
 
     // W-15, S-25
-    @Test func `an echo of what was never said is no round trip`() {
+    @Test func `an echo of a timestamp that was never sent gives no round trip`() {
         let pair = LinkPair(.reliable)
         for timestamp in [UInt32.max - 60_000, 5_000_000, 1 << 31] {
             let pong = Pong(nonce: 1, echo: Echo(timestamp: timestamp, delay: .zero)).encode()
@@ -110,7 +110,7 @@ import Testing
         #expect(pair.client.events == Array(repeating: .pong(nonce: 1), count: 3))
     }
 
-    @Test func `an answer to a probe that is not ours, or an old one's, changes nothing`() {
+    @Test func `a pong of an unknown or earlier probe changes nothing`() {
         let pair = LinkPair(.reliable)
         let pong = Pong(nonce: Link.probeBit | 7, echo: Echo(timestamp: 0, delay: .zero)).encode()
         pair.client.take(FrameHeader(type: .pong), pong.rawBytes, now: pair.now)
@@ -118,7 +118,7 @@ import Testing
     }
 
     // S-28
-    @Test func `what the peer lacks although a stream delivered it is sent again after it was asked`() throws {
+    @Test func `a frame that the peer lacks after a probe on a stream is sent again`() throws {
         let pair = LinkPair(.reliable)
         let session = try pair.open()
         pair.run(for: .seconds(1))
@@ -134,7 +134,7 @@ import Testing
     }
 
     // S-20
-    @Test func `repetitions are counted and told at once`() throws {
+    @Test func `duplicates are counted and acknowledged at once`() throws {
         let pair = LinkPair(.unreliable, path: LinkPath(doubledPerMille: 1000))
         let session = try pair.open()
         pair.run(for: .seconds(1))
@@ -170,7 +170,7 @@ import Testing
     }
 
     // W-18, S-52
-    @Test func `a transient frame is taken compressed, too`() throws {
+    @Test func `a compressed transient frame is delivered`() throws {
         let pair = LinkPair(.reliable)
         let session = try pair.open()
         let plain = [UInt8](repeating: 7, count: 1000)
@@ -189,7 +189,7 @@ import Testing
     }
 
     // S-37
-    @Test func `requests on the link's own session have 64 KiB, and more when they have been taken`() {
+    @Test func `requests on the control session have a window of 64 KiB`() {
         let pair = LinkPair(.reliable)
         pair.relay.releases = false
         for number in 1...20 {

@@ -32,7 +32,7 @@ import Testing
     }
 
     // S-20
-    @Test(arguments: carriers) func `an acknowledgement that is owed rides along with what goes out`(
+    @Test(arguments: carriers) func `a delayed acknowledgement is sent with other output`(
         carrier: Carrier
     ) throws {
         let pair = LinkPair(carrier)
@@ -47,7 +47,7 @@ import Testing
     }
 
     // W-49, S-20
-    @Test func `a gap is said at once, with what lies behind it, and so is its end`() throws {
+    @Test func `a gap and its end are acknowledged at once`() throws {
         let pair = LinkPair(.unreliable)
         let session = try pair.open()
         pair.run(for: .seconds(1))
@@ -70,7 +70,7 @@ import Testing
     }
 
     // S-20, S-21
-    @Test func `more sessions than one acknowledgement holds are named in several`() throws {
+    @Test func `sessions beyond the size of one acknowledgement are named in further ones`() throws {
         let pair = LinkPair(.unreliable)
         let sessions = try (0..<60).map { try pair.open("room \($0)") }
         pair.run(for: .seconds(1))
@@ -88,7 +88,7 @@ import Testing
     }
 
     // S-24
-    @Test func `an echo is given once, so an acknowledgement long after is no long round trip`() throws {
+    @Test func `a timestamp is echoed once, so a late acknowledgement gives no long round trip`() throws {
         let pair = LinkPair(.reliable)
         let session = try pair.open()
         pair.relay.releases = false
@@ -102,7 +102,7 @@ import Testing
     // MARK: Credit
 
     // W-52
-    @Test(arguments: carriers) func `a session stops at its window and goes on when credit comes back`(
+    @Test(arguments: carriers) func `a session stops at its window and continues with new credit`(
         carrier: Carrier
     ) throws {
         let pair = LinkPair(carrier, limits: Limits(sessionWindow: 64 << 10))
@@ -118,7 +118,7 @@ import Testing
         #expect(LinkPair.numbers(pair.relay.bodies(on: session)) == Array(1...20))
     }
 
-    @Test(arguments: carriers) func `a link stops at its window and every session goes on when credit comes back`(
+    @Test(arguments: carriers) func `a link stops at its window and all sessions continue with new credit`(
         carrier: Carrier
     ) throws {
         let pair = LinkPair(carrier, limits: Limits(linkWindow: 64 << 10, sessionWindow: 64 << 10))
@@ -134,7 +134,7 @@ import Testing
     }
 
     // W-51, S-37
-    @Test(arguments: carriers) func `a message longer than both windows gets through`(carrier: Carrier) throws {
+    @Test(arguments: carriers) func `a message longer than both windows arrives`(carrier: Carrier) throws {
         let limits = Limits(maxMessageByteCount: 1 << 20, linkWindow: 32 << 10, sessionWindow: 17 << 10)
         let pair = LinkPair(carrier, limits: limits)
         let sessions = try ["a", "b"].map { try pair.open($0) }
@@ -166,7 +166,7 @@ import Testing
     }
 
     // S-41
-    @Test func `a lost word of credit is asked after`() throws {
+    @Test func `a lost announcement of credit is requested by a probe`() throws {
         let pair = LinkPair(.unreliable, limits: Limits(sessionWindow: 32 << 10))
         let session = try pair.open()
         pair.relay.releases = false
@@ -185,7 +185,7 @@ import Testing
         #expect(pair.client.demands.isEmpty)
     }
 
-    @Test func `a consumer that is slow for an hour is asked a bounded number of times`() throws {
+    @Test func `a slow consumer is probed a bounded number of times in an hour`() throws {
         let pair = LinkPair(.reliable, limits: Limits(sessionWindow: 32 << 10))
         let session = try pair.open()
         pair.relay.releases = false
@@ -202,7 +202,7 @@ import Testing
     // MARK: Turns
 
     // S-45
-    @Test func `urgent frames go before bulk that waits`() throws {
+    @Test func `urgent frames precede queued bulk`() throws {
         let pair = LinkPair(.reliable)
         let file = try pair.open("file", kind: .file)
         let chat = try pair.open("chat")
@@ -218,7 +218,7 @@ import Testing
         #expect(order.prefix(3).map(\.flags.priority) == [.urgent, .high, .low])
     }
 
-    @Test func `bulk that may go on and finds no room in the carrier wakes its owner once`() throws {
+    @Test func `bulk after a pause without room in the carrier sets one deadline`() throws {
         let pair = LinkPair(.reliable, path: LinkPath(bytesPerSecond: 1_000_000))
         let file = try pair.open("file", kind: .file)
         for number in 1...40 { pair.send(number, byteCount: 16_000, on: file) }
@@ -235,7 +235,7 @@ import Testing
     }
 
     // S-49
-    @Test func `on a session transient frames come first, then what is sent again, then what is new`() throws {
+    @Test func `a session sends transient frames first, then lost frames, then new ones`() throws {
         let pair = LinkPair(.unreliable)
         let session = try pair.open()
         pair.run(for: .seconds(1))
@@ -262,7 +262,7 @@ import Testing
         #expect(pair.frames.prefix(2).map(\.header.type) == [.open, .transient])
     }
 
-    @Test func `what does not fit stays for the next buffer`() throws {
+    @Test func `a frame that does not fit is written into the next buffer`() throws {
         let pair = LinkPair(.reliable)
         let session = try pair.open()
         pair.run(for: .seconds(1))
@@ -290,7 +290,7 @@ import Testing
     }
 
     // C-2
-    @Test func `without a connection there is nothing to write and nothing to wait for`() throws {
+    @Test func `a link without a connection has no output and no deadline`() throws {
         let pair = LinkPair(.reliable)
         let session = try pair.open()
         pair.cut()

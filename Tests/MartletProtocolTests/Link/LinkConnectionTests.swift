@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `a text costs a few bytes more than itself`() throws {
+    @Test func `a text in packets costs a few bytes more than its content`() throws {
         let talk = Talk(.supported.union(.compact))
         _ = try talk.cost("the first names what the others leave out")
         #expect(try talk.cost("hello") <= 5 + 21)
@@ -52,14 +52,14 @@ import Testing
     }
 
     // W-76.
-    @Test func `packets are not for datagrams`() throws {
+    @Test func `datagrams carry no packets`() throws {
         let talk = Talk(.all, carrier: .unreliable)
         _ = try talk.cost("hello")
         #expect(try talk.cost("hello") > 200)
     }
 
     // W-94.
-    @Test func `a deflate stream ends when nothing was sent for a minute`() throws {
+    @Test func `a deflate stream ends a minute after the last output`() throws {
         let talk = Talk(.all, compresses: true)
         let line = "the bird that never lands was seen above the harbour again"
         _ = try talk.cost(line)
@@ -73,7 +73,7 @@ import Testing
         #expect(talk.world.relay.log[RoomName("lobby")!]?.count == 3)
     }
 
-    @Test func `a message that must not be compressed is not`() throws {
+    @Test func `a message that must not be compressed is sent uncompressed`() throws {
         let talk = Talk(.all, compresses: true)
         let line = "the bird that never lands was seen above the harbour again"
         for counter in UInt64(1)...2 {
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `a link goes on in packets on its next connection`() throws {
+    @Test func `a link sends packets on its next connection too`() throws {
         let talk = Talk(.all, compresses: true)
         _ = try talk.cost("before")
         talk.world.cut(talk.client)

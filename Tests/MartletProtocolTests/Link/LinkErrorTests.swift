@@ -4,7 +4,7 @@ import Testing
 @testable import MartletProtocol
 
 @Suite struct LinkErrorTests {
-    @Test func `an error says how far it spreads, what to tell, and who failed`() {
+    @Test func `an error has a scope, a code and an origin`() {
         #expect(LinkError.peer(.ackUnsent) == LinkError(scope: .connection, code: .ackUnsent, origin: .peer))
         #expect(LinkError.session(.messageTooLarge).scope == .session)
         #expect(LinkError.local(.tooManySessions).origin == .local)

@@ -64,7 +64,7 @@ import Testing
     // MARK: Sessions
 
     // W-57, S-2, S-7
-    @Test(arguments: carriers) func `a session opens, closes on both sides and its number is not used again`(
+    @Test(arguments: carriers) func `a session that opened and closed on both sides leaves an ID that is not reused`(
         carrier: Carrier
     ) throws {
         let pair = LinkPair(carrier)
@@ -83,7 +83,7 @@ import Testing
     }
 
     // S-7
-    @Test(arguments: carriers) func `both may close at once`(carrier: Carrier) throws {
+    @Test(arguments: carriers) func `both sides may close at once`(carrier: Carrier) throws {
         let pair = LinkPair(carrier)
         let session = try pair.open()
         pair.client.link.close(session, code: .cancelled)
@@ -95,7 +95,7 @@ import Testing
     }
 
     // W-57, S-10
-    @Test(arguments: carriers) func `a reset ends one session and touches no other`(carrier: Carrier) throws {
+    @Test(arguments: carriers) func `a reset ends one session and no other`(carrier: Carrier) throws {
         let pair = LinkPair(carrier)
         let doomed = try pair.open("doomed")
         let other = try pair.open("other")
@@ -113,7 +113,7 @@ import Testing
     }
 
     // W-56, S-6
-    @Test func `who refuses a session resets it, also by closing it`() throws {
+    @Test func `a session that is closed before it is accepted is reset`() throws {
         let pair = LinkPair(.reliable)
         pair.relay.accepts = false
         let lobby = RoomName.named("lobby")
@@ -128,7 +128,7 @@ import Testing
         #expect(pair.client.link.sessionCount == 0 && pair.relay.link.sessionCount == 0)
     }
 
-    @Test func `what the peer has never heard of is dropped without a word`() throws {
+    @Test func `a session that the peer does not know is dropped without a reset`() throws {
         let pair = LinkPair(.reliable, connected: false)
         let lobby = RoomName.named("lobby")
         for _ in 0..<10_000 {
@@ -140,7 +140,7 @@ import Testing
         #expect(pair.client.link.retired.count == 0)
     }
 
-    @Test func `what waits is counted apart: messages of bulk, other messages, and the rest`() throws {
+    @Test func `the backlog counts bulk messages, other messages and other frames`() throws {
         let pair = LinkPair(.reliable)
         let file = try pair.open("file", kind: .file)
         let chat = try pair.open("chat")
@@ -156,7 +156,7 @@ import Testing
     }
 
     // W-58, S-9
-    @Test(arguments: carriers) func `holding back and going on reach the peer in their order`(carrier: Carrier) throws {
+    @Test(arguments: carriers) func `suspend and resume arrive in order`(carrier: Carrier) throws {
         let pair = LinkPair(carrier)
         let session = try pair.open()
         pair.client.link.suspend(session)
@@ -173,7 +173,7 @@ import Testing
     }
 
     // C-25
-    @Test func `a link opens as many sessions as both sides hold, and no more than a resume can name`() throws {
+    @Test func `a link opens at most as many sessions as both sides allow and a resume can name`() throws {
         let lobby = RoomName.named("lobby")
         let small = LinkPair(.reliable, limits: Limits(maxSessions: 3))
         for _ in 0..<3 { _ = try small.client.link.open(Open(room: lobby, cursor: 0)) }
@@ -185,7 +185,7 @@ import Testing
     }
 
     // S-2
-    @Test func `numbers go round and pass over sessions that are open`() throws {
+    @Test func `IDs wrap around and skip open sessions`() throws {
         let lobby = RoomName.named("lobby")
         for (role, first) in [(LinkRole.client, 1), (.relay, 2)] as [(LinkRole, UInt16)] {
             var link = Link(role: role, limits: Limits(), features: [], began: .zero)
@@ -200,7 +200,7 @@ import Testing
     }
 
     // S-1
-    @Test func `a session that is not there takes nothing`() {
+    @Test func `a session that does not exist accepts no frames`() {
         let pair = LinkPair(.reliable)
         let nobody = SessionID(rawValue: 5)
         #expect(pair.send(1, on: nobody) == .noSession)
@@ -228,7 +228,7 @@ import Testing
     // MARK: Transient frames
 
     // S-52
-    @Test(arguments: carriers) func `transient frames go out while there is a connection, the newest of them`(
+    @Test(arguments: carriers) func `the newest transient frames are sent while a connection is attached`(
         carrier: Carrier
     ) throws {
         let pair = LinkPair(carrier)
@@ -261,7 +261,7 @@ import Testing
         #expect(pair.client.events.last == .goAway(GoAway(Notice(code: .draining))))
     }
 
-    @Test(arguments: carriers) func `the engine hears how many bytes left a session's queue`(carrier: Carrier) throws {
+    @Test(arguments: carriers) func `acknowledged bytes of a session are reported`(carrier: Carrier) throws {
         let pair = LinkPair(carrier, path: LinkTests.rough)
         let session = try pair.open()
         let before = pair.client.link.queuedByteCount(on: session)
@@ -278,7 +278,7 @@ import Testing
     }
 
     // S-29
-    @Test(arguments: [true, false]) func `no timer runs on when a reset ends what was outstanding`(
+    @Test(arguments: [true, false]) func `no timer runs when a reset ends the last unacknowledged session`(
         byClient: Bool
     ) throws {
         let pair = LinkPair(.reliable)

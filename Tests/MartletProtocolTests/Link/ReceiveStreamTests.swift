@@ -24,7 +24,7 @@ import Testing
     }
 
     // W-14
-    @Test func `the next frame is used where it lies, a repetition is dropped`() throws {
+    @Test func `the next frame is delivered in place, and a duplicate is dropped`() throws {
         var stream = stream()
         #expect(try accept(&stream, 1) == .deliver)
         #expect(try accept(&stream, 1) == .duplicate)
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
-    func `the short way takes what the long one would deliver at once, and leaves the same behind`(seed: UInt64) {
+    func `takeNext accepts the frames that accept delivers at once, with the same state after them`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         func begun(first: UInt64) -> ReceiveStream {
             ReceiveStream(windowByteCount: 300, maxMessageByteCount: 30, first: first)
@@ -61,7 +61,7 @@ import Testing
     }
 
     // S-18
-    @Test func `frames behind a gap wait for it and come out in order`() throws {
+    @Test func `frames behind a gap are held and delivered in order`() throws {
         var stream = stream()
         #expect(try accept(&stream, 3, [3]) == .held)
         #expect(try accept(&stream, 3, [3]) == .duplicate)
@@ -79,7 +79,7 @@ import Testing
     }
 
     // W-22
-    @Test func `fragments are joined, also out of order`() throws {
+    @Test func `fragments that arrive in any order are joined`() throws {
         var stream = stream()
         #expect(try accept(&stream, 2, [2], hasMore: true) == .held)
         #expect(try accept(&stream, 3, [3]) == .held)
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: 1...50 as ClosedRange<UInt64>)
-    func `whatever the order and the repetitions, what comes out is what went in`(seed: UInt64) throws {
+    func `reordered and duplicated frames are delivered in order and once`(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         // Streams begin near the end of 32 bits, so that the low bits go round on the way.
         let first = UInt64(UInt32.max) - random.next() % 100
@@ -118,7 +118,7 @@ import Testing
     }
 
     // W-12, S-17
-    @Test func `the low 32 bits find the nearest sequence, and never one below 1`() {
+    @Test func `the low 32 bits give the nearest sequence, and none below 1`() {
         let round = UInt64(1) << 32
         #expect(stream().sequence(low: 1) == 1)
         #expect(stream().sequence(low: 0) == nil)
@@ -131,7 +131,7 @@ import Testing
     }
 
     // S-42, Specs/hostile.md row 41
-    @Test func `a held frame of another type than the message before it is consumed with its fault`() throws {
+    @Test func `a held frame of another type than the incomplete message is consumed as a fault`() throws {
         var stream = stream()
         #expect(try accept(&stream, 3, [], type: .suspend) == .held)
         #expect(try accept(&stream, 4, [4]) == .held)
@@ -143,7 +143,7 @@ import Testing
     }
 
     // S-42, Specs/hostile.md row 41
-    @Test func `a frame that fills a gap with a fault lets the frames behind it out`() throws {
+    @Test func `a faulty frame that closes a gap releases the frames behind it`() throws {
         var stream = stream()
         #expect(try accept(&stream, 1, [1], hasMore: true) == .ready)
         #expect(try accept(&stream, 3, [3]) == .held)
@@ -182,14 +182,14 @@ import Testing
     }
 
     // W-14
-    @Test func `a sequence beyond the window is the peer's fault`() throws {
+    @Test func `a sequence beyond the window is a fault of the peer`() throws {
         var stream = stream()
         #expect(try accept(&stream, 8192) == .held)
         #expect(throws: LinkError.peer(.outOfWindow)) { try accept(&stream, 8193) }
     }
 
     // S-18, S-31
-    @Test func `there is a bound on what is held, and what is over it comes again`() throws {
+    @Test func `frames beyond the bound of held frames are dropped`() throws {
         var stream = stream()
         for sequence in 2...1025 as ClosedRange<UInt64> { #expect(try accept(&stream, sequence, []) == .held) }
         #expect(try accept(&stream, 1026, []) == .dropped)
@@ -202,7 +202,7 @@ import Testing
     }
 
     // S-36
-    @Test func `credit is charged at arrival, refused beyond the limit, and given back as far as it was given`() throws
+    @Test func `credit is charged at arrival, refused beyond the limit, and released up to the delivered bytes`() throws
     {
         var stream = stream(window: 100)
         #expect(try accept(&stream, 2, [UInt8](repeating: 0, count: 60)) == .held)
@@ -222,7 +222,7 @@ import Testing
     }
 
     // S-39
-    @Test func `the peer hears of credit in steps of half a window, or when nothing is left to take`() throws {
+    @Test func `credit is announced in steps of half a window, or when all of it is released`() throws {
         var stream = stream(window: 160)
         for sequence in 1...16 as ClosedRange<UInt64> {
             _ = try accept(&stream, sequence, [UInt8](repeating: 0, count: 10))
@@ -244,7 +244,7 @@ import Testing
     }
 
     // S-37
-    @Test func `an incomplete message extends the window by what has arrived of it`() throws {
+    @Test func `an incomplete message extends the window by its received bytes`() throws {
         var stream = stream(window: 100)
         _ = try accept(&stream, 1, [UInt8](repeating: 0, count: 100), hasMore: true)
         stream.refreshCredit()
@@ -258,7 +258,7 @@ import Testing
         #expect(stream.creditLimit == 300)
     }
 
-    @Test func `a window grows with what was agreed on, and never shrinks`() throws {
+    @Test func `a window grows with the negotiated limits, and never shrinks`() throws {
         var stream = stream(window: 100)
         stream.raiseWindow(to: 300, maxMessageByteCount: 400)
         #expect(stream.creditLimit == 300)

@@ -9,7 +9,7 @@ import Testing
     }
 
     // S-58
-    @Test func `a request with a wrong field is answered under its number`() throws {
+    @Test func `a request with an invalid field is answered with its correlation`() throws {
         var body = TLVWriter(reserving: 0)
         body.append(.correlation, uint64: 7)
         #expect(try received(body.bytes) == .invalid(Response(correlation: 7, status: .missingField)))
@@ -19,12 +19,12 @@ import Testing
     }
 
     // S-58
-    @Test func `one without a number, or with a wrong structure, is the connection's fault`() {
+    @Test func `a request without a correlation, or with an invalid structure, is a fault of the connection`() {
         #expect(throws: LinkError.peer(.missingField)) { try received([]) }
         #expect(throws: LinkError.peer(.malformedTLV)) { try received([1, 2, 3]) }
     }
 
-    @Test func `who serves nothing says whether it is the method or the recipient that it does not know`() throws {
+    @Test func `a declined request is answered with an unknown method or a missing recipient`() throws {
         let mine = Request(correlation: 1, method: .locate, deadline: .seconds(1))
         #expect(try received(mine.encode()) == .valid(mine))
         #expect(try received(mine.encode()).declined == Response(correlation: 1, status: .unknownMethod))

@@ -7,7 +7,7 @@ import Testing
     private let one = SessionID(rawValue: 1)
 
     // S-14
-    @Test func `the last acknowledgement is said once for each time it is asked for`() {
+    @Test func `the last acknowledgement is repeated once per late frame`() {
         var retired = RetiredSessions()
         _ = retired.insert(one, RetiredSessions.Record(cumulative: 9, creditReceived: 70, owesAck: true))
         #expect(retired.popOwed() == SessionAck(session: one, cumulative: 9, creditLimit: 70))
@@ -21,7 +21,7 @@ import Testing
     }
 
     // S-13
-    @Test func `the oldest are forgotten, and the credit that nobody can give back any more comes back`() {
+    @Test func `a new session replaces the oldest one, whose unreleased credit is returned`() {
         var retired = RetiredSessions()
         for number in 0..<RetiredSessions.maxCount {
             let record = RetiredSessions.Record(cumulative: 0, unreleased: UInt64(number) + 1, owesAck: true)
@@ -37,7 +37,7 @@ import Testing
         #expect(retired[SessionID(rawValue: 500)]?.cumulative == 4)
     }
 
-    @Test func `credit is given back as far as it was held`() {
+    @Test func `credit is released as far as the application holds it`() {
         var retired = RetiredSessions()
         _ = retired.insert(one, RetiredSessions.Record(cumulative: 0, unreleased: 100))
         #expect(retired.release(60, of: one) == 60)
@@ -47,7 +47,7 @@ import Testing
     }
 
     // S-11
-    @Test func `what a session used is settled once, and not below what had come`() {
+    @Test func `the used credit of a session is settled once, and not below the received credit`() {
         var retired = RetiredSessions()
         _ = retired.insert(one, RetiredSessions.Record(cumulative: 0, creditReceived: 100))
         #expect(retired.settle(one, creditUsed: 99) == nil)

@@ -31,7 +31,7 @@ import Testing
         return sent
     }
 
-    @Test func `frames go out in order, once, and are dropped when they are acknowledged`() {
+    @Test func `frames are sent in order and once, and removed when they are acknowledged`() {
         var stream = stream(5)
         #expect(send(&stream) == [1, 2, 3, 4, 5])
         #expect(stream.inFlightByteCount == 500 && stream.byteCount == 500)
@@ -46,7 +46,7 @@ import Testing
     }
 
     // W-50
-    @Test func `what was never sent cannot be acknowledged`() {
+    @Test func `an acknowledgement of a frame that was never sent is refused`() {
         var stream = stream(5)
         send(&stream, limit: 2)
         #expect(stream.acknowledge(cumulative: 3) == nil)
@@ -57,7 +57,7 @@ import Testing
     }
 
     // S-22
-    @Test func `a range is ticked off once, and not sent again on the next connection`() {
+    @Test func `a range is acknowledged once, and not sent again on the next connection`() {
         var stream = stream(6)
         send(&stream)
         #expect(stream.acknowledge(range: 3...4)?.byteCount == 200)
@@ -82,7 +82,7 @@ import Testing
         #expect(stream.base == 7)
     }
 
-    @Test func `a resume that acknowledges more than was sent again is news, but not of this flight`() {
+    @Test func `a resume can acknowledge frames beyond those of the present flight`() {
         var stream = stream(5)
         send(&stream)
         stream.rewind(losesOvertaken: false)
@@ -96,7 +96,7 @@ import Testing
     // MARK: Loss
 
     // S-32
-    @Test func `three later transmissions that arrived make an earlier one lost`() {
+    @Test func `a transmission is lost when one three later is acknowledged`() {
         var stream = stream(10, losesOvertaken: true)
         send(&stream)
         _ = stream.acknowledge(range: 3...3)
@@ -122,7 +122,7 @@ import Testing
     }
 
     // S-32
-    @Test func `a repetition is lost in its turn, and only then`() {
+    @Test func `a retransmission can be lost like a first transmission`() {
         var stream = stream(12, losesOvertaken: true)
         send(&stream, limit: 6)
         _ = stream.acknowledge(range: 2...6)
@@ -138,7 +138,7 @@ import Testing
         #expect(send(&stream, limit: 1) == [1])
     }
 
-    @Test func `frames lost in whatever order are each sent again once, or not when they had arrived`() {
+    @Test func `each lost frame is sent again once, unless it had arrived`() {
         var stream = stream(12, losesOvertaken: true)
         send(&stream)
         #expect(stream.loseFrames(sentBefore: .zero + .milliseconds(3), limit: 9).frameCount == 2)
@@ -151,7 +151,7 @@ import Testing
     }
 
     // S-27
-    @Test func `what the timer takes for lost is bounded and the oldest first`() {
+    @Test func `the timer takes a bounded number of frames for lost, the oldest first`() {
         var stream = stream(40)
         send(&stream)
         #expect(stream.loseFrames(sentBefore: .zero + .seconds(1), limit: 16).frameCount == 16)
@@ -159,14 +159,14 @@ import Testing
         #expect(send(&stream) == Array(1...16))
     }
 
-    @Test func `on a carrier that keeps order nothing is overtaken and nothing is remembered for it`() {
+    @Test func `a carrier that keeps order records no transmissions`() {
         var stream = stream(10)
         send(&stream)
         _ = stream.acknowledge(range: 8...10)
         #expect(stream.loseOvertaken(sentBy: .distantFuture) == SendStream.Lost())
     }
 
-    @Test func `streams near the end of 32 bits lose and repeat like any other`() {
+    @Test func `streams near the end of 32 bits lose and retransmit like any other`() {
         let first = UInt64(UInt32.max) - 3
         var stream = stream(10, first: first, losesOvertaken: true)
         #expect(send(&stream) == Array(first..<first + 10))
@@ -250,7 +250,7 @@ import Testing
     }
 
     // S-40
-    @Test func `a message reserves the link's credit for its end when there is enough for all of it`() {
+    @Test func `a message reserves the link's credit for its rest when the credit covers all of it`() {
         var stream = SendStream(creditLimit: 1 << 20)
         stream.append(.data, EncodedBody([UInt8](repeating: 1, count: 40_000)))
         let credit = SendStream.LinkCredit(available: 40_000, mayBeginUnreserved: false)
@@ -264,7 +264,7 @@ import Testing
     }
 
     // S-40
-    @Test func `one message at a time may begin without credit for its end, and goes as credit comes`() {
+    @Test func `one message at a time may begin without reserved credit, and continues with new credit`() {
         var stream = SendStream(creditLimit: 1 << 20)
         stream.append(.data, EncodedBody([UInt8](repeating: 1, count: 40_000)))
         stream.append(.data, EncodedBody([UInt8](repeating: 1, count: 10)))
@@ -352,7 +352,7 @@ import Testing
         #expect(writeBatch(&stream).batch.frameCount == 0 && stream.nextToSend(SendStreamTests.plenty) == 6)
     }
 
-    @Test func `what is sent again or on a carrier without order goes one by one`() {
+    @Test func `retransmissions, and frames on a carrier without order, are not sent in batches`() {
         var again = stream(3)
         send(&again)
         again.rewind(losesOvertaken: false)
@@ -362,7 +362,7 @@ import Testing
     }
 
     // S-31
-    @Test func `messages of a room are taken all or none`() {
+    @Test func `messages of a room are queued all or none`() {
         func entries(_ count: Int) -> [LogEntry] {
             (1...UInt64(count)).map {
                 LogEntry(
@@ -374,6 +374,6 @@ import Testing
         let tooMany = stream.append(entries(3)[...])
         let fitting = stream.append(entries(3)[1...])
         #expect(!tooMany && fitting)
-        #expect(stream.count == SendStream.maxEntries && stream.messageFrameCount == stream.count)
+        #expect(stream.count == SendStream.maxEntries && stream.backlog.messageFrameCount == stream.count)
     }
 }

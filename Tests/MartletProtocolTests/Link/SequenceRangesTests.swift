@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: 1...100 as ClosedRange<UInt64>)
-    func `in whatever order, the ranges hold what was inserted and nothing else`(seed: UInt64) {
+    func `sequences inserted in any order give the ranges of exactly these sequences`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var ranges = SequenceRanges()
         var inserted: Set<UInt64> = []

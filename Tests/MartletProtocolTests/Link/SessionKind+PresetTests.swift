@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct SessionPresetTests {
     // W-55, S-43, S-45, S-51
-    @Test func `signalling goes before chat, chat before media, and files take what is left`() {
+    @Test func `signalling precedes chat, chat precedes media, and files are last`() {
         let kinds: [SessionKind] = [.signaling, .chat, .media, .file]
         #expect(kinds.map { SessionPreset($0).priority } == [.urgent, .high, .normal, .low])
         #expect(kinds.map { SessionPreset($0).priority.isBulk } == [false, false, true, true])

@@ -21,7 +21,7 @@ import Testing
     }
 
     // S-11, S-12
-    @Test(arguments: carriers) func `resets in the middle of messages cost a link no credit`(carrier: Carrier) throws {
+    @Test(arguments: carriers) func `resets amid messages cost a link no credit`(carrier: Carrier) throws {
         let path = LinkPath(bytesPerSecond: 1_000_000, lostPerMille: 50, overtakenPerMille: 50)
         let pair = LinkPair(carrier, path: path)
         for number in 1...60 {
@@ -53,7 +53,7 @@ import Testing
     }
 
     // S-13, S-38
-    @Test func `credit of what the application still held comes back late, and only once`() throws {
+    @Test func `credit held by the application after a reset is released once`() throws {
         let pair = LinkPair(.reliable)
         let session = try pair.open()
         pair.relay.releases = false
@@ -67,7 +67,7 @@ import Testing
         expectSettled(pair)
     }
 
-    @Test func `who gives up a session can give all of its credit back at once`() throws {
+    @Test func `all credit of an ended session can be released at once`() throws {
         let pair = LinkPair(.reliable)
         let session = try pair.open()
         pair.relay.releases = false
@@ -79,7 +79,7 @@ import Testing
     }
 
     // S-12
-    @Test(arguments: carriers) func `messages sent ahead on a session that is refused cost nothing`(
+    @Test(arguments: carriers) func `messages on a refused session cost no credit`(
         carrier: Carrier
     ) throws {
         let pair = LinkPair(carrier, limits: Limits(maxSessions: 1))
@@ -98,7 +98,7 @@ import Testing
     }
 
     // S-12
-    @Test func `a reset that overtakes its open keeps the session from being opened by it`() throws {
+    @Test func `an open that arrives after the reset of its session opens nothing`() throws {
         let pair = LinkPair(.unreliable)
         pair.relay.link.attach(.unreliable, isEarly: false, now: pair.now)
         let session = SessionID(rawValue: 9)
@@ -113,7 +113,7 @@ import Testing
         #expect(pair.relay.link.linkCreditReceived == 100 && pair.relay.link.linkCreditReleased == 100)
     }
 
-    @Test func `a slot that is used again knows nothing of who was there before`() throws {
+    @Test func `a reused slot has no state of the earlier session`() throws {
         let pair = LinkPair(.unreliable)
         let first = try pair.open("first", kind: .file)
         pair.run(for: .seconds(1))

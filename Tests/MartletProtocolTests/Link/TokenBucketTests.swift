@@ -16,7 +16,7 @@ import Testing
         #expect(taken(&bucket, 20, at: .zero + .seconds(3600)) == 10)
     }
 
-    @Test func `asking often costs nothing`() {
+    @Test func `a refused request takes no token`() {
         var bucket = TokenBucket(burst: 1, perMinute: 33 * 60)
         var count = 0
         // Every microsecond over a second: an interval of 30 ms must not be lost to rounding.
@@ -26,7 +26,7 @@ import Testing
         #expect(count == 33)
     }
 
-    @Test func `the bucket says when there is a token again`() {
+    @Test func `availableAt is the instant of the next token`() {
         var bucket = TokenBucket(burst: 2, perMinute: 60)
         #expect(bucket.availableAt() <= .zero + .seconds(9))
         #expect(taken(&bucket, 5, at: .zero + .seconds(10)) == 2)

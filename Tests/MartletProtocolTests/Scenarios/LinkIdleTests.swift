@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct LinkIdleTests {
     @Test(arguments: [Carrier.reliable, .unreliable], [UInt64(1), 2, 3])
-    func `an idle link that has seen much holds numbers only, and goes on from there`(
+    func `an idle link releases its memory and continues afterwards`(
         carrier: Carrier, seed: UInt64
     ) throws {
         var path = LinkPath()
@@ -46,7 +46,7 @@ import Testing
 
     // W-84.
     @Test(arguments: UInt64(1)...8)
-    func `links that send packets say the same whether they release memory or not`(seed: UInt64) throws {
+    func `releasing memory does not change the bytes of packets`(seed: UInt64) throws {
         let pairs = [false, true].map { PacketPair(releases: $0, .supported.union(.compact)) }
         for pair in pairs {
             var random = SeededRandom(seed: seed)
@@ -90,7 +90,7 @@ import Testing
         try pair.run(for: .seconds(10))
     }
 
-    @Test func `a queue with frames that are not acknowledged keeps its memory`() throws {
+    @Test func `a queue with unacknowledged frames keeps its memory`() throws {
         let pair = LinkPair(.reliable)
         let session = try pair.open()
         pair.run(for: .seconds(5))

@@ -43,7 +43,7 @@ import Testing
     }
 
     // C-23, C-24
-    @Test func `a link goes on under no lower limits, and not without compression that it had`() {
+    @Test func `a link adopts no lower limits, and keeps its compression`() {
         let link = Link(role: .client, limits: Limits(linkWindow: 100_000), features: [.zlib], began: .zero)
         #expect(link.canAdopt(Limits(linkWindow: 100_000), features: [.zlib]))
         #expect(link.canAdopt(Limits(linkWindow: 200_000, sessionWindow: 300_000), features: .supported))
@@ -57,7 +57,7 @@ import Testing
     }
 
     // W-35, C-16
-    @Test func `what waits goes out right behind the hello, within the early limit`() throws {
+    @Test func `queued frames are sent directly behind the hello, within the early limit`() throws {
         let pair = LinkPair(.reliable)
         let session = try pair.open()
         pair.cut()
@@ -90,7 +90,7 @@ import Testing
     }
 
     // W-11, C-33
-    @Test func `what the peer has is not sent again, and what it holds out of order neither`() throws {
+    @Test func `frames that the peer has received, also out of order, are not sent again`() throws {
         let pair = LinkPair(.unreliable)
         let session = try pair.open()
         pair.run(for: .seconds(1))
@@ -107,7 +107,7 @@ import Testing
     }
 
     // Specs/hostile.md row 31
-    @Test func `a burst after a reconnect is at most what was in the window`() throws {
+    @Test func `a burst after a reconnect is at most a window`() throws {
         let pair = LinkPair(.reliable, limits: Limits(sessionWindow: 64 << 10))
         let session = try pair.open()
         pair.run(for: .seconds(1))
@@ -124,7 +124,7 @@ import Testing
     }
 
     // W-46, C-30
-    @Test func `a resume that cannot be whole is refused whole`() throws {
+    @Test func `a resume with one impossible position is refused as a whole`() throws {
         let pair = LinkPair(.reliable)
         let session = try pair.open()
         for number in 1...5 { pair.send(number, on: session) }
@@ -146,7 +146,7 @@ import Testing
     }
 
     // C-33
-    @Test(arguments: carriers) func `a close whose last acknowledgement is lost with the connection ends anyway`(
+    @Test(arguments: carriers) func `a close ends its session although its acknowledgement is lost`(
         carrier: Carrier
     ) throws {
         let pair = LinkPair(carrier)
@@ -163,7 +163,7 @@ import Testing
     }
 
     // S-14
-    @Test func `on a carrier that loses it, the last acknowledgement is repeated`() throws {
+    @Test func `a lost last acknowledgement is repeated on a carrier without order`() throws {
         let pair = LinkPair(.unreliable)
         let session = try pair.open()
         pair.client.link.close(session)
@@ -177,8 +177,7 @@ import Testing
     }
 
     // C-33
-    @Test func `what was said on a session that was closed before the peer heard of it is said after a resume`() throws
-    {
+    @Test func `frames of a session that was closed before the peer knew it are sent after a resume`() throws {
         let pair = LinkPair(.reliable)
         _ = try pair.open("other")
         let name = RoomName.named("lobby")
@@ -194,7 +193,7 @@ import Testing
     }
 
     // C-17
-    @Test func `larger limits reach sessions that were opened ahead of them`() throws {
+    @Test func `larger limits apply to sessions that were opened before`() throws {
         let pair = LinkPair(.reliable, limits: .minimum, connected: false)
         let name = RoomName.named("lobby")
         let session = try pair.client.link.open(Open(room: name, kind: .file, cursor: 0))
@@ -213,7 +212,7 @@ import Testing
     // MARK: Silence
 
     // S-29
-    @Test func `on a stream an overdue frame is asked after, and three silences replace the connection`() throws {
+    @Test func `an overdue frame on a stream causes a probe, and three in silence a new connection`() throws {
         let pair = LinkPair(.reliable)
         let session = try pair.open()
         pair.run(for: .seconds(1))
@@ -229,7 +228,7 @@ import Testing
     }
 
     // S-29
-    @Test func `typing into a dead connection does not keep it alive`() throws {
+    @Test func `queued frames do not keep a dead connection alive`() throws {
         let pair = LinkPair(.reliable)
         let session = try pair.open()
         pair.run(for: .seconds(1))
@@ -244,7 +243,7 @@ import Testing
     }
 
     // C-63
-    @Test func `a client on a stream asks for another connection after three round trips, and then again`() throws {
+    @Test func `a client on a stream requests another connection after three round trips, and again later`() throws {
         let pair = LinkPair(.reliable, path: LinkPath(delay: .milliseconds(200)))
         let session = try pair.open()
         pair.run(for: .seconds(1))
@@ -261,7 +260,7 @@ import Testing
     }
 
     // S-29
-    @Test func `a path that is slow but takes bytes is alive`() throws {
+    @Test func `a slow path that accepts bytes keeps its connection`() throws {
         // One fragment takes longer than three silences; that the buffer drains shows that somebody takes it.
         let pair = LinkPair(.reliable, path: LinkPath(bytesPerSecond: 1200, bufferByteCount: 4096))
         let session = try pair.open(kind: .chat)
@@ -274,7 +273,7 @@ import Testing
     }
 
     // S-27
-    @Test func `on a carrier that loses frames an overdue frame is sent again at once`() throws {
+    @Test func `an overdue frame on a carrier without order is sent again at once`() throws {
         let pair = LinkPair(.unreliable)
         let session = try pair.open()
         pair.run(for: .seconds(1))
@@ -291,7 +290,7 @@ import Testing
         #expect(pair.client.link.counters.retransmissions == 2)
     }
 
-    @Test func `three silences replace a connection of datagrams too`() throws {
+    @Test func `three silent expiries replace a connection of datagrams too`() throws {
         let pair = LinkPair(.unreliable)
         let session = try pair.open()
         pair.run(for: .seconds(1))
@@ -303,7 +302,7 @@ import Testing
         #expect(pair.frames(.data, byRelay: false).count <= 100 + 2 * Link.maxOverdueFrames)
     }
 
-    @Test func `a repetition that is lost is found by what overtakes it, long before the timer`() throws {
+    @Test func `a lost retransmission is detected by later ones before the timer expires`() throws {
         let pair = LinkPair(.unreliable)
         let session = try pair.open()
         pair.run(for: .seconds(1))
@@ -324,7 +323,7 @@ import Testing
     }
 
     // S-30
-    @Test func `a peer that lives and never acknowledges is told so after a minute, counted from the frame`() throws {
+    @Test func `a live peer that acknowledges nothing causes an acknowledgement timeout after a minute`() throws {
         for quiet in [0, 300] as [Int64] {
             let pair = LinkPair(.reliable)
             let session = try pair.open()

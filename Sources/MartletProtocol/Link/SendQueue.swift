@@ -1,34 +1,104 @@
 import MartletWire
 
-/// What is done with a stream's frames while there are some; `SendStream` says what each of these is for.
-extension SendStream.Queue {
+/// The unacknowledged frames of a `SendStream`, sent or not, and the state of the connection in them.
+///
+/// | part | frames |
+/// |---|---|
+/// | first `sentCount` | sent on this connection |
+/// | first `paidCount` | sent on any connection; credit is charged for them |
+/// | the rest | not sent yet |
+///
+/// A frame in `again` was sent and taken for lost, and is sent before the rest (S-49).
+struct SendQueue: Neutral, Sendable {
+    static let neutral = SendQueue()
     typealias Totals = SendStream.Totals
+
+    /// The state of a frame.
+    struct Frame: Sendable {
+        /// When it was last sent, in nanoseconds of the caller's clock.
+        var sentAt: UInt64 = 0
+        /// The number of the transmission that carried it last.
+        var transmission: UInt64 = 0
+        /// Of its body, as it is sent.
+        var byteCount: UInt32
+        var type: FrameType
+        /// Whether it is all of a body that can be written as it is.
+        var isWhole: Bool
+        var isAcknowledged = false
+        /// Whether it is taken for lost and in `again`.
+        var isLost = false
+
+        /// Its cost in credit if it is whole: such a body is not compressed.
+        @inline(__always)
+        var wholeCost: UInt64 { type.isCredited ? UInt64(byteCount) : 0 }
+    }
+
+    /// Frames and bytes of bodies that are queued or unacknowledged.
+    struct Backlog: Sendable {
+        /// Bytes of all bodies, as sent.
+        private(set) var byteCount = 0
+        private(set) var messageFrameCount = 0
+        private(set) var messageByteCount = 0
+        private(set) var requestFrameCount = 0
+        /// Bytes of the bodies of requests and responses.
+        private(set) var requestByteCount = 0
+
+        /// Adds frames of a type; negative counts remove them.
+        @inline(__always)
+        mutating func add(_ type: FrameType, frameCount: Int, byteCount: Int) {
+            self.byteCount += byteCount
+            if type == .data {
+                messageFrameCount += frameCount
+                messageByteCount += byteCount
+            } else {
+                if type == .request { requestFrameCount += frameCount }
+                if type.isCredited { requestByteCount += byteCount }
+            }
+        }
+    }
+
+    private(set) var frames = Deque<Frame>()
+    private var bodies = SendBatches()
+    private(set) var sentCount = 0
+    private(set) var paidCount = 0
+    /// Sequences to send again; some may have been acknowledged since.
+    private var again = Deque<UInt64>()
+    private(set) var backlog = Backlog()
+    /// Bytes of bodies in flight on this connection: sent, neither acknowledged nor lost.
+    private(set) var inFlightByteCount = 0
+    /// Bytes of bodies of the first `sentCount` frames, on a carrier without order.
+    private(set) var spanByteCount = 0
+    /// Whether the link reserves credit for the rest of the message that is partly sent.
+    private(set) var isReserved = false
+
+    /// Sequences in the order in which they were sent on this connection, from transmission `firstTransmission` on;
+    /// kept on carriers without order only.
+    private var transmissions = Deque<UInt64>()
+    private var firstTransmission: UInt64 = 1
+    private var lastTransmission: UInt64 = 0
+    private var highestAcknowledged: UInt64 = 0
+
+    /// Whether no frame is queued, and nothing of the earlier ones has to be processed.
+    var isEmpty: Bool { frames.isEmpty && again.isEmpty && transmissions.isEmpty }
 
     var hasUnsent: Bool { sentCount < frames.count || !again.isEmpty }
 
     func entry(_ sequence: UInt64, _ totals: Totals) -> SendStream.Entry {
-        let (body, fragment) = rows.body(of: sequence)
+        let (body, fragment) = bodies.body(of: sequence)
         return SendStream.Entry(body: body, fragment: fragment, type: frame(sequence, totals).type)
     }
 
-    private func frame(_ sequence: UInt64, _ totals: Totals) -> SendStream.Frame {
+    private func frame(_ sequence: UInt64, _ totals: Totals) -> Frame {
         frames[Int(sequence - totals.base)]
     }
 
     mutating func append(_ type: FrameType, _ body: EncodedBody, first: UInt64) {
-        rows.append(.fragments(body), first: first)
+        bodies.append(.fragments(body), first: first)
         let isWhole = body.isWhole
         frames.append(count: body.fragmentCount) {
-            SendStream.Frame(byteCount: UInt32(body.byteCount(ofFragment: $0)), type: type, isWhole: isWhole)
+            Frame(byteCount: UInt32(body.byteCount(ofFragment: $0)), type: type, isWhole: isWhole)
         }
-        byteCount += body.byteCount
-        guard type == .data else {
-            if type == .request { requestFrameCount += body.fragmentCount }
-            if type.isCredited { requestByteCount += body.byteCount }
-            return
-        }
-        messageFrameCount += body.fragmentCount
-        messageByteCount += body.byteCount
+        backlog.add(type, frameCount: body.fragmentCount, byteCount: body.byteCount)
     }
 
     mutating func append(_ messages: ArraySlice<LogEntry>, base: UInt64) -> Bool {
@@ -47,15 +117,13 @@ extension SendStream.Queue {
             return true
         }
         guard frameCount > 0 else { return true }
-        rows.append(.messages(messages), first: base + UInt64(frames.count))
+        bodies.append(.messages(messages), first: base + UInt64(frames.count))
         frames.append(count: frameCount) {
             let index = messages.startIndex + $0
-            return SendStream.Frame(
+            return Frame(
                 byteCount: UInt32(messages[index].body.byteCount), type: .data, isWhole: messages[index].body.isWhole)
         }
-        byteCount += size
-        messageFrameCount += frameCount
-        messageByteCount += size
+        backlog.add(.data, frameCount: frameCount, byteCount: size)
         return true
     }
 
@@ -115,21 +183,21 @@ extension SendStream.Queue {
         let base = totals.base
         var header = common
         var position = sentCount
-        var row = rows.index(of: base + UInt64(position))
-        rows: while position < ring.count {
-            switch rows[row].bodies {
+        var batchIndex = bodies.index(of: base + UInt64(position))
+        batches: while position < ring.count {
+            switch bodies[batchIndex].bodies {
             case .fragments(let body):
-                guard batch.takes(ring[position], credit, limit, encoder.freeByteCount(in: out)) else { break rows }
+                guard batch.takes(ring[position], credit, limit, encoder.freeByteCount(in: out)) else { break batches }
                 header.sequence = UInt32(truncatingIfNeeded: base + UInt64(position))
                 markSent(&ring[position], &header, asksForAck && position + 1 == ring.count, now, in: &batch)
                 body.appendWhole(header, encoder, to: &out)
                 position += 1
             case .messages(let messages):
-                // Borrowed: to take each out is to count its references.
+                // A span borrows the messages; a copy of each would count its references.
                 let entries = messages.span
-                var index = Int(base + UInt64(position) - rows[row].first)
+                var index = Int(base + UInt64(position) - bodies[batchIndex].first)
                 while index < entries.count {
-                    guard batch.takes(ring[position], credit, limit, encoder.freeByteCount(in: out)) else { break rows }
+                    guard batch.takes(ring[position], credit, limit, encoder.freeByteCount(in: out)) else { break batches }
                     header.sequence = UInt32(truncatingIfNeeded: base + UInt64(position))
                     markSent(&ring[position], &header, asksForAck && position + 1 == ring.count, now, in: &batch)
                     entries[index].body.appendWhole(header, encoder, to: &out)
@@ -137,7 +205,7 @@ extension SendStream.Queue {
                     position += 1
                 }
             }
-            row += 1
+            batchIndex += 1
         }
         sentCount = position
         paidCount = position
@@ -146,10 +214,10 @@ extension SendStream.Queue {
         return batch
     }
 
-    /// The frame goes out now, with this header.
+    /// Marks a frame of the batch as sent, and completes its header.
     @inline(__always)
     private mutating func markSent(
-        _ frame: inout SendStream.Frame, _ header: inout FrameHeader, _ asksForAck: Bool, _ now: Instant,
+        _ frame: inout Frame, _ header: inout FrameHeader, _ asksForAck: Bool, _ now: Instant,
         in batch: inout SendStream.Batch
     ) {
         lastTransmission += 1
@@ -166,28 +234,17 @@ extension SendStream.Queue {
         var result = SendStream.Acknowledged()
         guard let ring = frames.ownRing() else { return result }
         let count = Int(cumulative - totals.base) + 1
-        var messages = 0
-        var messageBytes = 0
         for position in 0..<count {
             let size = note(ring, position, in: &result)
             result.releasedByteCount += size
             if totals.losesOvertaken, position < sentCount { spanByteCount -= size }
-            guard ring[position].type == .data else {
-                if ring[position].type == .request { requestFrameCount -= 1 }
-                if ring[position].type.isCredited { requestByteCount -= size }
-                continue
-            }
-            messages += 1
-            messageBytes += size
+            backlog.add(ring[position].type, frameCount: -1, byteCount: -size)
         }
-        // Not of the queue, which would copy a ring that is held here as well.
+        // `frames.removeFirst` would copy the ring, which is also referenced here.
         ring.removeFirst(count)
         if ring.count == 0 { frames.releaseIfLarge() }
         totals.base += UInt64(count)
-        rows.drop(before: totals.base, end: totals.base + UInt64(frames.count))
-        byteCount -= result.releasedByteCount
-        messageFrameCount -= messages
-        messageByteCount -= messageBytes
+        bodies.drop(before: totals.base, end: totals.base + UInt64(frames.count))
         sentCount = max(sentCount - count, 0)
         paidCount -= count
         skipAcknowledged()
@@ -214,10 +271,10 @@ extension SendStream.Queue {
         return result
     }
 
-    /// Counts a frame that is acknowledged now, unless it was before; returns the bytes of its body.
+    /// Counts a frame as acknowledged, unless it was before; returns the bytes of its body.
     @inline(__always)
     private mutating func note(
-        _ ring: Ring<SendStream.Frame>, _ position: Int, in result: inout SendStream.Acknowledged
+        _ ring: Ring<Frame>, _ position: Int, in result: inout SendStream.Acknowledged
     ) -> Int {
         let size = Int(ring[position].byteCount)
         guard !ring[position].isAcknowledged else { return size }
@@ -285,7 +342,7 @@ extension SendStream.Queue {
         skipAcknowledged()
     }
 
-    /// What the peer holds out of order, from this connection or one before, is not sent again (S-22).
+    /// Frames that the peer holds out of order, from this connection or an earlier one, are not sent again (S-22).
     private mutating func skipAcknowledged() {
         while sentCount < paidCount, frames[sentCount].isAcknowledged { advance() }
     }
