@@ -1,15 +1,17 @@
 import MartletWire
 
-/// Which members of a room are an account's.
+/// The members of each account in a room.
 ///
-/// A room with few members looks through all of them. One that has had more keeps a list for each account, from then
-/// on.
+/// | state | owns | ends |
+/// |---|---|---|
+/// | unlisted | nothing: a search visits the few members | a join beyond `maxUnlistedCount` |
+/// | listed | a list of slots for each account | the room is evicted |
 struct AccountSlots: Sendable {
-    /// Places of members up to which a room has no lists.
+    /// Slots of members up to which a room has no lists.
     static let maxUnlistedCount = 16
 
     private var lists: [AccountName: [Int]] = [:]
-    /// Counts members, so that those of an account can be told in the order in which they came.
+    /// Counts joins, which gives the order of an account's members.
     private var joinCount: UInt32 = 0
 
     /// A member has joined at a slot.
@@ -34,14 +36,14 @@ struct AccountSlots: Sendable {
         if lists[account]?.isEmpty == true { lists[account] = nil }
     }
 
-    /// The slots of an account's members that have not left, in the order in which they came.
+    /// The slots of an account's present members in the order of their joins.
     func slots(of account: AccountName, in members: borrowing SlotTable<RoomMember>) -> [Int] {
         guard lists.isEmpty else { return lists[account] ?? [] }
         var slots: [Int] = []
         for slot in members.slots where members.isLive(slot) {
             if !members[slot].hasLeft, members[slot].who.account == account { slots.append(slot) }
         }
-        // Mostly it is one.
+        // Usually there is one.
         return slots.count < 2 ? slots : slots.sorted { AccountSlots.precedes($0, $1, members) }
     }
 

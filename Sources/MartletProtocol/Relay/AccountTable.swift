@@ -1,18 +1,18 @@
 import MartletWire
 
-/// The accounts that have links on this loop: how many links each has, and which of them wait to be resumed.
+/// The accounts with links on this loop, their numbers of links and sessions, and their suspended links.
 ///
-/// All links of an account are on one loop, so this is the one place that counts them. An account enters the table with
-/// its first link. After its last link it stays for `lifetime`, so that a rate that is kept here does not begin anew
-/// with each link; then it is forgotten when the table is next changed, without a timer.
+/// All links of an account are on one loop, so this table counts all of them. After its last link an account stays for
+/// `lifetime`, so that its rates do not start again with each link; then the next change of the table removes it,
+/// without a timer.
 ///
-///     with links ──last link ends──► idle ──lifetime over, or too many are idle──► forgotten
+///     with links ──last link ends──► idle ──lifetime over, or too many are idle──► removed
 ///         ▲                            │
 ///         └───────── first link ───────┘
 struct AccountTable: Sendable {
-    /// How long an account without links is remembered.
+    /// The duration for which an account without links is kept.
     static let lifetime: Duration = .seconds(60)
-    /// Accounts without links that are remembered at the most.
+    /// Accounts without links at the most.
     static let maxIdleCount = 16_384
     /// Sessions that an account may open at once, over all of its links, and in a minute thereafter (S-4).
     static let opensBurst = 512
@@ -20,14 +20,14 @@ struct AccountTable: Sendable {
 
     private struct Account: Sendable {
         let name: AccountName
-        /// Its links, and how many sessions each has.
+        /// Its links and their numbers of sessions.
         var links: [Holding] = []
-        /// The sessions of all of them.
+        /// The sessions of all its links.
         var sessionCount = 0
         var opens = TokenBucket(burst: AccountTable.opensBurst, perMinute: AccountTable.opensPerMinute)
-        /// Of its links that have ended, what the one that had used most of it has left (S-59).
+        /// The lowest remaining allowance of its ended links (S-59).
         var unproductive = Link.unproductiveBucket
-        /// Its links without a connection, the one that has been without for longest first.
+        /// Its links without a connection, the longest suspended first.
         var suspended: [LinkKey] = []
         /// Since when it has had no link; nil while it has one.
         var idleSince: Instant?
@@ -42,7 +42,7 @@ struct AccountTable: Sendable {
         var sessionCount = 0
     }
 
-    /// The accounts that have one and the same number of suspended links, in the order in which they came to it.
+    /// The accounts with the same number of suspended links, in the order in which they reached it.
     private struct Rank: Sendable {
         var first: Int32 = -1
         var last: Int32 = -1
@@ -55,21 +55,21 @@ struct AccountTable: Sendable {
 
     private var accounts = SlotTable<Account>()
     private var accountOfName = SlotIndex()
-    /// By the number of suspended links, from 1; the last one is not empty.
+    /// By the number of suspended links, from 1. The last rank is not empty.
     private var ranks: [Rank] = []
     private var idle = Deque<Idle>()
 
     /// Accounts in the table.
     var count: Int { accounts.count }
 
-    /// An account's place, which holds as long as it has a link and `lifetime` longer; nil when it is not known.
+    /// An account's index, which is valid while it has a link and `lifetime` longer; nil for an unknown account.
     func find(_ name: AccountName) -> Int32? {
         accountOfName.find(name) { accounts[$0].name == name }.map { Int32($0) }
     }
 
-    /// An account's place, which it gets if it has none.
-    mutating func place(of name: AccountName, now: Instant) -> Int32 {
-        forgetIdle(now: now)
+    /// An account's index; adds the account if it is unknown.
+    mutating func index(of name: AccountName, now: Instant) -> Int32 {
+        removeIdle(now: now)
         if let found = find(name) { return found }
         let slot = accounts.insert(Account(name: name, idleSince: now))
         accountOfName.insert(name, slot)
@@ -77,16 +77,16 @@ struct AccountTable: Sendable {
         return Int32(slot)
     }
 
-    /// Links that an account has, with a connection or without.
+    /// Links of an account, with a connection or without.
     func linkCount(_ account: Int32) -> Int { accounts[Int(account)].links.count }
 
-    /// An account opens a session; false when that is one too many.
+    /// An account opens a session; false when the rate is exceeded.
     mutating func takeOpen(_ account: Int32, now: Instant) -> Bool { accounts[Int(account)].opens.take(now: now) }
 
-    /// How many frames without progress the next link of an account may send.
+    /// The allowance of frames without progress for the next link of an account.
     func unproductive(_ account: Int32) -> TokenBucket { accounts[Int(account)].unproductive }
 
-    /// A link of an account ends that has so much left of its own.
+    /// A link of an account ends with this remaining allowance.
     mutating func noteUnproductive(_ bucket: TokenBucket, of account: Int32) {
         if bucket.isEmptier(than: accounts[Int(account)].unproductive) { accounts[Int(account)].unproductive = bucket }
     }
@@ -97,14 +97,14 @@ struct AccountTable: Sendable {
         accounts[Int(account)].idleSince = nil
     }
 
-    /// A link of an account has one session more, or less.
+    /// The number of sessions of a link has changed.
     mutating func changeSessions(of link: LinkKey, of account: Int32, by count: Int) {
-        guard let place = accounts[Int(account)].links.firstIndex(where: { $0.link == link }) else { return }
-        accounts[Int(account)].links[place].sessionCount += count
+        guard let index = accounts[Int(account)].links.firstIndex(where: { $0.link == link }) else { return }
+        accounts[Int(account)].links[index].sessionCount += count
         accounts[Int(account)].sessionCount += count
     }
 
-    /// The link with most sessions of the account that has most of all, and how many the account has; nil when none has
+    /// The link with most sessions of the account with most sessions, and the account's number; nil when no account has
     /// more than `count`.
     func largestCrowd(above count: Int) -> (link: LinkKey, sessionCount: Int)? {
         var most = count
@@ -118,25 +118,25 @@ struct AccountTable: Sendable {
         return (link, most)
     }
 
-    /// An account has one link less, which is not suspended.
+    /// Removes a link that is not suspended.
     mutating func removeLink(_ link: LinkKey, of account: Int32, now: Instant) {
-        if let place = accounts[Int(account)].links.firstIndex(where: { $0.link == link }) {
-            accounts[Int(account)].sessionCount -= accounts[Int(account)].links.remove(at: place).sessionCount
+        if let index = accounts[Int(account)].links.firstIndex(where: { $0.link == link }) {
+            accounts[Int(account)].sessionCount -= accounts[Int(account)].links.remove(at: index).sessionCount
         }
         if accounts[Int(account)].links.isEmpty {
             accounts[Int(account)].idleSince = now
             idle.append(Idle(account: account, since: now))
         }
-        forgetIdle(now: now)
+        removeIdle(now: now)
     }
 
     // MARK: Suspended links
 
-    /// The link of an account that has been suspended for longest.
+    /// The longest suspended link of an account.
     func oldestSuspended(of account: Int32) -> LinkKey? { accounts[Int(account)].suspended.first }
 
-    /// The link that has been suspended for longest of the account that has most of them; of several such accounts, the
-    /// one that has had so many for longest.
+    /// The longest suspended link of the account with most suspended links; of several such accounts, of the one that
+    /// reached the number first.
     var greediestSuspended: LinkKey? {
         ranks.last.flatMap { accounts[Int($0.first)].suspended.first }
     }
@@ -148,11 +148,11 @@ struct AccountTable: Sendable {
         rank(account)
     }
 
-    /// A link of an account has a connection again, or is to be removed.
+    /// A link of an account has a connection again, or ends.
     mutating func unsuspend(_ link: LinkKey, of account: Int32) {
-        guard let place = accounts[Int(account)].suspended.firstIndex(of: link) else { return }
+        guard let index = accounts[Int(account)].suspended.firstIndex(of: link) else { return }
         unrank(account)
-        accounts[Int(account)].suspended.remove(at: place)
+        accounts[Int(account)].suspended.remove(at: index)
         rank(account)
     }
 
@@ -178,7 +178,7 @@ struct AccountTable: Sendable {
 
     // MARK: Accounts without links
 
-    private mutating func forgetIdle(now: Instant) {
+    private mutating func removeIdle(now: Instant) {
         while let first = idle.first,
             idle.count > AccountTable.maxIdleCount || first.since + AccountTable.lifetime <= now
         {

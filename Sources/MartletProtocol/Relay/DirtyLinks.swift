@@ -5,8 +5,8 @@
 ///
 /// | state of a link | owns | ends |
 /// |---|---|---|
-/// | dirty | a place in the group | `takeAll` |
-/// | kept | a place before the group | `takeAll` |
+/// | dirty | an entry in the group | `takeAll` |
+/// | kept | an entry before the group | `takeAll` |
 struct DirtyLinks: Sendable {
     /// Links of one group.
     static let groupCount = 64

@@ -1,12 +1,12 @@
 import MartletWire
 
-/// The frames that a session has sent before its room was loaded, in their order, one behind the other in one storage.
+/// The frames that a session has sent before its room was loaded, in their order, in one storage.
 ///
 /// A frame costs its body and `overheadByteCount`, whatever its length. The bound of credited frames follows from their
 /// credit: no honest message is so short that the overhead exceeds it, so a client that keeps to its credit keeps to
 /// this bound.
 struct HeldFrames: Sendable {
-    /// What a frame takes beside its body, in bytes: its type, its credit and its length.
+    /// Bytes of a frame beside its body: its type, its credit and its length.
     static let overheadByteCount = 10
     /// Bytes of credited frames held, overhead included, for each byte of their credit.
     static let maxCostPerCredit = 2

@@ -1,7 +1,9 @@
-/// Sessions that are to join their rooms, so many in a turn: to tell a member of all the others is what costs a relay
-/// most of what a peer can ask for.
+/// The sessions that wait to join rooms, of which a turn admits a limited number: a join is the most expensive request
+/// of a peer, because it reports all members.
 ///
-/// A session is in it once, until its turn has come or it is withdrawn.
+/// | state of a session | owns | ends |
+/// |---|---|---|
+/// | waiting | an entry in the queue | `popFirst`, in its turn; `withdraw` |
 struct JoinQueue: Sendable {
     /// Joins of one turn.
     static let maxPerTurn = 16
@@ -12,7 +14,7 @@ struct JoinQueue: Sendable {
 
     var isEmpty: Bool { keys.isEmpty }
 
-    /// Whether a session joins at once.
+    /// Whether a session may join at once.
     mutating func admits() -> Bool {
         guard isEmpty, leftCount > 0 else { return false }
         leftCount -= 1
@@ -24,14 +26,14 @@ struct JoinQueue: Sendable {
         waiting.append(join)
     }
 
-    /// A session gives up; false when it does not wait here.
+    /// Removes a session; false when it does not wait here.
     mutating func withdraw(_ key: MemberKey) -> Bool {
         guard keys.remove(key) != nil else { return false }
         if keys.isEmpty { waiting.removeAll() }
         return true
     }
 
-    /// The next one, if the turn has room for it.
+    /// The next session, if the turn admits another one.
     mutating func popFirst() -> JoinRequest? {
         guard leftCount > 0 else { return nil }
         while let join = waiting.popFirst() {
@@ -42,7 +44,7 @@ struct JoinQueue: Sendable {
         return nil
     }
 
-    /// The turn ends.
+    /// Ends the turn.
     mutating func endTurn() {
         leftCount = JoinQueue.maxPerTurn
     }

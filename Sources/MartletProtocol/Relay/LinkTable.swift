@@ -5,7 +5,7 @@ import MartletWire
 /// | state of a link | owns | ends |
 /// |---|---|---|
 /// | connected | a timer for acknowledgements and idle memory | `suspend`; `remove` |
-/// | suspended | a place in the order of suspensions | `resume`; `remove`, at the end of the resume lifetime (R-30) |
+/// | suspended | an entry in the order of suspensions | `resume`; `remove`, at the end of the resume lifetime (R-30) |
 ///
 /// All suspensions have the same lifetime, so they are kept in the order of their begin and none has a timer. An
 /// outdated suspension is removed when it is first.
@@ -77,7 +77,7 @@ struct LinkTable {
     }
 
     mutating func check(anotherLinkOf account: AccountName, maxCount: Int, now: Instant) -> OnAdd {
-        let account = accounts.place(of: account, now: now)
+        let account = accounts.index(of: account, now: now)
         guard accounts.linkCount(account) >= maxCount else { return .fits }
         return accounts.oldestSuspended(of: account).flatMap { slot($0) }.map { .replaces(slot: $0) } ?? .tooManyLinks
     }
@@ -86,7 +86,7 @@ struct LinkTable {
     mutating func insert(_ link: consuming Link, for who: DeviceKey, token: TokenDigest, now: Instant) -> Int {
         generation &+= 1
         lastID &+= 1
-        let account = accounts.place(of: who.account, now: now)
+        let account = accounts.index(of: who.account, now: now)
         link.unproductive = accounts.unproductive(account)
         let key = LinkKey(slot: Int32(links.nextSlot), generation: generation, loop: loop)
         let id = LinkID(rawValue: lastID)

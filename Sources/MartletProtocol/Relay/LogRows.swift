@@ -1,9 +1,9 @@
 import MartletWire
 
-/// The end of a log in memory, oldest first, in the rows in which it came: a row is shared with whoever else holds it,
-/// and nothing is done for each of its messages but to count their bytes.
+/// The last messages of a log, oldest first, in the arrays in which they were stored. Queues share these rows, and only
+/// the bytes of single messages are counted.
 ///
-/// The bounds hold to the message. Of a row that has given way in part all of its memory is kept.
+/// The bounds apply to messages. A row that was removed in part keeps all of its memory.
 package struct LogRows: Sendable {
     /// How much of a log is kept.
     package struct Bounds: Sendable {
@@ -12,9 +12,9 @@ package struct LogRows: Sendable {
         var maxByteCount: Int
 
         /// - Parameters:
-        ///   - minCount: messages that are kept however long they are.
-        ///   - maxCount: messages that are kept at the most.
-        ///   - maxByteCount: bytes of bodies that are kept at the most.
+        ///   - minCount: messages that are kept regardless of their length.
+        ///   - maxCount: messages at the most.
+        ///   - maxByteCount: bytes of bodies at the most.
         package init(minCount: Int = 0, maxCount: Int, maxByteCount: Int) {
             self.minCount = minCount
             self.maxCount = maxCount
@@ -26,7 +26,7 @@ package struct LogRows: Sendable {
         var entries: ArraySlice<LogEntry>
         /// Bytes of their bodies.
         var byteCount: Int
-        /// Bytes of the last one's.
+        /// Bytes of the last body.
         let lastByteCount: Int
     }
 
@@ -35,10 +35,10 @@ package struct LogRows: Sendable {
     package private(set) var count = 0
     /// Bytes of their bodies.
     package private(set) var byteCount = 0
-    /// The offset of the first message held; of the next one when none is.
+    /// The offset of the first message; without messages that of the next one.
     package private(set) var first: UInt64
 
-    /// Nothing yet of a log whose next offset is this.
+    /// No messages of a log with this next offset.
     package init(next: UInt64) {
         first = next
     }
@@ -47,7 +47,7 @@ package struct LogRows: Sendable {
     /// The offset behind the last message held.
     package var end: UInt64 { first + UInt64(count) }
 
-    /// Adds messages, whose offsets go on where the last ended.
+    /// Appends messages, whose offsets follow the last one.
     package mutating func append(_ row: ArraySlice<LogEntry>) {
         guard let last = row.last?.body.byteCount else { return }
         var rowByteCount = 0
@@ -57,12 +57,12 @@ package struct LogRows: Sendable {
         rows.append(Row(entries: row, byteCount: rowByteCount, lastByteCount: last))
     }
 
-    /// Lets go of the oldest messages that are over the bounds.
+    /// Removes the oldest messages that exceed the bounds.
     package mutating func trim(to bounds: Bounds) {
         while Self.isOver(bounds, count, byteCount), !rows.isEmpty {
             let rowCount = rows[0].entries.count
             let others = byteCount - rows[0].byteCount
-            // Mostly the whole row goes, whose messages nobody has looked at lately.
+            // Usually the whole row is removed, without access to its messages, which are not in the cache.
             if Self.isOver(bounds, count - rowCount + 1, others + rows[0].lastByteCount) {
                 byteCount = others
                 count -= rowCount
@@ -74,8 +74,7 @@ package struct LogRows: Sendable {
         }
     }
 
-    /// Lets go of the oldest messages that came together, and with them of their memory; false when there are none, or
-    /// only the newest row and that is to be kept.
+    /// Removes the oldest row and its memory; false when there is none, or only the newest one and that is kept.
     package mutating func removeFirstRow(keepsLast: Bool) -> Bool {
         guard rows.count > (keepsLast ? 1 : 0) else { return false }
         byteCount -= rows[0].byteCount
@@ -103,12 +102,12 @@ package struct LogRows: Sendable {
         count > bounds.maxCount || byteCount > bounds.maxByteCount && count > bounds.minCount
     }
 
-    /// The messages from an offset on that came in the same row; empty when that one is not held.
+    /// The messages of one row from an offset on; empty when the offset is not in memory.
     package func row(from offset: UInt64) -> ArraySlice<LogEntry> {
         guard offset >= first, offset < end else { return [] }
         var low = 0
         var high = rows.count
-        // Mostly the last is asked for.
+        // Usually the last row has the offset.
         if firstOffset(ofRow: high - 1) <= offset { low = high - 1 }
         while high - low > 1 {
             let middle = (low + high) / 2

@@ -1,7 +1,7 @@
 public import MartletWire
 
-/// Which of a relay's loops an engine is on, and what lives where: a room, and all links of an account, belong to the
-/// loop that the name hashes to. So a device that comes back finds its link, and a room has one order, without a lock.
+/// The loop of an engine, and the loops of rooms and accounts: a room, and all links of an account, belong to the loop
+/// to which the name hashes. A device that resumes therefore finds its link, and a room has one order, without a lock.
 public struct LoopPlace: Equatable, Sendable {
     /// Loops of a relay at the most.
     public static let maxCount = 64
@@ -22,10 +22,10 @@ public struct LoopPlace: Equatable, Sendable {
 
     var number: UInt8 { UInt8(index) }
 
-    /// Where a room lives.
+    /// The loop of a room.
     public func loop(of room: RoomName) -> Int { loop(of: room.text) }
 
-    /// Where an account's links live.
+    /// The loop of an account's links.
     public func loop(of account: AccountName) -> Int { loop(of: account.text) }
 
     /// FNV-1a of 64 bits, mixed as MurmurHash3 does it at the end, so that names which differ in their last byte alone

@@ -1,10 +1,10 @@
 import MartletWire
 
-/// Accounts of a room whose presence is another than its members were told last, and when they are told (R-37,
+/// Accounts of a room whose presence differs from the last report, and the time of the next report (R-37,
 /// Specs/hostile.md row 44).
 ///
-/// An account is in it once, in the order in which accounts changed, and no longer when it is again what its members
-/// know. So one that comes and goes costs the others nothing, however often it does.
+/// An account has one entry, in the order of the changes, and none when its presence is again the reported one. An
+/// account that connects and disconnects repeatedly therefore costs the other members nothing.
 ///
 /// | state | owns | ends |
 /// |---|---|---|
@@ -13,48 +13,48 @@ import MartletWire
 struct PresenceChanges: Sendable {
     /// Accounts of one batch.
     static let maxBatchCount = 16
-    /// Transient frames of one batch, as far as it has more than one account.
+    /// Transient frames of one batch with more than one account.
     static let maxBatchFrames = 2048
-    /// Batches of a room that may follow each other at once, and those of a minute thereafter.
+    /// Batches of a room that are sent at once, and in a minute thereafter.
     static let batchBurst = 10
     static let batchesPerMinute = 600
 
-    /// What is known of a changed account.
+    /// A changed account.
     struct Change: Sendable {
         var account: AccountName
-        /// What the members were told.
-        fileprivate var told: Transient.Presence
-        /// The member whose coming or going it was, who is not told.
+        /// The presence that was reported.
+        fileprivate var reported: Transient.Presence
+        /// The member that changed the presence, which receives no report.
         var member: MemberKey
     }
 
     private var changes: [AccountName: Change] = [:]
-    /// Their names in order; some have changed back since.
+    /// The names in order, with those of accounts that have changed back.
     private var order = Deque<AccountName>()
     private var batches = TokenBucket(
         burst: PresenceChanges.batchBurst, perMinute: PresenceChanges.batchesPerMinute)
 
     var isEmpty: Bool { changes.isEmpty }
 
-    /// When the next batch may go out.
+    /// When the next batch may be sent.
     var deadline: Instant? { isEmpty ? nil : batches.availableAt() }
 
     /// An account's presence has changed.
     mutating func note(
         _ account: AccountName, from before: Transient.Presence, to presence: Transient.Presence, of member: MemberKey
     ) {
-        let told = changes[account]?.told ?? before
-        guard told != presence else {
+        let reported = changes[account]?.reported ?? before
+        guard reported != presence else {
             changes[account] = nil
             return
         }
-        if changes.updateValue(Change(account: account, told: told, member: member), forKey: account) == nil {
+        if changes.updateValue(Change(account: account, reported: reported, member: member), forKey: account) == nil {
             order.append(account)
             compact()
         }
     }
 
-    /// Takes those that are to be told of now to so many members; none when it is too early.
+    /// Takes the changes that are reported to this many members now; none before the deadline.
     mutating func takeBatch(memberCount: Int, now: Instant) -> [Change] {
         guard !isEmpty, batches.take(now: now) else { return [] }
         let count = min(PresenceChanges.maxBatchCount, max(PresenceChanges.maxBatchFrames / max(memberCount, 1), 1))
@@ -66,7 +66,7 @@ struct PresenceChanges: Sendable {
         return batch
     }
 
-    /// Nobody is told of what has changed.
+    /// Discards all changes.
     mutating func removeAll() {
         changes = [:]
         order.removeAll()

@@ -1,59 +1,58 @@
 public import MartletWire
 
-/// The bounds of a relay; every one has a default.
+/// The bounds of a relay. Each has a default.
 public struct RelayConfiguration: Sendable {
-    /// What is offered to clients; the lower of both sides' limits holds.
+    /// The offered limits; the lower limit of both sides applies.
     public var limits = Limits(maxSessions: Link.maxSessions)
-    /// What is offered to clients; what both sides have holds.
+    /// The offered features; those of both sides apply.
     public var features = Features.all
-    /// Whether what goes to clients passes through a deflate stream where they read that; 39 KiB for each that is
-    /// talked to.
+    /// Whether packets to clients pass through a deflate stream, if the client supports it; 39 KiB for each busy link.
     public var deflatesPackets = false
-    /// From the connection to a whole hello (W-75, Specs/hostile.md row 5).
+    /// From the accept to a whole hello (W-75, Specs/hostile.md row 5).
     public var handshakeTimeout: Duration = .seconds(5)
-    /// From the connection to an accepted hello, whatever else arrives (Specs/hostile.md row 6).
+    /// From the accept to an accepted hello, regardless of other input (Specs/hostile.md row 6).
     public var authTimeout: Duration = .seconds(10)
     /// From a frame's first byte to its last (C-60, Specs/hostile.md row 5).
     public var frameTimeout: Duration = .seconds(30)
-    /// How long a peer may not read while there is something for it (W-75, Specs/hostile.md row 20).
+    /// How long a peer may not read while output is queued for it (W-75, Specs/hostile.md row 20).
     public var slowConsumerTimeout: Duration = .seconds(10)
     /// How long a connection may be silent; longer than any client's heartbeat interval (C-52).
     public var idleTimeout: Duration = .seconds(1500)
     /// How long a link without a connection is kept for its device to resume.
     public var resumeLifetime: Duration = .seconds(300)
-    /// Connections at the most, in whatever phase.
+    /// Connections at the most, in all phases.
     public var maxConnections = 100_000
     /// Links at the most, with a connection or without.
     public var maxLinks = 100_000
-    /// Links of one account at the most, with a connection or without. One more takes the place of its link that has
-    /// been without for longest; when all have one, it is refused with `tooManyLinks` (C-64).
+    /// Links of one account at the most, with a connection or without. One more replaces the longest suspended link;
+    /// when none is suspended, it is refused with `tooManyLinks` (C-64).
     public var maxLinksPerAccount = 64
-    /// Links without a connection at the most; beyond it the account that has most of them loses the one that has been
-    /// without for longest (C-62).
+    /// Suspended links at the most; beyond it the longest suspended link of the account that has most ends (C-62).
     public var maxSuspendedLinks = 20_000
-    /// Bytes that the relay's links, connections and rooms take together at the most, objects counted, divided evenly
-    /// over its loops; beyond it they give way in the order of R-48, and what is new is refused. What the store keeps
-    /// is not among them. Less than 16 MiB for each loop is meant for tests only.
+    /// Bytes of the relay's links, connections and rooms at the most, objects counted, divided evenly over its loops;
+    /// beyond it they are evicted in the order of R-48, and new ones are refused. The store is not included. Less than
+    /// 16 MiB for each loop is for tests only.
     public var memoryBudget = 1024 * 1024 * 1024
-    /// Resumes that a connection may try in vain (Specs/hostile.md row 23).
+    /// Refused resumes of a connection at the most (Specs/hostile.md row 23).
     public var maxResumeAttempts = 5
-    /// The sequence of each session's first frame, as its clients have it (W-11).
+    /// The sequence of each session's first frame, as at the clients (W-11).
     package var firstSequence: UInt64 = 1
 
     /// The defaults.
     public init() {}
 }
 
-/// A connection's place in the engine; an old key finds nothing.
+/// The name of a connection: a slot of the engine and the generation of its use. An old key finds nothing.
 public struct ConnectionKey: Hashable, Sendable {
     var slot: Int32
     var generation: UInt32
 
-    /// A small number that no other open connection has.
+    /// The slot, which no other open connection has.
     package var index: Int { Int(slot) }
 }
 
-/// The hash of a resume token: what a relay keeps, so that reading its memory gives nobody a link (C-37).
+/// The hash of a resume token, which the relay keeps in place of the token: a reader of its memory cannot resume a link
+/// (C-37).
 public struct TokenDigest: Sendable, Equatable, CustomStringConvertible {
     /// SHA-256 of the token's 32 bytes, as four big-endian words.
     public let words: (UInt64, UInt64, UInt64, UInt64)
@@ -63,7 +62,7 @@ public struct TokenDigest: Sendable, Equatable, CustomStringConvertible {
         words = (a, b, c, d)
     }
 
-    /// Compares in constant time: how much of a guess was right must not show (C-37).
+    /// Compares in constant time, so that the duration reveals nothing about the token (C-37).
     public static func == (left: TokenDigest, right: TokenDigest) -> Bool {
         let difference =
             (left.words.0 ^ right.words.0) | (left.words.1 ^ right.words.1)
@@ -71,7 +70,7 @@ public struct TokenDigest: Sendable, Equatable, CustomStringConvertible {
         return difference == 0
     }
 
-    /// Says nothing about the token.
+    /// A constant, which reveals nothing about the token.
     public var description: String { "TokenDigest(redacted)" }
 }
 
@@ -89,20 +88,20 @@ public struct TokenGrant: Sendable {
     }
 }
 
-/// What a client says of itself in hello; the shell decides whether it is so.
+/// The identity that a client claims in its hello; the authenticator verifies it.
 public struct AuthenticationRequest: Equatable, Sendable {
-    /// The account it wants to be.
+    /// The claimed account.
     public var account: AccountName
-    /// The device it says it is.
+    /// The claimed device.
     public var device: DeviceID
-    /// What it shows for it.
+    /// The proof of the claim.
     public var credential: Credential?
-    /// The software's name, for people.
+    /// The name of the client software, for people.
     public var agent: String?
-    /// The resume token it presents, to be hashed by the shell.
+    /// The presented resume token, which the driver hashes.
     public var presentedToken: ResumeToken?
 
-    /// What a client says; an authenticator's own tests make these.
+    /// A claim; tests of authenticators create these.
     public init(
         account: AccountName, device: DeviceID, credential: Credential? = nil, agent: String? = nil,
         presentedToken: ResumeToken? = nil
@@ -115,69 +114,68 @@ public struct AuthenticationRequest: Equatable, Sendable {
     }
 }
 
-/// The shell's answer to an `AuthenticationRequest`.
+/// The driver's answer to an `AuthenticationRequest`.
 public enum AuthenticationAnswer: Sendable {
-    /// It is this account; with a fresh token, and the digest of the token it presented if it did (C-26).
+    /// The account is proven; with a fresh token, and the digest of the presented token if there is one (C-26).
     case accepted(AccountName, TokenGrant, presented: TokenDigest?)
-    /// It is not let in.
+    /// The peer is refused.
     case refused(Notice)
 }
 
-/// What a relay engine wants done by its shell.
+/// An action that a relay's engine requests from its driver.
 public enum RelayOutput: Sendable {
-    /// Check who this is, and answer with `authenticated`.
+    /// Authenticate the peer; the result is `authenticated`.
     case authenticate(ConnectionKey, AuthenticationRequest)
-    /// Ask `transmit` for bytes of each of these as soon as it can take some, best of all before the next output is
-    /// taken: what they have to send is at hand now.
+    /// Call `transmit` for each of these connections as soon as its carrier has room, at best before the next output:
+    /// their state is in the cache.
     case transmit([ConnectionKey])
-    /// End the connection; with `afterFlush` what `transmit` still gives goes out first. `closed` follows as
-    /// ever.
+    /// End the connection, with `afterFlush` after the output of `transmit` was sent. `closed` follows.
     case close(ConnectionKey, afterFlush: Bool)
-    /// Read no more from this connection until `resumeReading`.
+    /// Stop reading this connection until `resumeReading`.
     case pauseReading(ConnectionKey)
-    /// Read again.
+    /// Continue reading.
     case resumeReading(ConnectionKey)
-    /// Load a room and answer with `loaded`.
+    /// Load a room; the result is `loaded`.
     case load(RoomName)
-    /// Make messages durable and answer with `stored`.
+    /// Make messages durable; the result is `stored` or `logLost`.
     case append(RoomName, [LogEntry])
-    /// Read messages and answer with `read`.
+    /// Read messages; the result is `read`.
     case read(RoomName, MemberHandle, ReadRange)
-    /// Answer a request that names no recipient, with `respond`.
+    /// Answer a request without a recipient; the result is `respond`.
     case request(RoomName, MemberHandle, Request)
-    /// Another loop is to be told this, with `receive`, in the order in which it was said.
+    /// Pass messages to the engine of another loop with `receive`, in their order.
     case send(loop: Int, [LoopMessage])
-    /// The connection belongs to another loop: take it out with `transfer`, for the other's engine to `adopt`.
+    /// The connection belongs to another loop: take it with `transfer`, and pass it to the other engine with `adopt`.
     case transfer(ConnectionKey, loop: Int)
-    /// Something worth a line in a log, and the connection that it is about.
+    /// An event for a log, and its connection.
     case note(RelayNote, on: ConnectionKey?)
 }
 
-/// What a relay engine tells those who watch it.
+/// An event for the log of a relay.
 public enum RelayNote: Equatable, Sendable {
     /// A device began a new link.
     case linked(DeviceKey, LinkID)
     /// A device resumed its link.
     case resumed(DeviceKey, LinkID, epoch: Epoch)
-    /// A link lost its connection and waits to be resumed.
+    /// A link lost its connection and may be resumed.
     case suspended(DeviceKey, LinkID)
-    /// A link is gone.
+    /// A link ended.
     case ended(DeviceKey, LinkID)
-    /// A hello was not accepted.
+    /// A hello was refused.
     case refused(AccountName, ErrorCode)
-    /// A connection was ended for a fault of the peer's.
+    /// A connection was ended for a fault of the peer.
     case faulted(ErrorCode)
 }
 
-/// What a relay has done since it began.
+/// Counts of a relay's objects and events.
 public struct RelayStatistics: Equatable, Sendable {
-    /// Connections now, and since the beginning.
+    /// Current connections.
     public var connections = 0
-    /// Connections since the beginning.
+    /// Accepted connections since the start.
     public var connectionsAccepted: UInt64 = 0
-    /// Links now, with a connection or without.
+    /// Current links, with a connection or without.
     public var links = 0
-    /// Links now that wait to be resumed.
+    /// Current links without a connection.
     public var suspendedLinks = 0
     /// Rooms in memory.
     public var rooms = 0
@@ -185,15 +183,15 @@ public struct RelayStatistics: Equatable, Sendable {
     public var resumes: UInt64 = 0
     /// Resumes refused.
     public var resumesRefused: UInt64 = 0
-    /// Connections ended for a fault of the peer's.
+    /// Connections ended for a fault of the peer.
     public var faults: UInt64 = 0
     /// Messages made durable.
     public var messagesStored: UInt64 = 0
 
-    /// Nothing yet.
+    /// No objects and no events.
     public init() {}
 
-    /// What two loops of one relay have done.
+    /// The sum of two loops of one relay.
     public static func + (left: RelayStatistics, right: RelayStatistics) -> RelayStatistics {
         var sum = left
         sum.connections += right.connections

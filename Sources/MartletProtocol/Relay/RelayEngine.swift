@@ -227,7 +227,7 @@ public struct RelayEngine: ~Copyable {
     /// The result of `.request`.
     public mutating func respond(to handle: MemberHandle, _ response: Response) {
         noteEvent()
-        sessions.rooms.local.respond(handle, response, isRelay: true)
+        sessions.rooms.local.respond(handle, response)
     }
 
     /// The current state of a member's room, as `opened` reports it; nil when the member has left.

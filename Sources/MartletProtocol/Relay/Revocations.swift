@@ -1,17 +1,17 @@
 import MartletWire
 
-/// The accounts that were revoked lately, for those who were being authenticated meanwhile: their proof is older than
-/// the revocation, wherever they are on their way through the relay's loops (C-28).
+/// Recently revoked accounts, for authentications in progress: their proof is older than the revocation, also during a
+/// transfer between loops (C-28).
 struct Revocations: Sendable {
-    /// How long a revocation is remembered; longer than any handshake takes.
+    /// The duration for which a revocation is kept; longer than any handshake.
     static let lifetime: Duration = .seconds(60)
-    /// Revocations remembered at the most; the oldest is forgotten for a new one.
+    /// Revocations at the most; a new one replaces the oldest.
     static let maxCount = 65_536
 
     private var order = Deque<(account: AccountName, at: Instant)>()
     private var latest: [AccountName: Instant] = [:]
 
-    /// An account's credentials hold no longer.
+    /// An account's credentials were revoked.
     mutating func insert(_ account: AccountName, now: Instant) {
         while let first = order.first, order.count >= Revocations.maxCount || first.at + Revocations.lifetime < now {
             _ = order.popFirst()
@@ -21,7 +21,7 @@ struct Revocations: Sendable {
         latest[account] = now
     }
 
-    /// Whether what an account proved at an instant has been revoked since.
+    /// Whether an account was revoked after it was authenticated at an instant.
     func covers(_ account: AccountName, provenAt instant: Instant) -> Bool {
         guard let at = latest[account] else { return false }
         return instant <= at

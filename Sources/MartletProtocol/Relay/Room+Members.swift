@@ -1,83 +1,107 @@
 import MartletWire
 
-/// A request on its way through a room: where its answer belongs.
-struct RoutedRequest: Sendable {
-    var from: MemberHandle
-    var to: MemberHandle?
-    /// The requester's own number for it.
-    var correlation: UInt64
-    /// Whether the requester waits no longer, which the member that was asked is still to be told.
-    var isWithdrawn = false
-}
-
-/// What members tell each other beside messages: receipts, typing, requests.
+/// Receipts, presence, transient frames and requests of members.
 extension Room {
-    /// Requests of one member that may be open at a time.
-    static let maxRequestsPerMember = 64
-    /// The longest that a request is kept for its answer.
-    static let maxRequestDeadline: Duration = .seconds(300)
-
     // MARK: Receipts
 
-    /// A member has taken or read everything up to an offset: those who wrote it since the last time are told, and the
-    /// account's other devices of what was read.
-    mutating func progressed(_ handle: MemberHandle, _ told: Receipt.Progress, into effects: inout Deque<RoomEffect>) {
-        guard let slot = slot(handle), members[slot].features.contains(.receipts) else { return }  // C-23
+    /// A member has taken or read the messages up to an offset. The authors of messages since the last receipt are
+    /// notified, and of read messages the account's other devices.
+    mutating func progressed(
+        _ handle: MemberHandle, _ receipt: Receipt.Progress, into effects: inout Deque<RoomEffect>
+    ) {
+        guard let slot = members.slot(handle), members[slot].features.contains(.receipts) else { return }  // C-23
         let who = members[slot].who
-        let upTo = min(told.upTo, durable)
-        guard progress[who.account] != nil || progress.count < Room.maxMarkedAccounts else { return }
-        var mine = progress[who.account] ?? Progress()
-        let before = told.mark == .read ? mine.read : mine.delivered
-        guard upTo > before else { return }
-        if told.mark == .read { mine.read = upTo }
-        mine.delivered = max(mine.delivered, upTo)
-        progress[who.account] = mine
+        let upTo = min(receipt.upTo, log.lastOffset)
+        guard let before = receipts.advance(who.account, receipt.mark, upTo: upTo) else { return }
         var slots = slotsOfAuthors(from: before + 1, upTo: upTo, except: who.account)
-        // The account's other devices hear what was read on this one.
-        if told.mark == .read {
-            for other in memberSlots(of: who.account) where other != slot {
+        if receipt.mark == .read {
+            for other in members.slots(of: who.account) where other != slot {
                 if members[other].features.contains(.receipts) { slots.append(other) }
             }
         }
-        for slot in slots { noteMark(told.mark, of: who.account, on: who.device, for: slot, into: &effects) }
+        for slot in slots { noteReceipt(receipt.mark, of: who.account, on: who.device, for: slot, into: &effects) }
     }
 
-    /// The members whose devices wrote messages that the room has at hand, and that are told how far these came. Found
-    /// by the messages: there are as many receipts as members, and each must not look at all of them.
+    /// The members whose devices published messages in memory, and that read receipts. The messages find them: there
+    /// are as many receipts as members, and a receipt must not visit all members.
     private func slotsOfAuthors(from first: UInt64, upTo last: UInt64, except account: AccountName) -> [Int] {
-        let first = max(first, tail.first)
+        let first = max(first, log.tail.first)
         guard first <= last else { return [] }
         var seen: Set<Int32> = []
         var slots: Set<Int> = []
         for offset in first...last {
-            guard let entry = tail[offset], entry.sender != account else { continue }
-            if entry.mark >= 0, !seen.insert(entry.mark).inserted { continue }
-            for slot in memberSlots(of: entry.sender) where members[slot].who.device == entry.device {
+            guard let entry = log.tail[offset], entry.sender != account else { continue }
+            if entry.window >= 0, !seen.insert(entry.window).inserted { continue }
+            for slot in members.slots(of: entry.sender) where members[slot].who.device == entry.device {
                 if members[slot].features.contains(.receipts) { slots.insert(slot) }
             }
         }
         return slots.sorted()
     }
 
-    /// A member that comes back learns how far the others are: marks are cumulative, so one each is enough, and of many
-    /// accounts those that are furthest.
-    mutating func sendProgress(to slot: Int, into effects: inout Deque<RoomEffect>) {
-        guard memberCount <= Room.maxPresenceMembers, members[slot].features.contains(.receipts) else {
-            return
-        }
-        let furthest = progress.sorted { ($1.value.delivered, $0.key.text) < ($0.value.delivered, $1.key.text) }
-        for (account, mark) in furthest.prefix(Room.maxPresenceMembers) {
-            for (kind, upTo) in [(Receipt.Mark.delivered, mark.delivered), (.read, mark.read)] where upTo > 0 {
-                noteMark(kind, of: account, on: nil, for: slot, into: &effects)
+    /// A member that joins receives the progress of the others, of many accounts that of the furthest.
+    mutating func noteEarlierProgress(for slot: Int, into effects: inout Deque<RoomEffect>) {
+        guard members.areFew, members[slot].features.contains(.receipts) else { return }
+        for (account, progress) in receipts.furthest(RoomMembers.maxPresenceCount) {
+            for (mark, upTo) in [(Receipt.Mark.delivered, progress.delivered), (.read, progress.read)] where upTo > 0 {
+                noteReceipt(mark, of: account, on: nil, for: slot, into: &effects)
             }
         }
     }
 
+    private mutating func noteReceipt(
+        _ mark: Receipt.Mark, of account: AccountName, on device: DeviceID?, for slot: Int,
+        into effects: inout Deque<RoomEffect>
+    ) {
+        if receipts.note(mark, of: account, on: device, for: slot) { effects.append(.pending(members[slot].key)) }
+    }
+
+    /// Sends pending changes, for which a member's link has room. Cancels precede receipts, because other members'
+    /// requests wait for them (R-52, Specs/hostile.md row 46, Specs/hostile.md row 47).
+    mutating func sendPending(_ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
+        guard let slot = members.slot(handle), var changes = receipts.takePending(slot) else { return }
+        var room = PendingChanges.maxStepCount
+        while room > 0, let number = changes.popCancel() {
+            // A request that was answered meanwhile, or has expired, is not cancelled.
+            guard requests[number]?.isCancelled == true else { continue }
+            requests.finish(number)
+            send(.cancel, EncodedBody(CancelRequest(correlation: number).encode()), to: slot, into: &effects)
+            room -= 1
+        }
+        while room > 0, let (account, marks) = changes.popMarks() {
+            guard let progress = receipts[account] else { continue }
+            for (mark, upTo, origin) in [
+                (Receipt.Mark.delivered, progress.delivered, marks.delivered), (.read, progress.read, marks.read),
+            ] {
+                guard let origin else { continue }
+                let receipt = Receipt.Progress(mark, upTo: upTo, sender: account, device: origin.device)
+                send(.receipt, EncodedBody(Receipt.progress(receipt).encode()), to: slot, into: &effects)
+                room -= 1
+            }
+        }
+        guard !changes.isEmpty else { return }
+        receipts.putBack(changes, slot)
+        effects.append(.pending(members[slot].key))
+    }
+
     // MARK: Transient frames
 
-    /// Passes typing and the like on to whoever is there; presence is the relay's own to say.
+    /// Reports the presence of accounts that have changed, one batch at a time.
+    mutating func sendPresence(now: Instant, into effects: inout Deque<RoomEffect>) {
+        for change in members.takePresenceChanges(now: now) {
+            let presence = members.presence(of: change.account)
+            let body = EncodedBody(Transient(.presence(presence), sender: change.account).encode())
+            for other in members.slots where members.isPresent(other) && members[other].key != change.member {
+                guard !members[other].isAway, members[other].features.contains(.presence) else { continue }
+                effects.append(.sendTransient(members[other].key, body))
+            }
+        }
+    }
+
+    /// Sends a member's typing or transient message to all other members. Presence is reported by the relay only
+    ///
     mutating func broadcast(_ handle: MemberHandle, _ transient: Transient, into effects: inout Deque<RoomEffect>) {
-        guard let slot = slot(handle) else { return }
+        guard let slot = members.slot(handle) else { return }
         let feature: Features
         switch transient.content {
         case .presence: return
@@ -86,7 +110,7 @@ extension Room {
         }
         guard members[slot].features.isSuperset(of: feature) else { return }  // C-23
         let body = EncodedBody(Transient(transient.content, sender: members[slot].who.account).encode())
-        for other in members.slots where other != slot && isPresent(other) {
+        for other in members.slots where other != slot && members.isPresent(other) {
             let member = members[other]
             guard !member.isAway, !member.isSuspended, member.features.isSuperset(of: feature) else { continue }
             effects.append(.sendTransient(member.key, body))
@@ -95,110 +119,78 @@ extension Room {
 
     // MARK: Requests
 
-    /// Passes a request on to the member it names, or out to the relay's own handler when it names none.
+    /// Passes a request to its recipient, or to the relay's request handler when it names none.
     mutating func request(
         _ handle: MemberHandle, _ request: Request, now: Instant, into effects: inout Deque<RoomEffect>
     ) {
-        guard let slot = slot(handle) else { return }
-        let member = members[slot]
-        guard member.asked.count < Room.maxRequestsPerMember else {
+        guard let slot = members.slot(handle) else { return }
+        guard !requests.isFull(slot) else {
             return answer(slot, request.correlation, .tooManyRequests, into: &effects)
         }
-        var recipient: (slot: Int, handle: MemberHandle)?
+        var recipient: Int?
         if let name = request.recipient {
-            guard let found = reachableSlot(of: name, from: slot) else {
-                return answer(slot, request.correlation, .noRecipient, into: &effects)
-            }
-            // Those that wait to be withdrawn are told first (R-52, Specs/hostile.md row 46).
-            guard work.news[found]?.withdrawnCount ?? 0 < MemberNews.maxWithdrawn else {
+            recipient = reachableSlot(of: name, from: slot)
+            guard let recipient else { return answer(slot, request.correlation, .noRecipient, into: &effects) }
+            // The recipient receives its pending cancels first (R-52, Specs/hostile.md row 46).
+            guard !receipts.hasManyCancels(recipient) else {
                 return answer(slot, request.correlation, .serverBusy, into: &effects)
             }
-            recipient = (found, self.handle(found))
         }
-        let correlation = nextCorrelation
-        nextCorrelation += 1
-        let deadline = min(request.deadline, Room.maxRequestDeadline)
-        work.requests[correlation] = RoutedRequest(
-            from: handle, to: recipient?.handle, correlation: request.correlation)
-        work.requestTimers.set(correlation, at: now + deadline)
-        members[slot].asked.append(correlation)
+        let timeout = min(request.deadline, RoomRequests.maxTimeout)
+        let number = requests.insert(
+            from: handle, to: recipient.map { self.handle($0) }, correlation: request.correlation,
+            deadline: now + timeout)
         let routed = Request(
-            correlation: correlation, method: request.method, deadline: deadline, recipient: request.recipient,
-            sender: member.who.account, content: request.content)
+            correlation: number, method: request.method, deadline: timeout, recipient: request.recipient,
+            sender: members[slot].who.account, content: request.content)
         guard let recipient else { return effects.append(.request(name, handle, routed)) }
-        members[recipient.slot].answeringCount += 1
-        send(.request, EncodedBody(routed.encode()), to: recipient.slot, into: &effects)
+        send(.request, EncodedBody(routed.encode()), to: recipient, into: &effects)
     }
 
-    /// Brings an answer back to whoever asked; only the member that was asked may give it.
+    /// Passes an answer to the requester. Only the recipient may answer.
     mutating func respond(_ handle: MemberHandle?, _ response: Response, into effects: inout Deque<RoomEffect>) {
-        guard let routed = work.requests[response.correlation], routed.to == handle else { return }
-        finish(response.correlation)
-        guard !routed.isWithdrawn else { return }  // S-56
+        guard let routed = requests[response.correlation], routed.to == handle else { return }
+        requests.finish(response.correlation)
+        guard !routed.isCancelled else { return }  // S-56
         let answer = Response(
             correlation: routed.correlation, status: response.status, reason: response.reason, content: response.content
         )
-        guard let slot = slot(routed.from) else { return }
+        guard let slot = members.slot(routed.from) else { return }
         send(.response, EncodedBody(answer.encode()), to: slot, into: &effects)
     }
 
-    /// The requester no longer wants an answer (S-56).
+    /// The requester needs no answer any more (S-56).
     mutating func cancel(_ handle: MemberHandle, _ correlation: UInt64, into effects: inout Deque<RoomEffect>) {
-        guard let slot = slot(handle),
-            let number = members[slot].asked.first(where: { isOpen($0, as: correlation) })
-        else { return }
-        withdraw(number, into: &effects)
+        guard let slot = members.slot(handle), let number = requests.number(of: correlation, from: slot) else { return }
+        cancel(number, into: &effects)
     }
 
-    private func isOpen(_ number: UInt64, as correlation: UInt64) -> Bool {
-        guard let routed = work.requests[number] else { return false }
-        return routed.correlation == correlation && !routed.isWithdrawn
-    }
-
-    /// Answers requests whose time is up (S-55).
+    /// Answers the requests whose timeout is over (S-55).
     mutating func expireRequests(now: Instant, into effects: inout Deque<RoomEffect>) {
-        guard isBusy else { return }
-        while let number = work.requestTimers.popExpired(now: now) {
-            fail(number, .deadlineExceeded, into: &effects)
-        }
+        while let number = requests.popExpired(now: now) { fail(number, .deadlineExceeded, into: &effects) }
     }
 
-    /// A member leaves: what it asked is withdrawn, what it was asked is answered for it.
-    mutating func cancelRequests(of handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
-        guard let slot = slot(handle) else { return }
-        let member = members[slot]
-        for number in member.asked { withdraw(number, into: &effects) }
-        guard member.answeringCount > 0 else { return }
-        // In the order in which they came: effects must not depend on how a table hashes.
-        for number in work.requests.filter({ $0.value.to == handle }).keys.sorted() {
-            fail(number, .noRecipient, into: &effects)
-        }
+    /// A member leaves: its requests are cancelled, and the requests to it are answered with an error.
+    mutating func endRequests(of slot: Int, into effects: inout Deque<RoomEffect>) {
+        for number in requests.asked(by: slot) { cancel(number, into: &effects) }
+        requests.removeRequester(slot)
+        for number in requests.unanswered(by: handle(slot)) { fail(number, .noRecipient, into: &effects) }
     }
 
-    /// It stays one of the requester's open ones until the member that was asked is told, or the next could follow at
-    /// once and both would wait in that member's queue (R-52, Specs/hostile.md row 46).
-    private mutating func withdraw(_ number: UInt64, into effects: inout Deque<RoomEffect>) {
-        guard let routed = work.requests[number], !routed.isWithdrawn else { return }
-        guard let recipient = routed.to, let slot = slot(recipient) else {
-            finish(number)
+    private mutating func cancel(_ number: UInt64, into effects: inout Deque<RoomEffect>) {
+        guard case .notify(let recipient) = requests.cancel(number) else { return }
+        guard let slot = members.slot(recipient) else {
+            requests.finish(number)
             return
         }
-        work.requests[number]?.isWithdrawn = true
-        noteWithdrawn(number, for: slot, into: &effects)
+        if receipts.note(cancel: number, for: slot) { effects.append(.pending(members[slot].key)) }
     }
 
     private mutating func fail(_ number: UInt64, _ status: ErrorCode, into effects: inout Deque<RoomEffect>) {
-        guard let routed = finish(number), !routed.isWithdrawn, let slot = slot(routed.from) else { return }
+        guard let routed = requests.finish(number), !routed.isCancelled, let slot = members.slot(routed.from) else {
+            return
+        }
         answer(slot, routed.correlation, status, into: &effects)
-    }
-
-    @discardableResult
-    mutating func finish(_ number: UInt64) -> RoutedRequest? {
-        guard isBusy, let routed = work.requests.removeValue(forKey: number) else { return nil }
-        work.requestTimers.cancel(number)
-        if let slot = slot(routed.from) { members[slot].asked.removeAll { $0 == number } }
-        if let recipient = routed.to, let slot = slot(recipient) { members[slot].answeringCount -= 1 }
-        return routed
     }
 
     private mutating func answer(
@@ -208,9 +200,9 @@ extension Room {
         send(.response, EncodedBody(response.encode()), to: slot, into: &effects)
     }
 
-    /// The account's member that came last and can be asked now.
+    /// The account's last member that can answer now.
     private func reachableSlot(of account: AccountName, from slot: Int) -> Int? {
-        memberSlots(of: account).last { other in
+        members.slots(of: account).last { other in
             guard other != slot else { return false }
             let member = members[other]
             return !member.isAway && !member.isSuspended && member.features.contains(.requests)

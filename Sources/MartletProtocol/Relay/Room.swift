@@ -1,12 +1,12 @@
 public import MartletWire
 
-/// What a room wants done outside: frames for sessions and work for the store.
+/// An action of a room outside: a frame of a session, or a call of the store.
 public enum RoomEffect: Sendable {
-    /// The session is a member now.
+    /// The session is a member.
     case opened(MemberKey, handle: MemberHandle, Opened)
-    /// The session may not join, or may not stay.
+    /// The room refuses or ends the session.
     case reset(MemberKey, ErrorCode)
-    /// Nothing more is to be said on a session that its peer has closed.
+    /// All acceptances of a session that its peer has closed were sent.
     case closed(MemberKey)
     /// A reliable frame for a session.
     case send(MemberKey, FrameType, EncodedBody)
@@ -14,30 +14,30 @@ public enum RoomEffect: Sendable {
     case deliver(MemberKey, ArraySlice<LogEntry>)
     /// A transient frame for a session.
     case sendTransient(MemberKey, EncodedBody)
-    /// There is something to tell a session when its link has room; `RoomCall.sendPending` asks for it.
+    /// Receipts or cancels are pending for a session; its link requests them with `RoomCall.sendPending`.
     case pending(MemberKey)
-    /// The credit of messages that are stored goes back to who sent them.
+    /// The credit of a publisher's messages is released.
     case release(MemberKey, byteCount: Int)
-    /// The room is to be loaded; `loaded` or `loadFailed` answers.
+    /// Load the room; the result is `loaded`.
     case load(RoomName)
-    /// Messages are to be made durable; `stored` or `storeFailed` answers for the room.
+    /// Make messages durable; the result is `stored` or `logLost`.
     case append(RoomName, [LogEntry])
-    /// Messages are to be read; `read` answers with the same member.
+    /// Read messages; the result is `read` for the same member.
     case read(RoomName, MemberHandle, ReadRange)
-    /// A request that no member is meant to answer.
+    /// A request without a recipient.
     case request(RoomName, MemberHandle, Request)
 }
 
-/// A stretch of a log to read.
+/// A range of a log to read.
 public struct ReadRange: Equatable, Sendable {
-    /// The first offset wanted.
+    /// The first offset.
     public var from: UInt64
-    /// Messages wanted at the most.
+    /// Messages at the most.
     public var maxCount: Int
-    /// Bytes of bodies wanted at the most; one message is always given.
+    /// Bytes of bodies at the most; one message of any length is read.
     public var maxByteCount: Int
 
-    /// A stretch that begins at `from`.
+    /// A range that begins at `from`.
     public init(from: UInt64, maxCount: Int, maxByteCount: Int) {
         self.from = from
         self.maxCount = maxCount
@@ -45,128 +45,57 @@ public struct ReadRange: Equatable, Sendable {
     }
 }
 
-/// A member's slot in a room, for quick finding; a slot that is used again does not answer to an old handle.
+/// A member's slot in a room, which finds the member without a search. A handle of an earlier use of the slot finds
+/// nothing.
 public struct MemberHandle: Hashable, Sendable {
     var room: Int32
     var slot: Int32
     var key: MemberKey
-    /// The loop that has the room.
+    /// The loop of the room.
     package var loop: UInt8 = 0
 }
 
-/// An ordered, numbered log of messages and its members: who may speak, what is accepted, who gets what next.
+/// A numbered log of messages and its members.
 ///
-/// States: *loading* (joins wait for the store's snapshot) and *ready*. A message goes posted → appended to the tail
-/// with its offset → stored (durable) → published: sent to live members and confirmed to its sender, in this order, so
-/// nothing is confirmed or shown that a crash could take back. One append at a time is with the store; what is posted
-/// meanwhile makes up the next (group commit; ).
+/// | state | owns | ends |
+/// |---|---|---|
+/// | loading | the joins that wait for the store's snapshot | `loaded`; `loadFailed`, then the room is evicted |
+/// | ready | the log, the members, messages on their way to the store | idle, then the room is evicted; `logLost` |
+///
+/// A message is published, appended to the batch with its offset, stored, confirmed to its publisher and delivered to
+/// the members, in this order: nothing is confirmed or delivered that a crash could revert.
+///
+/// `RoomLog` has the durable messages, `Publication` the others, `RoomMembers` the members and their presence,
+/// `RoomReceipts` progress and pending receipts, `RoomRequests` the open requests, and `DeduplicationWindows` the
+/// counters of devices.
 struct Room: Sendable {
-    /// Members of one room at the most.
-    static let maxMembers = 16_384
-    /// Rooms larger than this do not tell every member of every coming and going.
-    static let maxPresenceMembers = 256
-    /// Accounts whose delivered and read marks one room keeps.
-    static let maxMarkedAccounts = 4096
-    /// Bytes of bodies that wait to become durable; beyond it the room takes no more.
-    static let maxPendingByteCount = 16 * 1024 * 1024
-
-    var name: RoomName
-    var index: Int32
-    var loop: UInt8
-    var isLoading = true
-    var isTouched = false
-    /// Whether anything has become durable that members have not been offered.
-    var hasNews = false
-    /// Whether a member joined whose link reads no packets: bodies are summed once for all such.
-    private(set) var hasPlainMembers = false
-
-    /// The log's identity, as the store gave it.
-    var log: LogID?
-    var tail = LogRows(next: 1)
-    var first: UInt64 = 1
-    /// The highest offset given out, and the highest that is durable.
-    var head: UInt64 = 0
-    var durable: UInt64 = 0
-
-    var members = SlotTable<RoomMember>()
-    var memberCount = 0
-    /// The slots of each account's members.
-    private var accounts = AccountSlots()
-    var marks = DeviceMarks()
-    var progress: [AccountName: Progress] = [:]
-    var presenceChanges = PresenceChanges()
-    var nextCorrelation: UInt64 = 1
-    /// What the table of rooms counts for it, in bytes.
-    var chargedByteCount = 0
-    /// Allocated while anything is under way, and as long as messages are in memory.
-    private var allocatedWork = OnDemand<Work>()
-
-    var work: Work {
-        @inline(__always) _read { yield allocatedWork.value }
-        @inline(__always) _modify { yield &allocatedWork.value }
+    private enum State: Sendable {
+        case loading([JoinRequest])
+        case ready
     }
 
-    /// Whether there is memory for what is under way.
-    var isBusy: Bool { allocatedWork.isAllocated }
+    let name: RoomName
+    private let index: Int32
+    private let loop: UInt8
+    var isDirty = false
+    private var state = State.loading([])
+    var log = RoomLog()
+    var members = RoomMembers()
+    var windows = DeduplicationWindows()
+    var receipts = RoomReceipts()
+    var requests = RoomRequests()
+    /// The bytes that the table of rooms counts for it.
+    private(set) var chargedByteCount = 0
+    /// Allocated while messages are not durable, and as long as messages are in memory.
+    private var allocatedPublication = OnDemand<Publication>()
 
-    /// What is under way in a room.
-    struct Work: Neutral, Sendable {
-        static let neutral = Work()
-
-        /// Joins that wait for the log to be loaded.
-        var waiting: [JoinRequest] = []
-        /// What is with the store, and what goes there next; the latest messages may still be in a draft.
-        var storing: [LogEntry]?
-        var unstored: [LogEntry] = []
-        /// Who posted the entries that are not durable yet, in the order of offsets.
-        var unconfirmed = Deque<Unconfirmed>()
-        var pendingByteCount = 0
-        /// Slots of members for whom there is more than they were handed in this turn.
-        var unfinished: [Int] = []
-        /// Slots of members with acceptances to be told at the end of the turn.
-        var posters: [Int] = []
-        /// What waits for members until their links ask for it, by slot; and of how many accounts in all.
-        var news: [Int: MemberNews] = [:]
-        var newsAccountCount = 0
-        /// Members that have left and whose sessions stay until their last messages are durable.
-        var closing: [Closing] = []
-        var requests: [UInt64: RoutedRequest] = [:]
-        var requestTimers = TimerQueue<UInt64>()
-
-        var isEmpty: Bool {
-            waiting.isEmpty && storing == nil && unstored.isEmpty && unconfirmed.isEmpty && pendingByteCount == 0
-                && unfinished.isEmpty && posters.isEmpty && news.isEmpty && newsAccountCount == 0 && closing.isEmpty
-                && requests.isEmpty && requestTimers.isEmpty
-        }
+    var publication: Publication {
+        @inline(__always) _read { yield allocatedPublication.value }
+        @inline(__always) _modify { yield &allocatedPublication.value }
     }
 
-    /// Gives the memory for what is under way back if nothing is.
-    mutating func releaseIdleMemory() {
-        if isBusy, work.isEmpty { allocatedWork.release() }
-    }
-
-    /// Neighbouring messages that are not durable yet: whose they are.
-    struct Unconfirmed: Sendable {
-        var count: Int
-        var poster: MemberHandle
-        /// Who sent them last: that is who waits for the confirmation.
-        var confirmTo: MemberHandle
-        var mark: Int
-        /// How much longer each is than what its poster paid credit for, in bytes.
-        var stampByteCount: Int
-    }
-
-    /// A session that its peer has closed, and the offset of the last message that it is to be told of.
-    struct Closing: Sendable {
-        var handle: MemberHandle
-        var lastOffset: UInt64
-    }
-
-    /// How far an account has come in this room.
-    struct Progress: Equatable, Sendable {
-        var delivered: UInt64 = 0
-        var read: UInt64 = 0
-    }
+    /// Whether there is memory for messages that are not durable.
+    var isBusy: Bool { allocatedPublication.isAllocated }
 
     init(name: RoomName, index: Int32, loop: UInt8 = 0) {
         self.name = name
@@ -174,226 +103,194 @@ struct Room: Sendable {
         self.loop = loop
     }
 
+    /// Whether the room can be evicted.
     var isIdle: Bool {
-        memberCount == 0 && work.waiting.isEmpty && work.unconfirmed.isEmpty && work.closing.isEmpty && !isLoading
+        guard case .ready = state else { return false }
+        return members.count == 0 && !publication.isWaiting
     }
 
-    /// When it wants to be flushed although nothing happens.
-    var deadline: Instant? { work.requestTimers.earliest.orEarlier(presenceChanges.deadline) }
+    /// When the room has work although no event occurs.
+    var deadline: Instant? { requests.deadline.orEarlier(members.deadline) }
 
     func handle(_ slot: Int) -> MemberHandle {
         MemberHandle(room: index, slot: Int32(slot), key: members[slot].key, loop: loop)
     }
 
-    func slot(_ handle: MemberHandle) -> Int? {
-        let slot = Int(handle.slot)
-        return members.isLive(slot) && members[slot].key == handle.key ? slot : nil
+    var opened: Opened {
+        Opened(head: log.lastOffset, first: log.firstOffset, log: log.id, members: members.presentAccounts())
     }
 
-    /// The slots of an account's members that have not left, in the order in which they came.
-    func memberSlots(of account: AccountName) -> [Int] { accounts.slots(of: account, in: members) }
+    // MARK: Loading
 
-    /// Whether a slot has a member that has not left.
-    func isPresent(_ slot: Int) -> Bool { members.isLive(slot) && !members[slot].hasLeft }
-
-    var state: Opened { Opened(head: durable, first: first, log: log, members: presentAccounts()) }
-
-    // MARK: Coming and going
-
-    mutating func join(_ join: JoinRequest, into effects: inout Deque<RoomEffect>) {
-        guard !isLoading else {
-            //
-            guard work.waiting.count < Room.maxMembers else { return effects.append(.reset(join.member, .roomFull)) }
-            return work.waiting.append(join)
-        }
-        guard memberCount < Room.maxMembers else { return effects.append(.reset(join.member, .roomFull)) }
-        let before = presence(of: join.who.account)
-        var member = RoomMember(
-            key: join.member, who: join.who, cursor: cursor(of: join.open), noLocal: join.open.noLocal)
-        member.mark = marks[join.who]
-        member.isHeldBack = join.isHeldBack
-        member.features = join.features
-        noteForm(of: join.features)
-        let slot = members.insert(member)
-        memberCount += 1
-        accounts.add(slot, to: &members)
-        effects.append(.opened(join.member, handle: handle(slot), state))
-        sendProgress(to: slot, into: &effects)
-        notePresence(of: join.who.account, from: before, by: join.member)
-        pump(slot, into: &effects)
-    }
-
-    /// Where a session begins that opens so.
-    private func cursor(of open: Open) -> UInt64 {
-        let isOfAnotherLog = open.log != nil && log != nil && open.log != log
-        let cursor = isOfAnotherLog ? 0 : min(open.cursor, durable)
-        return open.tail.map { max(cursor, durable - min(durable, UInt64($0))) } ?? cursor
-    }
-
-    mutating func leave(_ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
-        guard let slot = slot(handle) else { return }
-        withdraw(slot, into: &effects)
-        members.remove(slot)
-        if !work.closing.isEmpty { work.closing.removeAll { $0.handle == handle } }
-    }
-
-    /// A member has said its last: it leaves, and is told of the messages that it is still to be told of before its
-    /// session ends (S-7, R-49).
-    mutating func close(_ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
-        guard let slot = slot(handle), !members[slot].hasLeft else { return }
-        withdraw(slot, into: &effects)
-        work.closing.append(Closing(handle: handle, lastOffset: lastUnconfirmedOffset(of: handle)))
-    }
-
-    /// The member is no longer there for others; its slot is still its own.
-    private mutating func withdraw(_ slot: Int, into effects: inout Deque<RoomEffect>) {
-        guard !members[slot].hasLeft else { return }
-        cancelRequests(of: handle(slot), into: &effects)
-        takeNews(of: slot)
-        let account = members[slot].who.account
-        let before = presence(of: account)
-        members[slot].hasLeft = true
-        memberCount -= 1
-        accounts.remove(slot, of: account)
-        notePresence(of: account, from: before, by: members[slot].key)
-    }
-
-    /// The offset of the last message that is not durable and that this member waits to be told of; 0 when there is
-    /// none.
-    private func lastUnconfirmedOffset(of handle: MemberHandle) -> UInt64 {
-        var next = durable + 1
-        var last: UInt64 = 0
-        for part in work.unconfirmed {
-            next += UInt64(part.count)
-            if part.confirmTo == handle { last = next - 1 }
-        }
-        return last
-    }
-
-    mutating func setSuspended(_ isSuspended: Bool, _ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
-        guard let slot = slot(handle) else { return }
-        members[slot].isSuspended = isSuspended
-        pump(slot, into: &effects)
-    }
-
-    mutating func setHeldBack(_ isHeldBack: Bool, _ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
-        guard let slot = slot(handle) else { return }
-        members[slot].isHeldBack = isHeldBack
-        pump(slot, into: &effects)
-    }
-
-    mutating func setFeatures(_ features: Features, _ handle: MemberHandle) {
-        guard let slot = slot(handle) else { return }
-        members[slot].features = features
-        noteForm(of: features)
-    }
-
-    private mutating func noteForm(of features: Features) {
-        if !features.contains(.compact) { hasPlainMembers = true }
-    }
-
-    mutating func setAway(_ isAway: Bool, _ handle: MemberHandle) {
-        guard let slot = slot(handle) else { return }
-        let account = members[slot].who.account
-        let before = presence(of: account)
-        members[slot].isAway = isAway
-        notePresence(of: account, from: before, by: members[slot].key)
-    }
-
+    /// The store's snapshot. Returns the sessions that have waited to join.
+    ///
     /// - Parameter now: the relay's wall clock in milliseconds since 1970.
-    /// Returns the sessions that have waited to join.
     mutating func loaded(_ snapshot: RoomSnapshot, at now: UInt64 = 0) -> [JoinRequest] {
-        guard isLoading else { return [] }
-        isLoading = false
-        log = snapshot.log
-        head = snapshot.head
-        durable = snapshot.head
-        first = snapshot.first
-        tail = LogRows(next: head + 1)
-        for (device, watermark) in snapshot.watermarks { marks.load(device, watermark: watermark, at: now) }
-        let joins = work.waiting
-        work.waiting = []
+        guard case .loading(let joins) = state else { return [] }
+        state = .ready
+        log = RoomLog(snapshot)
+        for (device, watermark) in snapshot.watermarks { windows.load(device, watermark: watermark, at: now) }
         return joins
     }
 
     mutating func loadFailed(into effects: inout Deque<RoomEffect>) {
-        for request in work.waiting { effects.append(.reset(request.member, .storeUnavailable)) }
-        work.waiting = []
+        guard case .loading(let joins) = state else { return }
+        for join in joins { effects.append(.reset(join.member, .storeUnavailable)) }
+        state = .loading([])
     }
 
-    /// A session that asked to join is gone before the room was loaded.
+    /// A session has ended before the room was loaded.
     mutating func withdraw(_ key: MemberKey) {
-        if !work.waiting.isEmpty { work.waiting.removeAll { $0.member == key } }
+        guard case .loading(let joins) = state else { return }
+        state = .loading(joins.filter { $0.member != key })
     }
 
-    // MARK: Presence
+    // MARK: Members
 
-    /// Who is there, as far as an answer names them and a look at the first places shows.
-    func presentAccounts() -> [AccountName] {
-        var seen: Set<AccountName> = []
-        var result: [AccountName] = []
-        for slot in members.slots.prefix(4 * Opened.maxMemberCount) where isPresent(slot) {
-            let account = members[slot].who.account
-            guard seen.insert(account).inserted else { continue }
-            result.append(account)
-            if result.count == Opened.maxMemberCount { break }
+    mutating func join(_ join: JoinRequest, into effects: inout Deque<RoomEffect>) {
+        if case .loading(var joins) = state {
+            //
+            guard joins.count < RoomMembers.maxCount else { return effects.append(.reset(join.member, .roomFull)) }
+            state = .ready
+            joins.append(join)
+            return state = .loading(joins)
         }
-        return result
+        guard !members.isFull else { return effects.append(.reset(join.member, .roomFull)) }
+        var member = RoomMember(
+            key: join.member, who: join.who, cursor: log.cursor(of: join.open), noLocal: join.open.noLocal)
+        member.window = windows[join.who]
+        member.isHeldBack = join.isHeldBack
+        member.features = join.features
+        let slot = members.insert(member)
+        effects.append(.opened(join.member, handle: handle(slot), opened))
+        noteEarlierProgress(for: slot, into: &effects)
+        deliverNext(slot, into: &effects)
     }
 
-    /// An account is there when one of its members has a connection, and away when all of them wait for one.
-    func presence(of account: AccountName) -> Transient.Presence {
-        let slots = memberSlots(of: account)
-        guard !slots.isEmpty else { return .left }
-        return slots.contains { !members[$0].isAway } ? .online : .away
+    mutating func leave(_ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
+        guard let slot = members.slot(handle) else { return }
+        depart(slot, into: &effects)
+        members.remove(slot)
+        if isBusy { publication.removeClosing(handle) }
     }
 
-    private mutating func notePresence(of account: AccountName, from before: Transient.Presence, by member: MemberKey) {
-        let presence = presence(of: account)
-        guard presence != before, memberCount <= Room.maxPresenceMembers else { return }
-        presenceChanges.note(account, from: before, to: presence, of: member)
+    /// A member has closed its session: it leaves, and its session ends when its messages are accepted (S-7, R-49).
+    mutating func close(_ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
+        guard let slot = members.slot(handle), !members[slot].hasLeft else { return }
+        depart(slot, into: &effects)
+        publication.close(handle, durable: log.lastOffset)
     }
 
-    /// Tells the members who has come and gone since they were told last, as far as a batch goes.
-    mutating func tellPresence(now: Instant, into effects: inout Deque<RoomEffect>) {
-        guard memberCount <= Room.maxPresenceMembers else { return presenceChanges.removeAll() }
-        for change in presenceChanges.takeBatch(memberCount: memberCount, now: now) {
-            let presence = presence(of: change.account)
-            let body = EncodedBody(Transient(.presence(presence), sender: change.account).encode())
-            for other in members.slots where isPresent(other) && members[other].key != change.member {
-                guard !members[other].isAway, members[other].features.contains(.presence) else { continue }
-                effects.append(.sendTransient(members[other].key, body))
-            }
-        }
+    /// The member is no longer present, but keeps its slot.
+    private mutating func depart(_ slot: Int, into effects: inout Deque<RoomEffect>) {
+        guard !members[slot].hasLeft else { return }
+        endRequests(of: slot, into: &effects)
+        receipts.takePending(slot)
+        members.leave(slot)
     }
 
-    /// A member's device has a mark from its first message on; nil when its account or the room has as many as it may.
-    mutating func mark(ofMember slot: Int, at now: UInt64) -> Int? {
-        let device = members[slot].who
-        guard let mark = members[slot].mark ?? marks[device] ?? addMark(device, at: now) else { return nil }
-        marks.use(mark, at: now)
-        members[slot].mark = mark
-        return mark
+    /// A member suspends the delivery of messages, or continues, from a cursor if it names one.
+    mutating func setSuspended(
+        _ isSuspended: Bool, _ handle: MemberHandle, cursor: UInt64?, into effects: inout Deque<RoomEffect>
+    ) {
+        guard let slot = members.slot(handle) else { return }
+        if let cursor { members[slot].cursor = max(members[slot].cursor, min(cursor, log.lastOffset)) }
+        members[slot].isSuspended = isSuspended
+        deliverNext(slot, into: &effects)
     }
 
-    private mutating func addMark(_ device: DeviceKey, at now: UInt64) -> Int? {
-        switch marks.add(device, at: now) {
-        case .mark(let mark): return mark
-        case .none: return nil
-        case .markInPlace(let mark, of: let other):
-            for slot in memberSlots(of: other.account) where members[slot].who == other {
-                members[slot].mark = nil
-            }
-            return mark
-        }
+    /// A member's link has a long queue, or has room again.
+    mutating func setHeldBack(_ isHeldBack: Bool, _ handle: MemberHandle, into effects: inout Deque<RoomEffect>) {
+        guard let slot = members.slot(handle) else { return }
+        members[slot].isHeldBack = isHeldBack
+        deliverNext(slot, into: &effects)
     }
 
-    // MARK: Frames
+    /// A member's link negotiated other features.
+    mutating func setFeatures(_ features: Features, _ handle: MemberHandle) {
+        if let slot = members.slot(handle) { members.setFeatures(features, of: slot) }
+    }
 
-    /// A reliable frame for a member; what is on its way to it counts against its credit until it is acknowledged.
+    /// A member's link lost its connection, or has one again.
+    mutating func setAway(_ isAway: Bool, _ handle: MemberHandle) {
+        if let slot = members.slot(handle) { members.setAway(isAway, of: slot) }
+    }
+
+    /// A reliable frame for a member, which counts against the member's credit until it is acknowledged.
     mutating func send(_ type: FrameType, _ body: EncodedBody, to slot: Int, into effects: inout Deque<RoomEffect>) {
         guard members.isLive(slot) else { return }
         members[slot].credit -= body.byteCount
         effects.append(.send(members[slot].key, type, body))
+    }
+
+    // MARK: Turns
+
+    /// The messages of the batch become entries of the log.
+    mutating func take(_ batch: inout RoomBatch) {
+        guard batch.publisher != nil else { return }
+        allocatedPublication.value.append(&batch, areSummed: members.hasPlainReaders, to: &windows)
+    }
+
+    /// Ends a turn: presence, durable messages, the next batch for the store, acceptances.
+    mutating func flush(now: Instant, into effects: inout Deque<RoomEffect>) {
+        sendPresence(now: now, into: &effects)
+        for slot in members.takeUnfinished() where members.isLive(slot) { deliverNext(slot, into: &effects) }
+        if log.hasUnoffered {
+            for slot in members.slots where members.isLive(slot) { deliverNext(slot, into: &effects) }
+            log.endOffer()
+        }
+        if isBusy { flushPublication(into: &effects) }
+    }
+
+    /// Releases the memory for messages that are not durable. A room with messages in memory keeps it for the next.
+    mutating func releaseIdleMemory() {
+        if isBusy, log.tail.isEmpty, publication.isEmpty { allocatedPublication.release() }
+    }
+
+    // MARK: Memory
+
+    /// Bytes of a room, of its publication, of a member, of a device's window, of an account's progress and of a
+    /// request.
+    private static let baseByteCount = MemoryLayout<Room>.stride + 96
+    private static let publicationByteCount = MemoryLayout<Publication>.stride + 96
+    private static let memberByteCount = MemoryLayout<RoomMember>.stride + 32
+    private static let windowByteCount = 192
+    private static let progressByteCount = 64
+    private static let requestByteCount = 256
+    /// Bytes of an account in the pending receipts of a member.
+    private static let pendingByteCount = 96
+    /// Bytes of a message in memory beside its body.
+    private static let entryByteCount = 128
+
+    /// Returns the change of the bytes that it holds, with objects, since the last call.
+    @inline(__always)
+    mutating func takeChargeChange() -> Int {
+        var byteCount = Room.baseByteCount + name.text.utf8.count + log.tail.byteCount
+        byteCount += log.tail.count * Room.entryByteCount
+        if isBusy {
+            byteCount += publication.pendingByteCount + publication.entryCount * Room.entryByteCount
+            byteCount += Room.publicationByteCount
+        }
+        if case .loading(let joins) = state { byteCount += joins.count * Room.memberByteCount }
+        byteCount += members.slots.count * Room.memberByteCount + windows.count * Room.windowByteCount
+        byteCount += receipts.accountCount * Room.progressByteCount + requests.count * Room.requestByteCount
+        byteCount += receipts.pendingAccountCount * Room.pendingByteCount
+        defer { chargedByteCount = byteCount }
+        return byteCount - chargedByteCount
+    }
+
+    // MARK: Quiescence
+
+    /// Checks that every member is connected and has received everything.
+    func quiescence() -> QuiescenceCheck {
+        var check = QuiescenceCheck("room \(name)")
+        if case .loading(let joins) = state { check.empty("loading rooms with \(joins.count) joins", count: 1) }
+        publication.check(&check)
+        requests.check(&check)
+        receipts.check(&check)
+        check.equal("messages that were not offered", log.hasUnoffered, false)
+        check.equal("memory for messages that are not durable", isBusy && log.tail.isEmpty, false)
+        members.check(&check, lastOffset: log.lastOffset)
+        return check
     }
 }

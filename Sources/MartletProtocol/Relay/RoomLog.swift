@@ -2,21 +2,21 @@ public import MartletWire
 
 /// A message as a room's log holds it.
 public struct LogEntry: Sendable {
-    /// Its place in the room; 1 is the first.
+    /// The position in the room's log, from 1.
     public var offset: UInt64
-    /// Who sent it, from which device, under which number of that device's.
+    /// The account that published it.
     public var sender: AccountName
-    /// The sender's device.
+    /// The publisher's device.
     public var device: DeviceID
     /// The device's own number for the message.
     public var counter: UInt64
     /// When the relay accepted it, in milliseconds since 1970.
     public var acceptedAt: UInt64
-    /// The body as it goes to members, with the relay's fields in front.
+    /// The body for members, with the relay's fields in front.
     public var body: EncodedBody
-    /// Its device's place among the marks of the room that it was posted to, which holds as long as that room is in
-    /// memory; negative when it is not known.
-    @usableFromInline package let mark: Int32
+    /// The index of the device's deduplication window in the room, valid while the room is in memory; negative when it
+    /// is unknown.
+    @usableFromInline package let window: Int32
 
     /// A log entry.
     public init(
@@ -24,13 +24,13 @@ public struct LogEntry: Sendable {
     ) {
         self.init(
             offset: offset, sender: sender, device: device, counter: counter, acceptedAt: acceptedAt,
-            body: body.laidOut(), mark: -1)
+            body: body.laidOut(), window: -1)
     }
 
     @inline(__always)
     init(
         offset: UInt64, sender: AccountName, device: DeviceID, counter: UInt64, acceptedAt: UInt64, body: EncodedBody,
-        mark: Int32
+        window: Int32
     ) {
         self.offset = offset
         self.sender = sender
@@ -38,22 +38,22 @@ public struct LogEntry: Sendable {
         self.counter = counter
         self.acceptedAt = acceptedAt
         self.body = body
-        self.mark = mark
+        self.window = window
     }
 
-    /// Whether another that was posted to the same room since it is in memory is of the same device.
+    /// Whether an entry that was published while the same room is in memory has the same device.
     @inlinable @inline(__always)
     package func hasSameDevice(as other: LogEntry) -> Bool {
-        if mark >= 0, other.mark >= 0 { return mark == other.mark }
+        if window >= 0, other.window >= 0 { return window == other.window }
         return device == other.device && sender == other.sender
     }
 }
 
-/// A device as rooms know it; the account is part of it, so nobody can speak for another's device (C-2).
+/// A device in a room. It includes the account, so that no account can use another's device (C-2).
 public struct DeviceKey: Hashable, Sendable {
-    /// The account the device authenticated as.
+    /// The authenticated account.
     public var account: AccountName
-    /// The device's own ID.
+    /// The ID of the device.
     public var device: DeviceID
 
     /// A device of an account.
@@ -63,14 +63,14 @@ public struct DeviceKey: Hashable, Sendable {
     }
 }
 
-/// What a store knows about a room when the relay opens it.
+/// The state of a room in the store.
 public struct RoomSnapshot: Sendable {
-    /// The log's identity: chosen at random when the log begins, and another one when it begins anew. Nil when
-    /// the store has none; then readers notice a log that began anew only while it is shorter than the one they know.
+    /// The log's identity, a random number of each log. Nil when the store has none; then readers notice another
+    /// log only while it is shorter than the one that they know.
     public var log: LogID?
     /// The highest offset stored; 0 when the room is new.
     public var head: UInt64
-    /// The lowest offset still kept; `head + 1` when nothing is.
+    /// The lowest offset that is kept; `head + 1` when none is.
     public var first: UInt64
     /// The highest counter accepted from each device.
     public var watermarks: [DeviceKey: UInt64]
@@ -84,4 +84,75 @@ public struct RoomSnapshot: Sendable {
         self.first = first
         self.watermarks = watermarks
     }
+}
+
+/// The durable part of a room's log: its identity, its offsets, and its last messages in memory.
+///
+/// | state of a message | owns | ends |
+/// |---|---|---|
+/// | unoffered | an entry in the tail | `endOffer`, when every member was offered it |
+/// | in memory | an entry in the tail | the bounds of the tail, a shortage of memory |
+struct RoomLog: Sendable {
+    /// The durable messages that a room keeps in memory.
+    static let tailBounds = LogRows.Bounds(maxCount: 1024, maxByteCount: 1024 * 1024)
+    /// The same when memory is short.
+    static let leastTailBounds = LogRows.Bounds(maxCount: 16, maxByteCount: 4096)
+    /// Bytes of bodies in one array, which a queue that holds any of them retains.
+    static let rowByteCount = 64 * 1024
+
+    /// The log's identity in the store.
+    private(set) var id: LogID?
+    private(set) var tail = LogRows(next: 1)
+    private(set) var firstOffset: UInt64 = 1
+    /// The highest durable offset.
+    private(set) var lastOffset: UInt64 = 0
+    /// Whether messages have become durable that the members were not offered.
+    private(set) var hasUnoffered = false
+
+    init() {}
+
+    init(_ snapshot: RoomSnapshot) {
+        id = snapshot.log
+        firstOffset = snapshot.first
+        lastOffset = snapshot.head
+        tail = LogRows(next: lastOffset + 1)
+    }
+
+    /// The cursor of a session that opens the room.
+    func cursor(of open: Open) -> UInt64 {
+        let isOfAnotherLog = open.log != nil && id != nil && open.log != id
+        let cursor = isOfAnotherLog ? 0 : min(open.cursor, lastOffset)
+        return open.tail.map { max(cursor, lastOffset - min(lastOffset, UInt64($0))) } ?? cursor
+    }
+
+    /// Appends durable messages, in the array that went to the store unless it is large.
+    mutating func append(_ entries: ArraySlice<LogEntry>) {
+        guard let newest = entries.last else { return }
+        lastOffset = newest.offset
+        hasUnoffered = true
+        var start = entries.startIndex
+        while start < entries.endIndex {
+            var end = start
+            var byteCount = 0
+            repeat {
+                byteCount += entries[end].body.byteCount
+                end += 1
+            } while end < entries.endIndex && byteCount + entries[end].body.byteCount <= RoomLog.rowByteCount
+            let row = entries[start..<end]
+            tail.append(row.count == entries.count ? row : ArraySlice(Array(row)))
+            start = end
+        }
+    }
+
+    /// Every member was offered the messages.
+    mutating func endOffer() {
+        hasUnoffered = false
+        tail.trim(to: RoomLog.tailBounds)
+    }
+
+    /// The store keeps no lower offset.
+    mutating func raiseFirstOffset(to offset: UInt64) { firstOffset = max(firstOffset, offset) }
+
+    /// Removes all but the last few messages from memory; the store has them.
+    mutating func trimTail() { tail.trim(to: RoomLog.leastTailBounds) }
 }

@@ -1,8 +1,8 @@
 public import MartletWire
 
-/// A link's session as rooms know it.
+/// A session of a link, as the key of a member.
 public struct MemberKey: Hashable, Sendable {
-    /// The link's slot at its loop, and which user of the slot it is.
+    /// The link's loop, slot and generation.
     public var link: LinkKey
     /// The session on that link.
     public var session: SessionID
@@ -14,22 +14,23 @@ public struct MemberKey: Hashable, Sendable {
     }
 }
 
-/// A slot in the relay's table of links; a slot that is used again gets a new generation, so old keys find nothing.
+/// A slot in the relay's table of links. Each use of a slot has another generation, so that an old key finds nothing.
 public struct LinkKey: Hashable, Sendable {
     var slot: Int32
     var generation: UInt32
-    /// The loop that has the table.
+    /// The loop of the table.
     var loop: UInt8 = 0
 }
 
-/// One session's place in a room: who it is, how far it has read, and how much more it may be sent.
+/// A session's membership in a room: its device, its cursor and its credit.
 ///
-/// A member is *live* when it has everything up to the durable head and has credit; then a new message is sent on the
-/// spot. Otherwise it is *lagging*: it reads from the log at its own pace, from memory or from the store, as its credit
-/// comes back.
+/// | state | owns | ends |
+/// |---|---|---|
+/// | live | credit; its cursor is the last offset | its credit is used, it is suspended or held back |
+/// | lagging | a cursor in the log, which it reads as its credit returns (R-31) | it has read the last offset |
+/// | left | acceptances of its last messages | they were sent |
 struct RoomMember: Sendable {
-    /// Body bytes that a room may have on their way to one member; what bounds a slow consumer (Specs/hostile.md row
-    /// 20).
+    /// Bytes of bodies in flight from a room to one member, which bounds a slow consumer (Specs/hostile.md row 20).
     static let creditByteCount = 256 * 1024
 
     var key: MemberKey
@@ -37,28 +38,24 @@ struct RoomMember: Sendable {
     var noLocal: Bool
     var isSuspended = false
     var isAway = false
-    /// Whether it has closed its session and waits for no more than its acceptances.
+    /// Whether it has closed its session and waits for its acceptances.
     var hasLeft = false
     var isReading = false
-    /// Whether its link has enough on its way already.
+    /// Whether its link has a long queue.
     var isHeldBack = false
-    /// Whether there was more for it than is handed over in one go.
+    /// Whether it has more messages than one step delivers.
     var isUnfinished = false
-    /// Rises from member to member of the room.
+    /// Ascends with each join of the room.
     var joinNumber: UInt32 = 0
-    /// Requests that it has been asked to answer.
-    var answeringCount: Int32 = 0
     var who: DeviceKey
-    /// The highest offset handed to the member's session, or skipped.
+    /// The highest offset that was delivered or skipped.
     var cursor: UInt64
     var credit = RoomMember.creditByteCount
     var features = Features.supported
     /// Runs accepted since the last flush.
     var accepted: [AcceptedRun] = []
-    /// Its device's place in the room's marks, once it has posted.
-    @Compact var mark: Int? = nil
-    /// Open requests of its own, by the room's numbers.
-    var asked: [UInt64] = []
+    /// The index of its device's deduplication window, from its first message on.
+    @Compact var window: Int? = nil
 
     init(key: MemberKey, who: DeviceKey, cursor: UInt64, noLocal: Bool) {
         self.key = key
@@ -67,29 +64,28 @@ struct RoomMember: Sendable {
         self.noLocal = noLocal
     }
 
-    /// Whether a message that was posted since the room is in memory is the member's own, and it does not want these
-    /// back.
+    /// Whether a message that was published while the room is in memory is the member's own and is not sent back.
     @inline(__always)
     private func isSparedOf(recent entry: LogEntry) -> Bool {
         guard noLocal else { return false }
-        if let mark, entry.mark >= 0 { return Int32(mark) == entry.mark }
+        if let window, entry.window >= 0 { return Int32(window) == entry.window }
         return isSparedOf(entry)
     }
 
-    /// Whether a message is the member's own and it does not want these back.
+    /// Whether a message is the member's own and is not sent back.
     func isSparedOf(_ entry: LogEntry) -> Bool {
         noLocal && entry.device == who.device && entry.sender == who.account
     }
 
-    /// The offset that comes next, if it may be handed more now and there is more up to `durable`.
+    /// The next offset, if the member may receive more now and there is more up to `durable`.
     @inline(__always)
     func wanted(upTo durable: UInt64) -> UInt64? {
         guard cursor < durable, !isSuspended, !isHeldBack, !isReading, !isUnfinished, credit > 0 else { return nil }
         return cursor + 1
     }
 
-    /// Takes the first of these messages, which the room has in memory, up to its credit and to `room` bytes: those
-    /// that it is not spared of.
+    /// Takes the first of these messages in memory, within its credit and `room` bytes, without its own ones if they
+    /// are not sent back.
     @inline(__always)
     mutating func take(_ entries: ArraySlice<LogEntry>, _ room: inout Int) -> Range<Int> {
         var start = entries.startIndex
@@ -104,8 +100,8 @@ struct RoomMember: Sendable {
         return start..<end
     }
 
-    /// Takes messages at neighbouring offsets that were read from the store: all that it is spared of, or that it is
-    /// not.
+    /// Takes messages at consecutive offsets that were read from the store: either only its own ones that are not sent
+    /// back, or none of these.
     mutating func takeRow(of entries: [LogEntry], from start: Int) -> (end: Int, isSpared: Bool) {
         let isSpared = isSparedOf(entries[start])
         var end = start
@@ -124,22 +120,32 @@ struct RoomMember: Sendable {
             accepted.append(run)
         }
     }
+
+    /// Checks that the member is connected and has received everything.
+    func quiescence(lastOffset: UInt64) -> QuiescenceCheck {
+        var check = QuiescenceCheck("member \(who.device)")
+        check.equal("credit", credit, RoomMember.creditByteCount)
+        check.equal("cursor", cursor, lastOffset)
+        check.equal("flags", isSuspended || isAway || isReading || isHeldBack || isUnfinished, false)
+        check.empty("runs of acceptances", count: accepted.count)
+        return check
+    }
 }
 
-/// What a session wants when it opens a room.
+/// The request of a session to open a room.
 public struct JoinRequest: Equatable, Sendable {
     /// The session that joins.
     public var member: MemberKey
-    /// Who it belongs to.
+    /// The device of the session.
     public var who: DeviceKey
-    /// What it said in `open`.
+    /// The `open` of the session.
     public var open: Open
-    /// What its link has agreed on: receipts, presence and requests go to those who know them.
+    /// The features of its link: receipts, presence and requests are sent if they are negotiated.
     public var features: Features
-    /// Whether messages are held back until `Rooms.setHeldBack` says otherwise.
+    /// Whether messages are held back until `RoomCall.setHeldBack`.
     public var isHeldBack: Bool
 
-    /// A session's wish to join.
+    /// A session's request.
     public init(
         member: MemberKey, who: DeviceKey, open: Open, features: Features = .supported, isHeldBack: Bool = false
     ) {

@@ -6,8 +6,8 @@
 /// | state of a connection | owns | ends |
 /// |---|---|---|
 /// | idle | nothing | it has something to send |
-/// | requested | an instant, a place among the connections of this turn | `transmit`; the end of the turn |
-/// | waiting | the same instant, a place among the waits | `transmit`; the timeout |
+/// | requested | an instant, an entry among the connections of this turn | `transmit`; the end of the turn |
+/// | waiting | the same instant, an entry among the waits | `transmit`; the timeout |
 struct TransmitQueue {
     /// A connection that has had something to send since an earlier turn.
     private struct Wait {

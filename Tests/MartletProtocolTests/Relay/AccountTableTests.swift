@@ -10,30 +10,30 @@ import Testing
 
     @Test func `an account keeps its place while it has a link and for the lifetime after its last one`() {
         var table = AccountTable()
-        let alice = table.place(of: .alice, now: Self.start)
+        let alice = table.index(of: .alice, now: Self.start)
         table.addLink(link(1), of: alice)
-        #expect(table.place(of: .alice, now: Self.start + .seconds(1000)) == alice)
+        #expect(table.index(of: .alice, now: Self.start + .seconds(1000)) == alice)
         let ended = Self.start + .seconds(1000)
         table.removeLink(link(1), of: alice, now: ended)
-        #expect(table.place(of: .alice, now: ended + AccountTable.lifetime + .nanoseconds(-1)) == alice)
-        _ = table.place(of: .bob, now: ended + AccountTable.lifetime)
+        #expect(table.index(of: .alice, now: ended + AccountTable.lifetime + .nanoseconds(-1)) == alice)
+        _ = table.index(of: .bob, now: ended + AccountTable.lifetime)
         #expect(table.find(.alice) == nil && table.count == 1)
     }
 
     @Test func `an account that begins a link again before the lifetime is over is not forgotten`() {
         var table = AccountTable()
-        let alice = table.place(of: .alice, now: Self.start)
+        let alice = table.index(of: .alice, now: Self.start)
         table.addLink(link(1), of: alice)
         table.removeLink(link(1), of: alice, now: Self.start)
-        table.addLink(link(2), of: table.place(of: .alice, now: Self.start + .seconds(30)))
-        _ = table.place(of: .bob, now: Self.start + AccountTable.lifetime * 2)
+        table.addLink(link(2), of: table.index(of: .alice, now: Self.start + .seconds(30)))
+        _ = table.index(of: .bob, now: Self.start + AccountTable.lifetime * 2)
         #expect(table.linkCount(alice) == 1 && table.find(.alice) == alice)
     }
 
     @Test func `accounts without links are bounded, and those idle for longest are forgotten first`() {
         var table = AccountTable()
         for number in 0...AccountTable.maxIdleCount {
-            let place = table.place(of: .named("account-\(number)"), now: Self.start)
+            let place = table.index(of: .named("account-\(number)"), now: Self.start)
             table.addLink(link(1), of: place)
             table.removeLink(link(1), of: place, now: Self.start)
         }
@@ -45,8 +45,8 @@ import Testing
     // S-4, Specs/hostile.md row 44
     @Test func `an account opens 512 sessions at once and 66 a second, whatever links it has`() {
         var table = AccountTable()
-        let alice = table.place(of: .alice, now: Self.start)
-        let bob = table.place(of: .bob, now: Self.start)
+        let alice = table.index(of: .alice, now: Self.start)
+        let bob = table.index(of: .bob, now: Self.start)
         var opened = 0
         for _ in 0..<6 {
             table.addLink(link(1), of: alice)
@@ -63,7 +63,7 @@ import Testing
     // S-59
     @Test func `an account's next link has what the emptiest of its ended links has left`() {
         var table = AccountTable()
-        let alice = table.place(of: .alice, now: Self.start)
+        let alice = table.index(of: .alice, now: Self.start)
         var used = Link.unproductiveBucket
         _ = used.take(900, now: Self.start)
         table.noteUnproductive(used, of: alice)
@@ -75,8 +75,8 @@ import Testing
 
     @Test func `the account with most suspended links is named by its oldest one`() {
         var table = AccountTable()
-        let alice = table.place(of: .alice, now: Self.start)
-        let bob = table.place(of: .bob, now: Self.start)
+        let alice = table.index(of: .alice, now: Self.start)
+        let bob = table.index(of: .bob, now: Self.start)
         #expect(table.greediestSuspended == nil)
         table.suspend(link(1), of: alice)
         table.suspend(link(2), of: bob)
@@ -98,7 +98,7 @@ import Testing
         var table = AccountTable()
         let counts: [(name: String, sessions: [Int])] = [("few", [4]), ("many", [3, 7, 2]), ("some", [5])]
         for (number, account) in counts.enumerated() {
-            let place = table.place(of: .named(account.name), now: Self.start)
+            let place = table.index(of: .named(account.name), now: Self.start)
             for (index, count) in account.sessions.enumerated() {
                 table.addLink(link(Int32(10 * number + index)), of: place)
                 table.changeSessions(of: link(Int32(10 * number + index)), of: place, by: count)
@@ -113,8 +113,8 @@ import Testing
 
     @Test func `an account that is given a place and no link is forgotten after the lifetime`() {
         var table = AccountTable()
-        _ = table.place(of: .alice, now: Self.start)
-        _ = table.place(of: .bob, now: Self.start + AccountTable.lifetime)
+        _ = table.index(of: .alice, now: Self.start)
+        _ = table.index(of: .bob, now: Self.start + AccountTable.lifetime)
         #expect(table.find(.alice) == nil && table.count == 1)
     }
 }

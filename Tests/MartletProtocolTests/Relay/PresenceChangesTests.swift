@@ -65,15 +65,15 @@ import Testing
     //
     @Test func `changes that wait when a room grows beyond 256 members are dropped, and no deadline stays for them`() {
         var script = RoomScript("alice")
-        for number in 1...Room.maxPresenceMembers { script.join("member\(number)") }
+        for number in 1...RoomMembers.maxPresenceCount { script.join("member\(number)") }
         // 16 join in a turn, and one turn is left to tell what waits.
-        for _ in 0...Room.maxPresenceMembers / JoinQueue.maxPerTurn {
+        for _ in 0...RoomMembers.maxPresenceCount / JoinQueue.maxPerTurn {
             _ = script.drainTurn()
             script.rooms.endTurn()
             script.rooms.deadlinePassed(now: script.now)
         }
         _ = script.drainTurn()
-        #expect(script.rooms.rooms.find(0)?.memberCount == Room.maxPresenceMembers + 1)
+        #expect(script.rooms.rooms.find(0)?.members.count == RoomMembers.maxPresenceCount + 1)
         #expect(script.rooms.deadline == nil)
     }
 }

@@ -34,8 +34,8 @@ import Testing
     @Test func `logs in memory give way before any link does`() {
         let whole = hall(budget: .max, cutsMallory: true)
         let tight = hall(budget: whole.stage.relay.engine.memoryByteCount - 100_000, cutsMallory: true)
-        #expect(whole.stage.relay.engine.sessions.rooms.local.rooms.find(0)?.tail.count == 200)
-        #expect(tight.stage.relay.engine.sessions.rooms.local.rooms.find(0)?.tail.count ?? 200 < 200)
+        #expect(whole.stage.relay.engine.sessions.rooms.local.rooms.find(0)?.log.tail.count == 200)
+        #expect(tight.stage.relay.engine.sessions.rooms.local.rooms.find(0)?.log.tail.count ?? 200 < 200)
         #expect(tight.stage.relay.engine.statistics.links == 7)
     }
 

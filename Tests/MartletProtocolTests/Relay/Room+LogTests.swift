@@ -84,7 +84,7 @@ import Testing
         var script = RoomScript("alice")
         script.post("alice", 1, byteCount: 11)
         _ = script.drain()
-        script.with("alice") { $0.leave($1) }
+        script.with("alice") { $0.receive(.leave($1)) }
         // The same device on another link, with its message again, before the store has answered.
         script.join("alice/1", noLocal: true)
         _ = script.drain()
@@ -245,8 +245,8 @@ import Testing
             posted += 1
             script.post("alice", posted, byteCount: byteCount)
         }
-        #expect(Int(posted - 1) * byteCount >= Room.maxPendingByteCount - byteCount)
-        #expect(Int(posted - 1) * byteCount <= Room.maxPendingByteCount + byteCount)
+        #expect(Int(posted - 1) * byteCount >= Publication.maxPendingByteCount - byteCount)
+        #expect(Int(posted - 1) * byteCount <= Publication.maxPendingByteCount + byteCount)
         script.post("bob", 1, byteCount: 100)
         let turnedAway = script.drain()
         #expect(turnedAway.contains(.reset("bob", .serverBusy)))
@@ -311,7 +311,7 @@ import Testing
     //
     @Test func `a member whose credit is used up waits, and goes on where it was`() {
         var script = RoomScript("alice", "bob")
-        script.with("alice") { $0.setSuspended(true, $1) }
+        script.with("alice") { $0.receive(.setSuspended($1, true, cursor: nil)) }
         for counter in 1...10 as ClosedRange<UInt64> { script.post("bob", counter, byteCount: 60_000) }
         _ = script.drain()
         script.store()
@@ -386,15 +386,15 @@ import Testing
     //
     @Test func `who holds back gets nothing, and then all from where it was or where it says`() {
         var script = RoomScript("alice", "bob", "carol")
-        script.with("bob") { $0.setSuspended(true, $1) }
-        script.with("carol") { $0.setSuspended(true, $1) }
+        script.with("bob") { $0.receive(.setSuspended($1, true, cursor: nil)) }
+        script.with("carol") { $0.receive(.setSuspended($1, true, cursor: nil)) }
         script.fill("alice", 1...5)
-        script.with("bob") { $0.setSuspended(false, $1) }
-        script.with("carol") { $0.setSuspended(false, $1, cursor: 3) }
+        script.with("bob") { $0.receive(.setSuspended($1, false, cursor: nil)) }
+        script.with("carol") { $0.receive(.setSuspended($1, false, cursor: 3)) }
         let effects = script.drain()
         #expect(effects.offsets(to: "bob") == [1, 2, 3, 4, 5])
         #expect(effects.offsets(to: "carol") == [4, 5])
-        script.with("carol") { $0.setSuspended(false, $1, cursor: 1) }
+        script.with("carol") { $0.receive(.setSuspended($1, false, cursor: 1)) }
         #expect(script.drain().isEmpty)
     }
 
@@ -403,34 +403,34 @@ import Testing
         script.fill("alice", 1...1100)
         script.join("bob")
         _ = script.drain()
-        script.with("bob") { $0.setSuspended(true, $1) }
+        script.with("bob") { $0.receive(.setSuspended($1, true, cursor: nil)) }
         script.read("bob", 1...256)
         #expect(script.drain().offsets(to: "bob").isEmpty)
-        script.with("bob") { $0.setSuspended(false, $1) }
+        script.with("bob") { $0.receive(.setSuspended($1, false, cursor: nil)) }
         #expect(script.drain() == [.read("bob", from: 1)])
     }
 
     @Test func `a link that has enough on its way holds its rooms back`() {
         var script = RoomScript("alice", "bob")
-        script.with("bob") { $0.setHeldBack(true, $1) }
+        script.with("bob") { $0.receive(.setHeldBack($1, true)) }
         script.fill("alice", 1...3)
-        script.with("bob") { $0.setHeldBack(false, $1) }
+        script.with("bob") { $0.receive(.setHeldBack($1, false)) }
         #expect(script.drain().offsets(to: "bob") == [1, 2, 3])
     }
 
     @Test func `a member is handed a piece at a time, so that its link can hold the rest back`() {
         var script = RoomScript("alice", "bob")
-        script.with("bob") { $0.setSuspended(true, $1) }
+        script.with("bob") { $0.receive(.setSuspended($1, true, cursor: nil)) }
         script.fill("alice", 1...30, byteCount: 8000)
-        script.with("bob") { $0.setSuspended(false, $1) }
+        script.with("bob") { $0.receive(.setSuspended($1, false, cursor: nil)) }
         var byteCount = 0
         while let effect = script.rooms.nextEffect(now: script.now) {
             guard case .deliver(_, let entries) = effect else { continue }
             byteCount += entries.reduce(0) { $0 + $1.body.byteCount }
-            script.with("bob") { $0.setHeldBack(true, $1) }
+            script.with("bob") { $0.receive(.setHeldBack($1, true)) }
         }
-        #expect((Room.pumpByteCount..<Room.pumpByteCount + 8192).contains(byteCount))
-        script.with("bob") { $0.setHeldBack(false, $1) }
+        #expect((Room.stepByteCount..<Room.stepByteCount + 8192).contains(byteCount))
+        script.with("bob") { $0.receive(.setHeldBack($1, false)) }
         #expect(script.drain().offsets(to: "bob") == Array(10...30))
     }
 
@@ -482,9 +482,9 @@ import Testing
     @Test func `what became durable at once lies in memory in arrays of a bounded size`() throws {
         var script = RoomScript("alice")
         script.fill("alice", 1...30, byteCount: 8000)
-        script.fill("alice", 31...31, byteCount: Room.rowByteCount + 1)
+        script.fill("alice", 31...31, byteCount: RoomLog.rowByteCount + 1)
         let room = script.rooms.rooms.find(0)
-        let tail = try #require(room).tail
+        let tail = try #require(room).log.tail
         var counts: [Int] = []
         while case let row = tail.row(from: UInt64(1 + counts.reduce(0, +))), !row.isEmpty { counts.append(row.count) }
         #expect(counts == [8, 8, 8, 6, 1])

@@ -31,15 +31,15 @@ import Testing
         script.fill("alice", 1...2)
         script.fill("bob", 1...1)
         script.fill("alice/2", 1...1)
-        script.with("carol") { $0.progressed($1, Receipt.Progress(.delivered, upTo: 2)) }
+        script.with("carol") { $0.receive(.progressed($1, Receipt.Progress(.delivered, upTo: 2))) }
         #expect(script.drain() == [receipt("alice", .delivered, 2, .carol)])
-        script.with("carol") { $0.progressed($1, Receipt.Progress(.read, upTo: 4)) }
+        script.with("carol") { $0.receive(.progressed($1, Receipt.Progress(.read, upTo: 4))) }
         #expect(
             script.drain()
                 == ["alice", "alice/2", "bob"].map { receipt($0, .read, 4, .carol) })
         // What was read was delivered; and nobody is told twice.
-        script.with("carol") { $0.progressed($1, Receipt.Progress(.delivered, upTo: 4)) }
-        script.with("carol") { $0.progressed($1, Receipt.Progress(.read, upTo: 3)) }
+        script.with("carol") { $0.receive(.progressed($1, Receipt.Progress(.delivered, upTo: 4))) }
+        script.with("carol") { $0.receive(.progressed($1, Receipt.Progress(.read, upTo: 3))) }
         #expect(script.drain().isEmpty)
     }
 
@@ -47,21 +47,21 @@ import Testing
     @Test func `an author hears of its own account's reading and not of its deliveries, and of none beyond the head`() {
         var script = RoomScript("alice", "alice/2", "bob")
         script.fill("alice", 1...2)
-        script.with("alice/2") { $0.progressed($1, Receipt.Progress(.delivered, upTo: 2)) }
+        script.with("alice/2") { $0.receive(.progressed($1, Receipt.Progress(.delivered, upTo: 2))) }
         #expect(script.drain().isEmpty)
-        script.with("alice/2") { $0.progressed($1, Receipt.Progress(.read, upTo: 2)) }
+        script.with("alice/2") { $0.receive(.progressed($1, Receipt.Progress(.read, upTo: 2))) }
         #expect(script.drain() == [receipt("alice", .read, 2, .alice, device: 2)])
-        script.with("bob") { $0.progressed($1, Receipt.Progress(.read, upTo: .max)) }
+        script.with("bob") { $0.receive(.progressed($1, Receipt.Progress(.read, upTo: .max))) }
         #expect(script.drain() == [receipt("alice", .read, 2, .bob)])
-        script.with("bob") { $0.progressed($1, Receipt.Progress(.delivered, upTo: 0)) }
+        script.with("bob") { $0.receive(.progressed($1, Receipt.Progress(.delivered, upTo: 0))) }
         #expect(script.drain().isEmpty)
     }
 
     //
     @Test func `a receipt for what is no longer in memory is kept for who comes back`() {
         var script = RoomScript("alice", "bob", "carol", snapshot: RoomSnapshot(head: 50, first: 1))
-        script.with("carol") { $0.progressed($1, Receipt.Progress(.delivered, upTo: 40)) }
-        script.with("bob") { $0.progressed($1, Receipt.Progress(.read, upTo: 30)) }
+        script.with("carol") { $0.receive(.progressed($1, Receipt.Progress(.delivered, upTo: 40))) }
+        script.with("bob") { $0.receive(.progressed($1, Receipt.Progress(.read, upTo: 30))) }
         #expect(script.drain().isEmpty)
         script.join("dave", cursor: 50)
         #expect(
@@ -77,13 +77,15 @@ import Testing
         for number in 1...300 {
             script.join("reader\(number)", cursor: 9000)
             _ = script.drain()
-            script.with("reader\(number)") { $0.progressed($1, Receipt.Progress(.read, upTo: UInt64(number))) }
-            script.with("reader\(number)") { $0.leave($1) }
+            script.with("reader\(number)") {
+                $0.receive(.progressed($1, Receipt.Progress(.read, upTo: UInt64(number))))
+            }
+            script.with("reader\(number)") { $0.receive(.leave($1)) }
         }
         _ = script.drain()
         script.join("bob", cursor: 9000)
         let told = script.drain().about("bob").dropFirst()
-        #expect(told.count == 2 * Room.maxPresenceMembers)
+        #expect(told.count == 2 * RoomMembers.maxPresenceCount)
         #expect(told.first == receipt("bob", .delivered, 300, .named("reader300"), device: nil))
     }
 
@@ -92,12 +94,12 @@ import Testing
     //
     @Test func `typing goes to whoever is there, under the name of who types`() {
         var script = RoomScript("alice", "bob", "carol", "dave")
-        script.with("carol") { $0.setSuspended(true, $1) }
-        script.with("dave") { $0.setAway(true, $1) }
+        script.with("carol") { $0.receive(.setSuspended($1, true, cursor: nil)) }
+        script.with("dave") { $0.receive(.setAway($1, true)) }
         _ = script.drain()
-        script.with("alice") { $0.broadcast($1, Transient(.typing(true), sender: .bob)) }
+        script.with("alice") { $0.receive(.broadcast($1, Transient(.typing(true), sender: .bob))) }
         #expect(script.drain() == [.whispered("bob", .transient(Transient(.typing(true), sender: .alice)))])
-        script.with("alice") { $0.broadcast($1, Transient(.presence(.left))) }
+        script.with("alice") { $0.receive(.broadcast($1, Transient(.presence(.left)))) }
         #expect(script.drain().isEmpty)
         // Who is there is told to who holds back too.
         script.join("erin")
@@ -111,15 +113,15 @@ import Testing
     @Test func `a request goes to the member it names and its answer comes back under the asker's number`() {
         var script = RoomScript("alice", "bob", "carol")
         let now = script.now
-        script.with("alice") { $0.request($1, request(77, to: .bob, from: .carol), now: now) }
+        script.with("alice") { $0.receive(.request($1, request(77, to: .bob, from: .carol)), now: now) }
         #expect(script.drain() == [.told("bob", .request(request(1, to: .bob, from: .alice)))])
         // Only who was asked may answer, and once.
-        script.with("carol") { $0.respond($1, Response(correlation: 1)) }
-        script.with("bob") { $0.respond($1, Response(correlation: 2)) }
-        script.with("bob") { $0.respond($1, Response(correlation: 1), isRelay: true) }
-        #expect(script.drain().isEmpty)
-        script.with("bob") { $0.respond($1, Response(correlation: 1, status: .refused, reason: "no")) }
+        script.with("carol") { $0.receive(.respond($1, Response(correlation: 1))) }
+        script.with("bob") { $0.receive(.respond($1, Response(correlation: 2))) }
         script.with("bob") { $0.respond($1, Response(correlation: 1)) }
+        #expect(script.drain().isEmpty)
+        script.with("bob") { $0.receive(.respond($1, Response(correlation: 1, status: .refused, reason: "no"))) }
+        script.with("bob") { $0.receive(.respond($1, Response(correlation: 1))) }
         #expect(
             script.drain() == [
                 .told("alice", .response(Response(correlation: 77, status: .refused, reason: "no")))
@@ -130,11 +132,11 @@ import Testing
     @Test func `a request without a recipient is for the relay`() {
         var script = RoomScript("alice")
         let now = script.now
-        script.with("alice") { $0.request($1, request(5), now: now) }
+        script.with("alice") { $0.receive(.request($1, request(5)), now: now) }
         #expect(script.drain() == [.asked("alice", request(1, from: .alice))])
-        script.with("alice") { $0.respond($1, Response(correlation: 1)) }
+        script.with("alice") { $0.receive(.respond($1, Response(correlation: 1))) }
         #expect(script.drain().isEmpty)
-        script.with("alice") { $0.respond($1, Response(correlation: 1), isRelay: true) }
+        script.with("alice") { $0.respond($1, Response(correlation: 1)) }
         #expect(script.drain() == [answer("alice", 5)])
     }
 
@@ -142,17 +144,17 @@ import Testing
     @Test func `of an account's devices the one that came last and can answer is asked`() {
         var script = RoomScript("alice", "bob", "bob/2", "bob/3", "bob/4")
         let now = script.now
-        script.with("bob/3") { $0.setSuspended(true, $1) }
-        script.with("bob/4") { $0.setAway(true, $1) }
+        script.with("bob/3") { $0.receive(.setSuspended($1, true, cursor: nil)) }
+        script.with("bob/4") { $0.receive(.setAway($1, true)) }
         _ = script.drain()
-        script.with("alice") { $0.request($1, request(1, to: .bob), now: now) }
+        script.with("alice") { $0.receive(.request($1, request(1, to: .bob)), now: now) }
         #expect(script.drain().about("bob/2").count == 1)
-        script.with("bob/2") { $0.leave($1) }
+        script.with("bob/2") { $0.receive(.leave($1)) }
         _ = script.drain()
-        script.with("alice") { $0.request($1, request(2, to: .bob), now: now) }
+        script.with("alice") { $0.receive(.request($1, request(2, to: .bob)), now: now) }
         #expect(script.drain().about("bob").count == 1)
-        script.with("bob") { $0.request($1, request(3, to: .bob), now: now) }
-        script.with("alice") { $0.request($1, request(4, to: .named("nobody")), now: now) }
+        script.with("bob") { $0.receive(.request($1, request(3, to: .bob)), now: now) }
+        script.with("alice") { $0.receive(.request($1, request(4, to: .named("nobody"))), now: now) }
         #expect(script.drain() == [answer("bob", 3, .noRecipient), answer("alice", 4, .noRecipient)])
     }
 
@@ -160,9 +162,9 @@ import Testing
     @Test func `requests expire in the order of their deadlines, at most five minutes off`() {
         var script = RoomScript("alice", "bob")
         let now = script.now
-        script.with("alice") { $0.request($1, request(1, to: .bob, deadline: .seconds(1000)), now: now) }
-        script.with("alice") { $0.request($1, request(2, to: .bob, deadline: .seconds(20)), now: now) }
-        script.with("bob") { $0.request($1, request(3, to: .alice, deadline: .seconds(10)), now: now) }
+        script.with("alice") { $0.receive(.request($1, request(1, to: .bob, deadline: .seconds(1000))), now: now) }
+        script.with("alice") { $0.receive(.request($1, request(2, to: .bob, deadline: .seconds(20))), now: now) }
+        script.with("bob") { $0.receive(.request($1, request(3, to: .alice, deadline: .seconds(10))), now: now) }
         _ = script.drain()
         #expect(script.rooms.deadline == now + .seconds(10))
         script.rooms.deadlinePassed(now: now + .seconds(9))
@@ -173,7 +175,7 @@ import Testing
         script.rooms.deadlinePassed(now: now + .seconds(300))
         #expect(script.drain() == [answer("alice", 1, .deadlineExceeded)])
         #expect(script.rooms.deadline == nil)
-        script.with("bob") { $0.respond($1, Response(correlation: 1)) }
+        script.with("bob") { $0.receive(.respond($1, Response(correlation: 1))) }
         #expect(script.drain().isEmpty)
     }
 
@@ -181,18 +183,18 @@ import Testing
     @Test func `a request can be withdrawn, by who asked`() {
         var script = RoomScript("alice", "bob")
         let now = script.now
-        script.with("alice") { $0.request($1, request(9, to: .bob), now: now) }
-        script.with("alice") { $0.request($1, request(9, to: .bob), now: now) }
-        script.with("alice") { $0.request($1, request(10), now: now) }
+        script.with("alice") { $0.receive(.request($1, request(9, to: .bob)), now: now) }
+        script.with("alice") { $0.receive(.request($1, request(9, to: .bob)), now: now) }
+        script.with("alice") { $0.receive(.request($1, request(10)), now: now) }
         _ = script.drain()
-        script.with("bob") { $0.cancel($1, correlation: 9) }
-        script.with("alice") { $0.cancel($1, correlation: 11) }
+        script.with("bob") { $0.receive(.cancel($1, correlation: 9)) }
+        script.with("alice") { $0.receive(.cancel($1, correlation: 11)) }
         #expect(script.drain().isEmpty)
         // Of two under one number the older goes first.
-        script.with("alice") { $0.cancel($1, correlation: 9) }
+        script.with("alice") { $0.receive(.cancel($1, correlation: 9)) }
         #expect(script.drain() == [.told("bob", .cancelRequest(CancelRequest(correlation: 1)))])
-        script.with("alice") { $0.cancel($1, correlation: 9) }
-        script.with("alice") { $0.cancel($1, correlation: 10) }
+        script.with("alice") { $0.receive(.cancel($1, correlation: 9)) }
+        script.with("alice") { $0.receive(.cancel($1, correlation: 10)) }
         #expect(script.drain() == [.told("bob", .cancelRequest(CancelRequest(correlation: 2)))])
         #expect(script.rooms.deadline == nil)
     }
@@ -202,12 +204,12 @@ import Testing
         var script = RoomScript("alice", "bob", "carol")
         let now = script.now
         for number in 1...20 as ClosedRange<UInt64> {
-            script.with("alice") { $0.request($1, request(number, to: .bob), now: now) }
-            script.with("carol") { $0.request($1, request(100 + number, to: .bob), now: now) }
-            script.with("bob") { $0.request($1, request(200 + number, to: .carol), now: now) }
+            script.with("alice") { $0.receive(.request($1, request(number, to: .bob)), now: now) }
+            script.with("carol") { $0.receive(.request($1, request(100 + number, to: .bob)), now: now) }
+            script.with("bob") { $0.receive(.request($1, request(200 + number, to: .carol)), now: now) }
         }
         _ = script.drain()
-        script.with("bob") { $0.leave($1) }
+        script.with("bob") { $0.receive(.leave($1)) }
         let effects = script.drain()
         let cancels = (1...20).map {
             RoomScript.Effect.told("carol", .cancelRequest(CancelRequest(correlation: $0 * 3)))
@@ -223,14 +225,14 @@ import Testing
     @Test func `a member may have a bounded number of requests open`() {
         var script = RoomScript("alice", "bob")
         let now = script.now
-        for number in 1...UInt64(Room.maxRequestsPerMember) {
-            script.with("alice") { $0.request($1, request(number, to: .bob), now: now) }
+        for number in 1...UInt64(RoomRequests.maxCountPerMember) {
+            script.with("alice") { $0.receive(.request($1, request(number, to: .bob)), now: now) }
         }
         _ = script.drain()
-        script.with("alice") { $0.request($1, request(999, to: .bob), now: now) }
+        script.with("alice") { $0.receive(.request($1, request(999, to: .bob)), now: now) }
         #expect(script.drain() == [answer("alice", 999, .tooManyRequests)])
-        script.with("bob") { $0.respond($1, Response(correlation: 3)) }
-        script.with("alice") { $0.request($1, request(1000, to: .bob), now: now) }
+        script.with("bob") { $0.receive(.respond($1, Response(correlation: 3))) }
+        script.with("alice") { $0.receive(.request($1, request(1000, to: .bob)), now: now) }
         #expect(script.drain().about("bob").count == 1)
     }
 
@@ -238,9 +240,9 @@ import Testing
     @Test func `an account's other devices hear what was read on one of them`() {
         var script = RoomScript("alice", "alice/2", "bob")
         script.fill("bob", 1...2)
-        script.with("alice") { $0.progressed($1, Receipt.Progress(.delivered, upTo: 2)) }
+        script.with("alice") { $0.receive(.progressed($1, Receipt.Progress(.delivered, upTo: 2))) }
         #expect(script.drain().about("alice/2").isEmpty)
-        script.with("alice") { $0.progressed($1, Receipt.Progress(.read, upTo: 2)) }
+        script.with("alice") { $0.receive(.progressed($1, Receipt.Progress(.read, upTo: 2))) }
         let read = Receipt.progress(Receipt.Progress(.read, upTo: 2, sender: .alice, device: DeviceID(rawValue: 1)))
         let effects = script.drain()
         #expect(effects.about("alice/2") == [.told("alice/2", .receipt(read))])

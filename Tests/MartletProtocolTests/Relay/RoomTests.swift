@@ -45,39 +45,39 @@ import Testing
         #expect(script.drain().about("alice") == [presence("alice", .bob, .online)])
         script.join("bob/2")
         #expect(script.drain().about("alice").isEmpty)
-        script.with("bob") { $0.leave($1) }
+        script.with("bob") { $0.receive(.leave($1)) }
         #expect(script.drain().isEmpty)
-        script.with("bob/2") { $0.leave($1) }
+        script.with("bob/2") { $0.receive(.leave($1)) }
         #expect(script.drain() == [presence("alice", .bob, .left)])
-        script.with("bob/2") { $0.leave($1) }
+        script.with("bob/2") { $0.receive(.leave($1)) }
         #expect(script.drain().isEmpty)
     }
 
     //
     @Test func `an account is away when all of its devices are`() {
         var script = RoomScript("alice", "bob", "bob/2")
-        script.with("bob") { $0.setAway(true, $1) }
+        script.with("bob") { $0.receive(.setAway($1, true)) }
         #expect(script.drain().isEmpty)
-        script.with("bob/2") { $0.setAway(true, $1) }
+        script.with("bob/2") { $0.receive(.setAway($1, true)) }
         #expect(script.drain() == [presence("alice", .bob, .away)])
-        script.with("bob/2") { $0.setAway(true, $1) }
+        script.with("bob/2") { $0.receive(.setAway($1, true)) }
         #expect(script.drain().isEmpty)
-        script.with("bob/2") { $0.leave($1) }
+        script.with("bob/2") { $0.receive(.leave($1)) }
         #expect(script.drain().isEmpty)
         script.join("bob/3")
         #expect(script.drain().about("alice") == [presence("alice", .bob, .online)])
-        script.with("bob/3") { $0.leave($1) }
+        script.with("bob/3") { $0.receive(.leave($1)) }
         #expect(script.drain() == [presence("alice", .bob, .away)])
-        script.with("bob") { $0.setAway(false, $1) }
+        script.with("bob") { $0.receive(.setAway($1, false)) }
         #expect(script.drain() == [presence("alice", .bob, .online)])
     }
 
     // R-37, Specs/hostile.md row 44
     @Test func `a member that goes and comes back in one turn is not told of, and many changes are one`() {
         var script = RoomScript("alice", "bob", "carol")
-        for isAway in [true, false] { script.with("bob") { $0.setAway(isAway, $1) } }
+        for isAway in [true, false] { script.with("bob") { $0.receive(.setAway($1, isAway)) } }
         #expect(script.drain().isEmpty)
-        for isAway in [true, false, true] { script.with("bob") { $0.setAway(isAway, $1) } }
+        for isAway in [true, false, true] { script.with("bob") { $0.receive(.setAway($1, isAway)) } }
         #expect(script.drain() == [presence("alice", .bob, .away), presence("carol", .bob, .away)])
     }
 
@@ -87,18 +87,18 @@ import Testing
         script.now = script.now + .seconds(60)
         var toldCount = 0
         for number in 0..<100 {
-            script.with("bob") { $0.setAway(number % 2 == 0, $1) }
+            script.with("bob") { $0.receive(.setAway($1, number % 2 == 0)) }
             toldCount += script.drain().count
         }
         #expect(toldCount == 10)
         for number in 0..<100 {
             script.now = script.now + .milliseconds(10)
-            script.with("bob") { $0.setAway(number % 2 == 0, $1) }
+            script.with("bob") { $0.receive(.setAway($1, number % 2 == 0)) }
             toldCount += script.drain().count
         }
         #expect((15...20).contains(toldCount))
         script.now = script.now + .seconds(1)
-        script.with("bob") { $0.setAway(false, $1) }
+        script.with("bob") { $0.receive(.setAway($1, false)) }
         let effects = script.drain()
         #expect(effects.isEmpty || effects == [presence("alice", .bob, .online)])
     }
@@ -106,7 +106,7 @@ import Testing
     //
     @Test func `who is away is told nothing that does not keep`() {
         var script = RoomScript("alice", "bob")
-        script.with("alice") { $0.setAway(true, $1) }
+        script.with("alice") { $0.receive(.setAway($1, true)) }
         _ = script.drain()
         script.join("carol")
         #expect(script.drain().about("alice").isEmpty)
@@ -119,7 +119,7 @@ import Testing
     //
     @Test func `a large room does not tell everybody of everybody`() {
         var script = RoomScript()
-        for number in 0..<Room.maxPresenceMembers { script.join("member\(number)") }
+        for number in 0..<RoomMembers.maxPresenceCount { script.join("member\(number)") }
         script.rooms.loaded(.lobby, RoomSnapshot())
         _ = script.drain()
         script.now = script.now + .seconds(60)
@@ -131,9 +131,9 @@ import Testing
             return
         }
         #expect(members.count == Opened.maxMemberCount)
-        script.with("member3") { $0.setAway(true, $1) }
+        script.with("member3") { $0.receive(.setAway($1, true)) }
         #expect(script.drain().isEmpty)
-        script.with("late") { $0.leave($1) }
+        script.with("late") { $0.receive(.leave($1)) }
         // The one that is away hears nothing.
         #expect(script.drain() == (0..<256).filter { $0 != 3 }.map { presence("member\($0)", .named("late"), .left) })
     }
@@ -141,20 +141,20 @@ import Testing
     @Test func `a place that is taken again does not answer to who had it before`() {
         var script = RoomScript("alice", "bob")
         let old = script.with("bob")
-        script.with("bob") { $0.leave($1) }
+        script.with("bob") { $0.receive(.leave($1)) }
         script.join("carol")
         _ = script.drain()
         if let old {
-            script.rooms.leave(old)
-            script.rooms.setSuspended(true, old)
-            script.rooms.setAway(true, old)
-            script.rooms.setHeldBack(true, old)
+            script.rooms.receive(.leave(old))
+            script.rooms.receive(.setSuspended(old, true, cursor: nil))
+            script.rooms.receive(.setAway(old, true))
+            script.rooms.receive(.setHeldBack(old, true))
             script.rooms.credit(old, byteCount: 5)
             script.rooms.read(old, [], first: 1)
-            script.rooms.progressed(old, Receipt.Progress(.read, upTo: 1))
-            script.rooms.broadcast(old, Transient(.typing(true)))
-            script.rooms.respond(old, Response(correlation: 1))
-            script.rooms.cancel(old, correlation: 1)
+            script.rooms.receive(.progressed(old, Receipt.Progress(.read, upTo: 1)))
+            script.rooms.receive(.broadcast(old, Transient(.typing(true))))
+            script.rooms.receive(.respond(old, Response(correlation: 1)))
+            script.rooms.receive(.cancel(old, correlation: 1))
             let nothing = ClientMessage(counter: 1, body: RawSpan(), layout: .unknown)
             script.rooms.publish(old, nothing, acceptedAt: 0)
             #expect(script.rooms.state(of: old) == nil)
@@ -180,16 +180,16 @@ import Testing
             let who = DeviceKey(account: .bob, device: DeviceID(rawValue: UInt64(number)))
             room.join(JoinRequest(member: key, who: who, open: Open(room: .lobby, cursor: 0)), into: &effects)
         }
-        #expect(room.marks.count == 0)
-        #expect(room.mark(ofMember: 3, at: 0) == 0)
-        #expect(room.mark(ofMember: 3, at: 0) == 0)
-        #expect(room.marks.count == 1)
+        #expect(room.windows.count == 0)
+        #expect(room.window(ofMember: 3, at: 0) == 0)
+        #expect(room.window(ofMember: 3, at: 0) == 0)
+        #expect(room.windows.count == 1)
     }
 
     // Specs/hostile.md row 36
     @Test func `row 36, an account writes with the devices that a room remembers, another account with any`() {
         var watermarks: [DeviceKey: UInt64] = [:]
-        for number in 0..<DeviceMarks.maxCountPerAccount {
+        for number in 0..<DeduplicationWindows.maxCountPerAccount {
             watermarks[DeviceKey(account: .carol, device: DeviceID(rawValue: UInt64(number)))] = 5
         }
         var script = RoomScript(
@@ -207,18 +207,21 @@ import Testing
     //
     @Test func `a room has a bounded number of members, also while it is loading`() {
         var script = RoomScript(snapshot: nil)
-        for number in 0..<Room.maxMembers { script.join("m/\(number)") }
+        for number in 0..<RoomMembers.maxCount { script.join("m/\(number)") }
         script.join("late")
         #expect(script.drain().contains(.reset("late", .roomFull)))
         var room = Room(name: .lobby, index: 0)
         var effects = Deque<RoomEffect>()
         _ = room.loaded(RoomSnapshot())
-        room.memberCount = Room.maxMembers
-        let key = MemberKey(link: LinkKey(slot: 0, generation: 0), session: SessionID(rawValue: 1))
         let open = Open(room: .lobby, cursor: 0)
-        room.join(JoinRequest(member: key, who: RoomScript.who("alice"), open: open), into: &effects)
-        guard case .reset(key, .roomFull)? = effects.first else {
-            Issue.record("let in: \(effects)")
+        for number in 0...RoomMembers.maxCount {
+            let key = MemberKey(link: LinkKey(slot: Int32(number), generation: 0), session: SessionID(rawValue: 1))
+            effects.removeAll()
+            room.join(
+                JoinRequest(member: key, who: RoomScript.who("member\(number)"), open: open), into: &effects)
+        }
+        guard case .reset(_, .roomFull)? = effects.first, room.members.count == RoomMembers.maxCount else {
+            Issue.record("admitted: \(effects)")
             return
         }
     }

@@ -9,7 +9,7 @@ import Testing
         var script = RoomScript("alice")
         script.post("alice", 1)
         _ = script.drain()
-        script.with("alice") { $0.leave($1) }
+        script.with("alice") { $0.receive(.leave($1)) }
         _ = script.drain()
         #expect(script.rooms.count == 1)
         script.store()
@@ -39,15 +39,15 @@ import Testing
         script.fill("alice", 1...1)
         let now = script.now
         script.with("alice") {
-            $0.request($1, Request(correlation: 1, method: .locate, deadline: .seconds(5)), now: now)
+            $0.receive(.request($1, Request(correlation: 1, method: .locate, deadline: .seconds(5))), now: now)
         }
-        script.with("alice") { $0.leave($1) }
-        script.with("bob") { $0.leave($1) }
+        script.with("alice") { $0.receive(.leave($1)) }
+        script.with("bob") { $0.receive(.leave($1)) }
         _ = script.drain()
         #expect(script.rooms.count == 1 && script.rooms.deadline == nil)
         script.join("dave", room: .named("third"))
         script.rooms.loaded(.named("third"), RoomSnapshot())
-        script.with("alice") { $0.leave($1) }
+        script.with("alice") { $0.receive(.leave($1)) }
         #expect(script.drain().suffix(1) == [.opened("dave", head: 0, first: 1, members: ["dave"])])
     }
 
@@ -60,7 +60,7 @@ import Testing
                 member: key, who: RoomScript.who("alice"), open: Open(room: .named("room \(number)"), cursor: 0))
         }
         for number in 0..<Rooms.maxRooms {
-            rooms.join(join(number))
+            rooms.receive(.join(join(number)))
             rooms.endTurn()
         }
         while let effect = rooms.nextEffect(now: .zero) {
@@ -69,7 +69,7 @@ import Testing
                 break
             }
         }
-        rooms.join(join(Rooms.maxRooms))
+        rooms.receive(.join(join(Rooms.maxRooms)))
         guard case .reset(_, .serverBusy)? = rooms.nextEffect(now: .zero) else {
             Issue.record("the room was let in")
             return
@@ -91,7 +91,7 @@ import Testing
         #expect(
             script.drain().compactMap { if case .told(let name, .accepted) = $0 { name } else { nil } } == names)
         for name in names.reversed() {
-            script.with(name) { $0.progressed($1, Receipt.Progress(.delivered, upTo: 5)) }
+            script.with(name) { $0.receive(.progressed($1, Receipt.Progress(.delivered, upTo: 5))) }
             let told = script.drain().compactMap { if case .told(let name, .receipt) = $0 { name } else { nil } }
             #expect(told == names.filter { $0 != name })
         }

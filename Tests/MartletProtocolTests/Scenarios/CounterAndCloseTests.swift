@@ -42,7 +42,7 @@ import Testing
     // S-38
     @Test func `a message for a room that its poster has left gives its credit back`() {
         var script = RoomScript("alice", "bob")
-        script.with("alice") { $0.leave($1) }
+        script.with("alice") { $0.receive(.leave($1)) }
         _ = script.drain()
         script.post("alice", 1)
         #expect(script.drain() == [.released("alice", RoomScript.credit(1))])
@@ -53,7 +53,7 @@ import Testing
         var script = RoomScript("alice", "bob")
         script.post("alice", 1)
         script.post("alice", 2)
-        script.with("alice") { $0.close($1) }
+        script.with("alice") { $0.receive(.close($1)) }
         let closing = script.drain()
         #expect(closing.contains(.append([1, 2])))
         #expect(!closing.contains(.closed("alice")))
@@ -70,7 +70,7 @@ import Testing
     //
     @Test func `a member that closes with nothing on its way ends at once`() {
         var script = RoomScript("alice")
-        script.with("alice") { $0.close($1) }
+        script.with("alice") { $0.receive(.close($1)) }
         #expect(script.drain() == [.closed("alice")])
         #expect(script.rooms.count == 0)
     }
@@ -79,7 +79,7 @@ import Testing
     @Test func `a member that closes behind messages that are not stored is reset`() {
         var script = RoomScript("alice", "bob")
         script.post("alice", 1)
-        script.with("alice") { $0.close($1) }
+        script.with("alice") { $0.receive(.close($1)) }
         _ = script.drain()
         script.failStore()
         #expect(script.drain().about("alice").contains(.reset("alice", .storeUnavailable)))
@@ -91,7 +91,7 @@ import Testing
         var script = RoomScript("alice", "alice/01", "alice/001")
         script.post("alice", 1)
         script.post("alice/01", 1)
-        script.with("alice/01") { $0.close($1) }
+        script.with("alice/01") { $0.receive(.close($1)) }
         script.post("alice/001", 1)
         #expect(!script.drain().contains(.closed("alice/01")))
         script.failStore()

@@ -28,7 +28,7 @@ extension VirtualRelay {
     /// The same for the engine, but for the messages of the rooms, and for whoever was asked for bytes in the last
     /// turn, which the next one looks through.
     var heldCount: Int {
-        var parts: [Any] = [engine.outputs]
+        let parts: [Any] = [engine.outputs]
         let links = engine.sessions.links
         var counts = [
             engine.connections.heldCount, links.heldCount, engine.sessions.dirty.count, engine.transmits.heldCount,
@@ -36,12 +36,7 @@ extension VirtualRelay {
         let rooms = engine.sessions.rooms.local.rooms
         for slot in rooms.slots {
             guard let room = rooms.find(slot) else { continue }
-            counts.append(room.members.count)
-            parts.append(
-                [
-                    room.work.waiting, room.work.unfinished, room.work.posters, room.work.requests,
-                    room.work.requestTimers,
-                ] as [Any])
+            counts += [room.members.slotCount, room.requests.count, room.publication.publishers.count]
         }
         return counts.reduce(0, +) + MartletProtocolTests.heldCount(in: parts)
     }

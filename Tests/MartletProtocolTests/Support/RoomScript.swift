@@ -58,11 +58,11 @@ struct RoomScript: ~Copyable {
         keys[name] = key
         names[key] = name
         let open = Open(room: room ?? self.room, cursor: cursor, log: log, tail: tail, noLocal: noLocal)
-        rooms.join(JoinRequest(member: key, who: RoomScript.who(name), open: open))
+        rooms.receive(.join(JoinRequest(member: key, who: RoomScript.who(name), open: open)))
     }
 
     mutating func withdraw(_ name: String) {
-        if let key = keys[name] { rooms.withdraw(key, from: room) }
+        if let key = keys[name] { rooms.receive(.withdraw(key, from: room)) }
     }
 
     mutating func post(_ name: String, _ counter: UInt64, byteCount: Int = 1) {
@@ -139,7 +139,7 @@ struct RoomScript: ~Copyable {
                 effects += entries.map { .told(name(key), frame(.data, $0.body)) }
             } else if case .pending(let key) = effect {
                 // Its link has room at once, or does not ask.
-                if let handle = handles[name(key)], !behind.contains(name(key)) { rooms.sendPending(handle) }
+                if let handle = handles[name(key)], !behind.contains(name(key)) { rooms.receive(.sendPending(handle)) }
             } else {
                 effects.append(note(effect))
             }

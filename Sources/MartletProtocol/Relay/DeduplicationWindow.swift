@@ -1,11 +1,11 @@
 import MartletWire
 
-/// Which of a device's messages a room has accepted: a watermark and a small window, not a table of IDs (W-62, R-16).
+/// The accepted messages of a device in a room: a watermark and a small window, instead of a table of IDs (W-62, R-16).
 ///
-/// A device numbers its messages upwards and a session delivers them in order, so nearly every counter is above the
-/// watermark. The window below it admits what was overtaken, and the runs remember at which offsets the latest were
-/// accepted, so that a repetition is answered with the same offset. The gaps remember what was passed over, so that it
-/// is not taken for accepted. What is appended but not yet durable can be taken back.
+/// The counters of a device ascend and a session delivers them in order, so nearly every counter is above the
+/// watermark. The window below it admits overtaken counters. The runs contain the offsets of the latest messages, so
+/// that a repetition is answered with the same offset. The gaps contain skipped counters, so that these do not count as
+/// accepted. Messages that are not durable can be rolled back.
 ///
 /// | counter | answer |
 /// |---|---|
@@ -13,28 +13,28 @@ import MartletWire
 /// | above the watermark, or in the window and not seen | new |
 /// | appended and not durable yet, or durable | duplicate |
 /// | below the window and in a gap | tooOld |
-struct DeviceMark: Equatable, Sendable {
-    /// Runs of accepted messages whose offsets are remembered.
+struct DeduplicationWindow: Equatable, Sendable {
+    /// Runs of accepted messages with known offsets.
     static let maxRuns = 32
-    /// Ranges of counters that were passed over and are remembered, the widest there were.
+    /// Ranges of skipped counters; the widest ones are kept.
     static let maxGaps = 16
     /// How far a counter may lie above its device's highest one.
     static let maxAdvance: UInt64 = 1 << 32
 
     enum OnCounter: Equatable {
         case new
-        /// Taken before; the offset where it is still known.
+        /// Accepted before; the offset is nil when it is no longer known.
         case duplicate(offset: UInt64?)
-        /// Not taken before, and below what can be told apart after the room has been loaded again.
+        /// Skipped before, and below the window.
         case tooOld
-        /// It would make all that its device says later old.
+        /// So high that all later messages of the device would be too old.
         case tooFarAhead
     }
 
     private var appended: CounterWindow
     private var durable: CounterWindow
     private var runs = Deque<AcceptedRun>()
-    /// Ranges that no durable message has a counter in, ascending.
+    /// Ranges without the counter of a durable message, ascending.
     private var gaps: [ClosedRange<UInt64>] = []
 
     init(watermark: UInt64 = 0) {
@@ -45,28 +45,28 @@ struct DeviceMark: Equatable, Sendable {
     /// The highest counter accepted; 0 when there is none.
     var watermark: UInt64 { durable.watermark }
 
-    func look(up counter: UInt64) -> OnCounter {
-        guard !DeviceMark.isTooFar(counter, above: appended.watermark) else { return .tooFarAhead }
+    func find(_ counter: UInt64) -> OnCounter {
+        guard !DeduplicationWindow.isTooFar(counter, above: appended.watermark) else { return .tooFarAhead }
         guard appended.contains(counter) else { return .new }
         if let offset = offset(of: counter) { return .duplicate(offset: offset) }
         return gaps.contains { $0.contains(counter) } ? .tooOld : .duplicate(offset: nil)
     }
 
-    /// Whether a counter is further above a device's highest than any honest one; a device's first may be any.
+    /// Whether a counter is further above a device's highest than that of any correct client. The first may be any.
     @inline(__always)
     static func isTooFar(_ counter: UInt64, above watermark: UInt64) -> Bool {
         watermark > 0 && counter > watermark && counter - watermark > maxAdvance
     }
 
-    /// Whether the message is durable, and not only on its way there.
+    /// Whether the message is durable.
     func isDurable(_ counter: UInt64) -> Bool {
         durable.contains(counter)
     }
 
-    /// The highest counter that has an offset, be it durable or not.
+    /// The highest counter with an offset, durable or not.
     var lastAppended: UInt64 { appended.watermark }
 
-    /// Records messages that have their offsets but are not durable yet.
+    /// Messages have received their offsets, but are not durable.
     mutating func append(_ run: AcceptedRun) {
         appended.insert(run.counters)
         let last = runs.count - 1
@@ -75,7 +75,7 @@ struct DeviceMark: Equatable, Sendable {
             return
         }
         runs.append(run)
-        if runs.count > DeviceMark.maxRuns { _ = runs.popFirst() }
+        if runs.count > DeduplicationWindow.maxRuns { _ = runs.popFirst() }
     }
 
     /// The messages are durable.
@@ -91,15 +91,15 @@ struct DeviceMark: Equatable, Sendable {
 
     private mutating func note(gap: ClosedRange<UInt64>) {
         gaps.append(gap)
-        guard gaps.count > DeviceMark.maxGaps else { return }
-        // A device that speaks in many rooms leaves narrow ones behind, and goes back into none.
+        guard gaps.count > DeduplicationWindow.maxGaps else { return }
+        // A device that publishes in many rooms leaves narrow gaps and fills none of them.
         let narrowest = gaps.indices.min {
             gaps[$0].upperBound - gaps[$0].lowerBound < gaps[$1].upperBound - gaps[$1].lowerBound
         }
         if let narrowest { gaps.remove(at: narrowest) }
     }
 
-    /// Counters that were overtaken are there after all.
+    /// Overtaken counters were accepted.
     private mutating func fill(_ counters: ClosedRange<UInt64>) {
         gaps = gaps.flatMap { gap -> [ClosedRange<UInt64>] in
             guard gap.overlaps(counters) else { return [gap] }
@@ -110,7 +110,7 @@ struct DeviceMark: Equatable, Sendable {
         }
     }
 
-    /// Forgets what was appended beyond `offset`, because the store did not take it.
+    /// Removes the messages beyond `offset`, because the store has failed.
     mutating func rollBack(to offset: UInt64) {
         appended = durable
         while let last = runs.last, last.offsets.upperBound > offset {
@@ -129,9 +129,9 @@ struct DeviceMark: Equatable, Sendable {
     }
 }
 
-/// The counters seen of one device: all up to a watermark, but for those missing in the window below it.
+/// The accepted counters of one device: all up to a watermark, except those missing in the window below it.
 struct CounterWindow: Equatable, Sendable {
-    /// Counters below the watermark that are told apart; older ones count as seen.
+    /// Counters below the watermark in the window; older ones count as seen.
     static let count: UInt64 = 64
 
     private(set) var watermark: UInt64
@@ -148,9 +148,9 @@ struct CounterWindow: Equatable, Sendable {
         return distance >= CounterWindow.count || seen & (1 << distance) != 0
     }
 
-    /// Counters that follow one another.
+    /// Inserts consecutive counters.
     mutating func insert(_ counters: ClosedRange<UInt64>) {
-        // One bit for each, shifted out where they are too many.
+        // One bit for each counter; surplus bits are shifted out.
         let bits = ~((UInt64.max << (counters.upperBound - counters.lowerBound)) << 1)
         if counters.upperBound > watermark {
             seen = seen << (counters.upperBound - watermark) | bits

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MartletProtocol
 
-@Suite struct DeviceMarkTests {
+@Suite struct DeduplicationWindowTests {
     /// What the window stands for: a set of all counters seen, of which those far below the highest count as seen.
     private struct Model {
         var seen: Set<UInt64> = []
@@ -50,41 +50,41 @@ import Testing
     }
 
     @Test func `counters at the end of 64 bits are counters like any other`() {
-        var mark = DeviceMark(watermark: .max - 2)
-        #expect(mark.look(up: .max - 2) == .duplicate(offset: nil))
-        #expect(mark.look(up: .max) == .new)
+        var mark = DeduplicationWindow(watermark: .max - 2)
+        #expect(mark.find(.max - 2) == .duplicate(offset: nil))
+        #expect(mark.find(.max) == .new)
         mark.append(run(.max, at: 1))
-        #expect(mark.look(up: .max) == .duplicate(offset: 1))
-        #expect(mark.look(up: .max - 1) == .new)
+        #expect(mark.find(.max) == .duplicate(offset: 1))
+        #expect(mark.find(.max - 1) == .new)
         mark.append(run(.max - 1, at: 2))
-        #expect(mark.look(up: .max - 1) == .duplicate(offset: 2))
-        #expect(mark.look(up: 1) == .duplicate(offset: nil))
+        #expect(mark.find(.max - 1) == .duplicate(offset: 2))
+        #expect(mark.find(1) == .duplicate(offset: nil))
     }
 
     @Test func `repetitions are answered with the offset, for as many runs as are remembered`() {
-        var mark = DeviceMark()
+        var mark = DeduplicationWindow()
         for counter in 1...7 as ClosedRange<UInt64> { mark.append(run(counter, at: 100 + counter)) }
         mark.append(run(8, 3, at: 108))
-        #expect(mark.look(up: 4) == .duplicate(offset: 104))
+        #expect(mark.find(4) == .duplicate(offset: 104))
         // Every message beginning a run of its own pushes the oldest out.
-        for number in 0..<UInt64(DeviceMark.maxRuns) { mark.append(run(20 + number, at: 200 + 2 * number)) }
-        #expect(mark.look(up: 4) == .duplicate(offset: nil))
-        #expect(mark.look(up: 20) == .duplicate(offset: 200))
+        for number in 0..<UInt64(DeduplicationWindow.maxRuns) { mark.append(run(20 + number, at: 200 + 2 * number)) }
+        #expect(mark.find(4) == .duplicate(offset: nil))
+        #expect(mark.find(20) == .duplicate(offset: 200))
     }
 
     @Test func `what is appended is durable when it is confirmed, and new again when it is taken back`() {
-        var mark = DeviceMark()
+        var mark = DeduplicationWindow()
         mark.append(run(1, 5, at: 1))
         mark.confirm(run(1, 2, at: 1))
         #expect(mark.isDurable(2) && !mark.isDurable(3) && mark.watermark == 2)
         mark.append(run(9, at: 9))
         mark.rollBack(to: 2)
-        #expect(mark.look(up: 2) == .duplicate(offset: 2))
-        for counter in [3, 5, 9] as [UInt64] { #expect(mark.look(up: counter) == .new) }
+        #expect(mark.find(2) == .duplicate(offset: 2))
+        for counter in [3, 5, 9] as [UInt64] { #expect(mark.find(counter) == .new) }
         mark.append(run(3, at: 3))
-        #expect(mark.look(up: 3) == .duplicate(offset: 3))
+        #expect(mark.find(3) == .duplicate(offset: 3))
         mark.rollBack(to: 0)
-        #expect(mark.look(up: 3) == .new)
+        #expect(mark.find(3) == .new)
     }
 
     @Test func `a run grows by its next messages only`() {
@@ -102,53 +102,53 @@ import Testing
 
     //
     @Test func `counters that were passed over are too old below the window, and those taken are not`() {
-        var mark = DeviceMark()
+        var mark = DeduplicationWindow()
         for each in [run(1, 3, at: 1), run(1000, at: 4)] {
             mark.append(each)
             mark.confirm(each)
         }
-        #expect(mark.look(up: 2) == .duplicate(offset: 2))
-        #expect(mark.look(up: 4) == .tooOld)
-        #expect(mark.look(up: 936) == .tooOld)
-        #expect(mark.look(up: 937) == .new)
+        #expect(mark.find(2) == .duplicate(offset: 2))
+        #expect(mark.find(4) == .tooOld)
+        #expect(mark.find(936) == .tooOld)
+        #expect(mark.find(937) == .new)
         // What is taken within the window stays taken when the window has gone on.
         mark.append(run(950, at: 5))
         mark.confirm(run(950, at: 5))
-        for number in 0..<UInt64(DeviceMark.maxRuns) {
+        for number in 0..<UInt64(DeduplicationWindow.maxRuns) {
             let each = run(2000 + 2 * number, at: 10 + number)
             mark.append(each)
             mark.confirm(each)
         }
-        #expect(mark.look(up: 949) == .tooOld)
-        #expect(mark.look(up: 950) == .duplicate(offset: nil))
-        #expect(mark.look(up: 951) == .tooOld)
+        #expect(mark.find(949) == .tooOld)
+        #expect(mark.find(950) == .duplicate(offset: nil))
+        #expect(mark.find(951) == .tooOld)
     }
 
     //
     @Test func `what the store has counted is taken, whatever was passed over`() {
-        var mark = DeviceMark(watermark: 500)
-        #expect(mark.look(up: 7) == .duplicate(offset: nil))
+        var mark = DeduplicationWindow(watermark: 500)
+        #expect(mark.find(7) == .duplicate(offset: nil))
         mark.append(run(700, at: 1))
         mark.confirm(run(700, at: 1))
-        #expect(mark.look(up: 500) == .duplicate(offset: nil))
-        #expect(mark.look(up: 501) == .tooOld)
+        #expect(mark.find(500) == .duplicate(offset: nil))
+        #expect(mark.find(501) == .tooOld)
     }
 
     //
     @Test func `a counter far above the highest is refused, but for a device's first`() {
-        var mark = DeviceMark()
-        #expect(mark.look(up: .max) == .new)
+        var mark = DeduplicationWindow()
+        #expect(mark.find(.max) == .new)
         mark.append(run(10, at: 1))
-        #expect(mark.look(up: 10 + DeviceMark.maxAdvance) == .new)
-        #expect(mark.look(up: 11 + DeviceMark.maxAdvance) == .tooFarAhead)
-        #expect(mark.look(up: .max) == .tooFarAhead)
+        #expect(mark.find(10 + DeduplicationWindow.maxAdvance) == .new)
+        #expect(mark.find(11 + DeduplicationWindow.maxAdvance) == .tooFarAhead)
+        #expect(mark.find(.max) == .tooFarAhead)
     }
 
     //
     @Test func `the widest gaps are remembered`() {
-        var mark = DeviceMark(watermark: 1)
+        var mark = DeduplicationWindow(watermark: 1)
         var next: UInt64 = 100_000
-        for _ in 0..<2 * DeviceMark.maxGaps {
+        for _ in 0..<2 * DeduplicationWindow.maxGaps {
             mark.append(run(next, at: next))
             mark.confirm(run(next, at: next))
             next += 2
@@ -158,6 +158,6 @@ import Testing
             mark.confirm(run(next, at: next))
             next += 1
         }
-        #expect(mark.look(up: 50_000) == .tooOld)
+        #expect(mark.find(50_000) == .tooOld)
     }
 }

@@ -4,46 +4,49 @@ import Testing
 @testable import MartletProtocol
 
 //
-@Suite struct DeviceMarksTests {
+@Suite struct DeduplicationWindowsTests {
     private func device(_ number: Int, of account: AccountName = .alice) -> DeviceKey {
         DeviceKey(account: account, device: DeviceID(rawValue: UInt64(number)))
     }
 
     /// As many devices of an account as may be, which wrote at the milliseconds 0, 1, 2 …
-    private func full() -> DeviceMarks {
-        var marks = DeviceMarks()
-        for number in 0..<DeviceMarks.maxCountPerAccount {
-            #expect(marks.add(device(number), at: UInt64(number)) == .mark(number))
+    private func full() -> DeduplicationWindows {
+        var marks = DeduplicationWindows()
+        for number in 0..<DeduplicationWindows.maxCountPerAccount {
+            #expect(marks.add(device(number), at: UInt64(number)) == .added(number))
         }
         return marks
     }
 
     @Test func `a device beyond the account's bound gets no mark before the lifetime of the oldest is over`() {
         var marks = full()
-        #expect(marks.add(device(5000), at: DeviceMarks.lifetime - 1) == .none)
+        #expect(marks.add(device(5000), at: DeduplicationWindows.lifetime - 1) == .none)
         #expect(marks[device(0)] == 0 && marks[device(5000)] == nil)
-        #expect(marks.add(device(5000, of: .bob), at: 0) == .mark(DeviceMarks.maxCountPerAccount))
+        #expect(marks.add(device(5000, of: .bob), at: 0) == .added(DeduplicationWindows.maxCountPerAccount))
     }
 
     @Test func `after its lifetime the mark unused for longest is let go, and its number is not given out again`() {
         var marks = full()
         marks[0].append(AcceptedRun(firstCounter: 9, count: 1, firstOffset: 1))
         marks.use(1, at: 5)
-        let now = DeviceMarks.lifetime
+        let now = DeduplicationWindows.lifetime
         #expect(
-            marks.add(device(5000), at: now) == .markInPlace(DeviceMarks.maxCountPerAccount, of: device(0)))
-        #expect(marks[device(0)] == nil && marks[device(5000)] == DeviceMarks.maxCountPerAccount)
+            marks.add(device(5000), at: now) == .replaced(DeduplicationWindows.maxCountPerAccount, of: device(0)))
+        #expect(marks[device(0)] == nil && marks[device(5000)] == DeduplicationWindows.maxCountPerAccount)
         #expect(marks[0].lastAppended == 0)
         // The next one was used again later.
         #expect(marks.add(device(5001), at: now + 1) == .none)
         #expect(
-            marks.add(device(5001), at: now + 2) == .markInPlace(DeviceMarks.maxCountPerAccount + 1, of: device(2)))
+            marks.add(device(5001), at: now + 2)
+                == .replaced(DeduplicationWindows.maxCountPerAccount + 1, of: device(2)))
     }
 
     @Test func `what the store knows is kept, be it more than the bound`() {
-        var marks = DeviceMarks()
-        for number in 0..<DeviceMarks.maxCountPerAccount + 10 { marks.load(device(number), watermark: 3, at: 0) }
-        #expect(marks.count == DeviceMarks.maxCountPerAccount + 10)
+        var marks = DeduplicationWindows()
+        for number in 0..<DeduplicationWindows.maxCountPerAccount + 10 {
+            marks.load(device(number), watermark: 3, at: 0)
+        }
+        #expect(marks.count == DeduplicationWindows.maxCountPerAccount + 10)
         #expect(marks.add(device(9999), at: 1) == .none)
     }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MartletProtocol
 
-@Suite struct RoomDraftTests {
+@Suite struct RoomBatchTests {
     private let alice = DeviceKey(account: .alice, device: DeviceID(rawValue: 1))
 
     private func client(_ counter: UInt64, byteCount: Int = 10) -> [UInt8] {
@@ -11,31 +11,31 @@ import Testing
         return Message.encodeClient(counter: counter, kind: .text, content: content)
     }
 
-    private func poster(slot: Int32 = 0, room: Int32 = 3) -> MemberHandle {
+    private func publisher(slot: Int32 = 0, room: Int32 = 3) -> MemberHandle {
         let key = MemberKey(link: LinkKey(slot: slot, generation: 1), session: SessionID(rawValue: 1))
         return MemberHandle(room: room, slot: slot, key: key)
     }
 
-    private func begin(_ draft: inout RoomDraft, watermark: UInt64 = 0, at acceptedAt: UInt64, firstOffset: UInt64 = 1)
+    private func begin(_ draft: inout RoomBatch, watermark: UInt64 = 0, at acceptedAt: UInt64, firstOffset: UInt64 = 1)
     {
         draft.begin(
-            poster: poster(), mark: 0, sender: alice, watermark: watermark, acceptedAt: acceptedAt,
+            publisher: publisher(), window: 0, sender: alice, watermark: watermark, acceptedAt: acceptedAt,
             firstOffset: firstOffset)
     }
 
     private func takes(
-        _ draft: borrowing RoomDraft, _ body: [UInt8], _ counter: UInt64 = 100, from slot: Int32 = 0,
+        _ draft: borrowing RoomBatch, _ body: [UInt8], _ counter: UInt64 = 100, from slot: Int32 = 0,
         at acceptedAt: UInt64
     ) -> Bool {
         let message = ClientMessage(counter: counter, body: body.rawBytes, layout: .text)
-        return draft.takes(message, from: poster(slot: slot), at: acceptedAt)
+        return draft.takes(message, from: publisher(slot: slot), at: acceptedAt)
     }
 
-    private func append(_ body: [UInt8], _ counter: UInt64, to draft: inout RoomDraft) -> Int {
+    private func append(_ body: [UInt8], _ counter: UInt64, to draft: inout RoomBatch) -> Int {
         draft.append(ClientMessage(counter: counter, body: body.rawBytes, layout: .text))
     }
 
-    private func entries(of draft: inout RoomDraft) -> [LogEntry] {
+    private func entries(of draft: inout RoomBatch) -> [LogEntry] {
         var result: [LogEntry] = []
         draft.close(into: &result, areSummed: true)
         return result
@@ -43,7 +43,7 @@ import Testing
 
     //
     @Test func `what was written comes out as entries with neighbouring offsets, each a message of its own`() throws {
-        var draft = RoomDraft()
+        var draft = RoomBatch()
         begin(&draft, at: 77, firstOffset: 5)
         for counter in [8, 9, 12] as [UInt64] {
             let body = client(counter)
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test func `another member, another time and a closed draft begin anew`() {
-        var draft = RoomDraft()
+        var draft = RoomBatch()
         let body = client(1)
         var taken = [takes(draft, body, at: 0)]
         begin(&draft, at: 1)
@@ -82,7 +82,7 @@ import Testing
 
     //
     @Test func `a counter that may have been there before is to be looked up`() {
-        var draft = RoomDraft()
+        var draft = RoomBatch()
         begin(&draft, watermark: 20, at: 1)
         _ = append(client(15), 15, to: &draft)
         var taken = [16, 20, 21].map { takes(draft, client($0), $0, at: 1) }
@@ -94,12 +94,12 @@ import Testing
 
     //
     @Test func `bodies share a bounded storage, and a long one has its own`() {
-        var draft = RoomDraft()
+        var draft = RoomBatch()
         begin(&draft, at: 1)
         let small = client(1, byteCount: 900)
         var byteCount = 0
         while takes(draft, small, at: 1) { byteCount += append(small, 1, to: &draft) }
-        #expect(byteCount <= RoomDraft.maxByteCount && byteCount > RoomDraft.maxByteCount - 1100)
+        #expect(byteCount <= RoomBatch.maxByteCount && byteCount > RoomBatch.maxByteCount - 1100)
         _ = entries(of: &draft)
         begin(&draft, at: 1, firstOffset: 9)
         let long = client(1, byteCount: 40_000)

@@ -4,11 +4,11 @@ import Testing
 @testable import MartletProtocol
 
 /// What a room keeps for members whose links are behind.
-@Suite struct RoomNewsTests {
+@Suite struct RoomReceiptsTests {
     private func ask(_ script: inout RoomScript, _ name: String, _ correlation: UInt64) {
         let now = script.now
         let request = Request(correlation: correlation, method: .locate, deadline: .seconds(10), recipient: .bob)
-        script.with(name) { $0.request($1, request, now: now) }
+        script.with(name) { $0.receive(.request($1, request), now: now) }
     }
 
     private func cancelled(_ to: String, _ number: UInt64) -> RoomScript.Effect {
@@ -21,7 +21,7 @@ import Testing
 
     private func tell(_ script: inout RoomScript, _ name: String) -> [RoomScript.Effect] {
         script.behind.remove(name)
-        script.with(name) { $0.sendPending($1) }
+        script.with(name) { $0.receive(.sendPending($1)) }
         return script.drain().about(name)
     }
 
@@ -32,9 +32,9 @@ import Testing
         script.behind = ["alice"]
         for offset in UInt64(1)...100 {
             for reader in ["bob", "carol"] {
-                script.with(reader) { $0.progressed($1, Receipt.Progress(.delivered, upTo: offset)) }
+                script.with(reader) { $0.receive(.progressed($1, Receipt.Progress(.delivered, upTo: offset))) }
             }
-            script.with("carol") { $0.progressed($1, Receipt.Progress(.read, upTo: offset)) }
+            script.with("carol") { $0.receive(.progressed($1, Receipt.Progress(.read, upTo: offset))) }
             #expect(script.drain().isEmpty)
         }
         let told = [(Receipt.Mark.delivered, AccountName.bob), (.delivered, .carol), (.read, .carol)].map {
@@ -52,11 +52,11 @@ import Testing
         _ = script.drain()
         script.behind = ["alice"]
         for number in 1...40 {
-            script.with("reader\(number)") { $0.progressed($1, Receipt.Progress(.delivered, upTo: 1)) }
+            script.with("reader\(number)") { $0.receive(.progressed($1, Receipt.Progress(.delivered, upTo: 1))) }
         }
         #expect(script.drain().isEmpty)
         for _ in 1...2 {
-            script.with("alice") { $0.sendPending($1) }
+            script.with("alice") { $0.receive(.sendPending($1)) }
             #expect(script.drain().count == 16)
         }
         #expect(tell(&script, "alice").count == 8)
@@ -67,8 +67,8 @@ import Testing
         var script = RoomScript("alice", "bob")
         script.fill("alice", 1...1)
         script.behind = ["alice"]
-        script.with("bob") { $0.progressed($1, Receipt.Progress(.delivered, upTo: 1)) }
-        script.with("alice") { $0.leave($1) }
+        script.with("bob") { $0.receive(.progressed($1, Receipt.Progress(.delivered, upTo: 1))) }
+        script.with("alice") { $0.receive(.leave($1)) }
         #expect(script.drain().about("alice").isEmpty)
         script.join("alice/2", cursor: 1)
         let receipts = script.drain().about("alice/2").dropFirst()
@@ -82,7 +82,7 @@ import Testing
         script.behind = ["bob"]
         for number in UInt64(1)...64 {
             ask(&script, "alice", number)
-            script.with("alice") { $0.cancel($1, correlation: number) }
+            script.with("alice") { $0.receive(.cancel($1, correlation: number)) }
         }
         #expect(script.drain().count == 64)
         ask(&script, "alice", 65)
@@ -101,9 +101,9 @@ import Testing
         var script = RoomScript("alice", "bob")
         script.behind = ["bob"]
         ask(&script, "alice", 7)
-        script.with("alice") { $0.cancel($1, correlation: 7) }
+        script.with("alice") { $0.receive(.cancel($1, correlation: 7)) }
         _ = script.drain()
-        script.with("bob") { $0.respond($1, Response(correlation: 1, status: .serverBusy)) }
+        script.with("bob") { $0.receive(.respond($1, Response(correlation: 1, status: .serverBusy))) }
         #expect(script.drain().isEmpty)
         #expect(tell(&script, "bob").isEmpty)
         #expect(script.rooms.deadline == nil)
@@ -114,7 +114,7 @@ import Testing
         var script = RoomScript("alice", "bob")
         script.behind = ["bob"]
         ask(&script, "alice", 7)
-        script.with("alice") { $0.cancel($1, correlation: 7) }
+        script.with("alice") { $0.receive(.cancel($1, correlation: 7)) }
         _ = script.drain()
         script.rooms.deadlinePassed(now: script.now + .seconds(10))
         #expect(script.drain().isEmpty)
@@ -130,7 +130,7 @@ import Testing
             script.join("guest/\(visit)")
             _ = script.drain()
             for number in UInt64(1)...64 { ask(&script, "guest/\(visit)", number) }
-            script.with("guest/\(visit)") { $0.leave($1) }
+            script.with("guest/\(visit)") { $0.receive(.leave($1)) }
         }
         _ = script.drain()
         ask(&script, "alice", 1)

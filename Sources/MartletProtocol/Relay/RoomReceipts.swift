@@ -1,0 +1,99 @@
+import MartletWire
+
+/// The progress of each account in a room, and the receipts and cancels that wait for members' links.
+///
+/// | state | owns | ends |
+/// |---|---|---|
+/// | progress of an account | a delivered and a read offset | the room is evicted |
+/// | pending changes of a member | a `PendingChanges` | `takePending`, when the link has room or the member leaves |
+struct RoomReceipts: Sendable {
+    /// Accounts with progress in one room at the most.
+    static let maxAccounts = 4096
+
+    /// How much of the log an account has taken.
+    struct Progress: Equatable, Sendable {
+        fileprivate(set) var delivered: UInt64 = 0
+        fileprivate(set) var read: UInt64 = 0
+    }
+
+    private struct Pending: Neutral, Sendable {
+        static let neutral = Pending()
+
+        /// By the slots of members.
+        var changes: [Int: PendingChanges] = [:]
+        var accountCount = 0
+    }
+
+    private var progress: [AccountName: Progress] = [:]
+    /// Allocated while any member has pending changes.
+    private var pending = OnDemand<Pending>()
+
+    /// Accounts with progress.
+    var accountCount: Int { progress.count }
+    /// Accounts in the pending receipts of all members.
+    var pendingAccountCount: Int { pending.isAllocated ? pending.value.accountCount : 0 }
+
+    subscript(account: AccountName) -> Progress? { progress[account] }
+
+    /// An account has taken the log up to an offset. Returns the offset before, or nil when the receipt changes
+    /// nothing.
+    mutating func advance(_ account: AccountName, _ mark: Receipt.Mark, upTo offset: UInt64) -> UInt64? {
+        guard progress[account] != nil || progress.count < RoomReceipts.maxAccounts else { return nil }
+        var mine = progress[account] ?? Progress()
+        let before = mark == .read ? mine.read : mine.delivered
+        guard offset > before else { return nil }
+        if mark == .read { mine.read = offset }
+        mine.delivered = max(mine.delivered, offset)
+        progress[account] = mine
+        return before
+    }
+
+    /// The accounts with the highest offsets.
+    func furthest(_ maxCount: Int) -> ArraySlice<(key: AccountName, value: Progress)> {
+        progress.sorted { ($1.value.delivered, $0.key.text) < ($0.value.delivered, $1.key.text) }.prefix(maxCount)
+    }
+
+    // MARK: Pending changes
+
+    /// A receipt is pending for a member. Returns true when the member's link has to be notified.
+    mutating func note(_ mark: Receipt.Mark, of account: AccountName, on device: DeviceID?, for slot: Int) -> Bool {
+        let isFirst = pending.value.changes[slot] == nil
+        if pending.value.changes[slot, default: PendingChanges()].note(mark, of: account, on: device) {
+            pending.value.accountCount += 1
+        }
+        return isFirst
+    }
+
+    /// A cancel is pending for a member. Returns true when the member's link has to be notified.
+    mutating func note(cancel number: UInt64, for slot: Int) -> Bool {
+        let isFirst = pending.value.changes[slot] == nil
+        pending.value.changes[slot, default: PendingChanges()].note(cancel: number)
+        return isFirst
+    }
+
+    /// Whether a member has as many pending cancels as it may.
+    func hasManyCancels(_ slot: Int) -> Bool {
+        pending.isAllocated && pending.value.changes[slot]?.cancelCount ?? 0 >= PendingChanges.maxCancels
+    }
+
+    /// Takes the pending changes of a member.
+    @discardableResult
+    mutating func takePending(_ slot: Int) -> PendingChanges? {
+        guard pending.isAllocated, let changes = pending.value.changes.removeValue(forKey: slot) else { return nil }
+        pending.value.accountCount -= changes.accountCount
+        if pending.value.changes.isEmpty { pending.release() }
+        return changes
+    }
+
+    /// Returns the pending changes that were not sent.
+    mutating func putBack(_ changes: PendingChanges, _ slot: Int) {
+        pending.value.accountCount += changes.accountCount
+        pending.value.changes[slot] = changes
+    }
+
+    /// Checks that no change is pending.
+    func check(_ check: inout QuiescenceCheck) {
+        check.empty("members with pending receipts or cancels", count: pending.value.changes.count)
+        check.equal("accounts in pending receipts", pendingAccountCount, 0)
+    }
+}
