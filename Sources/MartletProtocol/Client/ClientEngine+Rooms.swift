@@ -120,7 +120,8 @@ extension ClientEngine {
 
     // MARK: Requests
 
-    /// Sends a request to a member of a room or, with no recipient, to the server. The outcome is the output `response`.
+    /// Sends a request to a member of a room or, with no recipient, to the server. The outcome is the output
+    /// `response`.
     ///
     /// The request waits for a connection and for a room that is not open yet, as long as `deadline` permits.
     ///

@@ -11,7 +11,8 @@ public import MartletWire
 /// 2. It calls `nextOutput` until the result is nil, and performs each output when it is returned. The results of an
 ///    output are events too, for example `connectFailed` or `consumed`; the driver may report them at once. Their
 ///    outputs follow those that are queued.
-/// 3. It reads `deadline`, and calls `deadlinePassed` when that instant has come. Step 2 precedes this step: the deadline
+/// 3. It reads `deadline`, and calls `deadlinePassed` when that instant has come. Step 2 precedes this step: the
+///    deadline
 ///    is undefined while outputs are queued, and debug builds trap.
 ///
 /// Bytes are no outputs. They enter with `receive`, in pieces of any length. The output `transmit` reports that there

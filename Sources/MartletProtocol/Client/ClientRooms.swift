@@ -11,7 +11,7 @@ import MartletWire
 /// | `opened` | the reader enters the log | the same |
 /// | `sessionEnded` | a timer is set to open another session, or the room is closed (R-13) | the timer |
 /// | `close` | pending messages and requests fail | never again |
-struct ClientRooms {
+struct ClientRooms: ~Copyable {
     typealias Outputs = Deque<ClientOutput>
 
     enum Timer: Hashable, Sendable {
@@ -81,7 +81,8 @@ struct ClientRooms {
     /// Adds a room.
     ///
     /// - Throws: `alreadyOpen`, `tooManyRooms`.
-    mutating func add(_ name: RoomName, _ options: RoomOptions, _ ledger: any LedgerOwner) throws(ClientError) -> RoomID {
+    mutating func add(_ name: RoomName, _ options: RoomOptions, _ ledger: any LedgerOwner) throws(ClientError) -> RoomID
+    {
         guard idOfName[name] == nil else { throw .alreadyOpen }
         guard rooms.count < configuration.maxRooms else { throw .tooManyRooms }
         let id = nextID
