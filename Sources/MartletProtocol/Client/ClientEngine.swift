@@ -15,9 +15,9 @@ public import MartletWire
 ///    deadline
 ///    is undefined while outputs are queued, and debug builds trap.
 ///
-/// Bytes are no outputs. They enter with `receive`, in pieces of any length. The output `transmit` reports that there
-/// are bytes to send: the driver then calls `transmit` whenever the connection has room, until it returns false. The
-/// engine writes the most urgent frames at that moment. `transmit` is an event: step 2 follows.
+/// Bytes are no port.outputs. They enter with `receive`, in pieces of any length. The output `transmit` reports that
+/// there are bytes to send: the driver then calls `transmit` whenever the connection has room, until it returns false.
+/// The engine writes the most urgent frames at that moment. `transmit` is an event: step 2 follows.
 ///
 /// Outputs name a connection by its `ConnectionID`. An event of an earlier connection is ignored, so that a driver need
 /// not know which connection is current (C-4).
@@ -40,16 +40,15 @@ public struct ClientEngine: ~Copyable {
     /// The identity of the client, and its bounds.
     public let configuration: ClientConfiguration
     private(set) var connection: ConnectionSupervisor
-    var link: Link
     var rooms: ClientRooms
-    var outputs = Deque<ClientOutput>()
+    var port: ClientPort
     private var framer: Framer?
     private var inflater = Inflater()
     /// The instant at which an incomplete frame is a fault.
     private var frameDeadline: Instant?
     /// The connection for which a `transmit` output was queued that the driver has not answered.
     private var transmitRequest = ConnectionID.none
-    private var pastCounters = LinkCounters()
+    private var reportedStatus = ClientStatus()
     /// Round-trip times of all links so far.
     public private(set) var roundTrips = RTTHistogram()
 
@@ -60,7 +59,12 @@ public struct ClientEngine: ~Copyable {
         self.configuration = configuration
         connection = ConnectionSupervisor(configuration, seed: seed, now: now)
         rooms = ClientRooms(configuration, seed: ~seed)
-        link = Self.newLink(configuration, now: now)
+        port = ClientPort(link: Self.newLink(configuration, now: now))
+    }
+
+    var link: Link {
+        @inline(__always) _read { yield port.link }
+        @inline(__always) _modify { yield &port.link }
     }
 
     /// A link before the server has answered has the least limits of any server (C-17).
@@ -70,8 +74,7 @@ public struct ClientEngine: ~Copyable {
             maxBodyByteCount: least.maxBodyByteCount, maxMessageByteCount: configuration.limits.maxMessageByteCount,
             linkWindow: least.linkWindow, sessionWindow: least.sessionWindow,
             maxSessions: configuration.limits.maxSessions)
-        return Link(
-            role: .client, limits: limits, features: [], began: now, firstSequence: configuration.firstSequence)
+        return Link(role: .client, limits: limits, features: [], began: now, firstSequence: configuration.firstSequence)
     }
 
     // MARK: Life
@@ -79,97 +82,74 @@ public struct ClientEngine: ~Copyable {
     /// Begins to connect; while the client waits for the next attempt, it begins at once.
     ///
     /// A stop in progress ends: its `.stopped` precedes.
-    public mutating func start(now: Instant) {
-        connection.start(now: now)
-        performSteps(now: now)
-    }
+    public mutating func start(now: Instant) { supervise(now) { $0.start(now: now) } }
 
     /// Ends the connection in good order: sends what may still be sent, then the goodbye, and reports `.stopped` (C-7).
     ///
     /// Frames of the server are ignored from here on. Messages that it has not accepted stay unaccepted, and are sent
     /// again after the next `start`.
-    public mutating func stop(now: Instant) {
-        connection.stop(now: now)
-        performSteps(now: now)
-    }
+    public mutating func stop(now: Instant) { supervise(now) { $0.stop(now: now) } }
 
     /// Begins an attempt at once at the user's request, also after the client gave up.
-    public mutating func retryNow(now: Instant) {
-        connection.retryNow(now: now)
-        performSteps(now: now)
-    }
+    public mutating func retryNow(now: Instant) { supervise(now) { $0.retryNow(now: now) } }
 
     /// The user sees the application: the client checks the server's liveness at once, also when the application was in
     /// the foreground before (C-51).
-    public mutating func enterForeground(now: Instant) {
-        connection.enterForeground(now: now)
-        performSteps(now: now)
-    }
+    public mutating func enterForeground(now: Instant) { supervise(now) { $0.enterForeground(now: now) } }
 
     /// The application is in the background: the heartbeat slows down.
-    public mutating func enterBackground(now: Instant) {
-        setMode(.background, now: now)
-    }
+    public mutating func enterBackground(now: Instant) { setMode(.background, now: now) }
 
     /// The application is in another mode.
-    public mutating func setMode(_ mode: HeartbeatMode, now: Instant) {
-        connection.setMode(mode, now: now)
-        performSteps(now: now)
-    }
+    public mutating func setMode(_ mode: HeartbeatMode, now: Instant) { supervise(now) { $0.setMode(mode, now: now) } }
 
     /// The process was frozen and continues.
-    public mutating func wake(now: Instant) {
-        connection.wake(now: now)
-        performSteps(now: now)
-    }
+    public mutating func wake(now: Instant) { supervise(now) { $0.wake(now: now) } }
 
     /// The path monitor reported a status.
     public mutating func pathChanged(to status: PathStatus, now: Instant) {
-        connection.pathChanged(to: status, now: now)
-        performSteps(now: now)
+        supervise(now) { $0.pathChanged(to: status, now: now) }
     }
 
     // MARK: Events of the carrier
 
     /// An attempt has succeeded. `localAddress` determines later whether a path change has removed the address.
     public mutating func connected(_ id: ConnectionID, localAddress: String?, now: Instant) {
-        connection.connected(id, localAddress: localAddress, now: now)
-        performSteps(now: now)
+        supervise(now) { $0.connected(id, localAddress: localAddress, now: now) }
     }
 
     /// An attempt has failed.
-    public mutating func connectFailed(
-        _ id: ConnectionID, _ reason: ConnectionFailure = .unreachable, now: Instant
-    ) {
-        connection.connectFailed(id, reason, now: now)
-        performSteps(now: now)
+    public mutating func connectFailed(_ id: ConnectionID, _ reason: ConnectionFailure = .unreachable, now: Instant) {
+        supervise(now) { $0.connectFailed(id, reason, now: now) }
     }
 
     /// The connection is over: the peer or the network ended it, or it was closed as requested.
     public mutating func closed(_ id: ConnectionID, byPeer: Bool, now: Instant) {
-        connection.closed(id, byPeer: byPeer, now: now)
-        performSteps(now: now)
+        supervise(now) { $0.closed(id, byPeer: byPeer, now: now) }
     }
 
     /// The credential for an attempt is known; nil when none is needed.
     public mutating func credential(_ credential: Credential?, for id: ConnectionID, now: Instant) {
-        connection.credential(credential, for: id)
-        performSteps(now: now)
+        supervise(now) { $0.credential(credential, for: id) }
     }
 
     /// There is no credential for an attempt. The next attempt requests it again.
     public mutating func credentialFailed(_ id: ConnectionID, now: Instant) {
-        connection.credentialFailed(id, now: now)
-        performSteps(now: now)
+        supervise(now) { $0.credentialFailed(id, now: now) }
     }
 
-    private mutating func performSteps(now: Instant) {
+    private mutating func supervise(_ now: Instant, _ event: (inout ConnectionSupervisor) -> Void) {
+        event(&connection)
         while let step = connection.nextStep() {
             switch step {
-            case .output(let output): outputs.append(output)
-            case .receive: framer = Framer(maxBodyByteCount: maxEarlyBodyByteCount)
+            case .output(let output): port.outputs.append(output)
+            case .receive:
+                // Without order, frames that overtake welcome are ignored, and may have any size (C-19).
+                let isOrdered = configuration.carrier == .reliable
+                let early = Limits.maxHandshakeBodyByteCount
+                framer = Framer(maxBodyByteCount: isOrdered ? early : max(early, configuration.limits.maxBodyByteCount))
             case .sendHello: sendHello(now: now)
-            case .established: rooms.established(&link, &outputs, now: now)
+            case .established: rooms.established(&port, now: now)
             case .detach:
                 link.detach()
                 framer = nil
@@ -179,25 +159,17 @@ public struct ClientEngine: ~Copyable {
         }
     }
 
-    /// The maximum size of a body before welcome. On a carrier without order, frames that overtake welcome are ignored,
-    /// and may have any size (C-19).
-    private var maxEarlyBodyByteCount: Int {
-        switch configuration.carrier {
-        case .reliable: Limits.maxHandshakeBodyByteCount
-        case .unreliable: max(Limits.maxHandshakeBodyByteCount, configuration.limits.maxBodyByteCount)
-        }
-    }
-
     private mutating func sendHello(now: Instant) {
         if !connection.handshake.resumesLink {
-            pastCounters = pastCounters.adding(link.counters)
+            let counters = link.counters
             link = Self.newLink(configuration, now: now)
-            rooms.linkBegan(&link, &outputs, now: now)
+            link.counters = counters
+            rooms.linkBegan(&port)
         }
         let timeout = configuration.carrier == .reliable ? link.overdueInterval : nil
-        connection.sendHello(configuration, positions: link.positions, timeout: timeout, now: now)
+        connection.handshake.sendHello(configuration, positions: link.positions, timeout: timeout, now: now)
         link.attach(configuration.carrier, isEarly: true, now: now)
-        rooms.linkAttached(&link, &outputs, now: now)
+        rooms.linkAttached(&port, now: now)
     }
 
     // MARK: Receiving
@@ -205,7 +177,8 @@ public struct ClientEngine: ~Copyable {
     /// Takes bytes that arrived on a connection, in pieces of any length. The bytes are borrowed.
     public mutating func receive(_ bytes: RawSpan, on id: ConnectionID, now: Instant) {
         guard connection.isReceiving(on: id), var framer = framer.take() else { return }
-        connection.received(now: now)
+        // On a slow path a frame may take long (C-46).
+        connection.heartbeat.received(now: now)
         let frames = link.counters.framesReceived
         var consumed = 0
         while consumed < bytes.byteCount || framer.hasWaitingFrames, connection.isReceiving(on: id) {
@@ -220,9 +193,12 @@ public struct ClientEngine: ~Copyable {
             } catch {
                 failure = LinkError(error)
             }
-            if let failure { return fail(failure, now: now) }
+            if let failure { return supervise(now) { $0.fail(failure.code, now: now) } }
             if wasEstablished { link.noteReceived(byteCount: consumed - before) }
-            if connection.isEstablished { prepare(&framer) }
+            guard connection.isEstablished else { continue }
+            // What hello and welcome agreed on holds for the frames that follow (W-7, W-76).
+            framer.maxBodyByteCount = link.limits.maxBodyByteCount
+            if link.readsPackets { framer.allowPackets(deflated: link.features.contains(.sharedDeflate)) }
         }
         guard connection.isReceiving(on: id) else { return }
         // Bytes alone would keep a dead link alive: a frame that has begun has to be complete within `frameTimeout`.
@@ -234,13 +210,6 @@ public struct ClientEngine: ~Copyable {
         self.framer = consume framer
     }
 
-    /// What hello and welcome agreed on holds for the frames that follow (W-7, W-76).
-    private func prepare(_ framer: inout Framer) {
-        framer.maxBodyByteCount = link.limits.maxBodyByteCount
-        guard link.readsPackets else { return }
-        framer.allowPackets(deflated: link.features.contains(.sharedDeflate))
-    }
-
     private mutating func receive(
         _ header: FrameHeader, _ content: FrameContent, on id: ConnectionID, now: Instant
     ) throws(LinkError) -> FramerStep {
@@ -249,10 +218,10 @@ public struct ClientEngine: ~Copyable {
             return .stop
         }
         let samples = link.counters.roundTripSamples
-        let reception = try link.receive(header, content, inflater: &inflater, now: now)
+        let reception = try port.link.receive(header, content, inflater: &inflater, now: now)
         if link.counters.roundTripSamples != samples, let latest = link.rtt.latest { roundTrips.record(latest) }
         if case .deliver(let session, let credit) = reception {
-            try rooms.receive(header.type, content, on: session, credit, &link, &outputs, now: now)
+            try rooms.receive(header.type, content, on: session, credit, &port, now: now)
         }
         while let arrival = try link.nextArrival(now: now) {
             switch arrival {
@@ -260,27 +229,28 @@ public struct ClientEngine: ~Copyable {
                 handle(event, now: now)
             case .frame(let session, let frame):
                 let body = FrameContent.body(frame.body.rawBytes)
-                try rooms.receive(frame.type, body, on: session, frame.creditByteCount, &link, &outputs, now: now)
+                try rooms.receive(frame.type, body, on: session, frame.creditByteCount, &port, now: now)
             }
             guard connection.isReceiving(on: id) else { return .stop }
         }
         return .proceed
     }
 
-    private mutating func receiveHandshake(
-        _ header: FrameHeader, _ body: RawSpan, now: Instant
-    ) throws(LinkError) {
+    private mutating func receiveHandshake(_ header: FrameHeader, _ body: RawSpan, now: Instant) throws(LinkError) {
         guard header.compression == .none else { throw .peer(.compressionNotAllowed) }
         guard header.type.rule?.allows(header) != false else { throw .peer(.protocolViolation) }
         switch header.type {
         case .welcome: try receive(try Link.parse(Welcome.self, body), now: now)
-        case .reject: connection.rejected(try Link.parse(Reject.self, body).notice, configuration.carrier, now: now)
-        case .goaway: connection.goAwayReceived(try Link.parse(GoAway.self, body).notice, now: now)
+        case .reject:
+            let (notice, carrier) = (try Link.parse(Reject.self, body).notice, configuration.carrier)
+            supervise(now) { $0.rejected(notice, carrier, now: now) }
+        case .goaway:
+            let notice = try Link.parse(GoAway.self, body).notice
+            supervise(now) { $0.goAwayReceived(notice, now: now) }
         default:
             // Frames without order may overtake welcome. Those that are not acknowledged are sent again (C-19).
             guard configuration.carrier == .unreliable else { throw .peer(.protocolViolation) }
         }
-        performSteps(now: now)
     }
 
     private mutating func receive(_ welcome: Welcome, now: Instant) throws(LinkError) {
@@ -291,74 +261,67 @@ public struct ClientEngine: ~Copyable {
         if let resumed = welcome.resumed {
             guard link.canResume(from: resumed), link.canAdopt(limits, features: features) else {
                 // The link cannot continue: the next connection begins another (C-32).
-                connection.discardResumptionState()
+                connection.handshake.discardResumptionState()
                 throw .peer(.protocolViolation)
             }
         }
         link.adopt(limits, features: features)
         link.deflatesPackets = configuration.compressesMessages
         link.confirm(welcome.resumed, now: now)
-        connection.welcomed(welcome, now: now)
+        supervise(now) { $0.welcomed(welcome, now: now) }
     }
 
     private mutating func handle(_ event: LinkEvent, now: Instant) {
         switch event {
-        case .opened(let session, let opened): rooms.opened(session, opened, &link, &outputs, now: now)
-        case .acknowledged(let session, _): rooms.acknowledged(session, &link, &outputs, now: now)
-        case .reset(let session, let code): rooms.sessionEnded(session, code, &link, &outputs, now: now)
+        case .opened(let session, let opened): rooms.opened(session, opened, &port, now: now)
+        case .acknowledged(let session, _): rooms.acknowledged(session, &port, now: now)
+        case .reset(let session, let code): rooms.sessionEnded(session, code, &port, now: now)
         case .closed(let session, let code):
             link.close(session)
-            rooms.sessionEnded(session, code ?? .closedByPeer, &link, &outputs, now: now)
-        case .suspended(let session): rooms.setHeldBack(true, on: session, &link, &outputs, now: now)
-        case .resumed(let session, _): rooms.setHeldBack(false, on: session, &link, &outputs, now: now)
+            rooms.sessionEnded(session, code ?? .closedByPeer, &port, now: now)
+        case .suspended(let session): rooms.setHeldBack(true, on: session, &port, now: now)
+        case .resumed(let session, _): rooms.setHeldBack(false, on: session, &port, now: now)
         // In version 1.0 a relay opens no sessions (S-2, S-51).
         case .open(let session, _): link.reset(session, code: .unsupportedKind)
         case .pong(let nonce): connection.pongReceived(nonce: nonce, now: now)
-        case .goAway(let goAway):
-            connection.goAwayReceived(goAway.notice, now: now)
-            performSteps(now: now)
+        case .goAway(let goAway): supervise(now) { $0.goAwayReceived(goAway.notice, now: now) }
         }
-    }
-
-    private mutating func fail(_ error: LinkError, now: Instant) {
-        connection.fail(error.code, now: now)
-        performSteps(now: now)
     }
 
     // MARK: Time and outputs
 
-    /// The instant at which the driver calls `deadlinePassed`. The driver reads it after it has drained the outputs.
+    /// The instant at which the driver calls `deadlinePassed`. The driver reads it after it has drained the
+    /// port.outputs.
     public var deadline: Instant? {
-        assert(outputs.isEmpty && !connection.report.hasChanged, "a driver drains the outputs before it sleeps")
+        assert(
+            port.outputs.isEmpty && connection.status == reportedStatus, "a driver drains the outputs before it sleeps")
         let earliest = connection.deadline.orEarlier(rooms.deadline).orEarlier(frameDeadline)
         return connection.isEstablished ? earliest.orEarlier(link.deadline) : earliest
     }
 
     /// Acts on the deadlines that have passed.
     public mutating func deadlinePassed(now: Instant) {
-        connection.deadlinePassed(now: now)
-        performSteps(now: now)
+        supervise(now) { $0.deadlinePassed(now: now) }
         if connection.isEstablished {
             switch link.deadlinePassed(now: now) {
             case .proceed: break
-            case .overdue: connection.startBackup(now: now)
-            case .replaceConnection: connection.replaceSilent(now: now)
-            case .ackTimeout: connection.fail(.ackTimeout, now: now)
+            case .overdue: supervise(now) { $0.startBackup(now: now) }
+            case .replaceConnection: supervise(now) { $0.replaceSilent(now: now) }
+            case .ackTimeout: supervise(now) { $0.fail(.ackTimeout, now: now) }
             }
-            performSteps(now: now)
         }
-        rooms.deadlinePassed(&link, &outputs, now: now)
+        rooms.deadlinePassed(&port, now: now)
         if let frameDeadline, frameDeadline <= now {
             self.frameDeadline = nil
-            fail(.peer(.frameTimeout), now: now)
+            supervise(now) { $0.fail(.frameTimeout, now: now) }
         }
     }
 
     /// The next action of the driver; nil when there is none until the next event.
     public mutating func nextOutput(now: Instant) -> ClientOutput? {
-        if let output = outputs.popFirst() { return output }
+        if let output = port.outputs.popFirst() { return output }
         finishTurn(now: now)
-        return outputs.popFirst()
+        return port.outputs.popFirst()
     }
 
     /// Updates the state that is derived from several events, and reports changes of the status.
@@ -366,8 +329,8 @@ public struct ClientEngine: ~Copyable {
         let hasUnacknowledged = link.hasUnacknowledged
         if connection.isEstablished {
             if connection.hasBackup {
-                connection.linkProgressed(at: link.lastAckProgress, hasUnacknowledged: hasUnacknowledged, now: now)
-                performSteps(now: now)
+                let progress = link.lastAckProgress
+                supervise(now) { $0.linkProgressed(at: progress, hasUnacknowledged: hasUnacknowledged, now: now) }
             }
             connection.adapt(to: link.rtt, expectsReply: hasUnacknowledged || rooms.requests.count > 0, now: now)
         }
@@ -375,9 +338,11 @@ public struct ClientEngine: ~Copyable {
             connection.handshake.owesGoodbye || connection.handshake.hasFrames || link.hasOutput(now: now)
         {
             transmitRequest = connection.current
-            outputs.append(.transmit(transmitRequest))
+            port.outputs.append(.transmit(transmitRequest))
         }
-        if let status = connection.takeStatusChange() { outputs.append(.status(status)) }
+        guard connection.status != reportedStatus else { return }
+        reportedStatus = connection.status
+        port.outputs.append(.status(reportedStatus))
     }
 
     /// Writes frames for a connection, complete ones, as far as `out` has room.
@@ -387,41 +352,24 @@ public struct ClientEngine: ~Copyable {
     public mutating func transmit(on id: ConnectionID, into out: inout OutputRawSpan, now: Instant) -> Bool {
         transmitRequest = .none
         guard id == connection.current else { return false }
-        guard connection.write(into: &out) else { return true }
+        guard connection.handshake.write(into: &out) else { return true }
         guard link.isAttached else { return false }
         let start = out.byteCount
         link.transmit(into: &out, now: now)
         if connection.handshake.owesGoodbye, !link.hasOutput(now: now) {
-            connection.linkIsDrained()
-            _ = connection.write(into: &out)
+            connection.handshake.sayGoodbye()
+            _ = connection.handshake.write(into: &out)
         }
-        if out.byteCount > start { connection.sent(now: now) }
+        if out.byteCount > start { connection.heartbeat.sent(now: now) }
         return connection.handshake.hasFrames || link.hasOutput(now: now)
     }
 
     /// The state of the client and its cause.
-    public var status: ClientStatus { connection.report.status }
+    public var status: ClientStatus { connection.status }
 
     /// The counters of all links so far.
-    public var counters: LinkCounters { pastCounters.adding(link.counters) }
+    public var counters: LinkCounters { link.counters }
 
     /// The smoothed round-trip time of the current link.
     public var smoothedRTT: Duration? { link.rtt.smoothed }
-}
-
-extension LinkCounters {
-    /// The sum of two links' counters.
-    fileprivate func adding(_ other: LinkCounters) -> LinkCounters {
-        var sum = self
-        sum.retransmissions += other.retransmissions
-        sum.duplicates += other.duplicates
-        sum.framesSent += other.framesSent
-        sum.framesReceived += other.framesReceived
-        sum.bytesSent += other.bytesSent
-        sum.bytesReceived += other.bytesReceived
-        sum.resumes += other.resumes
-        sum.skipped += other.skipped
-        sum.roundTripSamples += other.roundTripSamples
-        return sum
-    }
 }

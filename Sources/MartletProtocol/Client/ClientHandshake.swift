@@ -16,7 +16,7 @@ enum CredentialState: Sendable {
 /// | authenticating | the credential, or the request for it | `sendHello`; connection's end |
 /// | helloSent | the credential; whether the hello asks for a new link | `welcomed`, `answered`; connection's end |
 /// | welcomed | | `leave`, `fail`; connection's end |
-/// | leaving, left | the goodbye follows the link's output (C-7); it is queued | `sayGoodbye`; connection's end |
+/// | leaving | the goodbye follows the link's output (C-7) | `sayGoodbye`; connection's end |
 /// | failed | a goaway is queued, also beyond the connection's end (C-41) | `begin` |
 ///
 /// The resumption state outlives connections. It ends when a server refuses to resume the link (C-34).
@@ -30,8 +30,7 @@ struct ClientHandshake: Sendable {
         case authenticating(CredentialState)
         case helloSent(Credential?, asksForNewLink: Bool)
         case welcomed
-        case leaving(asksForNewLink: Bool)
-        case left(asksForNewLink: Bool)
+        case leaving
         case failed
     }
 
@@ -81,9 +80,7 @@ struct ClientHandshake: Sendable {
         frames.removeAll()
     }
 
-    mutating func received(_ credential: Credential?) {
-        state = .authenticating(.received(credential))
-    }
+    mutating func received(_ credential: Credential?) { state = .authenticating(.received(credential)) }
 
     /// Queues the hello.
     ///
@@ -124,9 +121,7 @@ struct ClientHandshake: Sendable {
     }
 
     /// The link cannot be resumed. The next hello asks for a new one.
-    mutating func discardResumptionState() {
-        resumption = nil
-    }
+    mutating func discardResumptionState() { resumption = nil }
 
     /// Whether the server's `replaced` may be the effect of a hello of this device that arrived late. The answer is
     /// true once: the next link ends that of the late hello (C-39).
@@ -144,20 +139,20 @@ struct ClientHandshake: Sendable {
     }
 
     /// The client closes the connection in good order.
-    mutating func leave() {
+    mutating func leave(now: Instant) {
         deadline = nil
+        noteStrayHello(now: now)
         switch state {
-        case .helloSent(_, let asksForNewLink): state = .leaving(asksForNewLink: asksForNewLink)
-        case .welcomed: state = .leaving(asksForNewLink: false)
+        case .helloSent, .welcomed: state = .leaving
         case .authenticating: state = .idle
-        case .idle, .leaving, .left, .failed: break
+        case .idle, .leaving, .failed: break
         }
     }
 
     /// Queues the goodbye: the link has no more output.
     mutating func sayGoodbye() {
-        guard case .leaving(let asksForNewLink) = state else { return }
-        state = .left(asksForNewLink: asksForNewLink)
+        guard owesGoodbye else { return }
+        state = .idle
         frames.append(.goaway, GoAway(Notice(code: .none)).encode())
     }
 
@@ -178,14 +173,9 @@ struct ClientHandshake: Sendable {
     }
 
     private mutating func noteStrayHello(now: Instant) {
-        switch state {
-        case .helloSent(_, true), .leaving(true), .left(true): strayHelloUntil = now + Self.strayHelloLifetime
-        case .idle, .authenticating, .helloSent, .welcomed, .leaving, .left, .failed: break
-        }
+        if case .helloSent(_, true) = state { strayHelloUntil = now + Self.strayHelloLifetime }
     }
 
     /// Writes the queued frames; false when the rest does not fit.
-    mutating func write(into out: inout OutputRawSpan) -> Bool {
-        frames.write(into: &out)
-    }
+    mutating func write(into out: inout OutputRawSpan) -> Bool { frames.write(into: &out) }
 }

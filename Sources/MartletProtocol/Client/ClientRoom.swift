@@ -5,13 +5,13 @@ import MartletWire
 ///
 /// | state | data | ends |
 /// |---|---|---|
-/// | closed | attempts to open a session since the last that was open | `begin` |
-/// | opening | the session, and the attempts | `enter`, `endSession` |
+/// | closed | | `begin` |
+/// | opening | the session | `enter`, `endSession` |
 /// | open | the session | `endSession` |
 struct ClientRoom {
     private enum State {
-        case closed(attempts: Int)
-        case opening(SessionID, attempts: Int)
+        case closed
+        case opening(SessionID)
         case open(SessionID)
     }
 
@@ -19,7 +19,9 @@ struct ClientRoom {
     let name: RoomName
     let ledger: any LedgerOwner
     private(set) var options: RoomOptions
-    private var state = State.closed(attempts: 0)
+    private var state = State.closed
+    /// Sessions that ended since the last one that was open.
+    private var attempts = 0
     var reader: RoomReader
     var typing = TypingMembers()
     /// Whether the application has suspended the delivery of messages.
@@ -40,14 +42,15 @@ struct ClientRoom {
     var session: SessionID? {
         switch state {
         case .closed: nil
-        case .opening(let session, _), .open(let session): session
+        case .opening(let session), .open(let session): session
         }
     }
 
     /// The session, unless the server has asked to hold back frames.
     var sendingSession: SessionID? { isHeldBack ? nil : session }
 
-    var isOpen: Bool { if case .open = state { true } else { false } }
+    /// The session, if the relay has admitted it.
+    var openSession: SessionID? { if case .open(let session) = state { session } else { nil } }
 
     /// The frame that opens a session after the cursor.
     var openFrame: Open {
@@ -57,7 +60,7 @@ struct ClientRoom {
     }
 
     mutating func begin(_ session: SessionID) {
-        state = .opening(session, attempts: attempts)
+        state = .opening(session)
         isHeldBack = false
         reader.begin()
     }
@@ -67,33 +70,26 @@ struct ClientRoom {
     /// - Returns: the previous cursor, when the relay has lost messages that the application has received.
     mutating func enter(_ opened: Opened, on session: SessionID) -> RoomCursor? {
         state = .open(session)
+        attempts = 0
         return reader.enter(opened)
     }
 
     /// The session is over. The next session is given all pending messages.
     mutating func endSession() {
-        state = .closed(attempts: attempts)
+        state = .closed
         ledger.withLedger { $0.endSession() }
     }
 
     /// Counts an attempt to open a session again; answers their number.
     mutating func countAttempt() -> Int {
-        let count = attempts + 1
-        state = .closed(attempts: count)
-        return count
-    }
-
-    private var attempts: Int {
-        switch state {
-        case .closed(let attempts), .opening(_, let attempts): attempts
-        case .open: 0
-        }
+        attempts += 1
+        return attempts
     }
 
     /// Begins again with other options. Pending messages stay.
     mutating func reset(_ options: RoomOptions, limits: Limits) {
         endSession()
-        state = .closed(attempts: 0)
+        attempts = 0
         self.options = options
         reader = RoomReader(options, limits)
     }

@@ -2,18 +2,18 @@ import MartletWire
 
 /// The rooms of a client, and their sessions on the link.
 ///
-/// A room outlives sessions, links and connections. Each event takes the link, on which it queues frames, and appends
-/// to the engine's outputs.
+/// A room outlives sessions, links and connections. Each event takes the engine's port: it queues frames on the link,
+/// and reports to the application.
 ///
-/// | event | effect on a room | ends |
-/// |---|---|---|
-/// | `open`, `linkBegan`, `reopen` | a session is opened, or a timer is set for it | `sessionEnded`, `close`, `linkBegan` |
-/// | `opened` | the reader enters the log | the same |
-/// | `sessionEnded` | a timer is set to open another session, or the room is closed (R-13) | the timer |
-/// | `close` | pending messages and requests fail | never again |
+/// | event | effect on a room |
+/// |---|---|
+/// | `linkAttached`, timer | a session is opened, or a timer is set for it |
+/// | `opened` | the reader enters the log |
+/// | `receive` | a message is held for the application, with its credit, until `advance` |
+/// | `sessionEnded` | a timer is set to open another session, or the room is closed (R-13) |
+/// | `linkBegan` | its session is over |
+/// | `close` | pending messages and requests fail |
 struct ClientRooms: ~Copyable {
-    typealias Outputs = Deque<ClientOutput>
-
     enum Timer: Hashable, Sendable {
         case receipts(RoomID)
         case expiry(RoomID)
@@ -39,7 +39,6 @@ struct ClientRooms: ~Copyable {
     let configuration: ClientConfiguration
     /// The rooms in the order in which they were opened. Outputs must not depend on the order of a hash table.
     var rooms = SortedMap<UInt32, ClientRoom>()
-    private var idOfName: [RoomName: RoomID] = [:]
     private(set) var idOfSession = SortedMap<SessionID, RoomID>()
     private(set) var nextID = RoomID(rawValue: 1)
     var requests: ClientRequests
@@ -68,11 +67,11 @@ struct ClientRooms: ~Copyable {
         heldByteCount >= configuration.limits.linkWindow + configuration.limits.maxMessageByteCount
     }
 
-    private var ids: [RoomID] { rooms.keys.map { RoomID(rawValue: $0) } }
+    subscript(id: RoomID) -> ClientRoom? { rooms[id.rawValue] }
 
-    func index(of id: RoomID) -> Int? { rooms.index(of: id.rawValue) }
+    private func index(of id: RoomID) -> Int? { rooms.index(of: id.rawValue) }
 
-    private func index(ofSession session: SessionID) -> Int? {
+    func index(ofSession session: SessionID) -> Int? {
         idOfSession.index(of: session).flatMap { index(of: idOfSession[at: $0]) }
     }
 
@@ -83,242 +82,192 @@ struct ClientRooms: ~Copyable {
     /// - Throws: `alreadyOpen`, `tooManyRooms`.
     mutating func add(_ name: RoomName, _ options: RoomOptions, _ ledger: any LedgerOwner) throws(ClientError) -> RoomID
     {
-        guard idOfName[name] == nil else { throw .alreadyOpen }
+        guard !rooms.indices.contains(where: { rooms[at: $0].name == name }) else { throw .alreadyOpen }
         guard rooms.count < configuration.maxRooms else { throw .tooManyRooms }
         let id = nextID
         nextID.rawValue += 1
         rooms[id.rawValue] = ClientRoom(
             id: id, name: name, options: options, limits: configuration.limits, ledger: ledger)
-        idOfName[name] = id
         return id
     }
 
-    mutating func close(_ id: RoomID, _ link: inout Link, _ outputs: inout Outputs) {
+    mutating func close(_ id: RoomID, _ port: inout ClientPort) {
         guard let index = index(of: id) else { return }
-        if let session = rooms[at: index].session { link.close(session) }
-        remove(id, code: nil, &link, &outputs)
+        if let session = rooms[at: index].session { port.link.close(session) }
+        remove(id, code: nil, &port)
     }
 
     /// Ends the room's session, and begins again with other options.
-    mutating func reset(_ id: RoomID, _ options: RoomOptions, _ link: inout Link, _ outputs: inout Outputs) {
+    mutating func reset(_ id: RoomID, _ options: RoomOptions, _ port: inout ClientPort) {
         guard let index = index(of: id) else { return }
-        requests.fail(of: id, .cancelled, onlySent: true, &link, &outputs)
+        requests.fail(of: id, .cancelled, onlySent: true, &port)
         if let session = rooms[at: index].session {
-            link.close(session)
-            leave(session, &link)
+            port.link.close(session)
+            leave(session, &port)
         }
         timers.cancel(.reopen(id))
         heldByteCount -= rooms[at: index].reader.heldByteCount
         rooms[at: index].reset(options, limits: configuration.limits)
     }
 
-    mutating func suspend(_ id: RoomID, _ link: inout Link) {
-        guard let index = index(of: id), !rooms[at: index].isSuspended else { return }
-        rooms[at: index].isSuspended = true
-        if let session = rooms[at: index].session { link.suspend(session) }
-    }
-
-    mutating func resume(_ id: RoomID, _ link: inout Link) {
-        guard let index = index(of: id), rooms[at: index].isSuspended else { return }
-        rooms[at: index].isSuspended = false
-        if let session = rooms[at: index].session { link.resume(session, cursor: nil) }
+    /// The application suspends or resumes the delivery of a room's messages.
+    mutating func setSuspended(_ isSuspended: Bool, _ id: RoomID, _ port: inout ClientPort) {
+        guard let index = index(of: id), rooms[at: index].isSuspended != isSuspended else { return }
+        rooms[at: index].isSuspended = isSuspended
+        guard let session = rooms[at: index].session else { return }
+        if isSuspended { port.link.suspend(session) } else { port.link.resume(session, cursor: nil) }
     }
 
     /// Removes a room. Its messages, requests and credit have no further use.
-    private mutating func remove(
-        _ id: RoomID, code: ErrorCode?, _ link: inout Link, _ outputs: inout Outputs
-    ) {
-        requests.fail(of: id, code ?? .cancelled, onlySent: false, &link, &outputs)
+    private mutating func remove(_ id: RoomID, code: ErrorCode?, _ port: inout ClientPort) {
+        requests.fail(of: id, code ?? .cancelled, onlySent: false, &port)
         guard let room = rooms.removeValue(forKey: id.rawValue) else { return }
-        idOfName[room.name] = nil
         heldByteCount -= room.reader.heldByteCount
-        if let session = room.session { leave(session, &link) }
+        if let session = room.session { leave(session, &port) }
         for timer in [Timer.receipts(id), .expiry(id), .reopen(id), .typing(id)] { timers.cancel(timer) }
         let failure: SendFailure = code.map { .refused($0, reason: nil) } ?? .closed
         for counter in room.ledger.withLedger({ $0.failAll(failure) }) {
-            outputs.append(.room(id, .failed(counter: counter, failure)))
+            port.report(id, .failed(counter: counter, failure))
         }
-        outputs.append(.room(id, .closed(code)))
+        port.report(id, .closed(code))
     }
 
     // MARK: Sessions
 
-    /// Another link begins: rooms are opened again on it, and unaccepted messages are sent again (W-46, C-36).
-    mutating func linkBegan(_ link: inout Link, _ outputs: inout Outputs, now: Instant) {
+    /// Another link begins. When it is attached, rooms are opened again on it and unaccepted messages are sent again
+    /// (W-46, C-36).
+    mutating func linkBegan(_ port: inout ClientPort) {
         opens = TokenBucket(burst: Link.ownOpenBurst, perMinute: Link.ownOpensPerMinute)
         idOfSession = SortedMap()
-        requests.fail(of: nil, .resumeRejected, onlySent: true, &link, &outputs)  // S-57
-        for id in ids {
-            guard let index = index(of: id) else { continue }
-            rooms[at: index].endSession()
-            openSession(id, &link, &outputs, now: now)
-        }
+        requests.fail(of: nil, .resumeRejected, onlySent: true, &port)  // S-57
+        for index in rooms.indices { rooms[at: index].endSession() }
     }
 
-    /// The link has a connection: rooms without a session get one, and sessions are filled.
-    mutating func linkAttached(_ link: inout Link, _ outputs: inout Outputs, now: Instant) {
-        for id in ids {
-            guard let index = index(of: id) else { continue }
-            if rooms[at: index].session == nil {
-                openSession(id, &link, &outputs, now: now)
-            } else {
-                fillSession(at: index, &link, &outputs, now: now)
-            }
-        }
+    /// The link has a connection.
+    mutating func linkAttached(_ port: inout ClientPort, now: Instant) {
+        for id in rooms.keys { openSession(RoomID(rawValue: id), &port, now: now) }
     }
 
     /// The connection is established: messages that were sent early are reported.
-    mutating func established(_ link: inout Link, _ outputs: inout Outputs, now: Instant) {
-        linkAttached(&link, &outputs, now: now)
-        requests.decline(&link, &outputs)
+    mutating func established(_ port: inout ClientPort, now: Instant) {
+        linkAttached(&port, now: now)
+        requests.decline(&port)
         for index in rooms.indices {
-            requests.send(of: rooms[at: index], &link, now: now)
-            reportSent(at: index, &outputs)
+            requests.send(of: rooms[at: index], &port, now: now)
+            reportSent(at: index, &port)
         }
     }
 
-    mutating func openSession(_ id: RoomID, _ link: inout Link, _ outputs: inout Outputs, now: Instant) {
+    /// Opens a session for a room, or fills the session that it has.
+    mutating func openSession(_ id: RoomID, _ port: inout ClientPort, now: Instant) {
         guard let index = index(of: id) else { return }
+        guard rooms[at: index].session == nil else { return fillSession(at: index, &port, now: now) }
         // Sessions beyond the burst are opened at the rate that the server accepts (S-4).
         guard opens.take(now: now) else { return timers.set(.reopen(id), at: max(now, opens.availableAt())) }
         do throws(LinkError) {
-            let session = try link.open(rooms[at: index].openFrame)
+            let session = try port.link.open(rooms[at: index].openFrame)
             rooms[at: index].begin(session)
             idOfSession[session] = id
-            if rooms[at: index].isSuspended { link.suspend(session) }
-            fillSession(at: index, &link, &outputs, now: now)
-            requests.send(of: rooms[at: index], &link, now: now)
-        } catch  where idOfSession.count < link.sessionCount {
+            if rooms[at: index].isSuspended { port.link.suspend(session) }
+            fillSession(at: index, &port, now: now)
+            requests.send(of: rooms[at: index], &port, now: now)
+        } catch  where idOfSession.count < port.link.sessionCount {
             // Sessions of rooms that were left are closing. This one has a place when they have closed.
             timers.set(.reopen(id), at: now + Self.closingRetry)
         } catch {
-            remove(id, code: error.code, &link, &outputs)
+            remove(id, code: error.code, &port)
         }
     }
 
     /// The relay has admitted a session.
-    mutating func opened(
-        _ session: SessionID, _ opened: Opened, _ link: inout Link, _ outputs: inout Outputs, now: Instant
-    ) {
+    mutating func opened(_ session: SessionID, _ opened: Opened, _ port: inout ClientPort, now: Instant) {
         guard let index = index(ofSession: session) else { return }
         let id = rooms[at: index].id
         if let previous = rooms[at: index].enter(opened, on: session) {
             rooms[at: index].ledger.withLedger { $0.discardOffsets() }
-            outputs.append(.room(id, .logReplaced(previous: previous, current: rooms[at: index].reader.cursor)))
+            port.report(id, .logReplaced(previous: previous, current: rooms[at: index].reader.cursor))
         }
-        outputs.append(
-            .room(id, .opened(head: opened.head, first: opened.first, members: opened.members, log: opened.log)))
-        scheduleReceipts(at: index, link.features, now: now)
+        port.report(id, .opened(head: opened.head, first: opened.first, members: opened.members, log: opened.log))
+        scheduleReceipts(at: index, port.link.features, now: now)
     }
 
     /// The server has ended a session: the room is closed for good, or it is opened again after a while and all its
     /// pending messages are sent again.
-    mutating func sessionEnded(
-        _ session: SessionID, _ code: ErrorCode, _ link: inout Link, _ outputs: inout Outputs, now: Instant
-    ) {
+    mutating func sessionEnded(_ session: SessionID, _ code: ErrorCode, _ port: inout ClientPort, now: Instant) {
         guard let index = index(ofSession: session) else { return }
         let id = rooms[at: index].id
-        leave(session, &link)
+        leave(session, &port)
         rooms[at: index].endSession()
-        guard !Self.finalCodes.contains(code) else { return remove(id, code: code, &link, &outputs) }
-        requests.fail(of: id, code, onlySent: true, &link, &outputs)
+        guard !Self.finalCodes.contains(code) else { return remove(id, code: code, &port) }
+        requests.fail(of: id, code, onlySent: true, &port)
         let ceiling = Duration.seconds(1 << min(rooms[at: index].countAttempt(), 5))
         timers.set(.reopen(id), at: now + .uniform(below: ceiling, random: random.next()))
     }
 
     /// The application receives no more of the session's messages. Their credit is released.
-    private mutating func leave(_ session: SessionID, _ link: inout Link) {
+    private mutating func leave(_ session: SessionID, _ port: inout ClientPort) {
         idOfSession[session] = nil
-        link.releaseAll(on: session)
+        port.link.releaseAll(on: session)
     }
 
     /// The server asks to hold frames back, or to send them again (S-9).
-    mutating func setHeldBack(
-        _ isHeldBack: Bool, on session: SessionID, _ link: inout Link, _ outputs: inout Outputs, now: Instant
-    ) {
+    mutating func setHeldBack(_ isHeldBack: Bool, on session: SessionID, _ port: inout ClientPort, now: Instant) {
         guard let index = index(ofSession: session) else { return }
         rooms[at: index].isHeldBack = isHeldBack
         guard !isHeldBack else { return }
-        fillSession(at: index, &link, &outputs, now: now)
-        requests.send(of: rooms[at: index], &link, now: now)
+        fillSession(at: index, &port, now: now)
+        requests.send(of: rooms[at: index], &port, now: now)
     }
 
     // MARK: Sending
 
-    /// Takes a message for a room.
-    ///
-    /// - Throws: `noRoom`, `messageTooLarge`, `queueFull`, `counterNotRising`.
-    func append(
-        counter: UInt64, _ content: MessageContent, timeToLive: Duration?, isCompressible: Bool, in id: RoomID,
-        _ limits: Limits
-    ) throws(ClientError) {
-        guard let index = index(of: id) else { throw .noRoom }
-        guard Self.fits(content.byteCount, limits) else { throw .messageTooLarge }
-        try rooms[at: index].ledger.withLedger { ledger throws(ClientError) in
-            try ledger.append(counter: counter, content, timeToLive: timeToLive, isCompressible: isCompressible)
-        }
-    }
-
     /// The outbox has the messages up to a counter.
-    mutating func stored(
-        upTo counter: UInt64, in id: RoomID, _ link: inout Link, _ outputs: inout Outputs, now: Instant
-    ) {
+    mutating func stored(upTo counter: UInt64, in id: RoomID, _ port: inout ClientPort, now: Instant) {
         guard let index = index(of: id) else { return }
         let expires = rooms[at: index].ledger.withLedger { $0.stored(upTo: counter, now: now) }
-        fillSession(at: index, &link, &outputs, now: now)
+        fillSession(at: index, &port, now: now)
         if expires { armExpiry(at: index) }
     }
 
-    /// Cancels a message; false when it was handed to a connection and only the server decides about it.
-    func cancel(counter: UInt64, in id: RoomID, _ outputs: inout Outputs) -> Bool {
-        guard let index = index(of: id), rooms[at: index].ledger.withLedger({ $0.cancel(counter) }) else {
-            return false
-        }
-        outputs.append(.room(id, .failed(counter: counter, .cancelled)))
-        return true
-    }
-
     /// Frames of a session were acknowledged: it has room for more.
-    mutating func acknowledged(
-        _ session: SessionID, _ link: inout Link, _ outputs: inout Outputs, now: Instant
-    ) {
-        if let index = index(ofSession: session) { fillSession(at: index, &link, &outputs, now: now) }
+    mutating func acknowledged(_ session: SessionID, _ port: inout ClientPort, now: Instant) {
+        if let index = index(ofSession: session) { fillSession(at: index, &port, now: now) }
     }
 
     /// Queues messages on a room's session, up to `queuedByteCount`, if there is a connection: a message that is not
     /// queued can be cancelled.
-    mutating func fillSession(at index: Int, _ link: inout Link, _ outputs: inout Outputs, now: Instant) {
-        guard link.isAttached, let session = rooms[at: index].sendingSession else { return }
+    mutating func fillSession(at index: Int, _ port: inout ClientPort, now: Instant) {
+        guard port.link.isAttached, let session = rooms[at: index].sendingSession else { return }
         let id = rooms[at: index].id
         let ledger = rooms[at: index].ledger
-        if let expiry = timers.deadline(of: .expiry(id)), expiry <= now { expire(at: index, &outputs, now: now) }
+        if let expiry = timers.deadline(of: .expiry(id)), expiry <= now { expire(at: index, &port, now: now) }
         var isFull = false
         while !isFull {
-            let byteCount = Self.queuedByteCount - link.queuedByteCount(on: session)
+            let byteCount = Self.queuedByteCount - port.link.queuedByteCount(on: session)
             let messages = ledger.withLedger { $0.unsent(byteCount: byteCount) }
             guard !messages.isEmpty else { break }
             var last: UInt64?
             for message in messages {
-                guard !link.isConfirmed || Self.fits(message.content.byteCount, link.limits) else {
+                guard !port.link.isConfirmed || Self.fits(message.content.byteCount, port.link.limits) else {
                     // This server accepts less than an earlier one. The message would be refused on every link.
                     let failure = SendFailure.refused(.messageTooLarge, reason: nil)
                     if ledger.withLedger({ $0.fail(message.counter, failure) }) {
-                        outputs.append(.room(id, .failed(counter: message.counter, failure)))
+                        port.report(id, .failed(counter: message.counter, failure))
                     }
                     continue
                 }
-                let body = encode(message, rooms[at: index].options.kind, link.features, now: now)
-                isFull = link.send(.data, body, on: session) != .queued
+                let body = encode(message, rooms[at: index].options.kind, port.link.features, now: now)
+                isFull = port.link.send(.data, body, on: session) != .queued
                 guard !isFull else { break }
                 last = message.counter
             }
             if let last { ledger.withLedger { $0.handedOver(upTo: last) } }
         }
-        if link.isConfirmed { reportSent(at: index, &outputs) }
+        if port.link.isConfirmed { reportSent(at: index, &port) }
     }
 
     /// Whether a content is within the server's limit, with the fields beside it.
-    private static func fits(_ byteCount: Int, _ limits: Limits) -> Bool {
+    static func fits(_ byteCount: Int, _ limits: Limits) -> Bool {
         byteCount + maxMessageOverhead <= limits.maxMessageByteCount
     }
 
@@ -342,26 +291,20 @@ struct ClientRooms: ~Copyable {
         return EncodedBody(compressing: bytes, fragmentByteCount: fragment, with: deflater)
     }
 
-    func reportSent(at index: Int, _ outputs: inout Outputs) {
+    func reportSent(at index: Int, _ port: inout ClientPort) {
         guard let counters = rooms[at: index].ledger.withLedger({ $0.reportSent() }) else { return }
-        outputs.append(.room(rooms[at: index].id, .sent(counters: counters)))
+        port.report(rooms[at: index].id, .sent(counters: counters))
     }
 
-    private mutating func expire(at index: Int, _ outputs: inout Outputs, now: Instant) {
+    private mutating func expire(at index: Int, _ port: inout ClientPort, now: Instant) {
         for counter in rooms[at: index].ledger.withLedger({ $0.expire(now: now) }) {
-            outputs.append(.room(rooms[at: index].id, .failed(counter: counter, .expired)))
+            port.report(rooms[at: index].id, .failed(counter: counter, .expired))
         }
         armExpiry(at: index)
     }
 
     private mutating func armExpiry(at index: Int) {
         timers.set(.expiry(rooms[at: index].id), at: rooms[at: index].ledger.withLedger { $0.earliestExpiry })
-    }
-
-    /// Sends a transient frame, if there is a connection.
-    func sendTransient(_ content: Transient.Content, in id: RoomID, _ link: inout Link) {
-        guard let index = index(of: id), let session = rooms[at: index].sendingSession else { return }
-        link.sendTransient(EncodedBody(Transient(content).encode()), on: session)
     }
 
     // MARK: Requests
@@ -371,65 +314,47 @@ struct ClientRooms: ~Copyable {
     /// - Throws: `noRoom`, `messageTooLarge`, `tooManyRequests`, `queueFull`.
     mutating func request(
         _ method: MethodName, _ content: [UInt8]?, to recipient: AccountName?, in id: RoomID, timeout: Duration,
-        _ link: inout Link, _ outputs: inout Outputs, now: Instant
+        _ port: inout ClientPort, now: Instant
     ) throws(ClientError) -> UInt64 {
         guard let index = index(of: id) else { throw .noRoom }
-        guard Self.fits(content?.count ?? 0, link.limits) else { throw .messageTooLarge }
+        guard Self.fits(content?.count ?? 0, port.link.limits) else { throw .messageTooLarge }
         let number = try requests.add(
-            method, content, to: recipient, of: rooms[at: index], expires: now + timeout, &link, now: now)
-        if link.isConfirmed { requests.decline(&link, &outputs) }
+            method, content, to: recipient, of: rooms[at: index], expires: now + timeout, &port, now: now)
+        if port.link.isConfirmed { requests.decline(&port) }
         return number
     }
 
-    /// Sends a response to a member's request.
-    func respond(_ response: Response, in id: RoomID, _ link: inout Link) {
-        guard let session = index(of: id).flatMap({ rooms[at: $0].session }) else { return }
-        let fits = Self.fits(response.content?.count ?? 0, link.limits)
-        Self.answer(
-            fits ? response : Response(correlation: response.correlation, status: .messageTooLarge), on: session,
-            &link)
-    }
-
     /// Queues a response. A server that leaves thousands of responses unread gets no more of them.
-    static func answer(_ response: Response, on session: SessionID, _ link: inout Link) {
-        _ = link.send(.response, EncodedBody(response.encode()), on: session)
+    static func answer(_ response: Response, on session: SessionID, _ port: inout ClientPort) {
+        _ = port.link.send(.response, EncodedBody(response.encode()), on: session)
     }
 
     // MARK: Receipts
 
-    /// A position in the log that a room's session reads.
-    func cursor(at offset: UInt64, in id: RoomID) -> RoomCursor? {
-        index(of: id).map { RoomCursor(log: rooms[at: $0].reader.cursor.log, offset: offset) }
-    }
-
-    /// The application has taken messages: their credit is released, and their publishers get receipts.
-    mutating func consumed(
-        _ id: RoomID, byteCount: Int, upTo cursor: RoomCursor, _ link: inout Link, _ outputs: inout Outputs,
+    /// The application has taken or read messages: the credit of those that it took is released, and their publishers
+    /// get receipts.
+    mutating func advance(
+        _ mark: Receipt.Mark, _ id: RoomID, byteCount: Int, upTo cursor: RoomCursor, _ port: inout ClientPort,
         now: Instant
     ) {
         guard let index = index(of: id) else { return }
-        if let session = rooms[at: index].session { link.release(byteCount, on: session) }
-        heldByteCount -= rooms[at: index].reader.take(byteCount, upTo: cursor)
-        continueLaggingRooms(&link, &outputs, now: now)
-        scheduleReceipts(at: index, link.features, now: now)
+        if let session = rooms[at: index].session { port.link.release(byteCount, on: session) }
+        heldByteCount -= rooms[at: index].reader.take(byteCount)
+        rooms[at: index].reader.advance(mark, to: cursor)
+        continueLaggingRooms(&port, now: now)
+        scheduleReceipts(at: index, port.link.features, now: now)
     }
 
     /// Rooms that dropped messages are opened again from their cursors when the application has taken enough.
-    private mutating func continueLaggingRooms(_ link: inout Link, _ outputs: inout Outputs, now: Instant) {
+    private mutating func continueLaggingRooms(_ port: inout ClientPort, now: Instant) {
         guard hasLaggingRooms, !isFull else { return }
         for index in rooms.indices where rooms[at: index].reader.mayContinue {
             guard let session = rooms[at: index].session else { continue }
-            link.reset(session, code: .cancelled)
+            port.link.reset(session, code: .cancelled)
             // Requests that were sent on it have failed (S-57), and not because the application cancelled them.
-            sessionEnded(session, .slowConsumer, &link, &outputs, now: now)
+            sessionEnded(session, .slowConsumer, &port, now: now)
         }
         hasLaggingRooms = rooms.indices.contains { rooms[at: $0].reader.isLagging }
-    }
-
-    mutating func markRead(_ id: RoomID, upTo cursor: RoomCursor, _ features: Features, now: Instant) {
-        guard let index = index(of: id) else { return }
-        rooms[at: index].reader.advance(.read, to: cursor)
-        scheduleReceipts(at: index, features, now: now)
     }
 
     private mutating func scheduleReceipts(at index: Int, _ features: Features, now: Instant) {
@@ -440,12 +365,11 @@ struct ClientRooms: ~Copyable {
         timers.set(timer, at: now + Self.receiptDelay)
     }
 
-    private mutating func sendReceipts(at index: Int, _ link: inout Link, now: Instant) {
-        guard rooms[at: index].isOpen, let session = rooms[at: index].session, link.features.contains(.receipts) else {
-            return
-        }
+    private mutating func sendReceipts(at index: Int, _ port: inout ClientPort, now: Instant) {
+        guard let session = rooms[at: index].openSession, port.link.features.contains(.receipts) else { return }
         while let receipt = rooms[at: index].reader.pendingReceipt {
-            guard link.send(.receipt, EncodedBody(Receipt.progress(receipt).encode()), on: session) == .queued else {
+            let body = EncodedBody(Receipt.progress(receipt).encode())
+            guard port.link.send(.receipt, body, on: session) == .queued else {
                 return timers.set(.receipts(rooms[at: index].id), at: now + Self.receiptRetry)
             }
             rooms[at: index].reader.reported(receipt)
@@ -464,18 +388,16 @@ struct ClientRooms: ~Copyable {
 
     var deadline: Instant? { timers.earliest.orEarlier(requests.deadline) }
 
-    mutating func deadlinePassed(_ link: inout Link, _ outputs: inout Outputs, now: Instant) {
+    mutating func deadlinePassed(_ port: inout ClientPort, now: Instant) {
         while let timer = timers.popExpired(now: now) {
             switch timer {
-            case .receipts(let id): if let index = index(of: id) { sendReceipts(at: index, &link, now: now) }
-            case .expiry(let id): if let index = index(of: id) { expire(at: index, &outputs, now: now) }
-            case .reopen(let id):
-                guard link.isAttached, let index = index(of: id), rooms[at: index].session == nil else { continue }
-                openSession(id, &link, &outputs, now: now)
-            case .typing(let id): if let index = index(of: id) { endTyping(at: index, &outputs, now: now) }
+            case .receipts(let id): if let index = index(of: id) { sendReceipts(at: index, &port, now: now) }
+            case .expiry(let id): if let index = index(of: id) { expire(at: index, &port, now: now) }
+            case .reopen(let id): if port.link.isAttached { openSession(id, &port, now: now) }
+            case .typing(let id): if let index = index(of: id) { endTyping(at: index, &port, now: now) }
             }
         }
-        requests.deadlinePassed(&link, &outputs, now: now)
+        requests.deadlinePassed(&port, now: now)
     }
 }
 

@@ -10,7 +10,7 @@ import MartletWire
 /// | `handshake` | what the connection's hello and goaway contain | each connection's end |
 /// | `heartbeat`, `natProbe` | whether the peer of an established connection is alive | each connection's end; never |
 /// | `backup` | the attempt beside an overdue connection (C-63) | the machine's `promoted`, `closeBackup` |
-/// | `report` | the status that the application receives | never |
+/// | `status` | the state that the application sees | never |
 ///
 /// After each event the caller requests `nextStep` until it is nil.
 struct ConnectionSupervisor: Sendable {
@@ -35,11 +35,11 @@ struct ConnectionSupervisor: Sendable {
 
     private(set) var machine: ConnectionMachine
     private var policy: ReconnectPolicy
-    private(set) var handshake = ClientHandshake()
-    private(set) var heartbeat: Heartbeat
+    var handshake = ClientHandshake()
+    var heartbeat: Heartbeat
     private var natProbe = NATProbe(network: NetworkID(rawValue: 0))
     private var backup = Backup()
-    private(set) var report = StatusReport()
+    private(set) var status = ClientStatus()
     private var random: SeededRandom
     private var steps = Deque<Step>()
     /// The server's interval of the heartbeat (C-49).
@@ -67,9 +67,7 @@ struct ConnectionSupervisor: Sendable {
         if case .connected(id, _) = machine.state { true } else { false }
     }
 
-    mutating func nextStep() -> Step? {
-        steps.popFirst()
-    }
+    mutating func nextStep() -> Step? { steps.popFirst() }
 
     // MARK: The user and the system
 
@@ -82,14 +80,12 @@ struct ConnectionSupervisor: Sendable {
 
     mutating func stop(now: Instant) {
         policy.cancel()
-        handshake.leave()
+        handshake.leave(now: now)
         if case .disconnected = machine.state { return reportStopped() }
         handle(.disconnect, now: now)
     }
 
-    mutating func retryNow(now: Instant) {
-        follow(policy.resume(), now: now)
-    }
+    mutating func retryNow(now: Instant) { follow(policy.resume(), now: now) }
 
     mutating func enterForeground(now: Instant) {
         if heartbeat.mode == .foreground {
@@ -104,9 +100,7 @@ struct ConnectionSupervisor: Sendable {
         follow(heartbeat.setMode(mode, now: now, random: nonce()), now: now)
     }
 
-    mutating func wake(now: Instant) {
-        follow(heartbeat.wake(now: now, random: nonce()), now: now)
-    }
+    mutating func wake(now: Instant) { follow(heartbeat.wake(now: now, random: nonce()), now: now) }
 
     mutating func pathChanged(to status: PathStatus, now: Instant) {
         let before = path
@@ -158,26 +152,9 @@ struct ConnectionSupervisor: Sendable {
 
     // MARK: Frames
 
-    /// Bytes arrived. On a slow path a frame may take long (C-46).
-    mutating func received(now: Instant) {
-        heartbeat.received(now: now)
-    }
-
-    /// Frames of the link were written.
-    mutating func sent(now: Instant) {
-        heartbeat.sent(now: now)
-    }
-
     mutating func pongReceived(nonce: UInt64, now: Instant) {
         guard case .answered(_, let silence) = heartbeat.pongReceived(nonce: nonce, now: now) else { return }
         natProbe.survived(silence, now: now)
-    }
-
-    /// The engine sends hello.
-    mutating func sendHello(
-        _ configuration: ClientConfiguration, positions: [SessionPosition], timeout: Duration?, now: Instant
-    ) {
-        handshake.sendHello(configuration, positions: positions, timeout: timeout, now: now)
     }
 
     /// The server has accepted the hello, and the link is confirmed.
@@ -185,15 +162,12 @@ struct ConnectionSupervisor: Sendable {
         handshake.welcomed(welcome)
         serverInterval = welcome.heartbeatInterval
         redirect = nil
-        report.welcomed(epoch: welcome.epoch.rawValue, isResumed: welcome.resumed != nil)
+        if status.epoch != nil { status.reconnects += 1 }
+        status.epoch = welcome.epoch.rawValue
+        if welcome.resumed != nil { status.resumes += 1 }
         policy.established(resumed: welcome.resumed != nil, now: now)
         heartbeat.restart(now: now)
         handle(.welcome(current), now: now)
-    }
-
-    /// The link cannot be resumed. The next hello asks for a new one.
-    mutating func discardResumptionState() {
-        handshake.discardResumptionState()
     }
 
     mutating func rejected(_ notice: Notice, _ carrier: Carrier, now: Instant) {
@@ -206,40 +180,27 @@ struct ConnectionSupervisor: Sendable {
     }
 
     /// The server ends this connection; its notice decides about the next.
-    mutating func goAwayReceived(_ notice: Notice, now: Instant) {
-        lose(note(notice, now: now), now: now)
-    }
+    mutating func goAwayReceived(_ notice: Notice, now: Instant) { lose(note(notice, now: now), now: now) }
 
     /// The server violated the protocol: it receives a goaway, and the link continues on another connection (C-41).
     mutating func fail(_ code: ErrorCode, now: Instant) {
         handshake.fail(code, now: now)
         steps.append(.output(.transmit(current)))
-        report.failed(code, reason: nil)
+        status.lastCode = code
+        status.lastReason = nil
         lose(.lost, now: now)
-    }
-
-    /// Queues the goodbye if it is due: the link has no more output (C-7).
-    mutating func linkIsDrained() {
-        handshake.sayGoodbye()
-    }
-
-    /// Writes the frames of the handshake; false when the rest does not fit.
-    mutating func write(into out: inout OutputRawSpan) -> Bool {
-        handshake.write(into: &out)
     }
 
     // MARK: The link's acknowledgements
 
     /// Welcome, or the link's acknowledgements, are overdue (C-63).
-    mutating func startBackup(now: Instant) {
-        handle(.startBackup, now: now)
-    }
+    mutating func startBackup(now: Instant) { handle(.startBackup, now: now) }
 
     /// The peer is silent. The backup connection, if there is one, becomes the attempt.
     mutating func replaceSilent(now: Instant) {
         guard machine.backup != nil else { return lose(.lost, now: now) }
-        report.ended(.lost)
-        report.enter(.connecting(attempt: policy.attempt + 1))
+        status.lastFailure = .lost
+        status.state = .connecting(attempt: policy.attempt + 1)
         handle(.giveUp, now: now)
     }
 
@@ -258,11 +219,7 @@ struct ConnectionSupervisor: Sendable {
         heartbeat.setRoundTrip(smoothed: rtt.smoothed, timeout: rtt.baseTimeout)
         let limit = natProbe.interval(now: now)
         heartbeat.setLimit(min(serverInterval ?? limit, limit))  // C-49
-        report.measured(rtt.quality)
-    }
-
-    mutating func takeStatusChange() -> ClientStatus? {
-        report.takeChange()
+        status.quality = rtt.quality
     }
 
     // MARK: Time
@@ -282,9 +239,7 @@ struct ConnectionSupervisor: Sendable {
 
     // MARK: Answers of the parts
 
-    private mutating func nonce() -> UInt64 {
-        random.next() & ~Link.probeBit
-    }
+    private mutating func nonce() -> UInt64 { random.next() & ~Link.probeBit }
 
     private mutating func handle(
         _ event: ConnectionMachine.Event, _ failure: ConnectionFailure = .unreachable, now: Instant
@@ -305,20 +260,23 @@ struct ConnectionSupervisor: Sendable {
             switch action {
             case .open(let id):
                 handshake.begin(.requested)
-                report.enter(.connecting(attempt: policy.attempt + 1))
+                status.state = .connecting(attempt: policy.attempt + 1)
                 // A new credential for each attempt: an old one may have expired (C-12).
                 steps.append(.output(.fetchCredential(id)))
                 steps.append(.output(.connect(id, redirect: redirect)))
             case .sendHello:
-                report.enter(.handshaking)
+                status.state = .handshaking
                 steps.append(.receive)
                 if handshake.canSendHello { steps.append(.sendHello) }
             case .established:
-                report.established()
+                status.state = .online
+                status.lastFailure = nil
+                status.lastCode = nil
+                status.lastReason = nil
                 steps.append(.established)
             case .close(let id, let isGraceful):
                 steps.append(.output(.close(id, graceful: isGraceful || handshake.hasFailed)))
-                if isGraceful { report.enter(.stopping) }
+                if isGraceful { status.state = .stopping }
             case .closed(_, let cause): ended(cause, failure, now: now)
             case .startBackup(let id):
                 backup = Backup(began: now)
@@ -328,22 +286,20 @@ struct ConnectionSupervisor: Sendable {
         }
     }
 
-    private mutating func ended(
-        _ cause: ConnectionMachine.CloseCause, _ failure: ConnectionFailure, now: Instant
-    ) {
+    private mutating func ended(_ cause: ConnectionMachine.CloseCause, _ failure: ConnectionFailure, now: Instant) {
         handshake.ended(now: now)
         steps.append(.detach)
         switch cause {
         case .requested: reportStopped()
         case .replaced: break
         case .connectFailed, .connectTimedOut, .handshakeTimedOut, .rejected, .lost:
-            report.ended(failure)
+            status.lastFailure = failure
             follow(policy.failed(failure, now: now, random: random.next()), now: now)
         }
     }
 
     private mutating func reportStopped() {
-        report.enter(.stopped(nil))
+        status.state = .stopped(nil)
         steps.append(.output(.stopped))
     }
 
@@ -353,9 +309,9 @@ struct ConnectionSupervisor: Sendable {
         case .now(let reason):
             if reason != .redirected { redirect = nil }
             handle(.reconnect, now: now)
-        case .wait(let until, let reason): report.enter(.waiting(until: until, reason))
-        case .paused(let reason): report.enter(.paused(reason))
-        case .stopped(let reason): report.enter(.stopped(reason))
+        case .wait(let until, let reason): status.state = .waiting(until: until, reason)
+        case .paused(let reason): status.state = .paused(reason)
+        case .stopped(let reason): status.state = .stopped(reason)
         }
     }
 
@@ -373,7 +329,8 @@ struct ConnectionSupervisor: Sendable {
     /// The server's notice decides when, where and whether the next attempt is (C-43).
     private mutating func note(_ notice: Notice, now: Instant) -> ConnectionFailure {
         handshake.answered()
-        report.failed(notice.code, reason: notice.reason)
+        status.lastCode = notice.code
+        status.lastReason = notice.reason
         if let target = notice.redirect { redirect = target }
         switch notice.code {
         case .unauthenticated: return .unauthenticated

@@ -11,7 +11,7 @@ import MartletWire
 /// | state | a received message | ends |
 /// |---|---|---|
 /// | receiving | is held, with its credit, until the application takes it | with a message beyond the bound: lagging |
-/// | lagging | is dropped; the cursor stays, and its credit is kept, so that the server stops | half has been taken: the room is opened again |
+/// | lagging | is dropped; the cursor stays, and its credit is kept, so that the server stops | half is taken: `begin` |
 struct RoomReader: Sendable {
     /// The result of a received message.
     enum Reception {
@@ -104,10 +104,9 @@ struct RoomReader: Sendable {
     /// The application has taken messages.
     ///
     /// - Returns: the bytes of them that were held.
-    mutating func take(_ byteCount: Int, upTo progress: RoomCursor) -> Int {
+    mutating func take(_ byteCount: Int) -> Int {
         let taken = min(byteCount, heldByteCount)
         heldByteCount -= taken
-        advance(.delivered, to: progress)
         return taken
     }
 

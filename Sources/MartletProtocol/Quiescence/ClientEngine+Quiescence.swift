@@ -21,7 +21,7 @@ extension ClientEngine {
 extension ClientRoom {
     fileprivate func quiescence() -> QuiescenceCheck {
         var check = QuiescenceCheck("room \(name)")
-        check.equal("open", isOpen, true)
+        check.equal("open", openSession != nil, true)
         let (count, byteCount) = ledger.withLedger { ($0.pendingCount, $0.pendingByteCount) }
         check.equal("messages counted as pending", count, 0)
         check.equal("bytes counted as pending", byteCount, 0)

@@ -11,10 +11,10 @@ import Testing
         let bound = reader.maxHeldByteCount
         #expect(reader.receive(1, byteCount: bound, isFull: false) == .new)
         #expect(reader.receive(2, byteCount: 1, isFull: false) == .dropped)
-        #expect(reader.take(bound / 2 - 1, upTo: RoomCursor(offset: 1)) == bound / 2 - 1)
+        #expect(reader.take(bound / 2 - 1) == bound / 2 - 1)
         #expect(reader.isLagging && !reader.mayContinue)
         #expect(reader.receive(2, byteCount: 1, isFull: false) == .dropped)
-        #expect(reader.take(1, upTo: RoomCursor(offset: 1)) == 1)
+        #expect(reader.take(1) == 1)
         #expect(reader.mayContinue)
         reader.begin()
         #expect(reader.receive(2, byteCount: 1, isFull: false) == .new)
@@ -28,7 +28,7 @@ import Testing
     @Test func `more bytes than are held are taken as those that are held`() {
         var reader = RoomReader(RoomOptions(), Limits.minimum)
         #expect(reader.receive(1, byteCount: 60, isFull: false) == .new)
-        #expect(reader.take(70, upTo: RoomCursor(offset: 1)) == 60)
+        #expect(reader.take(70) == 60)
         #expect(reader.heldByteCount == 0)
     }
 

@@ -50,7 +50,7 @@ final class ClientStage {
         outputs.count { $0 == output }
     }
 
-    func room(_ id: RoomID) -> ClientRoom? { engine.rooms.rooms[id.rawValue] }
+    func room(_ id: RoomID) -> ClientRoom? { engine.rooms[id] }
 
     func cursor(of id: RoomID) -> RoomCursor? { room(id)?.reader.cursor }
 
