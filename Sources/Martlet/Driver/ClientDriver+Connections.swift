@@ -2,20 +2,29 @@ import MartletProtocol
 import MartletTransport
 import MartletWire
 
-extension ClientDriver {
-    /// A dial under way.
+/// The connections of a client's driver.
+struct ClientConnections {
+    /// An attempt in progress.
     struct Dial {
         let id: ConnectionID
         let connector: TCPConnector
     }
 
-    /// A credential being got for an attempt.
+    /// The provider's call for an attempt's credential.
     struct CredentialTask {
         let id: ConnectionID
         let task: Task<Void, Never>
     }
 
-    // MARK: What the engine wants
+    fileprivate(set) var transports: [ConnectionID: any Transport] = [:]
+    fileprivate(set) var dial: Dial?
+    fileprivate(set) var credentialTask: CredentialTask?
+    /// The text of the last error, until the client is online.
+    var detail: String?
+}
+
+extension ClientDriver {
+    // MARK: Outputs of the engine
 
     func connect(_ id: ConnectionID, redirect: String?) {
         cancelDial()
@@ -28,10 +37,10 @@ extension ClientDriver {
         start(id, to: endpoints)
     }
 
-    /// A backup connection is dialled only while TCP itself has nothing to show: a relay that is slow would be slower
-    /// for it, and a thin path would have to carry again what it is carrying (C-63).
+    /// A backup connection is attempted only while TCP makes no progress: it would slow a slow relay down further, and
+    /// a slow path would carry the same bytes twice (C-63).
     func connectBackup(_ id: ConnectionID, beside current: ConnectionID) {
-        guard transports[current]?.isStalled == true else {
+        guard connections.transports[current]?.isStalled == true else {
             return engine.connectFailed(id, now: now)
         }
         fetchCredential(id)
@@ -45,69 +54,69 @@ extension ClientDriver {
         options.repeatDelay = repeatDelay ?? options.repeatDelay
         options.connection.usesMultipath = configuration.usesMultipath
         let connector = TCPConnector(to: endpoints, on: loop, options: options)
-        dial = Dial(id: id, connector: connector)
+        connections.dial = ClientConnections.Dial(id: id, connector: connector)
         connector.start { [weak self] result in self?.dialled(id, result) }
     }
 
     private func cancelDial() {
-        dial?.connector.cancel()
-        dial = nil
+        connections.dial?.connector.cancel()
+        connections.dial = nil
     }
 
     func fetchCredential(_ id: ConnectionID) {
-        credentialTask?.task.cancel()
-        credentialTask = nil
+        connections.credentialTask?.task.cancel()
+        connections.credentialTask = nil
         guard let provider = life.identity.provider else { return engine.credential(nil, for: id, now: now) }
         let task = Task { [mailbox] in
             let outcome: CredentialOutcome
             do { outcome = .credential(try await provider()) } catch { outcome = .failed("\(error)") }
             mailbox.post(.credential(id, outcome))
         }
-        credentialTask = CredentialTask(id: id, task: task)
+        connections.credentialTask = ClientConnections.CredentialTask(id: id, task: task)
     }
 
     func close(_ id: ConnectionID, afterFlush: Bool) {
-        if let dial, dial.id == id {
-            self.dial = nil
+        if let dial = connections.dial, dial.id == id {
+            connections.dial = nil
             dial.connector.cancel()
         }
         cancelCredential(for: id)
-        transports[id]?.close(afterFlush: afterFlush)
+        connections.transports[id]?.close(afterFlush: afterFlush)
     }
 
     private func cancelCredential(for id: ConnectionID) {
-        guard let credentialTask, credentialTask.id == id else { return }
-        self.credentialTask = nil
+        guard let credentialTask = connections.credentialTask, credentialTask.id == id else { return }
+        connections.credentialTask = nil
         credentialTask.task.cancel()
     }
 
-    /// Nothing of the network is left behind.
+    /// Ends every connection and attempt.
     func endConnections() {
         cancelDial()
-        credentialTask?.task.cancel()
-        credentialTask = nil
-        for transport in transports.values { transport.abort() }
+        connections.credentialTask?.task.cancel()
+        connections.credentialTask = nil
+        for transport in connections.transports.values { transport.abort() }
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     func take(_ outcome: CredentialOutcome, for id: ConnectionID) {
-        guard let credentialTask, credentialTask.id == id else { return }
-        self.credentialTask = nil
+        guard let credentialTask = connections.credentialTask, credentialTask.id == id else { return }
+        connections.credentialTask = nil
         switch outcome {
         case .credential(let credential): engine.credential(credential, for: id, now: now)
         case .failed(let text):
-            detail = "no credential: \(text)"
+            connections.detail = "no credential: \(text)"
             engine.credentialFailed(id, now: now)
         }
     }
 
     private func dialled(_ id: ConnectionID, _ result: Result<TCPConnection, TransportError>) {
-        guard let dial, dial.id == id else { return }
-        self.dial = nil
+        guard let dial = connections.dial, dial.id == id else { return }
+        connections.dial = nil
         switch result {
         case .success(let connection):
-            transports[id] = connection
+            connections.transports[id] = connection
             connection.start(ConnectionHandler(id, self))
         case .failure(let error):
             connectFailed(id, .unreachable, "\(error)")
@@ -116,13 +125,13 @@ extension ClientDriver {
     }
 
     private func connectFailed(_ id: ConnectionID, _ failure: ConnectionFailure, _ detail: String) {
-        self.detail = detail
+        connections.detail = detail
         cancelCredential(for: id)
         engine.connectFailed(id, failure, now: now)
     }
 
     func connected(_ id: ConnectionID, _ transport: any Transport) {
-        // An address of this machine alone is in no path's list, and goes with none.
+        // A local address is in no path's list, and no path change removes it.
         let local = transport.localAddress.flatMap { $0.ip.isLoopback || $0.ip.isLinkLocal ? nil : $0.ip.description }
         engine.connected(id, localAddress: local, now: now)
         settle()
@@ -140,17 +149,17 @@ extension ClientDriver {
     }
 
     func closed(_ id: ConnectionID, byPeer: Bool) {
-        guard transports[id] != nil else { return }
+        guard connections.transports[id] != nil else { return }
         engine.closed(id, byPeer: byPeer, now: now)
         settle()
     }
 
     /// The connection's last event.
     func forget(_ id: ConnectionID, _ reason: CloseReason) {
-        guard transports[id] != nil else { return }
-        if case .error(let error) = reason { detail = "\(error)" }
+        guard connections.transports[id] != nil else { return }
+        if case .error(let error) = reason { connections.detail = "\(error)" }
         engine.closed(id, byPeer: reason == .endOfStream || reason == .reset, now: now)
-        transports[id] = nil
+        connections.transports[id] = nil
         settle()
     }
 }
