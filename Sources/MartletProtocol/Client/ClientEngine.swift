@@ -15,7 +15,7 @@ public import MartletWire
 ///    deadline
 ///    is undefined while outputs are queued, and debug builds trap.
 ///
-/// Bytes are no port.outputs. They enter with `receive`, in pieces of any length. The output `transmit` reports that
+/// Bytes are no outputs. They enter with `receive`, in pieces of any length. The output `transmit` reports that
 /// there are bytes to send: the driver then calls `transmit` whenever the connection has room, until it returns false.
 /// The engine writes the most urgent frames at that moment. `transmit` is an event: step 2 follows.
 ///
@@ -49,6 +49,8 @@ public struct ClientEngine: ~Copyable {
     /// The connection for which a `transmit` output was queued that the driver has not answered.
     private var transmitRequest = ConnectionID.none
     private var reportedStatus = ClientStatus()
+    /// Whether the driver has drained the outputs since the last event. Debug builds check it.
+    private var isDrained = true
     /// Round-trip times of all links so far.
     public private(set) var roundTrips = RTTHistogram()
 
@@ -139,6 +141,7 @@ public struct ClientEngine: ~Copyable {
     }
 
     private mutating func supervise(_ now: Instant, _ event: (inout ConnectionSupervisor) -> Void) {
+        isDrained = false
         event(&connection)
         while let step = connection.nextStep() {
             switch step {
@@ -177,6 +180,7 @@ public struct ClientEngine: ~Copyable {
     /// Takes bytes that arrived on a connection, in pieces of any length. The bytes are borrowed.
     public mutating func receive(_ bytes: RawSpan, on id: ConnectionID, now: Instant) {
         guard connection.isReceiving(on: id), var framer = framer.take() else { return }
+        isDrained = false
         // On a slow path a frame may take long (C-46).
         connection.heartbeat.received(now: now)
         let frames = link.counters.framesReceived
@@ -291,10 +295,9 @@ public struct ClientEngine: ~Copyable {
     // MARK: Time and outputs
 
     /// The instant at which the driver calls `deadlinePassed`. The driver reads it after it has drained the
-    /// port.outputs.
+    /// outputs.
     public var deadline: Instant? {
-        assert(
-            port.outputs.isEmpty && connection.status == reportedStatus, "a driver drains the outputs before it sleeps")
+        assert(isDrained && port.outputs.isEmpty, "the driver drains the outputs before it reads the deadline")
         let earliest = connection.deadline.orEarlier(rooms.deadline).orEarlier(frameDeadline)
         return connection.isEstablished ? earliest.orEarlier(link.deadline) : earliest
     }
@@ -321,6 +324,7 @@ public struct ClientEngine: ~Copyable {
     public mutating func nextOutput(now: Instant) -> ClientOutput? {
         if let output = port.outputs.popFirst() { return output }
         finishTurn(now: now)
+        isDrained = port.outputs.isEmpty
         return port.outputs.popFirst()
     }
 
@@ -351,6 +355,7 @@ public struct ClientEngine: ~Copyable {
     @discardableResult
     public mutating func transmit(on id: ConnectionID, into out: inout OutputRawSpan, now: Instant) -> Bool {
         transmitRequest = .none
+        isDrained = false
         guard id == connection.current else { return false }
         guard connection.handshake.write(into: &out) else { return true }
         guard link.isAttached else { return false }
