@@ -49,6 +49,7 @@ extension VirtualWorld {
         case .writable(let index, let atRelay):
             connections[index][pipeFromRelay: atRelay].isWaiting = false
             fill(index, atRelay: atRelay)
+            if !atRelay { settle(clients[connections[index].client]) }
         case .ended(let index, let atRelay, let ending):
             if ending == .reset || !isDelayed(event, on: index, atRelay) { end(index, atRelay, ending) }
         case .closeTimeout(let index, let atRelay):
@@ -83,23 +84,27 @@ extension VirtualWorld {
 
     func settle(_ client: VirtualClient) {
         guard let index = index(of: client) else { return }
-        for output in client.drain(now: now) {
-            switch output {
-            case .connect(let id, _): dial(client, index, id)
-            case .startBackup(let id, let current): connectBackup(client, index, id, beside: current)
-            case .fetchCredential(let id): fetchCredential(client, index, id)
-            case .close(let id, let graceful):
-                if dials[index] == id { dials[index] = nil }
-                if let connection = connections.lastIndex(where: { $0.client == index && $0.id == id }) {
-                    close(connection, atRelay: false, isGraceful: graceful)
-                }
-            case .transmit(let id):
-                guard let connection = connections.lastIndex(where: { $0.client == index && $0.id == id }) else {
-                    continue
-                }
-                fill(connection, atRelay: false)
-            default: break
+        var outputs = client.drain(now: now)
+        while !outputs.isEmpty {
+            for output in outputs { perform(output, client, index) }
+            outputs = client.drain(now: now)
+        }
+    }
+
+    private func perform(_ output: ClientOutput, _ client: VirtualClient, _ index: Int) {
+        switch output {
+        case .connect(let id, _): dial(client, index, id)
+        case .startBackup(let id, let current): connectBackup(client, index, id, beside: current)
+        case .fetchCredential(let id): fetchCredential(client, index, id)
+        case .close(let id, let graceful):
+            if dials[index] == id { dials[index] = nil }
+            if let connection = connections.lastIndex(where: { $0.client == index && $0.id == id }) {
+                close(connection, atRelay: false, isGraceful: graceful)
             }
+        case .transmit(let id):
+            guard let connection = connections.lastIndex(where: { $0.client == index && $0.id == id }) else { return }
+            fill(connection, atRelay: false)
+        default: break
         }
     }
 

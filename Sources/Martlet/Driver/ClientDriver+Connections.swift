@@ -2,8 +2,9 @@ import MartletProtocol
 import MartletTransport
 import MartletWire
 
-extension ClientDriver {
-    /// A connection attempt in progress.
+/// The connections of a client's driver.
+struct ClientConnections {
+    /// An attempt in progress.
     struct Dial {
         let id: ConnectionID
         let connector: TCPConnector
@@ -15,7 +16,21 @@ extension ClientDriver {
         let task: Task<Void, Never>
     }
 
-    // MARK: Outputs
+    fileprivate(set) var transports: [ConnectionID: any Transport] = [:]
+    fileprivate(set) var dial: Dial?
+    fileprivate(set) var credentialTask: CredentialTask?
+    /// The trusted certificates and the sessions of TLS; created with the first endpoint that uses TLS.
+    fileprivate var tls: TLSClient?
+    /// The text of the last error, until the client is online.
+    var detail: String?
+
+    init(tls: TLSClient?) {
+        self.tls = tls
+    }
+}
+
+extension ClientDriver {
+    // MARK: Outputs of the engine
 
     func connect(_ id: ConnectionID, redirect: String?) {
         cancelDial()
@@ -33,7 +48,7 @@ extension ClientDriver {
     /// Opens a backup connection only if TCP has made no progress on the present one. Otherwise a second connection
     /// would add load to a slow relay and retransmissions to a slow path (C-63).
     func connectBackup(_ id: ConnectionID, beside current: ConnectionID) {
-        guard transports[current]?.isStalled == true else {
+        guard connections.transports[current]?.isStalled == true else {
             return engine.connectFailed(id, now: now)
         }
         fetchCredential(id)
@@ -47,71 +62,71 @@ extension ClientDriver {
         options.repeatDelay = repeatDelay ?? options.repeatDelay
         options.connection.usesMultipath = configuration.usesMultipath
         let connector = TCPConnector(to: endpoints, on: loop, options: options)
-        dial = Dial(id: id, connector: connector)
+        connections.dial = ClientConnections.Dial(id: id, connector: connector)
         connector.start { [weak self] result in self?.dialled(id, result) }
     }
 
     private func cancelDial() {
-        dial?.connector.cancel()
-        dial = nil
+        connections.dial?.connector.cancel()
+        connections.dial = nil
     }
 
     func fetchCredential(_ id: ConnectionID) {
-        credentialTask?.task.cancel()
-        credentialTask = nil
+        connections.credentialTask?.task.cancel()
+        connections.credentialTask = nil
         guard let provider = life.identity.provider else { return engine.credential(nil, for: id, now: now) }
         let task = Task { [mailbox] in
             let outcome: CredentialOutcome
             do { outcome = .credential(try await provider()) } catch { outcome = .failed("\(error)") }
             mailbox.post(.credential(id, outcome))
         }
-        credentialTask = CredentialTask(id: id, task: task)
+        connections.credentialTask = ClientConnections.CredentialTask(id: id, task: task)
     }
 
     func close(_ id: ConnectionID, afterFlush: Bool) {
-        if let dial, dial.id == id {
-            self.dial = nil
+        if let dial = connections.dial, dial.id == id {
+            connections.dial = nil
             dial.connector.cancel()
         }
         cancelCredential(for: id)
-        transports[id]?.close(afterFlush: afterFlush)
+        connections.transports[id]?.close(afterFlush: afterFlush)
     }
 
     private func cancelCredential(for id: ConnectionID) {
-        guard let credentialTask, credentialTask.id == id else { return }
-        self.credentialTask = nil
+        guard let credentialTask = connections.credentialTask, credentialTask.id == id else { return }
+        connections.credentialTask = nil
         credentialTask.task.cancel()
     }
 
     /// Aborts all connections and connection attempts.
     func endConnections() {
         cancelDial()
-        credentialTask?.task.cancel()
-        credentialTask = nil
-        for transport in transports.values { transport.abort() }
+        connections.credentialTask?.task.cancel()
+        connections.credentialTask = nil
+        for transport in connections.transports.values { transport.abort() }
     }
 
     // MARK: Events
 
     func take(_ outcome: CredentialOutcome, for id: ConnectionID) {
-        guard let credentialTask, credentialTask.id == id else { return }
-        self.credentialTask = nil
+        guard let credentialTask = connections.credentialTask, credentialTask.id == id else { return }
+        connections.credentialTask = nil
         switch outcome {
         case .credential(let credential): engine.credential(credential, for: id, now: now)
         case .failed(let text):
-            detail = "no credential: \(text)"
+            connections.detail = "no credential: \(text)"
             engine.credentialFailed(id, now: now)
         }
     }
 
     private func dialled(_ id: ConnectionID, _ result: Result<TCPConnection, TransportError>) {
-        guard let dial, dial.id == id else { return }
-        self.dial = nil
+        guard let dial = connections.dial, dial.id == id else { return }
+        connections.dial = nil
         switch result {
         case .success(let connection):
             do throws(TLSError) {
                 let transport = try secured(connection)
-                transports[id] = transport
+                connections.transports[id] = transport
                 transport.start(ConnectionHandler(id, self))
             } catch {
                 connectFailed(id, .tlsFailure, "\(error)")
@@ -127,14 +142,14 @@ extension ClientDriver {
     /// TLS.
     private func secured(_ connection: TCPConnection) throws(TLSError) -> any Transport {
         guard let endpoint = connection.endpoint, endpoint.security == .tls else { return connection }
-        if let tls { return try tls.transport(over: connection, to: endpoint) }
+        if let tls = connections.tls { return try tls.transport(over: connection, to: endpoint) }
         let new = try TLSClient(configuration.tls)
-        tls = new
+        connections.tls = new
         return try new.transport(over: connection, to: endpoint)
     }
 
     private func connectFailed(_ id: ConnectionID, _ failure: ConnectionFailure, _ detail: String) {
-        self.detail = detail
+        connections.detail = detail
         cancelCredential(for: id)
         engine.connectFailed(id, failure, now: now)
     }
@@ -158,18 +173,18 @@ extension ClientDriver {
     }
 
     func closed(_ id: ConnectionID, byPeer: Bool) {
-        guard transports[id] != nil else { return }
+        guard connections.transports[id] != nil else { return }
         engine.closed(id, byPeer: byPeer, now: now)
         settle()
     }
 
     /// Handles the last event of a connection.
     func forget(_ id: ConnectionID, _ reason: CloseReason) {
-        guard transports[id] != nil else { return }
-        if case .error(let error) = reason { detail = "\(error)" }
+        guard connections.transports[id] != nil else { return }
+        if case .error(let error) = reason { connections.detail = "\(error)" }
         if case .error(.tls) = reason { engine.connectFailed(id, .tlsFailure, now: now) }
         engine.closed(id, byPeer: reason == .endOfStream || reason == .reset, now: now)
-        transports[id] = nil
+        connections.transports[id] = nil
         settle()
     }
 }

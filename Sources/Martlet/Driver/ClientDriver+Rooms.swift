@@ -1,23 +1,64 @@
 import MartletProtocol
 import MartletWire
 
-extension ClientDriver {
-    /// The driver's state of an open room.
-    struct RoomEntry {
+/// The rooms of a client's driver.
+struct RoomTable {
+    struct Entry {
         let core: RoomCore
-        /// The log to which offsets belong.
+        /// The log of the offsets.
         var log: LogID?
         var options: Room.Options
-        /// The items received in this turn.
+        /// The items of this turn.
         var arrivals: [Inbox.Item] = []
-        /// The pending call of `open`.
+        /// The call that waits until the relay has admitted the session.
         var opener: Promise<RoomCore>?
         var isOpen = false
-        /// Whether the room was opened only to send messages of an earlier client. The application does not know the
-        /// room.
+        /// Whether the room was opened only to send an earlier client's messages. The application does not see it.
         var isHidden = false
     }
 
+    var entries: [RoomID: Entry] = [:]
+    /// Rooms whose marks are read again after `cursorDelay`.
+    var watched: [RoomID: RoomCore] = [:]
+    /// Rooms with items of this turn.
+    fileprivate var withArrivals: [RoomID] = []
+    /// Rooms in which messages were settled: waiting sends may have room.
+    fileprivate var freed: [RoomID] = []
+
+    subscript(id: RoomID) -> Entry? {
+        get { entries[id] }
+        _modify { yield &entries[id] }
+    }
+
+    func id(of name: RoomName) -> RoomID? { entries.first { $0.value.core.name == name }?.key }
+}
+
+/// The outbox of a client's driver, and the state that an earlier client left in it.
+struct DriverOutbox {
+    let port: OutboxPort
+    let counters: CounterSource
+    /// Messages of an earlier client whose rooms have not been opened.
+    fileprivate var backlog: [String: [OutboxEntry]]
+    fileprivate var cursors: [String: RoomCursor]
+    fileprivate(set) var failureCount: UInt64 = 0
+
+    init(_ life: ClientLife, _ opened: OutboxState) {
+        backlog = Dictionary(grouping: opened.pending) { $0.room }
+        cursors = opened.cursors
+        let highest = opened.pending.lazy.map(\.id.counter).max() ?? 0
+        counters = CounterSource(first: max(opened.nextCounter, highest + 1))
+        if let outbox = life.outbox as? any ImmediateOutbox {
+            port = .immediate(outbox)
+        } else {
+            port = .queued(OutboxWriter(life.outbox, mailbox: life.mailbox))
+        }
+    }
+
+    /// Whether `send` returns only when the outbox has the message.
+    var delaysSends: Bool { if case .queued = port { true } else { false } }
+}
+
+extension ClientDriver {
     // MARK: Opening and closing
 
     func open(_ name: RoomName, _ options: Room.Options, _ promise: Promise<RoomCore>) {
@@ -25,14 +66,14 @@ extension ClientDriver {
         if options.waitsForRelay, let reason = life.status.value.phase.givenUp {
             return refuse(promise, .gaveUp(reason))
         }
-        guard let id = roomOfName[name] else { return create(name, options, promise) }
+        guard let id = rooms.id(of: name) else { return create(name, options, promise) }
         guard rooms[id]!.isHidden else { return refuse(promise, .roomAlreadyOpen(name.text)) }
         rooms[id]!.isHidden = false
         if !rooms[id]!.options.areContinued(by: options) {
             // The messages of an earlier client are sent again on the new session.
             rooms[id]!.core.reopened()
             rooms[id]!.isOpen = false
-            engine.reopen(id, RoomOptions(options, stored: cursors[name.text]), now: now)
+            engine.reopen(id, RoomOptions(options, stored: outbox.cursors[name.text]), now: now)
         }
         rooms[id]!.options = options
         welcome(id, promise, isDone: rooms[id]!.isOpen || !options.waitsForRelay)
@@ -45,25 +86,20 @@ extension ClientDriver {
     private func create(_ name: RoomName, _ options: Room.Options, _ promise: Promise<RoomCore>?) {
         let core = RoomCore(
             id: engine.nextRoomID, name: name, account: life.identity.account, device: device,
-            configuration: configuration, source: counters, waitsForOutbox: waitsForOutbox, mailbox: mailbox)
+            configuration: configuration, source: outbox.counters, waitsForOutbox: outbox.delaysSends, mailbox: mailbox)
         let id: RoomID
         do throws(ClientError) {
-            id = try engine.open(name, RoomOptions(options, stored: cursors[name.text]), core, now: now)
+            id = try engine.open(name, RoomOptions(options, stored: outbox.cursors[name.text]), core, now: now)
         } catch {
             promise?.resolve(.failure(MartletError.tooManyRooms(limit: configuration.maxRooms)))
             return
         }
-        rooms[id] = RoomEntry(core: core, options: options, isHidden: promise == nil)
-        roomOfName[name] = id
+        rooms[id] = RoomTable.Entry(core: core, options: options, isHidden: promise == nil)
         core.gaveUp(life.status.value.phase.givenUp)
-        let earlier = backlog.removeValue(forKey: name.text) ?? []
+        let earlier = outbox.backlog.removeValue(forKey: name.text) ?? []
         core.restore(earlier)
         if let last = earlier.last { engine.messagesStored(upTo: last.id.counter, in: id, now: now) }
         if let promise { welcome(id, promise, isDone: !options.waitsForRelay) }
-    }
-
-    private var waitsForOutbox: Bool {
-        if case .queued = outbox { true } else { false }
     }
 
     private func welcome(_ id: RoomID, _ promise: Promise<RoomCore>, isDone: Bool) {
@@ -79,7 +115,7 @@ extension ClientDriver {
     /// Handles the cancellation of an `open` call. The call ends after the room was closed, so that its caller can open
     /// the room again.
     func abandonOpen(_ promise: Promise<RoomCore>) {
-        guard let id = rooms.first(where: { $0.value.opener === promise })?.key else { return }
+        guard let id = rooms.entries.first(where: { $0.value.opener === promise })?.key else { return }
         rooms[id]!.opener = nil
         closeUnopened(id)
         settle()
@@ -88,7 +124,7 @@ extension ClientDriver {
 
     /// Fails the pending calls of `open`, and closes their rooms.
     func failOpeners(_ error: MartletError) {
-        for id in rooms.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+        for id in rooms.entries.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
             guard let promise = rooms[id]?.opener.take() else { continue }
             refuse(promise, error)
             closeUnopened(id)
@@ -107,11 +143,37 @@ extension ClientDriver {
         promise.resolve(.success(()))
     }
 
+    // MARK: Requests
+
+    func request(_ call: RequestCall, in room: RoomCore) {
+        guard phase == .running else { return refuse(call, .stopped) }
+        guard let entry = rooms[room.id] else {
+            return refuse(call, room.end?.error ?? .roomClosed(nil))
+        }
+        do throws(ClientError) {
+            let number = try engine.request(
+                call.method, content: call.content, to: call.recipient, in: entry.core.id, deadline: call.deadline,
+                now: now)
+            requests.add(number, in: room, call.promise)
+        } catch {
+            refuse(call, MartletError(error, call, configuration))
+        }
+    }
+
+    private func refuse(_ call: RequestCall, _ error: MartletError) {
+        call.promise.resolve(.failure(error))
+    }
+
+    func abandonRequest(_ promise: Promise<Answer>) {
+        guard let number = requests.number(of: promise) else { return }
+        engine.cancelRequest(number, now: now)
+    }
+
     // MARK: Messages of an earlier client
 
     /// Opens the rooms that have messages to send, up to the limit of open rooms.
     func openBacklog() {
-        for room in backlog.keys.sorted() {
+        for room in outbox.backlog.keys.sorted() {
             guard let name = RoomName(room) else { continue }
             create(name, Room.Options(), nil)
         }
@@ -147,15 +209,15 @@ extension ClientDriver {
     }
 
     func save(_ cursor: RoomCursor, of room: RoomCore) {
-        let before = cursors[room.name.text]
-        cursors[room.name.text].advance(to: cursor)
-        if cursors[room.name.text] != before { outbox.saveCursor(cursor, room: room.name.text) }
+        let before = outbox.cursors[room.name.text]
+        outbox.cursors[room.name.text].advance(to: cursor)
+        if outbox.cursors[room.name.text] != before { outbox.port.saveCursor(cursor, room: room.name.text) }
     }
 
     /// Stores messages in the outbox. The engine sends them after they were stored.
     private func store(_ messages: [MessageLedger.Pending], of room: RoomCore) {
         let entries = messages.map { OutboxEntry($0, in: room) }
-        switch outbox {
+        switch outbox.port {
         case .immediate(let outbox):
             outbox.append(entries)
             stored(entries, of: room)
@@ -168,12 +230,12 @@ extension ClientDriver {
         let counters = entries.map(\.id.counter)
         if error == nil, let last = counters.last { engine.messagesStored(upTo: last, in: room.id, now: now) }
         room.stored(counters, error)
-        if error != nil { freed.append(room.id) }
+        if error != nil { rooms.freed.append(room.id) }
     }
 
     func take(_ outcome: OutboxWriter.Outcome) {
-        outboxFailures += outcome.failureCount
-        guard case .queued(let writer) = outbox else { return }
+        outbox.failureCount += outcome.failureCount
+        guard case .queued(let writer) = outbox.port else { return }
         let error = outcome.appendFailure.map { MartletError.outboxFailed($0) }
         for append in writer.finished() { stored(append.entries, of: append.room, error) }
     }
@@ -223,17 +285,16 @@ extension ClientDriver {
     private func settled(_ counters: ClosedRange<UInt64>, in core: RoomCore) {
         core.messagesChanged { counters.contains($0) }
         let account = life.identity.account
-        outbox.remove(
+        outbox.port.remove(
             counters.map { MessageID(sender: account, device: device, counter: $0) }, room: core.name.text)
-        freed.append(core.id)
+        rooms.freed.append(core.id)
     }
 
     /// The engine has removed the room.
     private func closed(_ id: RoomID, _ code: ErrorCode?) {
         deliverArrivals()
-        guard let entry = rooms.removeValue(forKey: id) else { return }
+        guard let entry = rooms.entries.removeValue(forKey: id) else { return }
         let core = entry.core
-        roomOfName[core.name] = nil
         let end: RoomCore.End = code.map { .closedByRelay($0) } ?? .closed
         entry.opener?.resolve(.failure(end.error))
         core.finish(end)
@@ -242,28 +303,28 @@ extension ClientDriver {
     // MARK: Batches
 
     private func arrive(_ item: Inbox.Item, in id: RoomID) {
-        if rooms[id]!.arrivals.isEmpty { withArrivals.append(id) }
+        if rooms[id]!.arrivals.isEmpty { rooms.withArrivals.append(id) }
         rooms[id]!.arrivals.append(item)
     }
 
     /// Delivers to each room all items received for it in this turn.
     func deliverArrivals() {
-        guard !withArrivals.isEmpty else { return }
-        for id in withArrivals {
+        guard !rooms.withArrivals.isEmpty else { return }
+        for id in rooms.withArrivals {
             guard rooms[id] != nil else { continue }
             rooms[id]!.core.received(rooms[id]!.arrivals)
             let keepsStorage = rooms[id]!.arrivals.capacity <= Inbox.maxKeptItemCount
             rooms[id]!.arrivals.removeAll(keepingCapacity: keepsStorage)
         }
-        withArrivals.removeAll(keepingCapacity: true)
+        rooms.withArrivals.removeAll(keepingCapacity: true)
     }
 
     /// Takes the changes of the rooms in which messages were settled, because waiting sends have room now; false if
     /// there are no such rooms.
     func takeChangesOfFreed() -> Bool {
-        guard !freed.isEmpty else { return false }
-        let ids = Set(freed)
-        freed.removeAll(keepingCapacity: true)
+        guard !rooms.freed.isEmpty else { return false }
+        let ids = Set(rooms.freed)
+        rooms.freed.removeAll(keepingCapacity: true)
         for id in ids.sorted(by: { $0.rawValue < $1.rawValue }) {
             guard let core = rooms[id]?.core else { continue }
             takeChanges(of: core)
@@ -299,6 +360,19 @@ extension Room.Presence {
             case .left: .left
             case .online: .online
             case .away: .away
+            }
+    }
+}
+
+extension MartletError {
+    fileprivate init(_ error: ClientError, _ call: RequestCall, _ configuration: Client.Configuration) {
+        self =
+            switch error {
+            case .messageTooLarge:
+                .messageTooLarge(byteCount: call.content?.count ?? 0, limit: configuration.maxContentByteCount)
+            case .noRoom: .roomClosed(nil)
+            // The limit of the client or, with `queueFull`, of the room.
+            default: .tooManyRequests(limit: configuration.maxRequests)
             }
     }
 }

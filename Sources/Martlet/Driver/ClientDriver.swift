@@ -14,7 +14,7 @@ import MartletWire
 /// | stopping | the engine has ended the link, within its timeouts |
 /// | draining | the outbox has completed its operations, or `flushTimeout` has passed again |
 /// | over | nothing |
-final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state is touched on its loop only
+final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state is used on its loop only
     enum Phase {
         case running
         case flushing
@@ -37,28 +37,10 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
 
     var configuration: Client.Configuration { life.identity.configuration }
 
-    // Rooms: ClientDriver+Rooms
-    var rooms: [RoomID: RoomEntry] = [:]
-    var roomOfName: [RoomName: RoomID] = [:]
-    var backlog: [String: [OutboxEntry]]
-    var cursors: [String: RoomCursor]
-    /// The rooms whose handled marks are polled after `cursorDelay`.
-    var watched: [RoomID: RoomCore] = [:]
-    var withArrivals: [RoomID] = []
-    var freed: [RoomID] = []
-    let counters: CounterSource
-    let outbox: OutboxPort
-    var outboxFailures: UInt64 = 0
-    var requests: [UInt64: PendingRequest] = [:]
-    var lostRequests: [PendingRequest] = []
-
-    // Connections: ClientDriver+Connections
-    var transports: [ConnectionID: any Transport] = [:]
-    var dial: Dial?
-    var credentialTask: CredentialTask?
-    var detail: String?
-    /// The trusted certificates and the sessions of TLS; created with the first endpoint that uses TLS.
-    var tls: TLSClient?
+    var rooms = RoomTable()
+    var outbox: DriverOutbox
+    var requests = PendingRequests()
+    var connections: ClientConnections
 
     private var timer: LoopTimer?
     private var flushTimer: LoopTimer?
@@ -74,19 +56,11 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         loop = life.loop
         mailbox = life.mailbox
         device = opened.device
-        tls = life.identity.tls
+        connections = ClientConnections(tls: life.identity.tls)
         engine = ClientEngine(
             configuration: ClientConfiguration(life.identity, device: opened.device), seed: .random(in: 0 ... .max),
             now: Instant(nanoseconds: EventLoop.clock))
-        backlog = Dictionary(grouping: opened.pending) { $0.room }
-        cursors = opened.cursors
-        let highest = opened.pending.lazy.map(\.id.counter).max() ?? 0
-        counters = CounterSource(first: max(opened.nextCounter, highest + 1))
-        if let outbox = life.outbox as? any ImmediateOutbox {
-            self.outbox = .immediate(outbox)
-        } else {
-            outbox = .queued(OutboxWriter(life.outbox, mailbox: life.mailbox))
-        }
+        outbox = DriverOutbox(life, opened)
     }
 
     /// The time at which this turn of the loop began.
@@ -131,7 +105,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
             while let output = engine.nextOutput(now: now) { perform(output) }
             deliverArrivals()
         } while takeChangesOfFreed()
-        finishLostRequests()
+        requests.resolveLost()
         isSettling = false
         timer?.set(deadline: engine.deadline?.nanoseconds)
         if phase == .flushing || phase == .draining { proceedWithEnd() }
@@ -143,10 +117,10 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         case .startBackup(let id, let current): connectBackup(id, beside: current)
         case .fetchCredential(let id): fetchCredential(id)
         case .close(let id, let graceful): close(id, afterFlush: graceful)
-        case .transmit(let id): transports[id]?.setNeedsWrite()
+        case .transmit(let id): connections.transports[id]?.setNeedsWrite()
         case .status(let status): tell(status)
         case .room(let id, let event): handle(event, in: id)
-        case .response(let request, let outcome): finish(request, outcome)
+        case .response(let request, let outcome): requests.finish(request, outcome)
         case .stopped: phase = .draining
         }
     }
@@ -211,19 +185,19 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         statistics.resumes = engine.status.resumes
         statistics.roundTripP50 = engine.roundTrips.p50
         statistics.roundTripP99 = engine.roundTrips.p99
-        statistics.pendingMessages = rooms.values.reduce(0) { $0 + $1.core.pendingCount }
-        statistics.outboxFailures = outboxFailures
+        statistics.pendingMessages = rooms.entries.values.reduce(0) { $0 + $1.core.pendingCount }
+        statistics.outboxFailures = outbox.failureCount
         return statistics
     }
 
     private func tell(_ status: ClientStatus) {
-        if status.isOnline { detail = nil }
+        if status.isOnline { connections.detail = nil }
         let before = life.status.value.phase.givenUp
         let told = Client.Status(
-            status, now: now, wallClock: .now, roundTrip: engine.smoothedRTT, detail: detail)
+            status, now: now, wallClock: .now, roundTrip: engine.smoothedRTT, detail: connections.detail)
         life.status.set(told)
         guard told.phase.givenUp != before, phase == .running else { return }
-        for entry in rooms.values { entry.core.gaveUp(told.phase.givenUp) }
+        for entry in rooms.entries.values { entry.core.gaveUp(told.phase.givenUp) }
         if let reason = told.phase.givenUp { failOpeners(.gaveUp(reason)) }
     }
 
@@ -231,7 +205,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
 
     private func beginEnd(flushes: Bool) {
         guard phase == .running else { return }
-        for entry in rooms.values {
+        for entry in rooms.entries.values {
             entry.core.stopSending()
             takeChanges(of: entry.core)
         }
@@ -252,7 +226,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
     private func proceedWithEnd() {
         switch phase {
         case .flushing where isFlushed: sayGoodbye()
-        case .draining where outbox.isIdle: finish()
+        case .draining where outbox.port.isIdle: finish()
         case .draining where flushTimer?.deadline == nil:
             flushTimer?.set(deadline: loop.deadline(after: configuration.flushTimeout))
         case .running, .flushing, .stopping, .draining, .over: break
@@ -262,9 +236,9 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
     /// Whether the flush is complete. Without a connection it requires only that no message is pending, and after the
     /// client has stopped retrying only that the outbox is idle.
     private var isFlushed: Bool {
-        guard outbox.isIdle else { return false }
+        guard outbox.port.isIdle else { return false }
         if case .stopped = engine.status.state { return true }
-        guard rooms.values.allSatisfy({ $0.core.pendingCount == 0 }) else { return false }
+        guard rooms.entries.values.allSatisfy({ $0.core.pendingCount == 0 }) else { return false }
         return engine.isSettled || !engine.status.isOnline
     }
 
@@ -287,20 +261,17 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         loop.remove(self)
         PathWatch.remove(self, on: loop)
         endConnections()
-        for request in Array(requests.values) + lostRequests { request.promise.resolve(.failure(MartletError.stopped)) }
-        requests = [:]
-        lostRequests = []
-        if case .immediate = outbox {
-            for core in rooms.values.map(\.core) + watched.values { saveCursor(of: core) }
+        requests.failAll(.stopped)
+        if case .immediate = outbox.port {
+            for core in rooms.entries.values.map(\.core) + rooms.watched.values { saveCursor(of: core) }
         }
-        watched = [:]
-        for entry in rooms.values {
+        for entry in rooms.entries.values {
             entry.opener?.resolve(.failure(MartletError.stopped))
             entry.core.finish(.stopped)
         }
-        outbox.abandon()
+        outbox.port.abandon()
         let last = statistics
-        rooms = [:]
+        rooms = RoomTable()
         life.ended(last)
         for promise in stopPromises { promise.resolve(.success(())) }
         stopPromises = []
@@ -310,20 +281,20 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
 
     /// Polls the handled mark of the room after `cursorDelay`.
     func watch(_ room: RoomCore) {
-        watched[room.id] = room
+        rooms.watched[room.id] = room
         guard cursorTimer?.deadline == nil else { return }
         cursorTimer?.set(deadline: loop.deadline(after: Self.cursorDelay))
     }
 
     private func lookAtMarks() {
-        for (id, core) in watched {
+        for (id, core) in rooms.watched {
             if let cursor = core.state.withLock({ $0.handled.takeOrUnwatch() }) {
                 save(cursor, of: core)
             } else {
-                watched[id] = nil
+                rooms.watched[id] = nil
             }
         }
-        if !watched.isEmpty { cursorTimer?.set(deadline: loop.deadline(after: Self.cursorDelay)) }
+        if !rooms.watched.isEmpty { cursorTimer?.set(deadline: loop.deadline(after: Self.cursorDelay)) }
     }
 }
 

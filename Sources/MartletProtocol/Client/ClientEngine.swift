@@ -1,320 +1,380 @@
-import MartletWire
+public import MartletWire
 
-/// All decisions of a client: when to connect, what to say, what to keep, what to tell the application.
+/// All decisions of a client: connections, handshakes, sessions, messages, receipts and requests.
 ///
-/// Events come in as calls, each with its instant; then `nextOutput` is called until it answers nil, and
-/// `deadlinePassed` when `deadline` has come. Bytes go in with `receive` and out with `transmit`. The engine composes
-/// the connection machine, the reconnect policy, the heartbeat and the link; rooms and their unaccepted messages
-/// outlive all of these.
+/// # The drain contract
 ///
-/// A new connection says hello with the link's resume token and sends what is unacknowledged right behind it. When the
-/// server refuses the resume, a new link is begun on the same connection: rooms are opened again from their cursors and
-/// unaccepted messages are sent again; their counters let the relay accept each once.
+/// The engine performs no input or output and reads no clock. Its caller, the *driver*, does this in each turn:
+///
+/// 1. It reports events: `start`, `connected`, `receive`, `send`, `deadlinePassed` and all other mutating methods, each
+///    with the present instant, which never falls. It may report several. An event queues outputs and performs none.
+/// 2. It calls `nextOutput` until the result is nil, and performs each output when it is returned. The results of an
+///    output are events too, for example `connectFailed` or `consumed`; the driver may report them at once. Their
+///    outputs follow those that are queued.
+/// 3. It reads `deadline`, and calls `deadlinePassed` when that instant has come. Step 2 precedes this step: the
+///    deadline
+///    is undefined while outputs are queued, and debug builds trap.
+///
+/// Bytes are no outputs. They enter with `receive`, in pieces of any length. The output `transmit` reports that
+/// there are bytes to send: the driver then calls `transmit` whenever the connection has room, until it returns false.
+/// The engine writes the most urgent frames at that moment. `transmit` is an event: step 2 follows.
+///
+/// Outputs name a connection by its `ConnectionID`. An event of an earlier connection is ignored, so that a driver need
+/// not know which connection is current (C-4).
+///
+/// # The parts
+///
+/// | part | owns | outlives |
+/// |---|---|---|
+/// | `connection` | attempts, handshake, liveness, status | the connection |
+/// | `link` | unacknowledged frames, credit, sessions | the connection, until a resume is refused |
+/// | `rooms` | cursors, unaccepted messages, requests | the link |
+///
+/// A new connection sends hello with the link's resume token, and the unacknowledged frames immediately after it. When
+/// the server refuses the resume, a new link begins on the same connection: rooms are opened again from their cursors,
+/// and unaccepted messages are sent again. Their counters let the relay accept each once.
 public struct ClientEngine: ~Copyable {
-    /// Who the client is, and its bounds.
+    /// The maximum duration from a frame's first byte to its last (C-60, Specs/hostile.md row 5).
+    private static let frameTimeout: Duration = .seconds(30)
+
+    /// The identity of the client, and its bounds.
     public let configuration: ClientConfiguration
-
-    enum TimerKey: Hashable, Sendable {
-        case receipts(RoomID)
-        case expiry(RoomID)
-        case reopen(RoomID)
-        case typing(RoomID)
-        case request(UInt64)
-        case frame
-        case welcome
-    }
-
-    /// From a frame's first byte to its last (C-60, Specs/hostile.md row 5).
-    static let frameTimeout: Duration = .seconds(30)
-    /// How long a hello may be under way whose connection has ended: a system goes on sending what it has been given.
-    static let strayHelloLifetime: Duration = .seconds(60)
-
-    /// When sessions may be opened on the link: those of all rooms at once, others at a rate that the server takes.
-    var opens = TokenBucket(burst: Link.ownOpenBurst, perMinute: Link.ownOpensPerMinute)
-    /// What a resume needs beside the link itself.
-    struct Ticket: Sendable {
-        var link: LinkID
-        var token: ResumeToken
-    }
-
-    var random: SeededRandom
-    var machine: ConnectionMachine
-    var policy: ReconnectPolicy
-    var heartbeat: Heartbeat
-    var natProbe = NATProbe(network: NetworkID(rawValue: 0))
-    var serverInterval: Duration?
-    var path: PathStatus?
-    var localAddress: String?
-
-    var link: Link
-    var ticket: Ticket?
-    var framer: Framer?
-    var inflater = Inflater()
-    let deflater = Deflater()
-    /// What is being written; its memory serves each message.
-    var writer = TLVWriter()
-    var senders = AccountNames()
-    var handshake = HandshakeQueue()
-    var handshakeConnection = ConnectionID.none
-    var isCarrierUp = false
-    var isTransmitAsked = false
-    /// Whether the connection's hello asks for a new link and has no answer yet.
-    var awaitsNewLink = false
-    /// Until when such a hello of an earlier connection may still arrive, and begin a link in place of a later one's.
-    var strayHelloUntil = Instant.zero
-    var credential = CredentialState.none
-    var backup = Backup()
-    var redirect: String?
-    var failure: ConnectionFailure?
-    var isStopping = false
-    /// The goodbye follows on what the link still has to send.
-    var owesGoodbye = false
-    var flushesOnClose = false
-
-    var rooms: [RoomID: ClientRoom] = [:]
-    /// What the application has of all rooms and has not taken.
-    var held: HeldMessages
-    /// Whether a room may have dropped messages.
-    var hasLaggingRooms = false
-    var roomOfName: [RoomName: RoomID] = [:]
-    var roomOfSession: [SessionID: RoomID] = [:]
-    var nextRoom: UInt32 = 1
-    var requests: [UInt64: ClientRequest] = [:]
-    var nextRequest: UInt64 = 1
-    var timers = TimerQueue<TimerKey>()
-    var outputs = Deque<ClientOutput>()
-    var toldStatus = ClientStatus()
-    var current = ClientStatus()
-    var pastCounters = LinkCounters()
-    var establishedCount: UInt64 = 0
+    private(set) var connection: ConnectionSupervisor
+    var rooms: ClientRooms
+    var port: ClientPort
+    private var framer: Framer?
+    private var inflater = Inflater()
+    /// The instant at which an incomplete frame is a fault.
+    private var frameDeadline: Instant?
+    /// The connection for which a `transmit` output was queued that the driver has not answered.
+    private var transmitRequest = ConnectionID.none
+    private var reportedStatus = ClientStatus()
+    /// Whether the driver has drained the outputs since the last event. Debug builds check it.
+    private var isDrained = true
     /// Round-trip times of all links so far.
-    public internal(set) var roundTrips = RTTHistogram()
+    public private(set) var roundTrips = RTTHistogram()
 
-    /// Whether this attempt's credential is there.
-    enum CredentialState: Sendable {
-        case none
-        case fetching
-        case ready(Credential?)
-    }
-
-    /// A client that is idle.
+    /// A client that has not been started.
     ///
     /// - Parameter seed: for jitter and nonces; different for each client.
     public init(configuration: ClientConfiguration, seed: UInt64, now: Instant) {
         self.configuration = configuration
-        random = SeededRandom(seed: seed)
-        // A link has a window under way and, beside it, what has arrived of one message (S-37).
-        held = HeldMessages(
-            maxByteCount: configuration.limits.linkWindow + configuration.limits.maxMessageByteCount)
-        machine = ConnectionMachine(deadlines: configuration.deadlines)
-        policy = ReconnectPolicy(configuration: configuration.reconnect)
-        heartbeat = Heartbeat(strategy: configuration.heartbeat, now: now, random: random.next())
-        link = Link(
-            role: .client, limits: ClientEngine.earlyLimits(configuration), features: [], began: now,
-            firstSequence: configuration.firstSequence)
+        connection = ConnectionSupervisor(configuration, seed: seed, now: now)
+        rooms = ClientRooms(configuration, seed: ~seed)
+        port = ClientPort(link: Self.newLink(configuration, now: now))
+    }
+
+    var link: Link {
+        @inline(__always) _read { yield port.link }
+        @inline(__always) _modify { yield &port.link }
+    }
+
+    /// A link before the server has answered has the least limits of any server (C-17).
+    private static func newLink(_ configuration: ClientConfiguration, now: Instant) -> Link {
+        let least = Limits.minimum
+        let limits = Limits(
+            maxBodyByteCount: least.maxBodyByteCount, maxMessageByteCount: configuration.limits.maxMessageByteCount,
+            linkWindow: least.linkWindow, sessionWindow: least.sessionWindow,
+            maxSessions: configuration.limits.maxSessions)
+        return Link(role: .client, limits: limits, features: [], began: now, firstSequence: configuration.firstSequence)
     }
 
     // MARK: Life
 
-    /// Begins to connect; while it waits to try again, it tries at once.
+    /// Begins to connect; while the client waits for the next attempt, it begins at once.
     ///
-    /// A stop that is under way is over with it: `.stopped` comes first.
-    public mutating func start(now: Instant) {
-        finishStop()
-        _ = policy.resume()
-        perform(machine.handle(.connect, now: now), now: now)
-    }
+    /// A stop in progress ends: its `.stopped` precedes.
+    public mutating func start(now: Instant) { supervise(now) { $0.start(now: now) } }
 
-    /// Ends in good order: sends what may still be sent, says goodbye, and answers `.stopped` (C-7).
+    /// Ends the connection in good order: sends what may still be sent, then the goodbye, and reports `.stopped` (C-7).
     ///
-    /// What the server answers from here on is not heard: messages it has not accepted so far stay unaccepted here, and
-    /// are sent again after the next `start`.
-    public mutating func stop(now: Instant) {
-        isStopping = true
-        policy.cancel()
-        if case .connected = machine.state, link.isAttached { owesGoodbye = true }
-        let answer = machine.handle(.disconnect, now: now)
-        if answer == .ignored, machine.state == .disconnected { return finishStop() }
-        perform(answer, now: now)
-    }
+    /// Frames of the server are ignored from here on. Messages that it has not accepted stay unaccepted, and are sent
+    /// again after the next `start`.
+    public mutating func stop(now: Instant) { supervise(now) { $0.stop(now: now) } }
 
-    /// The user asks for an attempt at once, also after the client gave up.
-    public mutating func retryNow(now: Instant) {
-        follow(policy.resume(), now: now)
-    }
+    /// Begins an attempt at once at the user's request, also after the client gave up.
+    public mutating func retryNow(now: Instant) { supervise(now) { $0.retryNow(now: now) } }
 
-    /// The application is in front of its user: the server is asked at once whether it is there, also when the
-    /// application was there before (C-51).
-    public mutating func enterForeground(now: Instant) {
-        if heartbeat.mode == .foreground {
-            obey(heartbeat.probe(now: now, random: nonce()), now: now)
-        } else {
-            setMode(.foreground, now: now)
-        }
-        if case .waiting = policy.state { follow(policy.tryNow(), now: now) }
-    }
+    /// The user sees the application: the client checks the server's liveness at once, also when the application was in
+    /// the foreground before (C-51).
+    public mutating func enterForeground(now: Instant) { supervise(now) { $0.enterForeground(now: now) } }
 
-    /// The application went into the background: the heartbeat slows down.
-    public mutating func enterBackground(now: Instant) {
-        setMode(.background, now: now)
-    }
+    /// The application is in the background: the heartbeat slows down.
+    public mutating func enterBackground(now: Instant) { setMode(.background, now: now) }
 
-    /// How the application is being used.
-    public mutating func setMode(_ mode: HeartbeatMode, now: Instant) {
-        obey(heartbeat.setMode(mode, now: now, random: nonce()), now: now)
-    }
+    /// The application is in another mode.
+    public mutating func setMode(_ mode: HeartbeatMode, now: Instant) { supervise(now) { $0.setMode(mode, now: now) } }
 
-    /// The process was frozen and goes on.
-    public mutating func wake(now: Instant) {
-        obey(heartbeat.wake(now: now, random: nonce()), now: now)
-    }
+    /// The process was frozen and continues.
+    public mutating func wake(now: Instant) { supervise(now) { $0.wake(now: now) } }
 
     /// The path monitor reported a status.
     public mutating func pathChanged(to status: PathStatus, now: Instant) {
-        let before = path
-        path = status
-        natProbe.pathChanged(to: status.network, now: now)
-        follow(policy.pathChanged(to: status, now: now), now: now)
-        guard let before else { return }
-        let change = PathChange(from: before, to: status, localAddress: isCarrierUp ? localAddress : nil)
-        if case .connecting = machine.state, change == .probe {
-            // A dial on the path of before would only run into its deadline.
-            return perform(machine.handle(.reconnect, now: now), now: now)
+        supervise(now) { $0.pathChanged(to: status, now: now) }
+    }
+
+    // MARK: Events of the carrier
+
+    /// An attempt has succeeded. `localAddress` determines later whether a path change has removed the address.
+    public mutating func connected(_ id: ConnectionID, localAddress: String?, now: Instant) {
+        supervise(now) { $0.connected(id, localAddress: localAddress, now: now) }
+    }
+
+    /// An attempt has failed.
+    public mutating func connectFailed(_ id: ConnectionID, _ reason: ConnectionFailure = .unreachable, now: Instant) {
+        supervise(now) { $0.connectFailed(id, reason, now: now) }
+    }
+
+    /// The connection is over: the peer or the network ended it, or it was closed as requested.
+    public mutating func closed(_ id: ConnectionID, byPeer: Bool, now: Instant) {
+        supervise(now) { $0.closed(id, byPeer: byPeer, now: now) }
+    }
+
+    /// The credential for an attempt is known; nil when none is needed.
+    public mutating func credential(_ credential: Credential?, for id: ConnectionID, now: Instant) {
+        supervise(now) { $0.credential(credential, for: id) }
+    }
+
+    /// There is no credential for an attempt. The next attempt requests it again.
+    public mutating func credentialFailed(_ id: ConnectionID, now: Instant) {
+        supervise(now) { $0.credentialFailed(id, now: now) }
+    }
+
+    private mutating func supervise(_ now: Instant, _ event: (inout ConnectionSupervisor) -> Void) {
+        isDrained = false
+        event(&connection)
+        while let step = connection.nextStep() {
+            switch step {
+            case .output(let output): port.outputs.append(output)
+            case .receive:
+                // Without order, frames that overtake welcome are ignored, and may have any size (C-19).
+                let isOrdered = configuration.carrier == .reliable
+                let early = Limits.maxHandshakeBodyByteCount
+                framer = Framer(maxBodyByteCount: isOrdered ? early : max(early, configuration.limits.maxBodyByteCount))
+            case .sendHello: sendHello(now: now)
+            case .established: rooms.established(&port, now: now)
+            case .detach:
+                link.detach()
+                framer = nil
+                frameDeadline = nil
+            case .ping(let nonce): link.ping(nonce: nonce)
+            }
         }
-        guard isCarrierUp else { return }
-        switch change {
-        case .none, .pause: break
-        case .probe: obey(heartbeat.probe(now: now, random: nonce()), now: now)
-        case .redial: perform(machine.handle(.reconnect, now: now), now: now)
+    }
+
+    private mutating func sendHello(now: Instant) {
+        if !connection.handshake.resumesLink {
+            let counters = link.counters
+            link = Self.newLink(configuration, now: now)
+            link.counters = counters
+            rooms.linkBegan(&port)
+        }
+        let timeout = configuration.carrier == .reliable ? link.overdueInterval : nil
+        connection.handshake.sendHello(configuration, positions: link.positions, timeout: timeout, now: now)
+        link.attach(configuration.carrier, isEarly: true, now: now)
+        rooms.linkAttached(&port, now: now)
+    }
+
+    // MARK: Receiving
+
+    /// Takes bytes that arrived on a connection, in pieces of any length. The bytes are borrowed.
+    public mutating func receive(_ bytes: RawSpan, on id: ConnectionID, now: Instant) {
+        guard connection.isReceiving(on: id), var framer = framer.take() else { return }
+        isDrained = false
+        // On a slow path a frame may take long (C-46).
+        connection.heartbeat.received(now: now)
+        let frames = link.counters.framesReceived
+        var consumed = 0
+        while consumed < bytes.byteCount || framer.hasWaitingFrames, connection.isReceiving(on: id) {
+            var failure: LinkError?
+            let before = consumed
+            let wasEstablished = connection.isEstablished
+            do throws(WireError) {
+                consumed += try framer.consumeContents(bytes.extracting(droppingFirst: consumed)) {
+                    do throws(LinkError) { return try receive($0, $1, on: id, now: now) } catch { failure = error }
+                    return .stop
+                }
+            } catch {
+                failure = LinkError(error)
+            }
+            if let failure { return supervise(now) { $0.fail(failure.code, now: now) } }
+            if wasEstablished { link.noteReceived(byteCount: consumed - before) }
+            guard connection.isEstablished else { continue }
+            // What hello and welcome agreed on holds for the frames that follow (W-7, W-76).
+            framer.maxBodyByteCount = link.limits.maxBodyByteCount
+            if link.readsPackets { framer.allowPackets(deflated: link.features.contains(.sharedDeflate)) }
+        }
+        guard connection.isReceiving(on: id) else { return }
+        // Bytes alone would keep a dead link alive: a frame that has begun has to be complete within `frameTimeout`.
+        if framer.bufferedByteCount == 0 {
+            frameDeadline = nil
+        } else if frameDeadline == nil || frames != link.counters.framesReceived {
+            frameDeadline = now + Self.frameTimeout
+        }
+        self.framer = consume framer
+    }
+
+    private mutating func receive(
+        _ header: FrameHeader, _ content: FrameContent, on id: ConnectionID, now: Instant
+    ) throws(LinkError) -> FramerStep {
+        guard connection.isEstablished else {
+            try content.withBody { body throws(LinkError) in try receiveHandshake(header, body, now: now) }
+            return .stop
+        }
+        let samples = link.counters.roundTripSamples
+        let reception = try port.link.receive(header, content, inflater: &inflater, now: now)
+        if link.counters.roundTripSamples != samples, let latest = link.rtt.latest { roundTrips.record(latest) }
+        if case .deliver(let session, let credit) = reception {
+            try rooms.receive(header.type, content, on: session, credit, &port, now: now)
+        }
+        while let arrival = try link.nextArrival(now: now) {
+            switch arrival {
+            case .event(let event):
+                handle(event, now: now)
+            case .frame(let session, let frame):
+                let body = FrameContent.body(frame.body.rawBytes)
+                try rooms.receive(frame.type, body, on: session, frame.creditByteCount, &port, now: now)
+            }
+            guard connection.isReceiving(on: id) else { return .stop }
+        }
+        return .proceed
+    }
+
+    private mutating func receiveHandshake(_ header: FrameHeader, _ body: RawSpan, now: Instant) throws(LinkError) {
+        guard header.compression == .none else { throw .peer(.compressionNotAllowed) }
+        guard header.type.rule?.allows(header) != false else { throw .peer(.protocolViolation) }
+        switch header.type {
+        case .welcome: try receive(try Link.parse(Welcome.self, body), now: now)
+        case .reject:
+            let (notice, carrier) = (try Link.parse(Reject.self, body).notice, configuration.carrier)
+            supervise(now) { $0.rejected(notice, carrier, now: now) }
+        case .goaway:
+            let notice = try Link.parse(GoAway.self, body).notice
+            supervise(now) { $0.goAwayReceived(notice, now: now) }
+        default:
+            // Frames without order may overtake welcome. Those that are not acknowledged are sent again (C-19).
+            guard configuration.carrier == .unreliable else { throw .peer(.protocolViolation) }
+        }
+    }
+
+    private mutating func receive(_ welcome: Welcome, now: Instant) throws(LinkError) {
+        // A welcome that does not answer the hello, or exceeds what the hello offered, has no effect (C-20).
+        guard connection.handshake.accepts(welcome) else { throw .peer(.protocolViolation) }
+        let limits = welcome.limits.negotiated(with: configuration.limits)
+        let features = welcome.features.intersection(configuration.features).available(in: welcome.version)
+        if let resumed = welcome.resumed {
+            guard link.canResume(from: resumed), link.canAdopt(limits, features: features) else {
+                // The link cannot continue: the next connection begins another (C-32).
+                connection.handshake.discardResumptionState()
+                throw .peer(.protocolViolation)
+            }
+        }
+        link.adopt(limits, features: features)
+        link.deflatesPackets = configuration.compressesMessages
+        link.confirm(welcome.resumed, now: now)
+        supervise(now) { $0.welcomed(welcome, now: now) }
+    }
+
+    private mutating func handle(_ event: LinkEvent, now: Instant) {
+        switch event {
+        case .opened(let session, let opened): rooms.opened(session, opened, &port, now: now)
+        case .acknowledged(let session, _): rooms.acknowledged(session, &port, now: now)
+        case .reset(let session, let code): rooms.sessionEnded(session, code, &port, now: now)
+        case .closed(let session, let code):
+            link.close(session)
+            rooms.sessionEnded(session, code ?? .closedByPeer, &port, now: now)
+        case .suspended(let session): rooms.setHeldBack(true, on: session, &port, now: now)
+        case .resumed(let session, _): rooms.setHeldBack(false, on: session, &port, now: now)
+        // In version 1.0 a relay opens no sessions (S-2, S-51).
+        case .open(let session, _): link.reset(session, code: .unsupportedKind)
+        case .pong(let nonce): connection.pongReceived(nonce: nonce, now: now)
+        case .goAway(let goAway): supervise(now) { $0.goAwayReceived(goAway.notice, now: now) }
         }
     }
 
     // MARK: Time and outputs
 
-    /// When `deadlinePassed` wants to be called.
+    /// The instant at which the driver calls `deadlinePassed`. The driver reads it after it has drained the
+    /// outputs.
     public var deadline: Instant? {
-        let earliest = timers.earliest.orEarlier(machine.deadline).orEarlier(policy.deadline)
-        // Before the welcome the machine's deadline is the only one: the server may take its time to let us in (S-33).
-        guard isEstablished else { return earliest }
-        return earliest.orEarlier(heartbeat.deadline).orEarlier(link.deadline)
+        assert(isDrained && port.outputs.isEmpty, "the driver drains the outputs before it reads the deadline")
+        let earliest = connection.deadline.orEarlier(rooms.deadline).orEarlier(frameDeadline)
+        return connection.isEstablished ? earliest.orEarlier(link.deadline) : earliest
     }
 
     /// Acts on the deadlines that have passed.
     public mutating func deadlinePassed(now: Instant) {
-        perform(machine.deadlinePassed(now: now), now: now)
-        follow(policy.deadlinePassed(now: now), now: now)
-        if isEstablished { obey(heartbeat.deadlinePassed(now: now, random: nonce()), now: now) }
-        if isEstablished {
+        supervise(now) { $0.deadlinePassed(now: now) }
+        if connection.isEstablished {
             switch link.deadlinePassed(now: now) {
             case .proceed: break
-            case .overdue: startBackup(now: now)
-            case .replaceConnection: replaceSilent(now: now)
-            case .ackTimeout: fail(.peer(.ackTimeout), now: now)
+            case .overdue: supervise(now) { $0.startBackup(now: now) }
+            case .replaceConnection: supervise(now) { $0.replaceSilent(now: now) }
+            case .ackTimeout: supervise(now) { $0.fail(.ackTimeout, now: now) }
             }
         }
-        while let key = timers.popExpired(now: now) {
-            switch key {
-            case .receipts(let room): sendReceipts(room, now: now)
-            case .expiry(let room): expire(room, now: now)
-            case .reopen(let room): reopen(room, now: now)
-            case .typing(let room): endTyping(room, now: now)
-            case .request(let request): finishRequest(request, .failed(.deadlineExceeded), now: now)  // S-55
-            case .welcome: missWelcome(now: now)
-            case .frame: if isCarrierUp { fail(.peer(.frameTimeout), now: now) }
-            }
+        rooms.deadlinePassed(&port, now: now)
+        if let frameDeadline, frameDeadline <= now {
+            self.frameDeadline = nil
+            supervise(now) { $0.fail(.frameTimeout, now: now) }
         }
     }
 
-    /// The next thing to do; nil when there is none until the next event.
+    /// The next action of the driver; nil when there is none until the next event.
     public mutating func nextOutput(now: Instant) -> ClientOutput? {
-        if let output = outputs.popFirst() { return output }
-        refresh(now: now)
-        return outputs.popFirst()
+        if let output = port.outputs.popFirst() { return output }
+        finishTurn(now: now)
+        isDrained = port.outputs.isEmpty
+        return port.outputs.popFirst()
     }
 
-    /// Writes what there is to send on a connection, as whole frames, as far as `out` has room.
+    /// Updates the state that is derived from several events, and reports changes of the status.
+    private mutating func finishTurn(now: Instant) {
+        let hasUnacknowledged = link.hasUnacknowledged
+        if connection.isEstablished {
+            if connection.hasBackup {
+                let progress = link.lastAckProgress
+                supervise(now) { $0.linkProgressed(at: progress, hasUnacknowledged: hasUnacknowledged, now: now) }
+            }
+            connection.adapt(to: link.rtt, expectsReply: hasUnacknowledged || rooms.requests.count > 0, now: now)
+        }
+        if transmitRequest != connection.current,
+            connection.handshake.owesGoodbye || connection.handshake.hasFrames || link.hasOutput(now: now)
+        {
+            transmitRequest = connection.current
+            port.outputs.append(.transmit(transmitRequest))
+        }
+        guard connection.status != reportedStatus else { return }
+        reportedStatus = connection.status
+        port.outputs.append(.status(reportedStatus))
+    }
+
+    /// Writes frames for a connection, complete ones, as far as `out` has room.
     ///
     /// - Returns: whether there may be more.
     @discardableResult
     public mutating func transmit(on id: ConnectionID, into out: inout OutputRawSpan, now: Instant) -> Bool {
-        isTransmitAsked = false
-        guard id == handshakeConnection else { return false }
-        guard handshake.write(into: &out) else { return true }
-        guard id == machine.current, link.isAttached else { return false }
+        transmitRequest = .none
+        isDrained = false
+        guard id == connection.current else { return false }
+        guard connection.handshake.write(into: &out) else { return true }
+        guard link.isAttached else { return false }
         let start = out.byteCount
         link.transmit(into: &out, now: now)
-        if owesGoodbye, !link.hasOutput(now: now) {
-            owesGoodbye = false
-            handshake.append(.goaway, GoAway(Notice(code: .none)).encode())
-            _ = handshake.write(into: &out)
+        if connection.handshake.owesGoodbye, !link.hasOutput(now: now) {
+            connection.handshake.sayGoodbye()
+            _ = connection.handshake.write(into: &out)
         }
-        if out.byteCount > start { heartbeat.sent(now: now) }
-        return !handshake.isEmpty || link.hasOutput(now: now)
+        if out.byteCount > start { connection.heartbeat.sent(now: now) }
+        return connection.handshake.hasFrames || link.hasOutput(now: now)
     }
 
-    /// Where the client stands and why.
-    public var status: ClientStatus { current }
+    /// The state of the client and its cause.
+    public var status: ClientStatus { connection.status }
 
-    /// What all links so far have counted.
-    public var counters: LinkCounters { pastCounters.adding(link.counters) }
+    /// The counters of all links so far.
+    public var counters: LinkCounters { link.counters }
 
     /// The smoothed round-trip time of the current link.
     public var smoothedRTT: Duration? { link.rtt.smoothed }
-
-    // MARK: Inside
-
-    /// What may be counted on before the server has answered: the least that any server takes (C-17).
-    static func earlyLimits(_ configuration: ClientConfiguration) -> Limits {
-        let least = Limits.minimum
-        return Limits(
-            maxBodyByteCount: least.maxBodyByteCount, maxMessageByteCount: configuration.limits.maxMessageByteCount,
-            linkWindow: least.linkWindow, sessionWindow: least.sessionWindow,
-            maxSessions: configuration.limits.maxSessions)
-    }
-
-    var isEstablished: Bool {
-        if case .connected(_, .established) = machine.state { return true }
-        return false
-    }
-
-    mutating func nonce() -> UInt64 {
-        random.next() & ~Link.probeBit
-    }
-
-    mutating func obey(_ answer: Heartbeat.Answer, now: Instant) {
-        guard isEstablished else { return }
-        switch answer {
-        case .none: break
-        case .sendPing(let nonce): link.ping(nonce: nonce)
-        case .dead:
-            _ = natProbe.failed(after: heartbeat.probedSilence, now: now)
-            replaceSilent(now: now)
-        }
-    }
-
-    /// At the end of a turn: derived state follows, the status is told when it changed.
-    private mutating func refresh(now: Instant) {
-        endBackupIfNotNeeded(now: now)
-        if isEstablished {
-            heartbeat.expectReply(link.hasUnacknowledged || !requests.isEmpty, now: now)
-            heartbeat.setRoundTrip(smoothed: link.rtt.smoothed, timeout: link.rtt.baseTimeout)
-            let limit = natProbe.interval(now: now)
-            heartbeat.setLimit(min(serverInterval ?? limit, limit))  // C-49
-            current.quality = link.rtt.quality
-        }
-        if !isTransmitAsked, owesGoodbye || !handshake.isEmpty || link.hasOutput(now: now) {
-            isTransmitAsked = true
-            outputs.append(.transmit(handshakeConnection))
-        }
-        guard current != toldStatus else { return }
-        toldStatus = current
-        outputs.append(.status(current))
-    }
-
-    mutating func finishStop() {
-        guard isStopping else { return }
-        isStopping = false
-        current.state = .stopped(nil)
-        outputs.append(.stopped)
-    }
 }

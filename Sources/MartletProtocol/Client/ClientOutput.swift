@@ -23,6 +23,16 @@ public enum ClientOutput: Equatable, Sendable {
     case stopped
 }
 
+/// The link of an engine and the outputs that its driver has not taken.
+struct ClientPort: Sendable {
+    var link: Link
+    var outputs = Deque<ClientOutput>()
+
+    mutating func report(_ id: RoomID, _ event: RoomEvent) {
+        outputs.append(.room(id, event))
+    }
+}
+
 /// What happens in a room.
 public enum RoomEvent: Equatable, Sendable {
     /// The server has lost what the application has seen of the room: the cursor was `previous`, and delivery goes on

@@ -1,45 +1,45 @@
 public import MartletWire
 
-/// Where a client stands and why, for a person to read.
+/// The state of a client and its cause, for a person to read.
 public struct ClientStatus: Equatable, Sendable, CustomStringConvertible {
     /// What the client is doing.
     public enum State: Equatable, Sendable {
-        /// Not started.
+        /// The client has not been started.
         case idle
-        /// A dial is under way; attempts are counted from 1 since the last time online.
+        /// An attempt is under way; attempts are counted from 1 since the client was last online.
         case connecting(attempt: Int)
-        /// The carrier is up, the server has not said welcome.
+        /// The carrier is up, and the server has not sent welcome.
         case handshaking
-        /// Messages flow.
+        /// The connection is established.
         case online
-        /// Waiting for the next attempt.
+        /// The client waits for the next attempt.
         case waiting(until: Instant, RetryReason)
-        /// Waiting for a cause to go.
+        /// The client makes no attempt until a cause has ended.
         case paused(PauseReason)
-        /// Ending in good order.
+        /// The connection is being closed.
         case stopping
-        /// Not trying any more; without a reason because the user said so.
+        /// The client makes no further attempt; nil when the user has stopped it.
         case stopped(StopReason?)
     }
 
-    /// What the client is doing.
+    /// The present state.
     public var state = State.idle
-    /// Why the last connection or attempt ended.
+    /// The cause of the end of the last connection or attempt.
     public var lastFailure: ConnectionFailure?
-    /// The code the server gave with it.
+    /// The error code that the server sent with it.
     public var lastCode: ErrorCode?
-    /// What the server said of it for people, at most 256 bytes: the peer's text, not to be parsed (C-43).
+    /// The server's text for people, at most 256 bytes; it is not to be parsed (C-43).
     public var lastReason: String?
-    /// How good the link is.
+    /// The quality of the link.
     public var quality = LinkQuality.unknown
     /// The link's epoch: 1 when it is new, one more with each resume; nil before the first welcome.
     public var epoch: UInt32?
     /// Connections established after the first.
     public var reconnects: UInt64 = 0
-    /// Of those, how many resumed the link.
+    /// The number of these that resumed the link.
     public var resumes: UInt64 = 0
 
-    /// Whether messages flow.
+    /// Whether the connection is established.
     public var isOnline: Bool { state == .online }
 
     /// When the next attempt begins, on the engine's clock.

@@ -139,8 +139,7 @@ package struct MessageLedger: Sendable {
         pendingByteCount += content.byteCount
         entries.append(
             .pending(
-                Pending(
-                    counter: counter, content: content, timeToLive: timeToLive, isCompressible: isCompressible)))
+                Pending(counter: counter, content: content, timeToLive: timeToLive, isCompressible: isCompressible)))
     }
 
     /// Takes a new message back; false when the outbox has begun to store it.

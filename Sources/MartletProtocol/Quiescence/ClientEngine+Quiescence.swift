@@ -1,24 +1,23 @@
 package import MartletWire
 
 extension ClientEngine {
-    /// What is left over although the client is online and everything was accepted, taken and answered.
+    /// The state that is left over although the client is online and everything was accepted, taken and answered.
     package func quiescence() -> QuiescenceCheck {
         var check = QuiescenceCheck("client \(configuration.device)")
         check.add(link.quiescence())
-        check.unset("a timer of the client's", timers.earliest)
-        check.empty("requests without an outcome", count: requests.count)
-        check.empty("backup connections", count: machine.backup == nil ? 0 : 1)
-        check.equal("sessions of rooms", roomOfSession.count, rooms.count)
-        check.equal("sessions", link.sessionCount, rooms.count)
+        check.unset("a timer of the client's", rooms.deadline)
+        check.empty("requests without an outcome", count: rooms.requests.count)
+        check.empty("backup connections", count: connection.hasBackup ? 1 : 0)
+        check.equal("sessions of rooms", rooms.idOfSession.count, rooms.rooms.count)
+        check.equal("sessions", link.sessionCount, rooms.rooms.count)
+        check.equal("bytes of rooms' messages held", rooms.heldByteCount, 0)
         check.equal("settled", isSettled, true)
-        for id in roomIDs {
-            if let room = rooms[id] { check.add(room.quiescence()) }
-        }
+        for room in rooms.rooms.values { check.add(room.quiescence()) }
         return check
     }
 
     /// The link that the next hello resumes; nil if it begins a link.
-    package var linkID: LinkID? { ticket?.link }
+    package var linkID: LinkID? { connection.handshake.linkID }
 
     /// The credit of the client's link.
     package var creditTable: CreditTable { CreditTable(link) }
@@ -27,10 +26,11 @@ extension ClientEngine {
 extension ClientRoom {
     fileprivate func quiescence() -> QuiescenceCheck {
         var check = QuiescenceCheck("room \(name)")
-        check.equal("open", isOpen && session != nil, true)
+        check.equal("open", openSession != nil, true)
         let (count, byteCount) = ledger.withLedger { ($0.pendingCount, $0.pendingByteCount) }
         check.equal("messages counted as pending", count, 0)
         check.equal("bytes counted as pending", byteCount, 0)
+        check.equal("bytes of messages held", reader.heldByteCount, 0)
         check.equal("held back", isHeldBack, false)
         return check
     }

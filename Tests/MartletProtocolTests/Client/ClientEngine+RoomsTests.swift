@@ -286,7 +286,7 @@ import Testing
         stage.act { $0.start(now: $1) }
         stage.accept()
         #expect(sent(stage) == [1])
-        #expect(stage.engine.timers.deadline(of: .expiry(room)) == nil)
+        #expect(stage.engine.rooms.timers.deadline(of: .expiry(room)) == nil)
     }
 
     //
@@ -342,7 +342,7 @@ import Testing
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
         try send(1...40, in: room, on: stage, byteCount: 10_000)
-        let handed = try #require(stage.engine.rooms[room]).ledger.withLedger { $0.sessionUpTo }
+        let handed = try #require(stage.room(room)).ledger.withLedger { $0.sessionUpTo }
         #expect(handed == 27)
         #expect(stage.act { !$0.cancel(counter: 27, in: room, now: $1) })
         #expect(stage.act { $0.cancel(counter: 28, in: room, now: $1) })

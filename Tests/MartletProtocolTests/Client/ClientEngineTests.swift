@@ -87,7 +87,7 @@ import Testing
             // Before the shell has carried out the close, a frame comes in.
             var maker = FrameMaker()
             let ping = maker.frame(Ping(nonce: 1))
-            engine.receive(ping.rawBytes, on: engine.machine.current, now: now)
+            engine.receive(ping.rawBytes, on: engine.connection.current, now: now)
         }
         #expect(stage.log.all(GoAway.self).map(\.notice.code) == [.none])
         #expect(stage.count(.stopped) == 1)

@@ -42,7 +42,7 @@ import Testing
             world.run(for: .milliseconds(5))
             if number < 600 { world.act(alice) { $0.close(room, now: $1) } }
         }
-        let last = try #require(alice.engine.rooms.keys.first)
+        let last = RoomID(rawValue: try #require(alice.engine.rooms.rooms.keys.first))
         #expect(world.run(until: world.now + .seconds(30)) { isOpen(last, alice) })
         #expect(connects(alice) == 1)
         #expect(world.relay.engine.statistics.faults == 0)

@@ -44,7 +44,7 @@ import Testing
         pair.settle()
         pair.world.run(for: .seconds(7 * seed))
         pair.world.blackHole(pair.alice)
-        let interval = try #require(pair.alice.engine.heartbeat.currentInterval)
+        let interval = try #require(pair.alice.engine.connection.heartbeat.currentInterval)
         let took = try #require(notice(pair, pair.alice, within: .seconds(600)))
         #expect(took <= interval + .seconds(5))
     }
@@ -81,7 +81,7 @@ import Testing
         pair.world.dropNATMappings(of: pair.bob)
         let lines = try pair.say(1...3)
         #expect(pair.isAccepted(3))
-        let interval = try #require(pair.bob.engine.heartbeat.currentInterval)
+        let interval = try #require(pair.bob.engine.connection.heartbeat.currentInterval)
         let limit = pair.world.now + interval + .seconds(10)
         #expect(pair.world.run(until: limit) { pair.bob.texts(in: pair.his) == lines })
     }

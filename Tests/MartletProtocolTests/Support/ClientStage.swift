@@ -50,6 +50,10 @@ final class ClientStage {
         outputs.count { $0 == output }
     }
 
+    func room(_ id: RoomID) -> ClientRoom? { engine.rooms[id] }
+
+    func cursor(of id: RoomID) -> RoomCursor? { room(id)?.reader.cursor }
+
     func act<Result>(_ event: (inout ClientEngine, Instant) throws -> Result) rethrows -> Result {
         let result = try event(&engine, now)
         settle()

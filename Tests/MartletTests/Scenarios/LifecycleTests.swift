@@ -47,12 +47,13 @@ struct LifecycleTests {
                     try await client.status.first(until: { $0.isOnline && $0.reconnects >= number })
                     _ = try await room.send("\(number)").accepted()
                 }
-                #expect(await loop.answer { driver.transports.count } == 1)
-                #expect(await loop.answer { driver.dial == nil && driver.credentialTask == nil })
+                #expect(await loop.answer { driver.connections.transports.count } == 1)
+                #expect(
+                    await loop.answer { driver.connections.dial == nil && driver.connections.credentialTask == nil })
                 let end = Promise<Void>()
                 client.life.mailbox.post(.stop(end))
                 try await end.value()
-                #expect(await loop.answer { driver.transports.isEmpty && driver.rooms.isEmpty })
+                #expect(await loop.answer { driver.connections.transports.isEmpty && driver.rooms.entries.isEmpty })
             }
         }
         await loop.shutdown()

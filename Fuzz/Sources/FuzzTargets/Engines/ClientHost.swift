@@ -174,7 +174,7 @@ final class ClientHost {
             } catch {
                 hold(false, "the client sent an invalid frame: \(error)")
             }
-            isWelcome = isWelcome || engine.isEstablished
+            isWelcome = isWelcome || engine.connection.isEstablished
             hold(isWelcome || byteCount <= Self.maxEarlyByteCount, "\(byteCount) bytes before welcome")
         }
     }

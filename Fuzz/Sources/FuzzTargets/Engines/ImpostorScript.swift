@@ -32,7 +32,7 @@ enum ImpostorScript {
     private static func welcome(_ host: ClientHost, _ program: inout ByteProgram) -> [UInt8] {
         let choice = program.byte()
         var resumed: [SessionPosition]?
-        if (host.engine.ticket != nil) != (choice & 7 == 7) {
+        if (host.engine.connection.handshake.resumesLink) != (choice & 7 == 7) {
             resumed = host.sent.sorted { $0.key < $1.key }.map {
                 SessionPosition(session: $0.key, received: choice & 8 == 0 ? $0.value : 0)
             }

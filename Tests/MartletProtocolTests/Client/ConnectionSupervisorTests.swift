@@ -5,7 +5,7 @@ import Testing
 @testable import MartletProtocol
 
 /// A backup connection beside one whose acknowledgements are overdue.
-@Suite struct ClientEngineBackupTests {
+@Suite struct ConnectionSupervisorTests {
     private func stage() throws -> (ClientStage, RoomID, line: ConnectionID) {
         let stage = ClientStage()
         let room = stage.goOnline(.lobby)
@@ -92,7 +92,7 @@ import Testing
         #expect(stage.count(.close(first, graceful: false)) == 1)
         stage.welcome()
         #expect(stage.engine.status.isOnline)
-        #expect(stage.engine.machine.backup == nil)
+        #expect(!stage.engine.connection.hasBackup)
     }
 
     // C-12, C-63

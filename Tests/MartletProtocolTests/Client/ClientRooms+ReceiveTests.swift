@@ -4,7 +4,7 @@ import Testing
 @testable import MartletProtocol
 
 /// What a server says, in whatever pieces, and what the application hears of it.
-@Suite struct ClientEngineReceiveTests {
+@Suite struct ClientRoomsReceiveTests {
     @Test func `bytes may come one by one`() {
         let stage = ClientStage()
         let room = stage.act { engine, now in try? engine.open(.lobby, now: now) }
@@ -80,7 +80,7 @@ import Testing
         let room = stage.goOnline(.lobby, RoomOptions(cursor: RoomCursor(log: log, offset: 4)), head: 9, log: log)
         for offset in [UInt64(4), 5] { stage.message("line \(offset)", offset: offset) }
         #expect(stage.events(in: room).count == 2)
-        #expect(stage.engine.rooms[room]?.cursor == RoomCursor(log: log, offset: 5))
+        #expect(stage.cursor(of: room) == RoomCursor(log: log, offset: 5))
     }
 
     //
@@ -121,7 +121,7 @@ import Testing
         let stage = ClientStage()
         let room = stage.goOnline(.lobby, RoomOptions(tail: 5), head: 12, log: LogID(rawValue: 7))
         #expect(stage.log.last(Open.self)?.tail == 5)
-        #expect(stage.engine.rooms[room]?.cursor == RoomCursor(log: LogID(rawValue: 7), offset: 7))
+        #expect(stage.cursor(of: room) == RoomCursor(log: LogID(rawValue: 7), offset: 7))
         stage.say(Reset(session: .first, code: .storeUnavailable, creditUsed: nil))
         stage.run(for: .seconds(3))
         let again = Open(room: .lobby, cursor: 7, log: LogID(rawValue: 7), noLocal: true)
@@ -138,7 +138,7 @@ import Testing
         stage.message("eleven", offset: 11)
         #expect(stage.events(in: room).dropFirst().first == .gap(1...10))
         #expect(stage.events(in: room).count == 3)
-        #expect(stage.engine.rooms[room]?.cursor.offset == 11)
+        #expect(stage.cursor(of: room)?.offset == 11)
     }
 
     @Test func `presence, typing and an application's transient frames are told with who they are from`() {

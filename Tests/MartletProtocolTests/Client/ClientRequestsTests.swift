@@ -4,7 +4,7 @@ import Testing
 @testable import MartletProtocol
 
 /// Requests and their one outcome each.
-@Suite struct ClientEngineRequestsTests {
+@Suite struct ClientRequestsTests {
     private func ask(_ stage: ClientStage, _ room: RoomID, deadline: Duration = .seconds(10)) throws -> UInt64 {
         try stage.act { engine, now in
             try engine.request(.locate, content: [], to: .bob, in: room, deadline: deadline, now: now)
@@ -29,7 +29,7 @@ import Testing
         stage.run(for: .seconds(11))
         #expect(stage.outputs.count { if case .response = $0 { true } else { false } } == 1)
         #expect(stage.log.all(CancelRequest.self).isEmpty)
-        #expect(stage.engine.requests.isEmpty)
+        #expect(stage.engine.rooms.requests.count == 0)
     }
 
     // S-55

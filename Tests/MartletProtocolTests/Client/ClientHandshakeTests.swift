@@ -4,7 +4,7 @@ import Testing
 @testable import MartletProtocol
 
 /// From the dial to the welcome, in every order in which things may come.
-@Suite struct ClientEngineConnectionTests {
+@Suite struct ClientHandshakeTests {
     // C-12
     @Test func `the credential after the carrier: hello waits for it`() throws {
         let stage = ClientStage()
@@ -186,7 +186,7 @@ import Testing
         stage.accept()
         if isAnswered { stage.say(Reject(Notice(code: .serverBusy))) }
         stage.act { $0.stop(now: $1) }
-        if !isAnswered { stage.run(for: ClientEngine.strayHelloLifetime) }
+        if !isAnswered { stage.run(for: ClientHandshake.strayHelloLifetime) }
         stage.act { $0.start(now: $1) }
         stage.accept()
         stage.welcome()

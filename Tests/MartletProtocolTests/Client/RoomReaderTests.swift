@@ -5,17 +5,43 @@ import Testing
 @testable import MartletTestKit
 
 /// An application that does not take its messages, and a relay that sends more than a window of them.
-@Suite struct HeldMessagesTests {
-    @Test func `what was taken is at most what was given`() {
-        var held = HeldMessages(maxByteCount: 100)
-        held.give(60)
-        #expect(!held.isFull && !held.isHalfEmpty)
-        held.give(50)
-        #expect(held.isFull)
-        #expect(held.take(70) == 70)
-        #expect(held.isHalfEmpty)
-        #expect(held.take(70) == 40)
-        #expect(held.byteCount == 0)
+@Suite struct RoomReaderTests {
+    @Test func `a reader that holds its bound drops messages until it is opened again`() {
+        var reader = RoomReader(RoomOptions(), Limits.minimum)
+        let bound = reader.maxHeldByteCount
+        #expect(reader.receive(1, byteCount: bound, isFull: false) == .new)
+        #expect(reader.receive(2, byteCount: 1, isFull: false) == .dropped)
+        #expect(reader.take(bound / 2 - 1) == bound / 2 - 1)
+        #expect(reader.isLagging && !reader.mayContinue)
+        #expect(reader.receive(2, byteCount: 1, isFull: false) == .dropped)
+        #expect(reader.take(1) == 1)
+        #expect(reader.mayContinue)
+        reader.begin()
+        #expect(reader.receive(2, byteCount: 1, isFull: false) == .new)
+    }
+
+    @Test func `a reader drops messages while the rooms together hold their bound`() {
+        var reader = RoomReader(RoomOptions(), Limits.minimum)
+        #expect(reader.receive(1, byteCount: 1, isFull: true) == .dropped)
+    }
+
+    @Test func `more bytes than are held are taken as those that are held`() {
+        var reader = RoomReader(RoomOptions(), Limits.minimum)
+        #expect(reader.receive(1, byteCount: 60, isFull: false) == .new)
+        #expect(reader.take(70) == 60)
+        #expect(reader.heldByteCount == 0)
+    }
+
+    @Test func `a read receipt includes delivery`() {
+        var reader = RoomReader(RoomOptions(), Limits.minimum)
+        #expect(reader.receive(5, byteCount: 1, isFull: false) == .new)
+        reader.advance(.delivered, to: RoomCursor(offset: 4))
+        #expect(reader.pendingReceipt == Receipt.Progress(.delivered, upTo: 4))
+        reader.advance(.read, to: RoomCursor(offset: 5))
+        let receipt = Receipt.Progress(.read, upTo: 5)
+        #expect(reader.pendingReceipt == receipt)
+        reader.reported(receipt)
+        #expect(reader.pendingReceipt == nil)
     }
 
     // R-46, Specs/hostile.md row 35
@@ -82,6 +108,6 @@ import Testing
             stage.acknowledge(1, on: session)
         }
         #expect(stage.events(in: room).count { if case .message = $0 { true } else { false } } == 200)
-        #expect(stage.engine.held.byteCount == 0)
+        #expect(stage.engine.rooms.heldByteCount == 0)
     }
 }

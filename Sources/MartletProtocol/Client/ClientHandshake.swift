@@ -1,0 +1,183 @@
+import MartletWire
+
+/// The credential of an attempt to connect.
+enum CredentialState: Sendable {
+    /// The caller fetches it.
+    case requested
+    /// It is known; nil when none is needed.
+    case received(Credential?)
+}
+
+/// The handshake of a client's connection, and the frames outside of a link: hello and goaway.
+///
+/// | state | data | ends |
+/// |---|---|---|
+/// | idle | | `begin` |
+/// | authenticating | the credential, or the request for it | `sendHello`; connection's end |
+/// | helloSent | the credential; whether the hello asks for a new link | `welcomed`, `answered`; connection's end |
+/// | welcomed | | `leave`, `fail`; connection's end |
+/// | leaving | the goodbye follows the link's output (C-7) | `sayGoodbye`; connection's end |
+/// | failed | a goaway is queued, also beyond the connection's end (C-41) | `begin` |
+///
+/// The resumption state outlives connections. It ends when a server refuses to resume the link (C-34).
+struct ClientHandshake: Sendable {
+    /// The duration for which a hello may arrive after its connection has ended: a system continues to send the bytes
+    /// that it was given.
+    static let strayHelloLifetime: Duration = .seconds(60)
+
+    private enum State: Sendable {
+        case idle
+        case authenticating(CredentialState)
+        case helloSent(Credential?, asksForNewLink: Bool)
+        case welcomed
+        case leaving
+        case failed
+    }
+
+    private struct ResumptionState: Sendable {
+        let link: LinkID
+        let token: ResumeToken
+    }
+
+    private var state = State.idle
+    private var resumption: ResumptionState?
+    private var frames = HandshakeQueue()
+    /// A hello of an earlier connection that asks for a new link may arrive until then, and begin a link that replaces
+    /// a later one (C-39).
+    private var strayHelloUntil = Instant.zero
+    private var welcomeTimeout = Duration.zero
+    /// The instant at which welcome is overdue, and a backup connection is attempted (C-63).
+    private(set) var deadline: Instant?
+
+    /// Whether the next hello resumes a link.
+    var resumesLink: Bool { resumption != nil }
+    /// The link that the next hello resumes; nil if it begins a link.
+    var linkID: LinkID? { resumption?.link }
+
+    /// Whether frames of the handshake are to be written.
+    var hasFrames: Bool { !frames.isEmpty }
+
+    /// Whether a credential is awaited.
+    var isAwaitingCredential: Bool { if case .authenticating(.requested) = state { true } else { false } }
+
+    /// Whether a hello can be sent, the first or, after a refused resume, another.
+    var canSendHello: Bool {
+        switch state {
+        case .authenticating(.received), .helloSent: true
+        default: false
+        }
+    }
+
+    /// Whether the goodbye follows the link's output.
+    var owesGoodbye: Bool { if case .leaving = state { true } else { false } }
+
+    /// Whether a goaway is to be written before the connection closes.
+    var hasFailed: Bool { if case .failed = state { true } else { false } }
+
+    // MARK: Events
+
+    /// Another attempt begins. All frames of the last connection are discarded.
+    mutating func begin(_ credential: CredentialState) {
+        state = .authenticating(credential)
+        frames.removeAll()
+    }
+
+    mutating func received(_ credential: Credential?) { state = .authenticating(.received(credential)) }
+
+    /// Queues the hello.
+    ///
+    /// - Parameter timeout: the duration after which welcome is overdue; nil on a carrier without order.
+    mutating func sendHello(
+        _ configuration: ClientConfiguration, positions: [SessionPosition], timeout: Duration?, now: Instant
+    ) {
+        let credential: Credential?
+        switch state {
+        case .authenticating(.received(let known)), .helloSent(let known, _): credential = known
+        default: return
+        }
+        let resume = resumption.map { ResumePoint(link: $0.link, token: $0.token, positions: positions) }
+        let hello = Hello(
+            spokenVersions: [configuration.features.spokenVersion], features: configuration.features,
+            limits: configuration.limits, device: configuration.device,
+            account: configuration.account, credential: credential, agent: configuration.agent, resume: resume)
+        frames.append(.hello, hello.encode())
+        state = .helloSent(credential, asksForNewLink: resume == nil)
+        welcomeTimeout = timeout ?? .zero
+        deadline = timeout.map { now + $0 }
+    }
+
+    /// Whether a welcome answers the hello that was sent (C-20).
+    func accepts(_ welcome: Welcome) -> Bool {
+        welcome.version.major == WireVersion.current.major && (welcome.resumed != nil) == resumesLink
+    }
+
+    mutating func welcomed(_ welcome: Welcome) {
+        resumption = ResumptionState(link: welcome.link, token: welcome.resumeToken)
+        state = .welcomed
+        deadline = nil
+    }
+
+    /// The server has answered a hello with another frame than welcome.
+    mutating func answered() {
+        if case .helloSent(let credential, _) = state { state = .helloSent(credential, asksForNewLink: false) }
+    }
+
+    /// The link cannot be resumed. The next hello asks for a new one.
+    mutating func discardResumptionState() { resumption = nil }
+
+    /// Whether the server's `replaced` may be the effect of a hello of this device that arrived late. The answer is
+    /// true once: the next link ends that of the late hello (C-39).
+    mutating func takeStrayHello(now: Instant) -> Bool {
+        guard now < strayHelloUntil else { return false }
+        strayHelloUntil = .zero
+        return true
+    }
+
+    /// Welcome is overdue.
+    mutating func deadlinePassed(now: Instant) -> Bool {
+        guard let deadline, deadline <= now else { return false }
+        self.deadline = now + welcomeTimeout / 2
+        return true
+    }
+
+    /// The client closes the connection in good order.
+    mutating func leave(now: Instant) {
+        deadline = nil
+        noteStrayHello(now: now)
+        switch state {
+        case .helloSent, .welcomed: state = .leaving
+        case .authenticating: state = .idle
+        case .idle, .leaving, .failed: break
+        }
+    }
+
+    /// Queues the goodbye: the link has no more output.
+    mutating func sayGoodbye() {
+        guard owesGoodbye else { return }
+        state = .idle
+        frames.append(.goaway, GoAway(Notice(code: .none)).encode())
+    }
+
+    /// Queues a goaway: the server has violated the protocol (C-41).
+    mutating func fail(_ code: ErrorCode, now: Instant) {
+        noteStrayHello(now: now)
+        state = .failed
+        frames.append(.goaway, GoAway(Notice(code: code)).encode())
+    }
+
+    /// The connection is over.
+    mutating func ended(now: Instant) {
+        noteStrayHello(now: now)
+        deadline = nil
+        guard !hasFailed else { return }
+        state = .idle
+        frames.removeAll()
+    }
+
+    private mutating func noteStrayHello(now: Instant) {
+        if case .helloSent(_, true) = state { strayHelloUntil = now + Self.strayHelloLifetime }
+    }
+
+    /// Writes the queued frames; false when the rest does not fit.
+    mutating func write(into out: inout OutputRawSpan) -> Bool { frames.write(into: &out) }
+}

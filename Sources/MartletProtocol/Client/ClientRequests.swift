@@ -1,0 +1,116 @@
+import MartletWire
+
+/// The requests of a client that have no outcome.
+///
+/// | state | data | ends |
+/// |---|---|---|
+/// | waiting | the content | `send`; `finish`: its time is up, the room is closed, the caller cancels it |
+/// | sent | the room's session that has it | `finish`: the response, or one of the above, or the session's end (S-57) |
+struct ClientRequests: Sendable {
+    private enum State: Sendable {
+        case waiting(content: [UInt8]?)
+        case sent(SessionID)
+    }
+
+    private struct Entry: Sendable {
+        let room: RoomID
+        let method: MethodName
+        let recipient: AccountName?
+        let expires: Instant
+        var state: State
+
+        var isSent: Bool { if case .sent = state { true } else { false } }
+    }
+
+    private let maxCount: Int
+    private var entries = SortedMap<UInt64, Entry>()
+    private var timers = TimerQueue<UInt64>()
+    private var nextNumber: UInt64 = 1
+
+    init(maxCount: Int) {
+        self.maxCount = maxCount
+    }
+
+    var count: Int { entries.count }
+
+    var deadline: Instant? { timers.earliest }
+
+    /// Adds a request, and sends it if the room has a session.
+    ///
+    /// - Throws: `tooManyRequests`, `queueFull`.
+    mutating func add(
+        _ method: MethodName, _ content: [UInt8]?, to recipient: AccountName?, of room: ClientRoom, expires: Instant,
+        _ port: inout ClientPort, now: Instant
+    ) throws(ClientError) -> UInt64 {
+        guard count < maxCount else { throw .tooManyRequests }
+        let number = nextNumber
+        entries[number] = Entry(
+            room: room.id, method: method, recipient: recipient, expires: expires, state: .waiting(content: content))
+        if let session = room.sendingSession, port.link.features.contains(.requests),
+            !send(at: entries.count - 1, on: session, &port, now: now)
+        {
+            entries.removeValue(forKey: number)
+            throw .queueFull
+        }
+        nextNumber += 1  // S-54
+        timers.set(number, at: expires)
+        return number
+    }
+
+    /// Sends a room's waiting requests in their order.
+    mutating func send(of room: ClientRoom, _ port: inout ClientPort, now: Instant) {
+        guard let session = room.sendingSession, port.link.features.contains(.requests) else { return }
+        for index in entries.indices where entries[at: index].room == room.id {
+            _ = send(at: index, on: session, &port, now: now)
+        }
+    }
+
+    private mutating func send(at index: Int, on session: SessionID, _ port: inout ClientPort, now: Instant) -> Bool {
+        let entry = entries[at: index]
+        guard case .waiting(let content) = entry.state else { return false }
+        let request = Request(
+            correlation: entries.key(at: index), method: entry.method, deadline: max(entry.expires - now, .zero),
+            recipient: entry.recipient, sender: nil, content: content)
+        guard port.link.send(.request, EncodedBody(request.encode()), on: session) == .queued else { return false }
+        entries[at: index].state = .sent(session)
+        return true
+    }
+
+    // MARK: Outcomes
+
+    /// A request has its outcome. One that was sent is cancelled at the server.
+    mutating func finish(_ number: UInt64, _ outcome: RequestOutcome, _ port: inout ClientPort) {
+        guard let entry = entries.removeValue(forKey: number) else { return }  // W-69
+        timers.cancel(number)
+        port.outputs.append(.response(request: number, outcome))
+        guard case .failed = outcome, case .sent(let session) = entry.state else { return }
+        _ = port.link.send(.cancel, EncodedBody(CancelRequest(correlation: number).encode()), on: session)
+    }
+
+    /// The session or the room of requests is over, and with it their responses (S-57).
+    ///
+    /// - Parameter room: nil for all rooms.
+    mutating func fail(of room: RoomID?, _ code: ErrorCode, onlySent: Bool, _ port: inout ClientPort) {
+        for number in entries.keys {
+            guard let entry = entries[number], room == nil || entry.room == room, !onlySent || entry.isSent else {
+                continue
+            }
+            finish(number, .failed(code), &port)
+        }
+    }
+
+    /// A server without the feature is sent no requests. Each has the outcome that such a server would answer (C-23).
+    mutating func decline(_ port: inout ClientPort) {
+        guard !port.link.features.contains(.requests) else { return }
+        for number in entries.keys {
+            finish(number, .answered(status: .unknownMethod, reason: nil, content: nil), &port)
+        }
+    }
+
+    /// Requests whose time is up fail (S-55).
+    mutating func deadlinePassed(_ port: inout ClientPort, now: Instant) {
+        while let number = timers.popExpired(now: now) {
+            finish(number, .failed(.deadlineExceeded), &port)
+        }
+    }
+}

@@ -1,0 +1,175 @@
+import MartletWire
+
+/// The frames of rooms' sessions.
+extension ClientRooms {
+    /// Processes a frame of a session, in its order.
+    mutating func receive(
+        _ type: FrameType, _ content: FrameContent, on session: SessionID, _ credit: Int, _ port: inout ClientPort,
+        now: Instant
+    ) throws(LinkError) {
+        guard let index = index(ofSession: session) else {
+            port.link.release(credit, on: session)
+            guard session == .control, type == .request else { return }
+            // The control session serves no requests, and no request was sent on it (S-58).
+            return try content.withBody { body throws(LinkError) in
+                Self.answer(try ReceivedRequest(parsing: body).declined, on: .control, &port)
+            }
+        }
+        if type == .data { return try receiveMessage(content, at: index, on: session, credit, &port) }
+        port.link.release(credit, on: session)
+        if case .accepted(let run) = content { return accepted(run, at: index, &port, now: now) }
+        try content.withBody { body throws(LinkError) in
+            try receive(type, body, at: index, on: session, &port, now: now)
+        }
+    }
+
+    private mutating func receive(
+        _ type: FrameType, _ body: RawSpan, at index: Int, on session: SessionID, _ port: inout ClientPort, now: Instant
+    ) throws(LinkError) {
+        let id = rooms[at: index].id
+        switch type {
+        case .accepted:
+            for run in try Link.parse(Accepted.self, body).runs { accepted(run, at: index, &port, now: now) }
+        case .receipt: receive(try Link.parse(Receipt.self, body), at: index, &port)
+        case .gap: skip(try Link.parse(Gap.self, body).offsets, at: index, &port)
+        case .transient: receive(try Link.parse(Transient.self, body), at: index, &port, now: now)
+        case .request:
+            switch try ReceivedRequest(parsing: body) {
+            case .valid(let request): receive(request, id, on: session, &port)
+            case .invalid(let response): Self.answer(response, on: session, &port)
+            }
+        case .response:
+            let response = try Link.parse(Response.self, body)
+            requests.finish(
+                response.correlation,
+                .answered(status: response.status, reason: response.reason, content: response.content), &port)
+        case .cancel:
+            let correlation = try Link.parse(CancelRequest.self, body).correlation
+            port.report(id, .requestCancelled(correlation: correlation))
+        default: throw .peer(.protocolViolation)
+        }
+    }
+
+    // MARK: Messages
+
+    private mutating func receiveMessage(
+        _ content: FrameContent, at index: Int, on session: SessionID, _ credit: Int, _ port: inout ClientPort
+    ) throws(LinkError) {
+        guard case .message(let values) = content else {
+            return try content.withBody { body throws(LinkError) in
+                try receiveMessage(body, at: index, on: session, credit, &port)
+            }
+        }
+        guard values.isDelivery else { return port.link.release(credit, on: session) }
+        guard let stamp = RelayStamp(values, &senders) else {
+            port.link.release(credit, on: session)
+            return skip(values.offset...values.offset, at: index, &port)
+        }
+        guard admits(stamp.offset, at: index, on: session, credit, &port) else { return }
+        port.report(rooms[at: index].id, .message(Message(values, relay: stamp), creditByteCount: credit))
+    }
+
+    private mutating func receiveMessage(
+        _ body: RawSpan, at index: Int, on session: SessionID, _ credit: Int, _ port: inout ClientPort
+    ) throws(LinkError) {
+        let message: Message
+        do throws(WireError) {
+            let view = try MessageView(parsing: body)
+            guard let offset = view.offset else { throw .missingField(.offset) }
+            guard admits(offset, at: index, on: session, credit, &port) else { return }
+            message = Message(view, &senders)
+        } catch {
+            guard error.scope == .frame else { throw .peer(error.code) }
+            port.link.release(credit, on: session)
+            // An invalid message would be sent again on every link. It is reported as missing.
+            guard let offset = MessageView.offset(in: body) else { return }
+            return skip(offset...offset, at: index, &port)
+        }
+        port.report(rooms[at: index].id, .message(message, creditByteCount: credit))
+    }
+
+    /// Whether the application receives a message. If so it holds the message's credit; otherwise the credit is
+    /// released, or kept by a lagging room's session.
+    private mutating func admits(
+        _ offset: UInt64, at index: Int, on session: SessionID, _ credit: Int, _ port: inout ClientPort
+    ) -> Bool {
+        switch rooms[at: index].reader.receive(offset, byteCount: credit, isFull: isFull) {
+        case .repeated: port.link.release(credit, on: session)
+        case .dropped: hasLaggingRooms = true
+        case .new:
+            heldByteCount += credit
+            return true
+        }
+        return false
+    }
+
+    /// Reports offsets that will not arrive, as far as they have not been reported.
+    private mutating func skip(_ offsets: ClosedRange<UInt64>, at index: Int, _ port: inout ClientPort) {
+        guard let gap = rooms[at: index].reader.skip(offsets) else { return }
+        port.report(rooms[at: index].id, .gap(gap))
+    }
+
+    // MARK: Own messages
+
+    private mutating func accepted(_ run: AcceptedRun, at index: Int, _ port: inout ClientPort, now: Instant) {
+        reportSent(at: index, &port)
+        let parts = rooms[at: index].ledger.withLedger { $0.accepted(run) }
+        guard !parts.isEmpty else { return }
+        for part in parts { port.report(rooms[at: index].id, .accepted(part)) }
+        fillSession(at: index, &port, now: now)
+    }
+
+    private func receive(_ receipt: Receipt, at index: Int, _ port: inout ClientPort) {
+        let room = rooms[at: index]
+        switch receipt {
+        case .progress(let progress):
+            guard port.link.features.contains(.receipts) else { return }  // C-23
+            // The receipt of another device of this account does not concern the recipients of the messages.
+            if let sender = progress.sender, sender != configuration.account {
+                _ = room.ledger.withLedger { $0.progressed(sender, progress.mark, upTo: progress.upTo) }
+            }
+            port.report(room.id, .progress(progress))
+        case .refused(let refusal):
+            let failure = SendFailure.refused(refusal.code, reason: refusal.reason)
+            guard room.ledger.withLedger({ $0.refuse(refusal.counter, failure) }) else { return }
+            port.report(room.id, .failed(counter: refusal.counter, failure))
+        }
+    }
+
+    // MARK: Members
+
+    private func receive(_ request: Request, _ id: RoomID, on session: SessionID, _ port: inout ClientPort) {
+        let refusal: ErrorCode = port.link.features.contains(.requests) ? .missingField : .unknownMethod
+        guard refusal == .missingField, let sender = request.sender else {
+            return Self.answer(Response(correlation: request.correlation, status: refusal), on: session, &port)
+        }
+        let incoming = IncomingRequest(
+            correlation: request.correlation, method: request.method, sender: sender, content: request.content,
+            deadline: request.deadline)
+        port.report(id, .request(incoming))
+    }
+
+    private mutating func receive(_ transient: Transient, at index: Int, _ port: inout ClientPort, now: Instant) {
+        guard let sender = transient.sender else { return }
+        let id = rooms[at: index].id
+        let isPresenceAgreed = port.link.features.contains(.presence)  // C-23
+        switch transient.content {
+        case .typing(let isTyping):
+            guard isPresenceAgreed, rooms[at: index].typing.note(sender, isTyping: isTyping, now: now) else { return }
+            port.report(id, .typing(sender, isTyping))
+            timers.set(.typing(id), at: rooms[at: index].typing.deadline)
+        case .presence(let presence):
+            guard isPresenceAgreed else { return }
+            if presence != .online, rooms[at: index].typing.remove(sender) { port.report(id, .typing(sender, false)) }
+            port.report(id, .presence(sender, presence))
+        case .message(let kind, let content): port.report(id, .transient(sender, kind, content))
+        }
+    }
+
+    /// Members that have not repeated that they type have stopped.
+    mutating func endTyping(at index: Int, _ port: inout ClientPort, now: Instant) {
+        let id = rooms[at: index].id
+        for account in rooms[at: index].typing.expired(now: now) { port.report(id, .typing(account, false)) }
+        timers.set(.typing(id), at: rooms[at: index].typing.deadline)
+    }
+}

@@ -1,0 +1,408 @@
+import MartletWire
+
+/// The rooms of a client, and their sessions on the link.
+///
+/// A room outlives sessions, links and connections. Each event takes the engine's port: it queues frames on the link,
+/// and reports to the application.
+///
+/// | event | effect on a room |
+/// |---|---|
+/// | `linkAttached`, timer | a session is opened, or a timer is set for it |
+/// | `opened` | the reader enters the log |
+/// | `receive` | a message is held for the application, with its credit, until `advance` |
+/// | `sessionEnded` | a timer is set to open another session, or the room is closed (R-13) |
+/// | `linkBegan` | its session is over |
+/// | `close` | pending messages and requests fail |
+struct ClientRooms: ~Copyable {
+    enum Timer: Hashable, Sendable {
+        case receipts(RoomID)
+        case expiry(RoomID)
+        case reopen(RoomID)
+        case typing(RoomID)
+    }
+
+    /// Codes with which a room is closed for good; after any other the room is opened again.
+    private static let finalCodes: Set<ErrorCode> = [
+        .roomForbidden, .forbidden, .unsupportedKind, .tooManySessions, .roomFull,
+    ]
+    /// The maximum size of a message's fields other than its content, the relay's fields included, in bytes.
+    static let maxMessageOverhead = 512
+    /// Bytes up to which messages are queued on a session. Further messages stay where they can be cancelled.
+    private static let queuedByteCount = 256 * 1024
+    /// The duration until a session is opened again that found no place because others are closing.
+    private static let closingRetry: Duration = .seconds(1)
+    /// The duration for which receipts are held back, so that one frame reports several messages.
+    private static let receiptDelay: Duration = .milliseconds(25)
+    /// The duration until a receipt is sent again that its full session did not take.
+    private static let receiptRetry: Duration = .seconds(1)
+
+    let configuration: ClientConfiguration
+    /// The rooms in the order in which they were opened. Outputs must not depend on the order of a hash table.
+    var rooms = SortedMap<UInt32, ClientRoom>()
+    private(set) var idOfSession = SortedMap<SessionID, RoomID>()
+    private(set) var nextID = RoomID(rawValue: 1)
+    var requests: ClientRequests
+    var timers = TimerQueue<Timer>()
+    /// Bytes of all rooms' messages that the application holds.
+    var heldByteCount = 0
+    /// Whether a room may have dropped messages.
+    var hasLaggingRooms = false
+    /// The rate of opened sessions: a burst for all rooms of a link, then a rate that the server accepts (S-4).
+    private var opens = TokenBucket(burst: Link.ownOpenBurst, perMinute: Link.ownOpensPerMinute)
+    private var random: SeededRandom
+    private let deflater = Deflater()
+    /// Encodes a message; its memory is used again.
+    private var writer = TLVWriter()
+    var senders = AccountNames()
+
+    init(_ configuration: ClientConfiguration, seed: UInt64) {
+        self.configuration = configuration
+        requests = ClientRequests(maxCount: configuration.maxRequests)
+        random = SeededRandom(seed: seed)
+    }
+
+    /// Whether the application holds as much as it may. A link has a window in flight and, beside it, the received
+    /// part of one message (S-37).
+    var isFull: Bool {
+        heldByteCount >= configuration.limits.linkWindow + configuration.limits.maxMessageByteCount
+    }
+
+    subscript(id: RoomID) -> ClientRoom? { rooms[id.rawValue] }
+
+    private func index(of id: RoomID) -> Int? { rooms.index(of: id.rawValue) }
+
+    func index(ofSession session: SessionID) -> Int? {
+        idOfSession.index(of: session).flatMap { index(of: idOfSession[at: $0]) }
+    }
+
+    // MARK: Rooms
+
+    /// Adds a room.
+    ///
+    /// - Throws: `alreadyOpen`, `tooManyRooms`.
+    mutating func add(_ name: RoomName, _ options: RoomOptions, _ ledger: any LedgerOwner) throws(ClientError) -> RoomID
+    {
+        guard !rooms.indices.contains(where: { rooms[at: $0].name == name }) else { throw .alreadyOpen }
+        guard rooms.count < configuration.maxRooms else { throw .tooManyRooms }
+        let id = nextID
+        nextID.rawValue += 1
+        rooms[id.rawValue] = ClientRoom(
+            id: id, name: name, options: options, limits: configuration.limits, ledger: ledger)
+        return id
+    }
+
+    mutating func close(_ id: RoomID, _ port: inout ClientPort) {
+        guard let index = index(of: id) else { return }
+        if let session = rooms[at: index].session { port.link.close(session) }
+        remove(id, code: nil, &port)
+    }
+
+    /// Ends the room's session, and begins again with other options.
+    mutating func reset(_ id: RoomID, _ options: RoomOptions, _ port: inout ClientPort) {
+        guard let index = index(of: id) else { return }
+        requests.fail(of: id, .cancelled, onlySent: true, &port)
+        if let session = rooms[at: index].session {
+            port.link.close(session)
+            leave(session, &port)
+        }
+        timers.cancel(.reopen(id))
+        heldByteCount -= rooms[at: index].reader.heldByteCount
+        rooms[at: index].reset(options, limits: configuration.limits)
+    }
+
+    /// The application suspends or resumes the delivery of a room's messages.
+    mutating func setSuspended(_ isSuspended: Bool, _ id: RoomID, _ port: inout ClientPort) {
+        guard let index = index(of: id), rooms[at: index].isSuspended != isSuspended else { return }
+        rooms[at: index].isSuspended = isSuspended
+        guard let session = rooms[at: index].session else { return }
+        if isSuspended { port.link.suspend(session) } else { port.link.resume(session, cursor: nil) }
+    }
+
+    /// Removes a room. Its messages, requests and credit have no further use.
+    private mutating func remove(_ id: RoomID, code: ErrorCode?, _ port: inout ClientPort) {
+        requests.fail(of: id, code ?? .cancelled, onlySent: false, &port)
+        guard let room = rooms.removeValue(forKey: id.rawValue) else { return }
+        heldByteCount -= room.reader.heldByteCount
+        if let session = room.session { leave(session, &port) }
+        for timer in [Timer.receipts(id), .expiry(id), .reopen(id), .typing(id)] { timers.cancel(timer) }
+        let failure: SendFailure = code.map { .refused($0, reason: nil) } ?? .closed
+        for counter in room.ledger.withLedger({ $0.failAll(failure) }) {
+            port.report(id, .failed(counter: counter, failure))
+        }
+        port.report(id, .closed(code))
+    }
+
+    // MARK: Sessions
+
+    /// Another link begins. When it is attached, rooms are opened again on it and unaccepted messages are sent again
+    /// (W-46, C-36).
+    mutating func linkBegan(_ port: inout ClientPort) {
+        opens = TokenBucket(burst: Link.ownOpenBurst, perMinute: Link.ownOpensPerMinute)
+        idOfSession = SortedMap()
+        requests.fail(of: nil, .resumeRejected, onlySent: true, &port)  // S-57
+        for index in rooms.indices { rooms[at: index].endSession() }
+    }
+
+    /// The link has a connection.
+    mutating func linkAttached(_ port: inout ClientPort, now: Instant) {
+        for id in rooms.keys { openSession(RoomID(rawValue: id), &port, now: now) }
+    }
+
+    /// The connection is established: messages that were sent early are reported.
+    mutating func established(_ port: inout ClientPort, now: Instant) {
+        linkAttached(&port, now: now)
+        requests.decline(&port)
+        for index in rooms.indices {
+            requests.send(of: rooms[at: index], &port, now: now)
+            reportSent(at: index, &port)
+        }
+    }
+
+    /// Opens a session for a room, or fills the session that it has.
+    mutating func openSession(_ id: RoomID, _ port: inout ClientPort, now: Instant) {
+        guard let index = index(of: id) else { return }
+        guard rooms[at: index].session == nil else { return fillSession(at: index, &port, now: now) }
+        // Sessions beyond the burst are opened at the rate that the server accepts (S-4).
+        guard opens.take(now: now) else { return timers.set(.reopen(id), at: max(now, opens.availableAt())) }
+        do throws(LinkError) {
+            let session = try port.link.open(rooms[at: index].openFrame)
+            rooms[at: index].begin(session)
+            idOfSession[session] = id
+            if rooms[at: index].isSuspended { port.link.suspend(session) }
+            fillSession(at: index, &port, now: now)
+            requests.send(of: rooms[at: index], &port, now: now)
+        } catch  where idOfSession.count < port.link.sessionCount {
+            // Sessions of rooms that were left are closing. This one has a place when they have closed.
+            timers.set(.reopen(id), at: now + Self.closingRetry)
+        } catch {
+            remove(id, code: error.code, &port)
+        }
+    }
+
+    /// The relay has admitted a session.
+    mutating func opened(_ session: SessionID, _ opened: Opened, _ port: inout ClientPort, now: Instant) {
+        guard let index = index(ofSession: session) else { return }
+        let id = rooms[at: index].id
+        if let previous = rooms[at: index].enter(opened, on: session) {
+            rooms[at: index].ledger.withLedger { $0.discardOffsets() }
+            port.report(id, .logReplaced(previous: previous, current: rooms[at: index].reader.cursor))
+        }
+        port.report(id, .opened(head: opened.head, first: opened.first, members: opened.members, log: opened.log))
+        scheduleReceipts(at: index, port.link.features, now: now)
+    }
+
+    /// The server has ended a session: the room is closed for good, or it is opened again after a while and all its
+    /// pending messages are sent again.
+    mutating func sessionEnded(_ session: SessionID, _ code: ErrorCode, _ port: inout ClientPort, now: Instant) {
+        guard let index = index(ofSession: session) else { return }
+        let id = rooms[at: index].id
+        leave(session, &port)
+        rooms[at: index].endSession()
+        guard !Self.finalCodes.contains(code) else { return remove(id, code: code, &port) }
+        requests.fail(of: id, code, onlySent: true, &port)
+        let ceiling = Duration.seconds(1 << min(rooms[at: index].countAttempt(), 5))
+        timers.set(.reopen(id), at: now + .uniform(below: ceiling, random: random.next()))
+    }
+
+    /// The application receives no more of the session's messages. Their credit is released.
+    private mutating func leave(_ session: SessionID, _ port: inout ClientPort) {
+        idOfSession[session] = nil
+        port.link.releaseAll(on: session)
+    }
+
+    /// The server asks to hold frames back, or to send them again (S-9).
+    mutating func setHeldBack(_ isHeldBack: Bool, on session: SessionID, _ port: inout ClientPort, now: Instant) {
+        guard let index = index(ofSession: session) else { return }
+        rooms[at: index].isHeldBack = isHeldBack
+        guard !isHeldBack else { return }
+        fillSession(at: index, &port, now: now)
+        requests.send(of: rooms[at: index], &port, now: now)
+    }
+
+    // MARK: Sending
+
+    /// The outbox has the messages up to a counter.
+    mutating func stored(upTo counter: UInt64, in id: RoomID, _ port: inout ClientPort, now: Instant) {
+        guard let index = index(of: id) else { return }
+        let expires = rooms[at: index].ledger.withLedger { $0.stored(upTo: counter, now: now) }
+        fillSession(at: index, &port, now: now)
+        if expires { armExpiry(at: index) }
+    }
+
+    /// Frames of a session were acknowledged: it has room for more.
+    mutating func acknowledged(_ session: SessionID, _ port: inout ClientPort, now: Instant) {
+        if let index = index(ofSession: session) { fillSession(at: index, &port, now: now) }
+    }
+
+    /// Queues messages on a room's session, up to `queuedByteCount`, if there is a connection: a message that is not
+    /// queued can be cancelled.
+    mutating func fillSession(at index: Int, _ port: inout ClientPort, now: Instant) {
+        guard port.link.isAttached, let session = rooms[at: index].sendingSession else { return }
+        let id = rooms[at: index].id
+        let ledger = rooms[at: index].ledger
+        if let expiry = timers.deadline(of: .expiry(id)), expiry <= now { expire(at: index, &port, now: now) }
+        var isFull = false
+        while !isFull {
+            let byteCount = Self.queuedByteCount - port.link.queuedByteCount(on: session)
+            let messages = ledger.withLedger { $0.unsent(byteCount: byteCount) }
+            guard !messages.isEmpty else { break }
+            var last: UInt64?
+            for message in messages {
+                guard !port.link.isConfirmed || Self.fits(message.content.byteCount, port.link.limits) else {
+                    // This server accepts less than an earlier one. The message would be refused on every link.
+                    let failure = SendFailure.refused(.messageTooLarge, reason: nil)
+                    if ledger.withLedger({ $0.fail(message.counter, failure) }) {
+                        port.report(id, .failed(counter: message.counter, failure))
+                    }
+                    continue
+                }
+                let body = encode(message, rooms[at: index].options.kind, port.link.features, now: now)
+                isFull = port.link.send(.data, body, on: session) != .queued
+                guard !isFull else { break }
+                last = message.counter
+            }
+            if let last { ledger.withLedger { $0.handedOver(upTo: last) } }
+        }
+        if port.link.isConfirmed { reportSent(at: index, &port) }
+    }
+
+    /// Whether a content is within the server's limit, with the fields beside it.
+    static func fits(_ byteCount: Int, _ limits: Limits) -> Bool {
+        byteCount + maxMessageOverhead <= limits.maxMessageByteCount
+    }
+
+    private mutating func encode(
+        _ message: MessageLedger.Pending, _ kind: SessionKind, _ features: Features, now: Instant
+    ) -> EncodedBody {
+        let timeToLive = message.expires.map { $0 - now }
+        writer.removeAll()
+        let frame = Message(counter: message.counter, content: message.content, timeToLive: timeToLive)
+        frame.encode(into: &writer)
+        let bytes = writer.bytes
+        let fragment = SessionPreset(kind).fragmentByteCount
+        // A body in a packet is deflated there, with all earlier ones as its context.
+        let isDeflatedLater = features.contains([.compact, .sharedDeflate]) && bytes.count < 2048
+        guard configuration.compressesMessages, message.isCompressible, features.contains(.zlib), !isDeflatedLater
+        else {
+            var body = EncodedBody(bytes, fragmentByteCount: fragment, layout: frame.layout)
+            body.isSecret = !message.isCompressible
+            return body
+        }
+        return EncodedBody(compressing: bytes, fragmentByteCount: fragment, with: deflater)
+    }
+
+    func reportSent(at index: Int, _ port: inout ClientPort) {
+        guard let counters = rooms[at: index].ledger.withLedger({ $0.reportSent() }) else { return }
+        port.report(rooms[at: index].id, .sent(counters: counters))
+    }
+
+    private mutating func expire(at index: Int, _ port: inout ClientPort, now: Instant) {
+        for counter in rooms[at: index].ledger.withLedger({ $0.expire(now: now) }) {
+            port.report(rooms[at: index].id, .failed(counter: counter, .expired))
+        }
+        armExpiry(at: index)
+    }
+
+    private mutating func armExpiry(at index: Int) {
+        timers.set(.expiry(rooms[at: index].id), at: rooms[at: index].ledger.withLedger { $0.earliestExpiry })
+    }
+
+    // MARK: Requests
+
+    /// Takes a request for a room.
+    ///
+    /// - Throws: `noRoom`, `messageTooLarge`, `tooManyRequests`, `queueFull`.
+    mutating func request(
+        _ method: MethodName, _ content: [UInt8]?, to recipient: AccountName?, in id: RoomID, timeout: Duration,
+        _ port: inout ClientPort, now: Instant
+    ) throws(ClientError) -> UInt64 {
+        guard let index = index(of: id) else { throw .noRoom }
+        guard Self.fits(content?.count ?? 0, port.link.limits) else { throw .messageTooLarge }
+        let number = try requests.add(
+            method, content, to: recipient, of: rooms[at: index], expires: now + timeout, &port, now: now)
+        if port.link.isConfirmed { requests.decline(&port) }
+        return number
+    }
+
+    /// Queues a response. A server that leaves thousands of responses unread gets no more of them.
+    static func answer(_ response: Response, on session: SessionID, _ port: inout ClientPort) {
+        _ = port.link.send(.response, EncodedBody(response.encode()), on: session)
+    }
+
+    // MARK: Receipts
+
+    /// The application has taken or read messages: the credit of those that it took is released, and their publishers
+    /// get receipts.
+    mutating func advance(
+        _ mark: Receipt.Mark, _ id: RoomID, byteCount: Int, upTo cursor: RoomCursor, _ port: inout ClientPort,
+        now: Instant
+    ) {
+        guard let index = index(of: id) else { return }
+        if let session = rooms[at: index].session { port.link.release(byteCount, on: session) }
+        heldByteCount -= rooms[at: index].reader.take(byteCount)
+        rooms[at: index].reader.advance(mark, to: cursor)
+        continueLaggingRooms(&port, now: now)
+        scheduleReceipts(at: index, port.link.features, now: now)
+    }
+
+    /// Rooms that dropped messages are opened again from their cursors when the application has taken enough.
+    private mutating func continueLaggingRooms(_ port: inout ClientPort, now: Instant) {
+        guard hasLaggingRooms, !isFull else { return }
+        for index in rooms.indices where rooms[at: index].reader.mayContinue {
+            guard let session = rooms[at: index].session else { continue }
+            port.link.reset(session, code: .cancelled)
+            // Requests that were sent on it have failed (S-57), and not because the application cancelled them.
+            sessionEnded(session, .slowConsumer, &port, now: now)
+        }
+        hasLaggingRooms = rooms.indices.contains { rooms[at: $0].reader.isLagging }
+    }
+
+    private mutating func scheduleReceipts(at index: Int, _ features: Features, now: Instant) {
+        let timer = Timer.receipts(rooms[at: index].id)
+        guard features.contains(.receipts), rooms[at: index].reader.pendingReceipt != nil,
+            timers.deadline(of: timer) == nil
+        else { return }
+        timers.set(timer, at: now + Self.receiptDelay)
+    }
+
+    private mutating func sendReceipts(at index: Int, _ port: inout ClientPort, now: Instant) {
+        guard let session = rooms[at: index].openSession, port.link.features.contains(.receipts) else { return }
+        while let receipt = rooms[at: index].reader.pendingReceipt {
+            let body = EncodedBody(Receipt.progress(receipt).encode())
+            guard port.link.send(.receipt, body, on: session) == .queued else {
+                return timers.set(.receipts(rooms[at: index].id), at: now + Self.receiptRetry)
+            }
+            rooms[at: index].reader.reported(receipt)
+        }
+    }
+
+    /// Whether the server has accepted all messages, and all receipts were sent.
+    func isSettled(_ features: Features) -> Bool {
+        rooms.indices.allSatisfy { index in
+            rooms[at: index].ledger.withLedger({ $0.pendingCount }) == 0
+                && (!features.contains(.receipts) || rooms[at: index].reader.pendingReceipt == nil)
+        }
+    }
+
+    // MARK: Time
+
+    var deadline: Instant? { timers.earliest.orEarlier(requests.deadline) }
+
+    mutating func deadlinePassed(_ port: inout ClientPort, now: Instant) {
+        while let timer = timers.popExpired(now: now) {
+            switch timer {
+            case .receipts(let id): if let index = index(of: id) { sendReceipts(at: index, &port, now: now) }
+            case .expiry(let id): if let index = index(of: id) { expire(at: index, &port, now: now) }
+            case .reopen(let id): if port.link.isAttached { openSession(id, &port, now: now) }
+            case .typing(let id): if let index = index(of: id) { endTyping(at: index, &port, now: now) }
+            }
+        }
+        requests.deadlinePassed(&port, now: now)
+    }
+}
+
+extension Link {
+    /// Whether the server has answered the hello on the attached connection.
+    @inline(__always)
+    fileprivate var isConfirmed: Bool { isAttached && !connection.isEarly }
+}

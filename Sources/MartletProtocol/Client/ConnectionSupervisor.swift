@@ -1,0 +1,347 @@
+import MartletWire
+
+/// Decides about a client's connections: when the client attempts one, whether its peer is alive, and when another
+/// replaces it.
+///
+/// | part | question | ends |
+/// |---|---|---|
+/// | `machine` | which connection is current, and in which state | never |
+/// | `policy` | when the next attempt is | `stop` |
+/// | `handshake` | what the connection's hello and goaway contain | each connection's end |
+/// | `heartbeat`, `natProbe` | whether the peer of an established connection is alive | each connection's end; never |
+/// | `backup` | the attempt beside an overdue connection (C-63) | the machine's `promoted`, `closeBackup` |
+/// | `status` | the state that the application sees | never |
+///
+/// After each event the caller requests `nextStep` until it is nil.
+struct ConnectionSupervisor: Sendable {
+    /// One action of the engine.
+    enum Step: Sendable {
+        case output(ClientOutput)
+        /// The carrier is up: bytes may arrive.
+        case receive
+        /// The credential is known: attach the link and send hello.
+        case sendHello
+        /// The server has sent welcome.
+        case established
+        /// The link has no connection.
+        case detach
+        case ping(nonce: UInt64)
+    }
+
+    private struct Backup: Sendable {
+        var began = Instant.zero
+        var credential = CredentialState.requested
+    }
+
+    private(set) var machine: ConnectionMachine
+    private var policy: ReconnectPolicy
+    var handshake = ClientHandshake()
+    var heartbeat: Heartbeat
+    private var natProbe = NATProbe(network: NetworkID(rawValue: 0))
+    private var backup = Backup()
+    private(set) var status = ClientStatus()
+    private var random: SeededRandom
+    private var steps = Deque<Step>()
+    /// The server's interval of the heartbeat (C-49).
+    private var serverInterval: Duration?
+    private var path: PathStatus?
+    private var localAddress: String?
+    private var redirect: String?
+
+    init(_ configuration: ClientConfiguration, seed: UInt64, now: Instant) {
+        random = SeededRandom(seed: seed)
+        machine = ConnectionMachine(deadlines: configuration.deadlines)
+        policy = ReconnectPolicy(configuration: configuration.reconnect)
+        heartbeat = Heartbeat(strategy: configuration.heartbeat, now: now, random: random.next())
+    }
+
+    /// The current connection or, without one, the last.
+    var current: ConnectionID { machine.current }
+
+    var isEstablished: Bool {
+        if case .connected(_, .established) = machine.state { true } else { false }
+    }
+
+    /// Whether bytes of this connection are processed. After the goodbye none are: half a frame would count as a fault.
+    func isReceiving(on id: ConnectionID) -> Bool {
+        if case .connected(id, _) = machine.state { true } else { false }
+    }
+
+    mutating func nextStep() -> Step? { steps.popFirst() }
+
+    // MARK: The user and the system
+
+    /// A stop that is in progress has ended: `.stopped` comes first.
+    mutating func start(now: Instant) {
+        if case .disconnecting = machine.state { reportStopped() }
+        _ = policy.resume()
+        handle(.connect, now: now)
+    }
+
+    mutating func stop(now: Instant) {
+        policy.cancel()
+        handshake.leave(now: now)
+        if case .disconnected = machine.state { return reportStopped() }
+        handle(.disconnect, now: now)
+    }
+
+    mutating func retryNow(now: Instant) { follow(policy.resume(), now: now) }
+
+    mutating func enterForeground(now: Instant) {
+        if heartbeat.mode == .foreground {
+            follow(heartbeat.probe(now: now, random: nonce()), now: now)
+        } else {
+            setMode(.foreground, now: now)
+        }
+        if case .waiting = policy.state { follow(policy.tryNow(), now: now) }
+    }
+
+    mutating func setMode(_ mode: HeartbeatMode, now: Instant) {
+        follow(heartbeat.setMode(mode, now: now, random: nonce()), now: now)
+    }
+
+    mutating func wake(now: Instant) { follow(heartbeat.wake(now: now, random: nonce()), now: now) }
+
+    mutating func pathChanged(to status: PathStatus, now: Instant) {
+        let before = path
+        path = status
+        natProbe.pathChanged(to: status.network, now: now)
+        follow(policy.pathChanged(to: status, now: now), now: now)
+        guard let before else { return }
+        let isConnected = isReceiving(on: current)
+        let change = PathChange(from: before, to: status, localAddress: isConnected ? localAddress : nil)
+        // A connect on the previous path would end only with its deadline.
+        if case .connecting = machine.state, change == .probe { return handle(.reconnect, now: now) }
+        guard isConnected else { return }
+        switch change {
+        case .none, .pause: break
+        case .probe: follow(heartbeat.probe(now: now, random: nonce()), now: now)
+        case .redial: handle(.reconnect, now: now)
+        }
+    }
+
+    // MARK: The carrier
+
+    mutating func connected(_ id: ConnectionID, localAddress: String?, now: Instant) {
+        self.localAddress = localAddress
+        handle(id == machine.backup ? .backupConnected(id) : .connectSuccess(id), now: now)
+    }
+
+    mutating func connectFailed(_ id: ConnectionID, _ failure: ConnectionFailure, now: Instant) {
+        handle(id == machine.backup ? .backupFailed(id) : .connectFailure(id), failure, now: now)
+    }
+
+    mutating func closed(_ id: ConnectionID, byPeer: Bool, now: Instant) {
+        guard id == current else { return }
+        if case .disconnecting = machine.state { return handle(.disconnectComplete(id), now: now) }
+        lose(isEstablished ? (byPeer ? .closedByPeer : .lost) : .unreachable, now: now)
+    }
+
+    mutating func credential(_ credential: Credential?, for id: ConnectionID) {
+        if id == machine.backup { return backup.credential = .received(credential) }
+        guard id == current, handshake.isAwaitingCredential else { return }
+        handshake.received(credential)
+        if isReceiving(on: id) { steps.append(.sendHello) }
+    }
+
+    mutating func credentialFailed(_ id: ConnectionID, now: Instant) {
+        if id == machine.backup { return handle(.endBackup, now: now) }
+        guard id == current, handshake.isAwaitingCredential else { return }
+        lose(.unreachable, now: now)
+    }
+
+    // MARK: Frames
+
+    mutating func pongReceived(nonce: UInt64, now: Instant) {
+        guard case .answered(_, let silence) = heartbeat.pongReceived(nonce: nonce, now: now) else { return }
+        natProbe.survived(silence, now: now)
+    }
+
+    /// The server has accepted the hello, and the link is confirmed.
+    mutating func welcomed(_ welcome: Welcome, now: Instant) {
+        handshake.welcomed(welcome)
+        serverInterval = welcome.heartbeatInterval
+        redirect = nil
+        if status.epoch != nil { status.reconnects += 1 }
+        status.epoch = welcome.epoch.rawValue
+        if welcome.resumed != nil { status.resumes += 1 }
+        policy.established(resumed: welcome.resumed != nil, now: now)
+        heartbeat.restart(now: now)
+        handle(.welcome(current), now: now)
+    }
+
+    mutating func rejected(_ notice: Notice, _ carrier: Carrier, now: Instant) {
+        if notice.code == .resumeRejected, handshake.resumesLink {  // C-34
+            handshake.discardResumptionState()
+            // Without order the old link's early frames may arrive after the next hello, as the new link's (C-34).
+            return carrier == .reliable ? steps.append(.sendHello) : handle(.reconnect, now: now)
+        }
+        handle(.reject(current), note(notice, now: now), now: now)
+    }
+
+    /// The server ends this connection; its notice decides about the next.
+    mutating func goAwayReceived(_ notice: Notice, now: Instant) { lose(note(notice, now: now), now: now) }
+
+    /// The server violated the protocol: it receives a goaway, and the link continues on another connection (C-41).
+    mutating func fail(_ code: ErrorCode, now: Instant) {
+        handshake.fail(code, now: now)
+        steps.append(.output(.transmit(current)))
+        status.lastCode = code
+        status.lastReason = nil
+        lose(.lost, now: now)
+    }
+
+    // MARK: The link's acknowledgements
+
+    /// Welcome, or the link's acknowledgements, are overdue (C-63).
+    mutating func startBackup(now: Instant) { handle(.startBackup, now: now) }
+
+    /// The peer is silent. The backup connection, if there is one, becomes the attempt.
+    mutating func replaceSilent(now: Instant) {
+        guard machine.backup != nil else { return lose(.lost, now: now) }
+        status.lastFailure = .lost
+        status.state = .connecting(attempt: policy.attempt + 1)
+        handle(.giveUp, now: now)
+    }
+
+    /// Whether a backup connection is attempted beside an established one.
+    var hasBackup: Bool { machine.backup != nil }
+
+    /// The established connection has acknowledged frames, which ends the attempt of a backup connection.
+    mutating func linkProgressed(at progress: Instant, hasUnacknowledged: Bool, now: Instant) {
+        guard isEstablished, hasBackup, progress > backup.began || !hasUnacknowledged else { return }
+        handle(.endBackup, now: now)
+    }
+
+    /// Adapts the heartbeat to the link's state at the end of a turn.
+    mutating func adapt(to rtt: RTTEstimator, expectsReply: Bool, now: Instant) {
+        heartbeat.expectReply(expectsReply, now: now)
+        heartbeat.setRoundTrip(smoothed: rtt.smoothed, timeout: rtt.baseTimeout)
+        let limit = natProbe.interval(now: now)
+        heartbeat.setLimit(min(serverInterval ?? limit, limit))  // C-49
+        status.quality = rtt.quality
+    }
+
+    // MARK: Time
+
+    var deadline: Instant? {
+        let earliest = machine.deadline.orEarlier(policy.deadline).orEarlier(handshake.deadline)
+        // The server may take any time before welcome (S-33).
+        return isEstablished ? earliest.orEarlier(heartbeat.deadline) : earliest
+    }
+
+    mutating func deadlinePassed(now: Instant) {
+        perform(machine.deadlinePassed(now: now), now: now)
+        follow(policy.deadlinePassed(now: now), now: now)
+        if isEstablished { follow(heartbeat.deadlinePassed(now: now, random: nonce()), now: now) }
+        if handshake.deadlinePassed(now: now) { startBackup(now: now) }
+    }
+
+    // MARK: Answers of the parts
+
+    private mutating func nonce() -> UInt64 { random.next() & ~Link.probeBit }
+
+    private mutating func handle(
+        _ event: ConnectionMachine.Event, _ failure: ConnectionFailure = .unreachable, now: Instant
+    ) {
+        perform(machine.handle(event, now: now), failure, now: now)
+    }
+
+    /// The current connection has failed.
+    private mutating func lose(_ failure: ConnectionFailure, now: Instant) {
+        handle(.networkError(current), failure, now: now)
+    }
+
+    private mutating func perform(
+        _ answer: ConnectionMachine.Answer, _ failure: ConnectionFailure = .unreachable, now: Instant
+    ) {
+        guard case .act(let actions) = answer else { return }
+        for action in actions {
+            switch action {
+            case .open(let id):
+                handshake.begin(.requested)
+                status.state = .connecting(attempt: policy.attempt + 1)
+                // A new credential for each attempt: an old one may have expired (C-12).
+                steps.append(.output(.fetchCredential(id)))
+                steps.append(.output(.connect(id, redirect: redirect)))
+            case .sendHello:
+                status.state = .handshaking
+                steps.append(.receive)
+                if handshake.canSendHello { steps.append(.sendHello) }
+            case .established:
+                status.state = .online
+                status.lastFailure = nil
+                status.lastCode = nil
+                status.lastReason = nil
+                steps.append(.established)
+            case .close(let id, let isGraceful):
+                steps.append(.output(.close(id, graceful: isGraceful || handshake.hasFailed)))
+                if isGraceful { status.state = .stopping }
+            case .closed(_, let cause): ended(cause, failure, now: now)
+            case .startBackup(let id):
+                backup = Backup(began: now)
+                steps.append(.output(.startBackup(id, beside: current)))
+            case .promoted: handshake.begin(backup.credential)
+            }
+        }
+    }
+
+    private mutating func ended(_ cause: ConnectionMachine.CloseCause, _ failure: ConnectionFailure, now: Instant) {
+        handshake.ended(now: now)
+        steps.append(.detach)
+        switch cause {
+        case .requested: reportStopped()
+        case .replaced: break
+        case .connectFailed, .connectTimedOut, .handshakeTimedOut, .rejected, .lost:
+            status.lastFailure = failure
+            follow(policy.failed(failure, now: now, random: random.next()), now: now)
+        }
+    }
+
+    private mutating func reportStopped() {
+        status.state = .stopped(nil)
+        steps.append(.output(.stopped))
+    }
+
+    private mutating func follow(_ answer: ReconnectPolicy.Answer, now: Instant) {
+        switch answer {
+        case .none: break
+        case .now(let reason):
+            if reason != .redirected { redirect = nil }
+            handle(.reconnect, now: now)
+        case .wait(let until, let reason): status.state = .waiting(until: until, reason)
+        case .paused(let reason): status.state = .paused(reason)
+        case .stopped(let reason): status.state = .stopped(reason)
+        }
+    }
+
+    private mutating func follow(_ answer: Heartbeat.Answer, now: Instant) {
+        guard isEstablished else { return }
+        switch answer {
+        case .none: break
+        case .sendPing(let nonce): steps.append(.ping(nonce: nonce))
+        case .dead:
+            _ = natProbe.failed(after: heartbeat.probedSilence, now: now)
+            replaceSilent(now: now)
+        }
+    }
+
+    /// The server's notice decides when, where and whether the next attempt is (C-43).
+    private mutating func note(_ notice: Notice, now: Instant) -> ConnectionFailure {
+        handshake.answered()
+        status.lastCode = notice.code
+        status.lastReason = notice.reason
+        if let target = notice.redirect { redirect = target }
+        switch notice.code {
+        case .unauthenticated: return .unauthenticated
+        case .forbidden: return .forbidden
+        case .revoked: return .revoked
+        // A late hello of this device may have begun another link. The next link ends that one (C-39).
+        case .replaced: return handshake.takeStrayHello(now: now) ? .lost : .replaced
+        case .unsupportedVersion: return .unsupportedVersion
+        case _ where notice.redirect != nil: return .redirected(retryAfter: notice.retryAfter)
+        case .draining, .serverBusy, .tooManyLinks: return .refused(retryAfter: notice.retryAfter)
+        default: return notice.retryAfter == nil ? .lost : .refused(retryAfter: notice.retryAfter)
+        }
+    }
+}
