@@ -148,11 +148,11 @@ struct PacketOutput: Sendable {
         case ending
     }
 
-    /// Whether packets pass through a deflate stream where the peer reads that.
-    var deflates = false
     /// There from the first packet on.
     private(set) var writer: PacketWriter?
     private var stream = Stream.none
+    /// Whether packets pass through a deflate stream where the peer reads that.
+    var deflates = false
 
     @inline(__always)
     var deadline: Instant? {
