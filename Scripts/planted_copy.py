@@ -29,7 +29,7 @@ let plantedBug: Int = {
 PLAY = r"""import Glibc
 import MartletTestKit
 
-// Plays seeds until one fails, and says which and why.
+// Runs seeds until one fails, and prints it with its violation.
 //
 //     play FIRST LAST [LOOPS]
 let words = CommandLine.arguments.dropFirst().compactMap { UInt64($0) }

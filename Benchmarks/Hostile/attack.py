@@ -26,7 +26,7 @@ class Attack:
     seconds: float = 6
     options: tuple = ()  # Of `martlet serve`.
     descriptors: int = None  # That the relay has.
-    budget: int = None  # Of the relay's memory, in bytes; None where `--budget` says it.
+    budget: int = None  # Of the relay's memory, in bytes; None for that of `--budget`.
     each: tuple = None  # (bytes, peers): the most memory that each peer may cost.
     is_prepared_slowly: bool = False
 
@@ -84,7 +84,7 @@ class Attacker:
 
     def ended(self, why):
         if self.is_on():
-            self.tally[f"told {why}"] += 1
+            self.tally[f"ended: {why}"] += 1
             time.sleep(PAUSE)
 
 
@@ -98,7 +98,7 @@ def carry_out(run, attacker):
     try:
         run(attacker)
     except (Gone, OSError) as why:
-        attacker.tally[f"gave up: {why}"] += 1
+        attacker.tally[f"stopped: {why}"] += 1
     except Exception as error:  # A fault of the suite; the others go on.
         print(f"hostile: {attacker.name}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
     if attacker.end is None:

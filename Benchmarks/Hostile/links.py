@@ -55,14 +55,14 @@ def visits(account_of, room=CROWD_ROOM, sessions=1, device=None):
         attacker.begin()
         visit = 0
         while attacker.is_on():
-            said = hello(account_of(attacker, visit), device=device)
+            frames = hello(account_of(attacker, visit), device=device)
             for number in range(sessions):
-                said += opening(room, 2 * number + 1)
-                said += frame_bytes(FrameType.CLOSE, Close().encoded(), 2 * number + 1, 2, RELIABLE)
+                frames += opening(room, 2 * number + 1)
+                frames += frame_bytes(FrameType.CLOSE, Close().encoded(), 2 * number + 1, 2, RELIABLE)
             visit += 1
             try:
                 end = dialled(attacker.port)
-                end.sendall(said + encode(GoAway(code=0)))
+                end.sendall(frames + encode(GoAway(code=0)))
                 until_ended(end, attacker)
                 cut(end)
                 attacker.tally["connections"] += 1

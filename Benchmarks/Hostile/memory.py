@@ -235,16 +235,16 @@ def everything_at_once(attacker):
         link.open(2 * number + 1, f"mob-{attacker.number}-{number}")
     link.until(lambda: link.seen[FrameType.OPENED] >= 60)
     link.acknowledges = False
-    said = [frame_bytes(FrameType.PING, Ping(nonce=nonce).encoded()) for nonce in range(1, 61)]
+    frames = [frame_bytes(FrameType.PING, Ping(nonce=nonce).encoded()) for nonce in range(1, 61)]
     for correlation in range(1, 41):
         never = Request(correlation=correlation, method="never", deadline=300_000)
-        said.append(link.frame(FrameType.REQUEST, never.encoded() + tlv(0x0333, bytes(500))))
+        frames.append(link.frame(FrameType.REQUEST, never.encoded() + tlv(0x0333, bytes(500))))
     pieces = min(link.welcome.limits.session_window // len(PIECE) - 2, 14)
-    said += [link.frame(FrameType.DATA, PIECE, 3, flags=MORE) for _ in range(pieces)]
+    frames += [link.frame(FrameType.DATA, PIECE, 3, flags=MORE) for _ in range(pieces)]
     for session in (5, 7):
         link.sequences[session] += 1
-        said += [link.frame(FrameType.DATA, PIECE, session) for _ in range(pieces)]
-    end, data = link.socket, b"".join(said)
+        frames += [link.frame(FrameType.DATA, PIECE, session) for _ in range(pieces)]
+    end, data = link.socket, b"".join(frames)
     end.settimeout(5)
     try:
         end.sendall(data)

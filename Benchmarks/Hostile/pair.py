@@ -63,8 +63,8 @@ class Member(Client):
         self.acknowledge()
 
     def come_back(self, why):
-        said = [str(getattr(value, "code", "")) for _, value in self.events if type(value).__name__ == "GoAway"]
-        self.ends.append(said[0] if said else why)
+        codes = [str(getattr(value, "code", "")) for _, value in self.events if type(value).__name__ == "GoAway"]
+        self.ends.append(codes[0] if codes else why)
         self.events.clear()
         self.socket.close()
         try:

@@ -148,7 +148,7 @@ def measured(relay, name, text, groups, seconds, settings):
                 process.kill()
                 process.join()
         if relay.stop() != 0:
-            print(f"hostile: the relay did not end well after {name}", flush=True)
+            print(f"hostile: the relay did not end in order after {name}", flush=True)
 
 
 def judge(figures, settings, attack):
@@ -156,19 +156,19 @@ def judge(figures, settings, attack):
     missed = figures.missed
     bar = max(P99_BAR, QUIET_FACTOR * figures.quiet[1]) if figures.quiet else P99_BAR
     if attack and not figures.honest:
-        missed.append("the pair has heard nothing")
+        missed.append("the pair has received nothing")
     elif attack and figures.honest[1] > bar:
         missed.append(f"p99 {1000 * figures.honest[1]:.0f} ms, at most {1000 * bar:.0f} ms")
     # A relay without free descriptors cannot accept a new client.
     if attack and not attack.descriptors and (figures.welcome is None or figures.welcome > WELCOME_BAR):
-        waited = "not let in" if figures.welcome is None else f"let in after {figures.welcome:.1f} s"
-        missed.append(f"a new client was {waited}")
+        result = "no welcome" if figures.welcome is None else f"welcome after {figures.welcome:.1f} s"
+        missed.append(f"{result} for a new client")
     if attack and figures.tally.get("members reset"):
-        missed.append("a member was reset for what others sent")
+        missed.append("a member was reset because of frames of others")
     if figures.lost or figures.repeated:
         missed.append(f"{figures.lost} lost, {figures.repeated} repeated")
     if attack and figures.ends:
-        missed.append(f"the pair was told {', '.join(sorted(set(figures.ends)))}")
+        missed.append(f"the pair received {', '.join(sorted(set(figures.ends)))}")
     most = BUDGET_FACTOR * settings.budget
     if figures.rss_peak > most:
         missed.append(f"{figures.rss_peak >> 20} MiB, at most {int(most) >> 20} MiB")

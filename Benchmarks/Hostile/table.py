@@ -27,9 +27,10 @@ def row(figures):
 
 def words(tally):
     """The actions of the attackers, and the codes that they received."""
-    told = sorted((key, count) for key, count in tally.items() if key.startswith(("told", "gave")))
-    done = [(key, count) for key, count in tally.items() if not key.startswith(("told", "gave")) and count]
-    return ", ".join(f"{key} {count:,}" for key, count in done + told)
+    ends = ("ended:", "stopped:")
+    ended = sorted((key, count) for key, count in tally.items() if key.startswith(ends))
+    done = [(key, count) for key, count in tally.items() if not key.startswith(ends) and count]
+    return ", ".join(f"{key} {count:,}" for key, count in done + ended)
 
 
 def shown(figures):

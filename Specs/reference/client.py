@@ -155,7 +155,7 @@ class Client:
                 return found[0][1] if count == 1 else [value for _, value in found]
             refusal = next((value for _, value in self.events if isinstance(value, (Reject, GoAway, Reset))), None)
             if refusal is not None and kind not in (Reject, GoAway, Reset):
-                raise Unexpected(f"waited for {kind.__name__}, was told {refusal}")
+                raise Unexpected(f"expected {kind.__name__}, received {refusal}")
             self.socket.settimeout(max(end - time.monotonic(), 0.001))
             data = self.socket.recv(65_536)
             if not data:

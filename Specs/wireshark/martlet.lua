@@ -18,14 +18,15 @@ martlet.experts = fields.experts
 local remarks = fields.remarks
 
 local prefs = martlet.prefs
-prefs.ports = Pref.range("TCP ports", "7227", "What is on these ports is Martlet, whatever it says", 65535)
+prefs.ports = Pref.range(
+    "TCP ports", "7227", "Connections of these ports are dissected without a check of their first bytes", 65535)
 prefs.checksums = Pref.bool("Check checksums", true, "Whether CRC-32 is computed")
-prefs.max_body = Pref.uint("Longest body", 1048576, "In bytes, where the handshake is not in the capture")
+prefs.max_body = Pref.uint("Maximum body", 1048576, "In bytes, if the capture contains no handshake")
 prefs.between_messages = Pref.bool(
     "Captures begin between messages", false,
-    "Where the handshake is not in the capture: whether what cannot be read is malformed, and not the end of a message")
+    "If the capture contains no handshake: whether an invalid body is malformed, not the end of a message")
 prefs.faults_end = Pref.bool(
-    "Faults end a way", true, "Whether a way is read no further behind a frame that is refused for what it says")
+    "Faults end a direction", true, "Whether a direction is not parsed after a frame whose body is refused")
 read.prefs, show.martlet = prefs, martlet
 
 local streamField = Field.new("tcp.stream")

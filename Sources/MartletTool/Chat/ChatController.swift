@@ -33,7 +33,7 @@ struct ChatController: Sendable {
     init(_ model: ChatModel, size: ScreenSize) {
         self.model = model
         self.size = size
-        self.model.apply(.notice("Type and press enter. /help tells the rest."))
+        self.model.apply(.notice("Enter sends the line. /help lists the commands."))
     }
 
     /// The contents of the screen.
@@ -105,8 +105,8 @@ struct ChatController: Sendable {
         case .quit: return [.quit]
         case .retry: return [.retry]
         case .help: model.apply(.notice(ChatCommand.overview))
-        case .who: model.apply(.notice(company))
-        case .unknown(let name): model.apply(.notice("There is no command /\(name); /help tells which there are."))
+        case .who: model.apply(.notice(memberList))
+        case .unknown(let name): model.apply(.notice("Unknown command /\(name). /help lists the commands."))
         case .send(let text):
             lastKey += 1
             model.apply(.wrote(key: lastKey, text: text, clock: clock))
@@ -115,9 +115,9 @@ struct ChatController: Sendable {
         return []
     }
 
-    private var company: String {
+    private var memberList: String {
         let names = model.others.map { $0.name + ($0.presence == .away ? " (away)" : "") }
-        return names.isEmpty ? "Nobody else is here." : "Here besides you: \(names.joined(separator: ", "))."
+        return names.isEmpty ? "There are no other members." : "Other members: \(names.joined(separator: ", "))."
     }
 
     private mutating func scroll(by rows: Int) {

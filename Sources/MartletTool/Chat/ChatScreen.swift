@@ -25,8 +25,8 @@ enum ChatScreen {
 
     private static func title(of model: ChatModel, columns: Int) -> StyledLine {
         let names = model.others.map { SafeText.line($0.name) + ($0.presence == .away ? " (away)" : "") }
-        let company = names.isEmpty ? "nobody else is here" : "with " + names.joined(separator: ", ")
-        return StyledLine(" \(SafeText.line(model.room))  \u{2502}  \(company)", .inverse).padded(to: columns, .inverse)
+        let members = names.isEmpty ? "no other members" : "with " + names.joined(separator: ", ")
+        return StyledLine(" \(SafeText.line(model.room))  \u{2502}  \(members)", .inverse).padded(to: columns, .inverse)
     }
 
     private static func status(of model: ChatModel, columns: Int) -> StyledLine {

@@ -56,9 +56,9 @@ struct ChatSession: Sendable {
                         clock: ClockText.minutes(message.acceptedAt)))
                 room.markRead(upTo: message.cursor)
             case .gap(let gap):
-                show(.notice("Messages \(gap.lowerBound) to \(gap.upperBound) are no longer there."))
+                show(.notice("Messages \(gap.lowerBound) to \(gap.upperBound) are no longer kept."))
             case .logReplaced:
-                show(.notice("The relay has lost the room's messages; what it has now follows."))
+                show(.notice("The relay has lost the room's log. The messages of the new log follow."))
             }
         }
     }
@@ -66,7 +66,7 @@ struct ChatSession: Sendable {
     /// Returns the text of a message; a placeholder if it contains no text.
     private static func text(of message: RoomMessage) -> String {
         text(of: LineContent(kind: message.kind, content: message.content.bytes))
-            ?? "[\(Quantity.text(byteCount: message.content.byteCount)) that are no text]"
+            ?? "[\(Quantity.text(byteCount: message.content.byteCount)) without text]"
     }
 
     /// Returns the text of a line without its newline; nil if the content is no text.

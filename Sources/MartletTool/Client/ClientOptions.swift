@@ -56,7 +56,7 @@ enum ClientOptions {
 
     /// Returns the account in the options, or the name of the user on this machine.
     static func accountName(_ arguments: ParsedArguments) -> String {
-        arguments[account] ?? ProcessInfo.processInfo.environment["USER"] ?? "somebody"
+        arguments[account] ?? ProcessInfo.processInfo.environment["USER"] ?? "unknown"
     }
 
     private static func credentials(_ arguments: ParsedArguments) -> Credentials {

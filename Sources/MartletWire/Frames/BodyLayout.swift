@@ -22,8 +22,8 @@ public enum BodyLayout: UInt8, BitwiseCopyable, Sendable {
     ///   - text: The text as well-formed UTF-8.
     ///   - isDelivery: Whether the body contains the fields of the relay.
     init(of text: RawSpan, isDelivery: Bool) {
-        // ``MessagePlaces`` does not recognize a shorter text either.
-        guard text.byteCount >= MessagePlaces.leastTextByteCount else {
+        // ``MessageFieldOffsets`` does not recognize a shorter text either.
+        guard text.byteCount >= MessageFieldOffsets.leastTextByteCount else {
             self = .unknown
             return
         }
@@ -36,8 +36,8 @@ public enum BodyLayout: UInt8, BitwiseCopyable, Sendable {
         self = .unknown
         switch type {
         case .data:
-            guard let places = MessagePlaces(usual: body), places.timeToLive == 0 else { return }
-            self.init(of: body.value(at: places.text), isDelivery: places.offset != 0)
+            guard let offsets = MessageFieldOffsets(usual: body), offsets.timeToLive == 0 else { return }
+            self.init(of: body.value(at: offsets.text), isDelivery: offsets.offset != 0)
         case .accepted:
             guard body.byteCount == AcceptedRun.byteCount, body.loadUInt16(at: 0) == Tag.acceptedRun.rawValue,
                 body.loadUInt32(at: 2) == AcceptedRun.valueByteCount

@@ -14,11 +14,11 @@ public enum ContentRules {
     public static func check(_ content: RawSpan, of kind: ContentKind? = nil) throws(WireError) {
         var budget = maxTLVCount
         try TLVValidator.validate(content, depth: 1, budget: &budget)
-        if kind == .text { _ = try textPlace(in: content) }
+        if kind == .text { _ = try textOffset(in: content) }
     }
 
     /// Returns the offset of the text in a content whose structure has been verified (W-63).
-    static func textPlace(in content: RawSpan) throws(WireError) -> UInt32 {
+    static func textOffset(in content: RawSpan) throws(WireError) -> UInt32 {
         var place: UInt32 = 0
         var reader = TLVReader(content)
         while let field = try reader.next() {

@@ -67,7 +67,7 @@ public struct MessageContent: Equatable, Sendable {
         switch form {
         case .text(let text): return text
         case .fields(let kind, let bytes):
-            guard kind == .text, let place = try? ContentRules.textPlace(in: bytes.rawBytes) else { return nil }
+            guard kind == .text, let place = try? ContentRules.textOffset(in: bytes.rawBytes) else { return nil }
             return String(validated: bytes.rawBytes.value(at: place))
         }
     }

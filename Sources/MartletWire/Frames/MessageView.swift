@@ -6,60 +6,60 @@ public struct MessageView: ~Escapable, BitwiseCopyable {
     // The view stores offsets instead of values, because the destruction of a large non-escapable value calls the
     // runtime.
     @usableFromInline let body: RawSpan
-    @usableFromInline let places: MessagePlaces
+    @usableFromInline let offsets: MessageFieldOffsets
 
     /// The counter of the message, at least 1.
     @inlinable
-    public var counter: UInt64 { body.loadUInt64(at: Int(places.counter)) }
+    public var counter: UInt64 { body.loadUInt64(at: Int(offsets.counter)) }
     /// The kind of the content.
     @inlinable
-    public var kind: ContentKind { ContentKind(rawValue: body.loadUInt16(at: Int(places.kind))) }
+    public var kind: ContentKind { ContentKind(rawValue: body.loadUInt16(at: Int(offsets.kind))) }
     /// The TLVs of the content, which satisfy ``ContentRules``.
     @inlinable
     public var content: RawSpan {
         @_lifetime(copy self)
-        get { body.value(at: places.content) }
+        get { body.value(at: offsets.content) }
     }
     /// The UTF-8 of the text; nil if the content is of another kind.
     @inlinable
     public var text: RawSpan? {
         @_lifetime(copy self)
-        get { places.text == 0 ? nil : body.value(at: places.text) }
+        get { offsets.text == 0 ? nil : body.value(at: offsets.text) }
     }
     /// The duration after sending for which the message is useful to a reader.
     public var timeToLive: Duration? { timeToLiveCount.map { Duration(wireCount: $0, .milliseconds) } }
     /// The time to live in milliseconds.
     var timeToLiveCount: UInt32? {
-        places.timeToLive == 0 ? nil : body.loadUInt32(at: Int(places.timeToLive))
+        offsets.timeToLive == 0 ? nil : body.loadUInt32(at: Int(offsets.timeToLive))
     }
     /// The offset of the message in the room's log, at least 1; nil in a message of a client.
     @inlinable
-    public var offset: UInt64? { hasRelayFields ? body.loadUInt64(at: Int(places.offset)) : nil }
+    public var offset: UInt64? { hasRelayFields ? body.loadUInt64(at: Int(offsets.offset)) : nil }
     /// The time at which the relay accepted the message, in milliseconds since 1970 by the relay's clock; nil in a
     /// message of a client.
     @inlinable
-    public var acceptedAt: UInt64? { hasRelayFields ? body.loadUInt64(at: Int(places.acceptedAt)) : nil }
+    public var acceptedAt: UInt64? { hasRelayFields ? body.loadUInt64(at: Int(offsets.acceptedAt)) : nil }
     /// The UTF-8 of the publisher's account, a valid ``AccountName``; nil in a message of a client.
     @inlinable
     public var sender: RawSpan? {
         @_lifetime(copy self)
-        get { hasRelayFields ? body.value(at: places.sender) : nil }
+        get { hasRelayFields ? body.value(at: offsets.sender) : nil }
     }
     /// The device of the publisher; nil in a message of a client.
     @inlinable
     public var device: DeviceID? {
-        hasRelayFields ? DeviceID(rawValue: body.loadUInt64(at: Int(places.device))) : nil
+        hasRelayFields ? DeviceID(rawValue: body.loadUInt64(at: Int(offsets.device))) : nil
     }
 
     /// A Boolean value that indicates whether the relay's four fields are present. A relay refuses a client's message
     /// with these fields.
     @inlinable
-    public var hasRelayFields: Bool { places.offset != 0 }
+    public var hasRelayFields: Bool { offsets.offset != 0 }
 
     /// The layout of a client's body.
     public var layout: BodyLayout {
         // The fields are complete and in order if they have these offsets and the text extends to the end of the body.
-        guard places.sent == MessagePlaces.ofClientText, places.timeToLive == 0, let text,
+        guard offsets.sent == MessageFieldOffsets.ofClientText, offsets.timeToLive == 0, let text,
             text.byteCount == body.byteCount - TextMessage.clientByteCount
         else { return .unknown }
         return BodyLayout(of: text, isDelivery: false)
@@ -74,12 +74,12 @@ public struct MessageView: ~Escapable, BitwiseCopyable {
     ///   relay's fields must leave room for them; otherwise the error is `tooManyTLVs`.
     @_lifetime(copy body)
     public init(parsing body: RawSpan) throws(WireError) {
-        guard let places = MessagePlaces(usual: body) else {
+        guard let offsets = MessageFieldOffsets(usual: body) else {
             self = try MessageView(any: body)
             return
         }
         self.body = body
-        self.places = places
+        self.offsets = offsets
     }
 
     /// Creates a view of a body with any layout, field by field.
@@ -89,58 +89,58 @@ public struct MessageView: ~Escapable, BitwiseCopyable {
         precondition(body.byteCount <= UInt32.max, "a body has less than 4 GiB")
         var budget = TLVLimits.maxCount
         try TLVValidator.validate(body, depth: 0, budget: &budget)
-        var places = MessagePlaces()
+        var offsets = MessageFieldOffsets()
         var reader = TLVReader(body)
         while let field = try reader.next() {
-            let place = UInt32(truncatingIfNeeded: reader.offset &- field.value.byteCount)
+            let offset = UInt32(truncatingIfNeeded: reader.offset &- field.value.byteCount)
             switch field.tag {
             case .counter:
                 _ = try field.positive()
-                try places.sent.x.fill(.counter, place)
+                try offsets.sent.x.fill(.counter, offset)
             case .kind:
                 _ = try field.uint16()
-                try places.sent.y.fill(.kind, place)
-            case .content: try places.sent.z.fill(.content, place)
+                try offsets.sent.y.fill(.kind, offset)
+            case .content: try offsets.sent.z.fill(.content, offset)
             case .timeToLive:
                 _ = try field.uint32()
-                try places.timeToLive.fill(.timeToLive, place)
+                try offsets.timeToLive.fill(.timeToLive, offset)
             case .offset:
                 _ = try field.positive()
-                try places.stamped.x.fill(.offset, place)
+                try offsets.stamped.x.fill(.offset, offset)
             case .acceptedAt:
                 _ = try field.uint64()
-                try places.stamped.y.fill(.acceptedAt, place)
+                try offsets.stamped.y.fill(.acceptedAt, offset)
             case .device:
                 _ = try field.uint64()
-                try places.stamped.z.fill(.device, place)
+                try offsets.stamped.z.fill(.device, offset)
             case .sender:
-                try places.stamped.w.fill(.sender, place)
+                try offsets.stamped.w.fill(.sender, offset)
                 guard AccountName.accepts(field.value) else { throw .invalidValue(.sender) }
             default: try field.skip()
             }
         }
-        if places.content == 0 { throw .missingField(.content) }
-        if places.counter == 0 { throw .missingField(.counter) }
-        if places.kind == 0 { throw .missingField(.kind) }
-        if places.stamped == SIMD4() {
+        if offsets.content == 0 { throw .missingField(.content) }
+        if offsets.counter == 0 { throw .missingField(.counter) }
+        if offsets.kind == 0 { throw .missingField(.kind) }
+        if offsets.stamped == SIMD4() {
             guard budget >= Self.relayFieldCount else {
                 throw .tooManyTLVs(limit: TLVLimits.maxCount - Self.relayFieldCount)
             }
         } else {
             // A body with some of the four fields is invalid (Specs/wire.md W-61).
-            if places.offset == 0 { throw .invalidValue(.offset) }
-            if places.acceptedAt == 0 { throw .invalidValue(.acceptedAt) }
-            if places.device == 0 { throw .invalidValue(.device) }
-            if places.sender == 0 { throw .invalidValue(.sender) }
+            if offsets.offset == 0 { throw .invalidValue(.offset) }
+            if offsets.acceptedAt == 0 { throw .invalidValue(.acceptedAt) }
+            if offsets.device == 0 { throw .invalidValue(.device) }
+            if offsets.sender == 0 { throw .invalidValue(.sender) }
         }
-        let content = body.value(at: places.content)
+        let content = body.value(at: offsets.content)
         // The number of TLVs in the content cannot exceed that in the body.
         if budget < TLVLimits.maxCount - ContentRules.maxTLVCount { try ContentRules.check(content) }
-        if body.loadUInt16(at: Int(places.kind)) == ContentKind.text.rawValue {
-            places.sent.w = places.content &+ (try ContentRules.textPlace(in: content))
+        if body.loadUInt16(at: Int(offsets.kind)) == ContentKind.text.rawValue {
+            offsets.sent.w = offsets.content &+ (try ContentRules.textOffset(in: content))
         }
         self.body = body
-        self.places = places
+        self.offsets = offsets
     }
 
     /// Returns the counter in a body with a valid structure, even if another value is invalid; nil if there is no valid
@@ -168,16 +168,16 @@ extension RawSpan {
     /// Returns the value of a field. The length of the value precedes its offset.
     @inlinable @inline(__always)
     @_lifetime(copy self)
-    func value(at place: UInt32) -> RawSpan {
-        let start = Int(place)
+    func value(at offset: UInt32) -> RawSpan {
+        let start = Int(offset)
         return extracting(start..<start &+ Int(loadUInt32(at: start &- 4)))
     }
 }
 
 extension UInt32 {
     /// Sets the offset of a field that a body may contain once (W-25).
-    fileprivate mutating func fill(_ tag: Tag, _ place: UInt32) throws(WireError) {
+    fileprivate mutating func fill(_ tag: Tag, _ offset: UInt32) throws(WireError) {
         guard self == 0 else { throw .duplicateField(tag) }
-        self = place
+        self = offset
     }
 }

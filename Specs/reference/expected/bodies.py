@@ -145,7 +145,7 @@ def limits_of_inflating(file):
 
 
 def pieces_of(data):
-    """A long run of one byte in the middle of compressed data as a piece that repeats."""
+    """A long run of one byte in the middle of compressed data, as a repeated piece."""
     best, at = 0, 0
     start = 0
     for i in range(1, len(data) + 1):
@@ -184,7 +184,7 @@ def allowance(file):
 
 
 def fragments(file):
-    """One stream of several frames: the pieces come out as bytes here, put together in messages.json."""
+    """One stream of several frames. It contains fragments as bytes; messages.json reassembles them."""
     body = joined(message(t(0x0201, "hello"), kind=TEXT))
     first, last = body[:20], body[20:]
     more = RELIABLE | 0x02

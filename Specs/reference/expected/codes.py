@@ -1,11 +1,11 @@
-"""Vectors of Specs/wire.md 13.5: every code in every frame in which registries.md 5 has it said."""
+"""Vectors of Specs/wire.md 13.5: every code in every frame in which registries.md 5 permits it."""
 
 from expected.handshake import FRESH_SERVER
 from expected.vector import VectorFile
 from vector_bytes import t, u8, u16, u64
 
 FROM_SERVER = {"from": "server"}
-# G goaway, J reject, T reset, P a receipt that refuses, Q response. Codes that are not said are read all the same.
+# G goaway, J reject, T reset, P refused receipt, Q response. Codes that are not sent are parsed too.
 CODES = [
     (0x0000, "none", "GQ"), (0x0101, "badMagic", "G"), (0x0102, "unsupportedVersion", "G"),
     (0x0103, "frameTooLarge", "G"), (0x0104, "expectedHello", "G"), (0x0105, "handshakeTimeout", "G"),
@@ -33,8 +33,8 @@ CODES = [
 ]
 
 
-def said(letter, code):
-    """The type, body, value and circumstances of a frame that says a code."""
+def frame_with(letter, code):
+    """The type, body, value and circumstances of a frame with a code."""
     tlv = t(0x01, u16(code))
     if letter == "G":
         return 0x4004, tlv, {"code": code}, FROM_SERVER
@@ -49,10 +49,10 @@ def said(letter, code):
 
 
 def make():
-    file = VectorFile("codes", "Every error code in every frame that says it (wire.md 13.5, registries.md 5).")
+    file = VectorFile("codes", "Every error code in every frame that may contain it (wire.md 13.5, registries.md 5).")
     names = {"G": "goaway", "J": "reject", "T": "reset", "P": "receipt", "Q": "response"}
     for code, name, letters in CODES:
         for letter in letters:
-            kind, body, value, given = said(letter, code)
+            kind, body, value, given = frame_with(letter, code)
             file.good(f"{names[letter]}: {name}", "W-72", kind, body, value, given)
     return [file]

@@ -14,7 +14,7 @@ def utf16(words):
     return words.encode("utf-16-be")
 
 
-# By form: the type, its fields as compact TLVs and as TLVs, and whether it is on session 0, where 13.1 says so.
+# By form: the type, its fields as compact TLVs and as TLVs, and whether it is on session 0, as in 13.1.
 TYPES = [
     (0x01, 0x1000, [u8(0x1B) + v(5), u8(0x1C) + v(0x1001), u8(0x36) + v(5), u8(0x37) + v(3) + b"hi!"],
      [t(0x40, u64(5)), TEXT, t(0x0142, t(0x0201, "hi!"))], False),
@@ -96,27 +96,27 @@ def texts(file):
 
 
 def deliveries(file):
-    def said(place, *numbers, words="a", defined=b""):
+    def sent(place, *numbers, words="a", defined=b""):
         return cf(0x21, u8(place | (0x80 if defined else 0)), defined, *map(s, numbers), words, length=True)
 
     ada, bob = u64(8) + v(3) + b"ada", u64(9) + v(3) + b"bob"
     start = cf(0x21, BOB, s(69), s(1000), s(4), "a", **FIRST, length=True)
     begun = delivery(70, 1000, 9, "bob", 5, "a", **FIRST)
-    file.good("deliveries that go on", "W-87", packet(start, said(0, 0, 0, 0), said(0, 2, 500, 1)), begun,
+    file.good("deliveries that go on", "W-87", packet(start, sent(0, 0, 0, 0), sent(0, 2, 500, 1)), begun,
               delivery(71, 1000, 9, "bob", 6, "a", **SECOND), delivery(74, 1500, 9, "bob", 8, "a", **THIRD))
-    file.good("deliveries that go back", "W-87", packet(start, said(0, -3, -500, -2), said(0, -1, -1, -1)), begun,
+    file.good("deliveries that go back", "W-87", packet(start, sent(0, -3, -500, -2), sent(0, -1, -1, -1)), begun,
               delivery(68, 500, 9, "bob", 4, "a", **SECOND), delivery(68, 499, 9, "bob", 4, "a", **THIRD))
-    file.good("deliveries modulo 2^64", "W-80 W-87", packet(start, said(0, -72, -1001, -7)), begun,
+    file.good("deliveries modulo 2^64", "W-80 W-87", packet(start, sent(0, -72, -1001, -7)), begun,
               delivery((1 << 64) - 1, (1 << 64) - 1, 9, "bob", (1 << 64) - 1, "a", **SECOND))
     file.good("an author who is defined again, and then begins with the counter 1", "W-87",
-              packet(start, said(0, 0, 0, 0, defined=bob), said(0, 0, 0, 0)), begun,
+              packet(start, sent(0, 0, 0, 0, defined=bob), sent(0, 0, 0, 0)), begun,
               delivery(71, 1000, 9, "bob", 1, "a", **SECOND), delivery(72, 1000, 9, "bob", 2, "a", **THIRD))
     file.good("an author in another's place", "W-87",
-              packet(start, said(0, 0, 0, 6, defined=ada), said(0, 0, 0, 0)), begun,
+              packet(start, sent(0, 0, 0, 6, defined=ada), sent(0, 0, 0, 0)), begun,
               delivery(71, 1000, 8, "ada", 7, "a", **SECOND), delivery(72, 1000, 8, "ada", 8, "a", **THIRD))
     names = "abcdefgh"
-    eight = [said(place, 0, 0, 0, defined=u64(place) + v(1) + name.encode()) for place, name in enumerate(names)]
-    file.good("eight authors, and the first again", "W-84 W-87", packet(BEGIN, eight, said(0, 0, 0, 0)), BEGIN_FRAME,
+    eight = [sent(place, 0, 0, 0, defined=u64(place) + v(1) + name.encode()) for place, name in enumerate(names)]
+    file.good("eight authors, and the first again", "W-84 W-87", packet(BEGIN, eight, sent(0, 0, 0, 0)), BEGIN_FRAME,
               *(delivery(n + 1, 0, n, name, 1, "a", session=1, sequence=n + 2) for n, name in enumerate(names)),
               delivery(9, 0, 0, "a", 2, "a", session=1, sequence=10))
     file.good("offsets are the session's, times and authors the direction's", "W-84 W-87",
@@ -124,9 +124,9 @@ def deliveries(file):
                      cf(0x21, u8(0), s(0), s(0), s(0), "c", session=1)),
               begun, delivery(1, 1000, 9, "bob", 6, "b", session=3, sequence=1),
               delivery(71, 1000, 9, "bob", 7, "c", **SECOND))
-    file.bad("an author who is not defined", "W-85 W-87", packet(start, said(1, 0, 0, 0)), begun)
+    file.bad("an author who is not defined", "W-85 W-87", packet(start, sent(1, 0, 0, 0)), begun)
     file.good("a delivery in UTF-16", "W-87",
-              packet(start, cf(0x21, u8(0x40), s(0) * 3, utf16("你好😀"), length=True), said(0, 0, 0, 0)), begun,
+              packet(start, cf(0x21, u8(0x40), s(0) * 3, utf16("你好😀"), length=True), sent(0, 0, 0, 0)), begun,
               delivery(71, 1000, 9, "bob", 6, "你好😀", **SECOND), delivery(72, 1000, 9, "bob", 7, "a", **THIRD))
     file.good("a delivery in UTF-16 that defines its author", "W-87",
               packet(BEGIN, cf(0x21, u8(0xC3), u64(9), v(3), "bob", s(0) * 3, utf16("你"))), BEGIN_FRAME,
@@ -135,19 +135,19 @@ def deliveries(file):
         file.bad(f"a delivery in UTF-16 of {units}", "W-86 W-87",
                  packet(start, cf(0x21, u8(0x40), s(0) * 3, bytes.fromhex(units))), begun)
     for bit in (0x08, 0x10, 0x20):
-        file.bad(f"the bit 0x{bit:02X} of a delivery", "W-87", packet(start, said(bit, 0, 0, 0)), begun)
+        file.bad(f"the bit 0x{bit:02X} of a delivery", "W-87", packet(start, sent(bit, 0, 0, 0)), begun)
     for length in (1, 128):
         name = repeat(b"n", length)
         file.good(f"a sender of {length} bytes", "W-87",
-                  packet(BEGIN, said(7, 0, 0, 0, defined=[u64(1), v(length), name])), BEGIN_FRAME,
+                  packet(BEGIN, sent(7, 0, 0, 0, defined=[u64(1), v(length), name])), BEGIN_FRAME,
                   delivery(1, 0, 1, name, 1, "a", **SECOND))
     for length in (0, 129):
         file.bad(f"a sender of {length} bytes", "W-87",
-                 packet(BEGIN, said(7, 0, 0, 0, defined=[u64(1), v(length), repeat(b"n", length)])), BEGIN_FRAME)
+                 packet(BEGIN, sent(7, 0, 0, 0, defined=[u64(1), v(length), repeat(b"n", length)])), BEGIN_FRAME)
     file.bad("a sender that the body ends in", "W-87",
              packet(BEGIN, cf(0x21, u8(0x80), u64(1), v(9), "n", length=True), compact_ping(0)), BEGIN_FRAME)
     file.bad("a delivery that ends before its counter", "W-87", packet(start, cf(0x21, u8(0), s(0), s(0))), begun)
-    file.good("a delivery without a text", "W-87", packet(start, said(0, 0, 0, 0, words="")), begun,
+    file.good("a delivery without a text", "W-87", packet(start, sent(0, 0, 0, 0, words="")), begun,
               delivery(71, 1000, 9, "bob", 6, "", **SECOND))
 
 

@@ -4,7 +4,7 @@ from expected.packet import UNRELIABLE, cf, packet, v
 from vector_bytes import frame, joined, repeat, t, u8, u16, u64
 
 TYPE = 0x7001
-# By code: the tag and the bits of its integers; None where the value is bytes.
+# By code: the tag and the bits of its integers; None if the value is bytes.
 INTEGERS = {
     0x01: (0x0001, 16), 0x03: (0x0003, 32), 0x05: (0x0005, 16), 0x06: (0x0010, 64), 0x07: (0x0011, 64),
     0x0B: (0x0015, 64), 0x0D: (0x0017, 16, 64), 0x0E: (0x0018, 32), 0x0F: (0x0019, 32), 0x10: (0x001A, 32),
@@ -24,7 +24,7 @@ CONTENT = 0x36
 
 
 def of(*body):
-    """A packet of one frame of an application's type."""
+    """A packet of one frame with a type of an application."""
     return packet(cf(0, *body, type=TYPE, session=1))
 
 
@@ -93,7 +93,7 @@ def escapes(file):
 
 
 def nested(depth):
-    """So many contents inside each other, compact and not."""
+    """Nested contents, compact and plain."""
     compact, plain = b"", []
     for _ in range(depth):
         compact, plain = u8(CONTENT) + v(len(compact)) + compact, t(0x0142, plain)
@@ -124,7 +124,7 @@ def limits(file):
               shown(t(0x0142, repeat(joined(t(0x02)), 1023))))
     file.bad("1,025 TLVs, nested ones counted", "W-91", of(u8(CONTENT), v(2046), inner, u8(0x02), v(0)),
              error="tooManyTLVs")
-    # 7 bytes that become 40.
+    # 7 bytes that expand to 40.
     compact, plain = u8(0x18) + v(0) * 3 + v(1) + v(0) * 2, joined(t(0x32, bytes(18 + 16)))
     rest = 17_408 - 420 * len(plain) - 6
     for name, count, error in (

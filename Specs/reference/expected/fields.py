@@ -1,5 +1,4 @@
-"""Vectors of Specs/wire.md 13.2, tag by tag: lengths at their bounds and one beyond, fields that come twice, values
-that are listed."""
+"""Vectors of Specs/wire.md 13.2, tag by tag: lengths at their bounds and one beyond, repeated fields, listed values."""
 
 from expected.handshake import (
     FRESH_CLIENT, FRESH_SERVER, HELLO_SHOWN, LIMITS, LIMITS_SHOWN, TOKEN, WELCOME_SHOWN,
@@ -13,7 +12,7 @@ LIMITS_TLV = t(0x0101, LIMITS_BODY)
 ECHO = u32(1234) + u32(250)
 ECHO_SHOWN = {"timestamp": 1234, "held": 250}
 
-# By type: who sends it and when, and its fields by name with tag, value and how the value is shown.
+# By type: the sender and the phase, and its fields by name with tag, value and the notation of the value.
 SAMPLES = {
     0x1000: (FROM_SERVER, {
         "offset": (0x48, u64(7), "7"), "acceptedAt": (0x49, u64(8), "8"), "device": (0x11, u64(9), "9"),
@@ -58,7 +57,7 @@ SAMPLES = {
     0x6002: ({}, {"correlation": (0x70, u64(3), "3"), "status": (0x74, u16(0), 0)}),
 }
 HANDSHAKE = {0x4001, 0x4002, 0x4004}
-# The fields whose length is that of their type, in a frame that has them.
+# The fields with the length of their type, in a frame that contains them.
 FIXED = [
     (0x1000, "offset acceptedAt device counter kind timeToLive"), (0x1001, "typing"), (0x2001, "linkCredit echo"),
     (0x2002, "receiptKind"), (0x2003, "acceptedRun"), (0x2004, "first upTo"), (0x3002, "nonce echo"),
@@ -66,7 +65,7 @@ FIXED = [
     (0x4004, "code retryAfter"), (0x5001, "sessionKind cursor log tail noLocal"), (0x5002, "head first log"),
     (0x5004, "session creditUsed"), (0x6001, "correlation deadline"), (0x6002, "status"),
 ]
-# Fields of text or bytes: from so many bytes to so many.
+# The fields of text or bytes, with the bounds of their bytes.
 BOUNDED = [
     (0x1000, "sender", 1, 128), (0x4001, "account", 1, 128), (0x4001, "credential", 0, 4096), (0x4001, "agent", 0, 128),
     (0x4004, "reason", 0, 256), (0x4004, "redirect", 1, 512), (0x5001, "room", 1, 128), (0x5002, "member", 1, 128),
@@ -77,7 +76,7 @@ LISTED = [(0x5001, "sessionKind", range(4)), (0x5001, "noLocal", range(2)), (0x1
 
 
 def body(kind, name, *values):
-    """The sample of a type with these values of one field, in its place."""
+    """The sample of a type with these values of one field, in its position."""
     return [t(tag, value) for key, (tag, usual, _) in SAMPLES[kind][1].items()
             for value in (values if key == name else (usual,))]
 
@@ -148,7 +147,7 @@ def bounds(file):
 
 
 def twice(file):
-    """Every field that comes once, in the first type that has it."""
+    """Every field that occurs once, in the first type that contains it."""
     done = set(REPEATS)
     for kind, (_, sample) in SAMPLES.items():
         for name, (_, value, _) in sample.items():
@@ -197,7 +196,7 @@ def kinds(file):
 
 
 def senders(file):
-    """Types that both sides send, from the side that sends them seldom."""
+    """Types of both senders, from the less frequent sender."""
     file.good("opened from a client", "W-56", 0x5002, body(0x5002, None),
               {"head": "9", "first": "3", "log": "6", "member": ["ada"]}, session=2)
     for kind, value in ((0x5005, {}), (0x5006, {"cursor": "5"})):

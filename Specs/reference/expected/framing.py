@@ -63,7 +63,7 @@ def flags(file):
 
 def lengths(file):
     def filled(total):
-        """A ping whose body has `total` bytes."""
+        """A ping with a body of `total` bytes."""
         return [NONCE, t(0x7FFF, repeat(b"\x00", total - 14 - 6))]
 
     file.stream("a body as long as the limit", "W-7", frame(0x3001, filled(65_536)), [PING_SHOWN])
@@ -131,7 +131,7 @@ def ends(file):
 
 
 def columns(file):
-    """13.1: what a type's header must be."""
+    """13.1: the rules for the header of a type."""
     for name, kind, fields, sender in [
         ("a reliable ping", 0x3001, {"flags": RELIABLE, "sequence": 1}, "client"),
         ("data that is not reliable", 0x1000, {"flags": PLAIN, "sequence": 0}, "client"),

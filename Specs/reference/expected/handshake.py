@@ -1,4 +1,4 @@
-"""Vectors of Specs/wire.md 5: hello, welcome, reject, goaway, and what may be sent when."""
+"""Vectors of Specs/wire.md 5: hello, welcome, reject, goaway, and the frames permitted in each phase."""
 
 from expected.vector import VectorFile, shown
 from vector_bytes import flat, frame, header, joined, repeat, size, t, times, u16, u32, u64
@@ -22,7 +22,7 @@ WELCOME = {
 }
 WELCOME_SHOWN = {"spokenVersion": "1.0", "features": "15", "limits": LIMITS_SHOWN, "account": "ada", "link": "9",
                  "resumeToken": TOKEN.hex(), "epoch": 1, "resumeLifetime": 3600}
-# W-31: code points at the ends of what is refused, and those beside them, which are not.
+# W-31: code points at the ends of the refused ranges, and their permitted neighbours.
 NOT_IN_NAMES = (
     ("0000 001F", "0021"), ("007F 0080 009F 00A0", "007E 00A1"), ("00AD", "00AC 00AE"), ("034F", "034E 0350"),
     ("0600 0605", "05FF 0606"), ("061C", "061B 061D"), ("06DD", "06DC 06DE"), ("070F", "070E 0710"),

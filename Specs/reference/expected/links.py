@@ -1,4 +1,4 @@
-"""Vectors of Specs/session.md 12: what a server refuses of a link, though every frame of it is right by itself."""
+"""Vectors of Specs/session.md 12: the valid frames that a server refuses because of the state of the link."""
 
 from expected.vector import RELIABLE, VectorFile
 from vector_bytes import compact, frame, repeat, size, t, u8, u16, u32, u64
@@ -17,7 +17,7 @@ def opening(session=1, room=None, kind=0, sequence=1):
 
 
 def post(counter, length, sequence, session=1):
-    """A message whose body has so many bytes."""
+    """A message with a body of `length` bytes."""
     head = [t(0x40, u64(counter)), t(0x41, u16(0xF000))]
     fill = length - size(head) - 12
     content = [b"\x01\x42" + u32(fill + 6), b"\x02\x02" + u32(fill), repeat(b"\x00", fill)]

@@ -1,4 +1,4 @@
-"""How packets and compact frames are put down by hand for vectors (wire.md 15); nothing here comes from the codec."""
+"""The composition of packets and compact frames by hand for vectors (wire.md 15); nothing here comes from the codec."""
 
 import zlib
 
@@ -27,7 +27,8 @@ def s(n):
 
 def cf(form, *body, session=None, sequence=None, timestamp=None, flags=None, type=None, compression=None, length=False,
        bits=0):
-    """A compact frame; `length` is True for the body's, or a number for another; `bits` are more bits of fields."""
+    """A compact frame; `length` is True for the length of the body, or another number; `bits` are further bits of
+    fields."""
     announced = [
         (0x01, session, v), (0x02, sequence, u32), (0x04, timestamp, v), (0x08, flags, u8), (0x10, type, u16),
         (0x20, compression, u8)]
@@ -41,7 +42,7 @@ def cf(form, *body, session=None, sequence=None, timestamp=None, flags=None, typ
 
 
 def packet(*payload, checksum=None, head=None):
-    """A plain packet as pieces; `checksum` and `head` replace the right ones."""
+    """A plain packet as pieces; `checksum` and `head` replace the valid ones."""
     data = joined(flat(payload))
     if head is None:
         head = u8(len(data)) if len(data) < 0x80 else u16(0xC000 | len(data))
@@ -49,7 +50,7 @@ def packet(*payload, checksum=None, head=None):
 
 
 def deflated(data):
-    """A packet around bytes that are deflated already, without the last four."""
+    """A packet with deflated bytes, without the last four."""
     head = u16(0xA000 | len(data))
     return head + data + u32(zlib.crc32(head + data))
 
@@ -83,7 +84,7 @@ def ping(nonce, **fields):
     return frame(0x3001, t(0x33, u64(nonce)), **fields)
 
 
-# The same, compact: what needs no context, and what the first reliable frame of a session must say.
+# The same frames in compact form: the first reliable frame of a session, and frames that need no context.
 def compact_ping(nonce, **fields):
     return cf(0x07, u8(0x19), v(nonce), **fields)
 
@@ -94,7 +95,7 @@ BEGIN_FRAME = suspend(1)
 
 
 class PacketFile(VectorFile):
-    """Vectors of one direction's stream behind welcome."""
+    """Vectors of one direction's stream after welcome."""
 
     def good(self, name, clauses, pieces, *frames, **given):
         self.add(name, clauses, pieces, frames, None, **given)

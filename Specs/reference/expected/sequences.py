@@ -1,4 +1,4 @@
-"""Vectors of Specs/wire.md 3.5, sequences, and of 3.9 and 7.1 where they need more than one frame."""
+"""Vectors of Specs/wire.md 3.5, sequences, and of 3.9 and 7.1 for several frames."""
 
 from expected.vector import RELIABLE, VectorFile, shown
 from vector_bytes import compact, frame, joined, t, times, u16, u32, u64
@@ -161,7 +161,7 @@ def assembled(file):
 
 
 def long_parts(whole, part):
-    """A message in two halves, the zeros of its end as pieces that repeat."""
+    """A message in two halves, with the zeros at its end as repeated pieces."""
     lead = len(whole.rstrip(b"\x00"))
     half = len(whole) // 2
     return [part([whole[:lead], {"repeat": "00", "count": half - lead}], 2, True),

@@ -29,7 +29,7 @@ class Stream:
 
 
 def stored(data):
-    """Bytes in a block that is not compressed, and the flush behind it."""
+    """Bytes in a stored block, and the flush after it."""
     return b"\x00" + len(data).to_bytes(2, "little") + (0xFFFF ^ len(data)).to_bytes(2, "little") + data + b"\x00"
 
 
@@ -74,7 +74,7 @@ def zlib_small(pieces):
 
 
 def far():
-    """Packets of one stream, the last with a match as far back as zlib looks in a window of 32 KiB."""
+    """Packets of one stream, the last with the longest distance that zlib uses in a window of 32 KiB."""
     stream, pieces, frames = Stream(), [], []
     for n, words in enumerate([WORDS.upper(), *[repeat(b"a", 4040)] * 8, WORDS.upper()]):
         pieces.append(stream.packet(cf(0x20, words, session=1, sequence=n + 1)))

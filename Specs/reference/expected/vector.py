@@ -1,4 +1,4 @@
-"""How a vector is written down (Specs/vectors/README.md)."""
+"""The notation of vectors (Specs/vectors/README.md)."""
 
 from vector_bytes import compact, flat, frame
 
@@ -17,7 +17,7 @@ ON_LINK = {0x2001, 0x3001, 0x3002, 0x4001, 0x4002, 0x4003, 0x4004, 0x5004}
 
 
 def shown(kind, value=None, refused=None, ends="message", fragment=None, skipped=False, **fields):
-    """What is expected of one frame. Header fields that have their usual value are left out."""
+    """The expected result of one frame. Header fields with their defaults are omitted."""
     entry = {"type": NAMES.get(kind, f"0x{kind:04X}")}
     entry |= {key: number for key, number in fields.items() if number != DEFAULTS[key]}
     if skipped:
@@ -42,7 +42,7 @@ class VectorFile:
         self.vectors = []
 
     def stream(self, name, clauses, pieces, frames=(), error=None, at=0, end=False, **given):
-        """Bytes, the frames that come out of them, and the error behind them."""
+        """Bytes, their frames, and the error after them."""
         vector = {"name": name, "clauses": clauses.split()}
         if given:
             vector["given"] = given
@@ -55,7 +55,7 @@ class VectorFile:
         self.vectors.append(vector)
 
     def good(self, name, clauses, kind, body, value, given=None, **fields):
-        """One frame that is taken."""
+        """One accepted frame."""
         fields = usual(kind) | fields
         self.stream(name, clauses, frame(kind, *flat([body]), **fields), [shown(kind, value, **fields)], **given or {})
 
@@ -64,7 +64,7 @@ class VectorFile:
         self.stream(name, clauses, frame(kind, *flat([body]), **usual(kind) | fields), error=error, **given or {})
 
     def refused(self, name, clauses, kind, body, code, ends, given=None, **fields):
-        """One frame that is refused; the connection goes on, which a ping behind it shows."""
+        """One refused frame. The connection continues, as the following ping shows."""
         fields = usual(kind) | fields
         ping = frame(0x3001, bytes.fromhex("0033000000080000000000000001"))
         self.stream(
@@ -73,7 +73,7 @@ class VectorFile:
 
 
 def usual(kind):
-    """The header fields that a frame of this type has on the first session of a client."""
+    """The header fields of a frame of this type on the first session of a client."""
     reliable = kind in RELIABLE_TYPES
     fields = {"session": 0 if kind in ON_LINK else 1}
     return fields | ({"sequence": 1, "flags": RELIABLE} if reliable else {"flags": PLAIN})

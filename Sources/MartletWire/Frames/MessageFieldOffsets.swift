@@ -4,7 +4,7 @@
 /// The offsets have 32 bits, because a body has less than 4 GiB. They are stored in vectors, because the destruction of
 /// a view with many stored properties calls the runtime.
 @usableFromInline
-struct MessagePlaces: BitwiseCopyable {
+struct MessageFieldOffsets: BitwiseCopyable {
     /// The offsets of counter, kind, content and text.
     @usableFromInline var sent = SIMD4<UInt32>()
     /// The offsets of offset, acceptedAt, device and sender: all present or all missing.

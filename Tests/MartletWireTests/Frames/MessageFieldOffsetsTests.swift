@@ -3,7 +3,7 @@ import Testing
 @testable import MartletWire
 
 /// Compares the parser for the frequent layout with the general parser.
-@Suite struct MessagePlacesTests {
+@Suite struct MessageFieldOffsetsTests {
     static let stamp = stamp(by: "ada@example")
 
     static func stamp(by sender: String) -> RelayStamp {
@@ -51,7 +51,7 @@ import Testing
     @Test(arguments: bodies) func `the frequent layout is recognized and gives the values of the general parser`(
         body: [UInt8]
     ) {
-        let isUsual = MessagePlaces(usual: body.rawBytes) != nil
+        let isUsual = MessageFieldOffsets(usual: body.rawBytes) != nil
         #expect(isUsual)
         #expect(Self.read(body) == Self.readByField(body))
     }
@@ -59,18 +59,18 @@ import Testing
     @Test(arguments: bodies) func `each changed byte and each truncation gives the result of the general parser`(
         body: [UInt8]
     ) {
-        for place in body.indices {
-            for value in [0, 1, 0x20, 0x7F, 0x80, 0xC2, 0xFF, body[place] ^ 1, body[place] ^ 2, body[place] &+ 8]
+        for offset in body.indices {
+            for value in [0, 1, 0x20, 0x7F, 0x80, 0xC2, 0xFF, body[offset] ^ 1, body[offset] ^ 2, body[offset] &+ 8]
                 as [UInt8]
             {
                 var changed = body
-                changed[place] = value
-                #expect(Self.read(changed) == Self.readByField(changed), "byte \(place) is \(value)")
+                changed[offset] = value
+                #expect(Self.read(changed) == Self.readByField(changed), "byte \(offset) is \(value)")
             }
-            let cut = Array(body[..<place])
-            #expect(Self.read(cut) == Self.readByField(cut), "cut to \(place)")
-            let more = body + body[place...]
-            #expect(Self.read(more) == Self.readByField(more), "more from \(place)")
+            let cut = Array(body[..<offset])
+            #expect(Self.read(cut) == Self.readByField(cut), "cut to \(offset)")
+            let more = body + body[offset...]
+            #expect(Self.read(more) == Self.readByField(more), "more from \(offset)")
         }
     }
 
@@ -79,14 +79,14 @@ import Testing
             let text = String(repeating: "t", count: count)
             let sender = String(repeating: "s", count: min(count, AccountName.maxByteCount))
             let body = Self.body(text, timeToLive: nil, relay: Self.stamp(by: sender))
-            let isUsual = MessagePlaces(usual: body.rawBytes) != nil
+            let isUsual = MessageFieldOffsets(usual: body.rawBytes) != nil
             #expect(isUsual)
             #expect(Self.read(body) == Self.readByField(body))
-            for place in body.indices where body[place] == UInt8(ascii: "s") || body[place] == UInt8(ascii: "t") {
+            for offset in body.indices where body[offset] == UInt8(ascii: "s") || body[offset] == UInt8(ascii: "t") {
                 for value in [0x1F, 0x7F, 0x80] as [UInt8] {
                     var changed = body
-                    changed[place] = value
-                    #expect(Self.read(changed) == Self.readByField(changed), "byte \(place) of \(count) is \(value)")
+                    changed[offset] = value
+                    #expect(Self.read(changed) == Self.readByField(changed), "byte \(offset) of \(count) is \(value)")
                 }
             }
         }
