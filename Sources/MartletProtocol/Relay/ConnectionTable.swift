@@ -58,7 +58,7 @@ struct ConnectionTable {
 
     mutating func remove(_ slot: Int) {
         guard isLive(slot) else { return }
-        byteCount -= Int(connections[slot].chargedByteCount)
+        byteCount -= connections[slot].charge
         connections.remove(slot)
         timers.cancel(slot)
     }
@@ -72,10 +72,7 @@ struct ConnectionTable {
     /// Sets the timer of a connection to its deadline, unless the timer is earlier already. A timer that fires early is
     /// set again then.
     mutating func arm(_ slot: Int, _ configuration: RelayConfiguration) {
-        guard isLive(slot), let due = connections[slot].deadline(configuration)?.at else { return }
-        if let armedAt = connections[slot].armedAt, armedAt <= due { return }
-        connections[slot].armedAt = due
-        timers.set(slot, at: due)
+        if isLive(slot), let due = connections[slot].arm(configuration) { timers.set(slot, at: due) }
     }
 
     mutating func disarm(_ slot: Int) { timers.cancel(slot) }
@@ -84,7 +81,7 @@ struct ConnectionTable {
     mutating func popOverdue(_ configuration: RelayConfiguration, now: Instant) -> (slot: Int, code: ErrorCode)? {
         while let slot = timers.popExpired(now: now) {
             guard isLive(slot) else { continue }
-            connections[slot].armedAt = nil
+            connections[slot].disarm()
             guard let due = connections[slot].deadline(configuration) else { continue }
             if due.at <= now { return (slot, due.code) }
             arm(slot, configuration)

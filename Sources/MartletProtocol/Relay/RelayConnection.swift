@@ -44,14 +44,14 @@ struct RelayConnection {
     /// Bytes that the carrier holds unsent.
     var unsentByteCount: UInt32 = 0
     /// The bytes that the table counts for it.
-    private(set) var chargedByteCount: UInt32 = 0
-    var lastReceived: Instant
+    private var chargedByteCount: UInt32 = 0
+    private var lastReceived: Instant
     /// When `transmit` was requested, as long as it was not called.
     @Compact var requestedAt: Instant? = nil
     /// Since when a frame has been incomplete.
     @Compact var partialSince: Instant? = nil
     /// When the timer fires; not later than the deadline.
-    @Compact var armedAt: Instant? = nil
+    @Compact private var armedAt: Instant? = nil
 
     init(carrier: Carrier, now: Instant) {
         self.carrier = carrier
@@ -104,7 +104,17 @@ struct RelayConnection {
         entry?.held = []
     }
 
+    // MARK: Input
+
+    mutating func noteReceived(byteCount: Int, now: Instant) {
+        lastReceived = now
+        entry?.receivedByteCount += byteCount
+    }
+
     // MARK: Memory
+
+    /// The bytes that the table counts for it.
+    var charge: Int { Int(chargedByteCount) }
 
     /// Returns the change of the bytes that its framer and its carrier hold since the last call.
     mutating func takeChargeChange() -> Int {
@@ -117,6 +127,17 @@ struct RelayConnection {
     var heldByteCount: Int { (framer?.framer.storageByteCount ?? 0) + (entry?.held.count ?? 0) }
 
     // MARK: Time
+
+    /// The instant to which the timer has to be set; nil when it is early enough already.
+    mutating func arm(_ configuration: RelayConfiguration) -> Instant? {
+        guard let due = deadline(configuration)?.at else { return nil }
+        if let armedAt, armedAt <= due { return nil }
+        armedAt = due
+        return due
+    }
+
+    /// The timer has fired or is discarded: the next `arm` sets it.
+    mutating func disarm() { armedAt = nil }
 
     /// The next deadline and its error code (C-10, C-60).
     ///

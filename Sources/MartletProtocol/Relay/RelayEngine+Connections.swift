@@ -11,8 +11,7 @@ extension RelayEngine {
     public mutating func receive(_ bytes: RawSpan, on key: ConnectionKey, now: Instant) {
         noteEvent()
         guard let slot = connections.slot(key), connections[slot].phase != .closing else { return }
-        connections[slot].lastReceived = now
-        connections[slot].entry?.receivedByteCount += bytes.byteCount
+        connections[slot].noteReceived(byteCount: bytes.byteCount, now: now)
         guard connections[slot].phase != .authenticating else { return hold(bytes, on: slot, now: now) }
         guard !connections[slot].hasUnread else { return unread.extend(key, with: bytes) }
         sessions.budget.begin(key)
@@ -251,7 +250,7 @@ extension RelayEngine {
         let held = entry.held
         entry.held = []
         // The timer of the handshake is no longer needed.
-        connections[slot].armedAt = nil
+        connections[slot].disarm()
         connections.arm(slot, configuration)
         sessions.budget.restart(connections.key(slot))
         if !held.isEmpty { read(held.rawBytes, on: slot, now: now) }

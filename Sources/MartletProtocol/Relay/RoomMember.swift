@@ -36,15 +36,7 @@ struct RoomMember: Sendable {
     var key: MemberKey
     /// MQTT 5 §3.8.3.1's No Local: messages of this device are not sent back to it.
     var noLocal: Bool
-    var isSuspended = false
-    var isAway = false
-    /// Whether it has closed its session and waits for its acceptances.
-    var hasLeft = false
-    var isReading = false
-    /// Whether its link has a long queue.
-    var isHeldBack = false
-    /// Whether it has more messages than one step delivers.
-    var isUnfinished = false
+    private var flags: Flags = []
     /// Ascends with each join of the room.
     var joinNumber: UInt32 = 0
     var who: DeviceKey
@@ -57,11 +49,60 @@ struct RoomMember: Sendable {
     /// The index of its device's deduplication window, from its first message on.
     @Compact var window: Int? = nil
 
+    private struct Flags: OptionSet, Sendable {
+        let rawValue: UInt8
+
+        static let suspended = Flags(rawValue: 1)
+        static let heldBack = Flags(rawValue: 2)
+        static let reading = Flags(rawValue: 4)
+        static let unfinished = Flags(rawValue: 8)
+        static let away = Flags(rawValue: 16)
+        static let left = Flags(rawValue: 32)
+        /// The reasons not to deliver messages.
+        static let paused: Flags = [.suspended, .heldBack, .reading, .unfinished]
+    }
+
     init(key: MemberKey, who: DeviceKey, cursor: UInt64, noLocal: Bool) {
         self.key = key
         self.who = who
         self.cursor = cursor
         self.noLocal = noLocal
+    }
+
+    /// Whether the session has suspended the delivery of messages.
+    var isSuspended: Bool {
+        get { flags.contains(.suspended) }
+        set { set(.suspended, newValue) }
+    }
+    /// Whether its link has no connection.
+    var isAway: Bool {
+        get { flags.contains(.away) }
+        set { set(.away, newValue) }
+    }
+    /// Whether it has closed its session and waits for its acceptances.
+    var hasLeft: Bool {
+        get { flags.contains(.left) }
+        set { set(.left, newValue) }
+    }
+    /// Whether the store reads messages for it.
+    var isReading: Bool {
+        get { flags.contains(.reading) }
+        set { set(.reading, newValue) }
+    }
+    /// Whether its link has a long queue.
+    var isHeldBack: Bool {
+        get { flags.contains(.heldBack) }
+        set { set(.heldBack, newValue) }
+    }
+    /// Whether it has more messages than one step delivers.
+    var isUnfinished: Bool {
+        get { flags.contains(.unfinished) }
+        set { set(.unfinished, newValue) }
+    }
+
+    @inline(__always)
+    private mutating func set(_ flag: Flags, _ isSet: Bool) {
+        if isSet { flags.insert(flag) } else { flags.remove(flag) }
     }
 
     /// Whether a message that was published while the room is in memory is the member's own and is not sent back.
@@ -80,7 +121,7 @@ struct RoomMember: Sendable {
     /// The next offset, if the member may receive more now and there is more up to `durable`.
     @inline(__always)
     func wanted(upTo durable: UInt64) -> UInt64? {
-        guard cursor < durable, !isSuspended, !isHeldBack, !isReading, !isUnfinished, credit > 0 else { return nil }
+        guard cursor < durable, flags.isDisjoint(with: .paused), credit > 0 else { return nil }
         return cursor + 1
     }
 
