@@ -2,8 +2,7 @@
 ///
 /// Storage doubles as bytes arrive, never ahead of them and never beyond the bound: at most twice what was held at
 /// once, and nothing at all before the first write. A drained ring keeps its storage until `releaseStorage()`.
-@safe
-public struct RingBuffer: ~Copyable {
+public struct RingBuffer: ~Copyable, Sendable {
     /// The least storage that is taken where the bound lets it, in bytes.
     public static var smallestStorageByteCount: Int { 64 }
 
@@ -12,16 +11,12 @@ public struct RingBuffer: ~Copyable {
     /// How many bytes are held.
     public private(set) var count = 0
     private var head = 0
-    private var storage = unsafe UnsafeMutableRawBufferPointer(start: nil, count: 0)
+    private var storage = ByteMemory(byteCount: 0)
 
     /// An empty ring without storage that will hold up to `maxByteCount` bytes.
     public init(maxByteCount: Int) {
         precondition(maxByteCount >= 0 && maxByteCount <= 1 << 40, "the bound is negative or absurd")
         self.maxByteCount = maxByteCount
-    }
-
-    deinit {
-        unsafe storage.deallocate()
     }
 
     /// Whether nothing is held.
@@ -31,7 +26,7 @@ public struct RingBuffer: ~Copyable {
     public var freeByteCount: Int { max(maxByteCount - count, 0) }
 
     /// How many bytes of storage are taken at present.
-    public var storageByteCount: Int { unsafe storage.count }
+    public var storageByteCount: Int { storage.byteCount }
 
     /// Appends the first of `bytes`, as many as there is room for, and says how many that were.
     @inline(__always)
@@ -39,7 +34,7 @@ public struct RingBuffer: ~Copyable {
         let end = head &+ count &+ bytes.byteCount
         // Mostly there is room for all of it behind what is held.
         guard end <= storageByteCount, count &+ bytes.byteCount <= maxByteCount else { return writePart(bytes) }
-        copy(bytes, to: head &+ count)
+        storage.copy(bytes, to: head &+ count)
         count &+= bytes.byteCount
         return bytes.byteCount
     }
@@ -48,42 +43,26 @@ public struct RingBuffer: ~Copyable {
     private mutating func writePart(_ bytes: RawSpan) -> Int {
         let accepted = min(bytes.byteCount, freeByteCount)
         if accepted == 0 { return 0 }
-        if unsafe count + accepted > storage.count { move(toStorageOf: count + accepted) }
+        if count + accepted > storageByteCount { move(toStorageOf: count + accepted) }
         let tail = wrapped(head + count)
-        let untilEnd = unsafe min(accepted, storage.count - tail)
-        copy(bytes.extracting(first: untilEnd), to: tail)
-        if untilEnd < accepted { copy(bytes.extracting(untilEnd..<accepted), to: 0) }
+        let untilEnd = min(accepted, storageByteCount - tail)
+        storage.copy(bytes.extracting(first: untilEnd), to: tail)
+        if untilEnd < accepted { storage.copy(bytes.extracting(untilEnd..<accepted), to: 0) }
         count += accepted
         return accepted
-    }
-
-    /// Within the storage.
-    @inline(__always)
-    private mutating func copy(_ bytes: RawSpan, to place: Int) {
-        unsafe bytes.withUnsafeBytes { source in
-            guard let start = source.baseAddress, let memory = unsafe storage.baseAddress else { return }
-            unsafe (memory + place).copyMemory(from: start, byteCount: source.count)
-        }
     }
 
     /// The held bytes from the oldest on, as far as they lie together.
     public var firstRegion: RawSpan {
         @_lifetime(borrow self)
         @inline(__always)
-        get { region(head..<min(head + count, storageByteCount)) }
+        get { storage.bytes(head..<min(head + count, storageByteCount)) }
     }
 
     /// The held bytes that lie at the start of the storage because the ring wraps; mostly empty.
     public var secondRegion: RawSpan {
         @_lifetime(borrow self)
-        get { region(0..<max(head + count - storageByteCount, 0)) }
-    }
-
-    @_lifetime(borrow self)
-    @inline(__always)
-    private borrowing func region(_ range: Range<Int>) -> RawSpan {
-        let span = unsafe RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: storage[range]))
-        return unsafe _overrideLifetime(span, borrowing: self)
+        get { storage.bytes(0..<max(head + count - storageByteCount, 0)) }
     }
 
     /// Forgets the oldest `byteCount` bytes. Traps when fewer are held.
@@ -107,8 +86,7 @@ public struct RingBuffer: ~Copyable {
     /// Gives the storage back when nothing is held; does nothing otherwise.
     public mutating func releaseStorage() {
         if count > 0 { return }
-        unsafe storage.deallocate()
-        unsafe storage = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+        storage = ByteMemory(byteCount: 0)
     }
 
     private borrowing func wrapped(_ place: Int) -> Int { place < storageByteCount ? place : place - storageByteCount }
@@ -117,17 +95,10 @@ public struct RingBuffer: ~Copyable {
         var size = Self.smallestStorageByteCount
         while size < byteCount { size *= 2 }
         size = max(byteCount, min(size, maxByteCount))
-        let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 16)
-        let first = firstRegion.byteCount
-        unsafe firstRegion.withUnsafeBytes { unsafe larger.copyMemory(from: $0) }
-        unsafe secondRegion.withUnsafeBytes {
-            unsafe UnsafeMutableRawBufferPointer(rebasing: larger[first...]).copyMemory(from: $0)
-        }
-        unsafe storage.deallocate()
-        unsafe storage = larger
+        var larger = ByteMemory(byteCount: size)
+        larger.copy(firstRegion, to: 0)
+        larger.copy(secondRegion, to: firstRegion.byteCount)
+        storage = larger
         head = 0
     }
 }
-
-// The storage is owned by one value that cannot be copied.
-extension RingBuffer: @unchecked Sendable {}
