@@ -208,17 +208,6 @@ import Testing
     private func pulled(
         _ link: inout WeakLink, _ number: Int, _ direction: WeakLink.Direction, at now: Duration, capacity: Int = 65_536
     ) -> [UInt8] {
-        [UInt8](filledUpTo: capacity) { _ = link.pull(number, direction, into: &$0, now: now) }
-    }
-}
-
-extension [UInt8] {
-    /// The bytes that `fill` appends to a buffer of that capacity.
-    fileprivate init(filledUpTo capacity: Int, _ fill: (inout OutputRawSpan) -> Void) {
-        self = unsafe [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
-            var output = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
-            fill(&output)
-            count = unsafe output.finalize(for: UnsafeMutableRawBufferPointer(buffer))
-        }
+        [UInt8](capacity: capacity) { _ = link.pull(number, direction, into: &$0, now: now) }
     }
 }
