@@ -40,7 +40,7 @@ extension RawSpan {
     /// Whether this text takes fewer bytes in UTF-16.
     var isShorterInUTF16: Bool {
         // Without a byte beyond ASCII there is nothing to gain.
-        guard byteCount > 2, !isPrintableASCII else { return false }
+        guard byteCount > 2, !isASCII else { return false }
         return 2 * String(validated: self).utf16.count < byteCount
     }
 }

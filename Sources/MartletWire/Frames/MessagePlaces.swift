@@ -60,7 +60,7 @@ struct MessagePlaces: BitwiseCopyable {
         let textStart = contentStart &+ TLVLimits.headByteCount
         guard rest.opens(.content, byteCount: rest.byteCount &- contentStart, at: end),
             rest.opens(.text, byteCount: rest.byteCount &- textStart, at: contentStart),
-            rest.extracting(textStart..<rest.byteCount).isTextUTF8
+            rest.extracting(textStart..<rest.byteCount).isValidUTF8
         else { return nil }
         sent =
             SIMD4(6, 20, UInt32(truncatingIfNeeded: contentStart), UInt32(truncatingIfNeeded: textStart))

@@ -58,7 +58,7 @@ public struct TextMessage: ~Escapable, BitwiseCopyable {
 
     /// Whether a body with these values keeps the rules of ``MessageView``; the sender is not looked at.
     var isValid: Bool {
-        counter >= 1 && !text.isEmpty && text.isTextUTF8 && (offset >= 1) == isDelivery
+        counter >= 1 && !text.isEmpty && text.isValidUTF8 && (offset >= 1) == isDelivery
     }
 
     /// How many bytes the body takes that has these values.

@@ -100,7 +100,7 @@ public struct TLVView: ~Escapable {
     /// Throws `invalidValue` when it has fewer or more bytes than allowed or is not well-formed UTF-8 (W-30).
     public func string(minByteCount: Int = 0, maxByteCount: Int) throws(WireError) -> String {
         try checkText(minByteCount: minByteCount, maxByteCount: maxByteCount)
-        return unsafe value.withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
+        return String(validated: value)
     }
 
     /// Checks the value as `string(minByteCount:maxByteCount:)` does, without making a `String` of it.
