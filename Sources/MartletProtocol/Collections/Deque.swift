@@ -1,7 +1,8 @@
-/// A queue that is open at both ends: a ring of slots whose number is a power of two.
+/// A queue to which elements are appended, and from which they are removed at both ends: a ring of slots whose number
+/// is a power of two.
 ///
-/// Positions count from the front: 0 is the first element, `count - 1` the last, whatever was taken before. Both ends
-/// are O(1) (appending amortised), as is access by position. A ring that has grown beyond ``retainedSlotCount`` gives
+/// Positions count from the front: 0 is the first element, `count - 1` the last, whatever was taken before. Appending
+/// (amortised), removing and access by position are O(1). A ring that has grown beyond ``retainedSlotCount`` gives
 /// its memory back when it runs empty, so a burst does not cost an idle link anything afterwards.
 public struct Deque<Element> {
     /// Nil while the queue holds no memory; shared by copies until one of them is changed.
@@ -42,12 +43,6 @@ public struct Deque<Element> {
         guard added > 0 else { return }
         let ring = ringWithRoom(for: added)
         for number in 0..<added { ring.append(element(number)) }
-    }
-
-    /// Adds `element` before the first, as position 0.
-    @inlinable
-    public mutating func prepend(_ element: consuming Element) {
-        ringWithRoom().prepend(element)
     }
 
     /// Takes the first element, or nothing when the queue is empty.
