@@ -1,3 +1,5 @@
+internal import MartletWire
+
 /// A backup connection beside one whose welcome or acknowledgements are overdue (C-63).
 ///
 /// The machine knows that there is one; here is what belongs to it until it takes over or is not needed any more.

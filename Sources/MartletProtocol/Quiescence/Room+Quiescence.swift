@@ -1,3 +1,5 @@
+internal import MartletWire
+
 extension Room {
     /// What is left over although every member is connected and has everything.
     func quiescence() -> QuiescenceCheck {

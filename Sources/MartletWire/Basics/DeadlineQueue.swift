@@ -1,12 +1,11 @@
-/// Deadlines by key, at most one for each, the earliest always at hand.
+/// Deadlines by key, at most one for each key.
 ///
-/// A table gives each key a number, by which `SlotTimers` keeps the deadlines, so that setting, moving and cancelling
-/// are O(log n) with one hash of the key, and nothing cancelled stays behind: the memory is bounded by the most keys
-/// that were set at once. Equal deadlines expire in the order in which they were set, so the same events always give
-/// the same order, and a key that is set again at once waits its turn.
-public struct TimerQueue<Key: Hashable & Sendable>: Sendable {
+/// Each key has a slot in a ``DeadlineHeap``, so setting, moving and cancelling a deadline is O(log n) with one hash of
+/// the key. A cancelled deadline leaves nothing behind: memory is bounded by the greatest number of keys that had a
+/// deadline at one time. Equal deadlines expire in the order in which they were set, so equal events give equal order.
+public struct DeadlineQueue<Key: Hashable & Sendable, Deadline: Comparable & Sendable>: Sendable {
     @usableFromInline
-    var timers = SlotTimers()
+    var timers = DeadlineHeap<Deadline>()
     @usableFromInline
     var slotOfKey: [Key: Int] = [:]
     /// By number; nil where it is free.
@@ -29,18 +28,18 @@ public struct TimerQueue<Key: Hashable & Sendable>: Sendable {
 
     /// The earliest deadline of all.
     @inlinable
-    public var earliest: Instant? { timers.earliest }
+    public var earliest: Deadline? { timers.earliest }
 
     /// The deadline of `key`, if it has one.
     @inlinable
-    public func deadline(of key: Key) -> Instant? {
+    public func deadline(of key: Key) -> Deadline? {
         slotOfKey[key].flatMap { timers.deadline(of: $0) }
     }
 
     /// Gives `key` this deadline in place of any that it had; `nil` cancels. Setting what is set already changes
     /// nothing.
     @inlinable
-    public mutating func set(_ key: Key, at deadline: Instant?) {
+    public mutating func set(_ key: Key, at deadline: Deadline?) {
         guard let deadline else { return cancel(key) }
         timers.set(slotOfKey[key] ?? takeSlot(for: key), at: deadline)
     }
@@ -57,7 +56,7 @@ public struct TimerQueue<Key: Hashable & Sendable>: Sendable {
     ///
     /// Call until it answers `nil`.
     @inlinable
-    public mutating func popExpired(now: Instant) -> Key? {
+    public mutating func popExpired(now: Deadline) -> Key? {
         guard let slot = timers.popExpired(now: now), let key = keys[slot] else { return nil }
         slotOfKey[key] = nil
         free(slot)
@@ -67,7 +66,7 @@ public struct TimerQueue<Key: Hashable & Sendable>: Sendable {
     /// Takes every deadline away, and the memory.
     @inlinable
     public mutating func removeAll() {
-        self = TimerQueue()
+        self = DeadlineQueue()
     }
 
     @inlinable
