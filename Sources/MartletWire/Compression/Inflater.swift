@@ -37,11 +37,8 @@ public struct Inflater: ~Copyable {
         var room = min(limit, max(4 * bytes.byteCount, Self.smallestRoomByteCount))
         while true {
             var outcome = MARTLET_INFLATE_DAMAGED
-            let output = unsafe [UInt8](unsafeUninitializedCapacity: room) { output, count in
-                unsafe bytes.withUnsafeBytes { input in
-                    unsafe outcome = martlet_inflater_run(
-                        handle, input.baseAddress, input.count, output.baseAddress, room, &count)
-                }
+            let output = coded(bytes, capacity: room) { input, output, count in
+                unsafe outcome = martlet_inflater_run(handle, input, bytes.byteCount, output, room, &count)
             }
             switch outcome {
             case MARTLET_INFLATE_DONE where room <= limit:
