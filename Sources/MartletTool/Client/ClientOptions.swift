@@ -35,7 +35,7 @@ enum ClientOptions {
         var configuration = Client.Configuration()
         configuration.flushTimeout = flushTimeout ?? configuration.flushTimeout
         configuration.usesMultipath = arguments.has(multipath)
-        configuration.agent = "\(CommandTable.program.title) \(agent)"
+        configuration.agent = "\(MartletTool.program.title) \(agent)"
         do {
             return try Client(
                 to: arguments[target] ?? "", as: credentials(arguments), configuration: configuration)
