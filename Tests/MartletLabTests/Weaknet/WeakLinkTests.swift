@@ -201,7 +201,7 @@ import Testing
         _ link: inout WeakLink, _ number: Int, _ direction: WeakLink.Direction, at now: Duration
     ) -> WeakLink.Pulled {
         var result = WeakLink.Pulled.bytes(0)
-        _ = [UInt8](filledUpTo: 65_536) { result = link.pull(number, direction, into: &$0, now: now) }
+        _ = [UInt8](capacity: 65_536) { result = link.pull(number, direction, into: &$0, now: now) }
         return result
     }
 
