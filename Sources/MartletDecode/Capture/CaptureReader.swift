@@ -23,8 +23,10 @@ public final class CaptureReader {
         0xA1B2_C3D4, 0xD4C3_B2A1, 0xA1B2_3C4D, 0x4D3C_B2A1, 0xA1B2_CD34, 0x34CD_B2A1, 0x0A0D_0D0A,
     ]
 
-    // The pointer stays inside, and lives as long as the reader.
+    // The pointers stay inside, and live as long as the reader.
     private let handle: OpaquePointer
+    /// The copy of the bytes that libpcap reads, where they do not come from a file.
+    private let contents: UnsafeMutableRawPointer?
     private var packetCount = 0
     /// Why no more packets come.
     private var failure: CaptureError?
@@ -37,7 +39,7 @@ public final class CaptureReader {
     /// - Throws: ``CaptureError/unreadable(reason:)`` when it cannot be opened, ``CaptureError/notACapture(reason:)``
     ///   when it does not begin as a capture does.
     public convenience init(path: String) throws(CaptureError) {
-        try unsafe self.init(file: fopen(path, "rb"))
+        try unsafe self.init(file: fopen(path, "rb"), contents: nil)
     }
 
     /// Reads the capture file open at `descriptor` from its current offset on; the reader closes it, also when this
@@ -51,7 +53,7 @@ public final class CaptureReader {
             _ = close(descriptor)
             throw error
         }
-        try unsafe self.init(file: file)
+        try unsafe self.init(file: file, contents: nil)
     }
 
     /// Reads a capture file whose bytes are in memory; they are copied once.
@@ -59,29 +61,34 @@ public final class CaptureReader {
     /// - Throws: ``CaptureError/notACapture(reason:)`` when they are not a capture.
     public convenience init(bytes: [UInt8]) throws(CaptureError) {
         guard Self.recognizes(bytes) else { throw .notACapture(reason: "neither pcap nor pcapng") }
-        // The stream has memory of its own, which it frees when it is closed.
-        guard let file = unsafe fmemopen(nil, bytes.count, "w+") else { throw Self.systemError() }
-        let isWritten = unsafe fwrite(bytes, 1, bytes.count, file) == bytes.count && fseek(file, 0, SEEK_SET) == 0
-        precondition(isWritten, "a stream in memory has room for its bytes")
-        try unsafe self.init(file: file)
+        let contents = UnsafeMutableRawPointer.allocate(byteCount: bytes.count, alignment: 1)
+        unsafe bytes.withUnsafeBytes { unsafe contents.copyMemory(from: $0.baseAddress!, byteCount: bytes.count) }
+        try unsafe self.init(file: fmemopen(contents, bytes.count, "rb"), contents: contents)
     }
 
-    /// Takes over the file.
-    private init(file: UnsafeMutablePointer<FILE>?) throws(CaptureError) {
-        guard let file = unsafe file else { throw Self.systemError() }
+    /// Takes over both.
+    private init(file: UnsafeMutablePointer<FILE>?, contents: UnsafeMutableRawPointer?) throws(CaptureError) {
+        guard let file = unsafe file else {
+            let error = Self.systemError()
+            unsafe contents?.deallocate()
+            throw error
+        }
         var reason = [CChar](repeating: 0, count: Int(PCAP_ERRBUF_SIZE))
         let precision = UInt32(PCAP_TSTAMP_PRECISION_NANO)
         guard let handle = unsafe pcap_fopen_offline_with_tstamp_precision(file, precision, &reason) else {
             unsafe fclose(file)
+            unsafe contents?.deallocate()
             throw .notACapture(reason: Self.text(reason))
         }
         unsafe self.handle = handle
+        unsafe self.contents = contents
         link = LinkType(rawValue: UInt32(bitPattern: unsafe pcap_datalink(handle)))
     }
 
     deinit {
         // This closes the file, too.
         unsafe pcap_close(handle)
+        unsafe contents?.deallocate()
     }
 
     /// Whether these bytes begin as a capture file does; four of them are enough.
