@@ -91,8 +91,8 @@ int32_t martlet_tls_make_certificate(
         && write_files(certificate, key, certificate_file, key_file);
     if (!is_done) {
         failure->kind = martlet_tls_failure_bad_file;
-        martlet_tls_copy_text(
-            failure->subject, sizeof failure->subject, has_issuer ? certificate_file : request->issuer_certificate_file);
+        const char *path = has_issuer ? certificate_file : request->issuer_certificate_file;
+        martlet_tls_copy_text(failure->subject, sizeof failure->subject, path);
         const char *text = ERR_reason_error_string(ERR_peek_last_error());
         martlet_tls_copy_text(failure->text, sizeof failure->text, text ? text : "cannot be written");
         ERR_clear_error();

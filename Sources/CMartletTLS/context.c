@@ -255,7 +255,8 @@ static uint8_t *copy(const uint8_t *bytes, size_t count) {
     return result;
 }
 
-static int configure_identity(SSL_CTX *ssl, const struct martlet_tls_options *options, struct martlet_tls_failure *failure) {
+static int configure_identity(
+    SSL_CTX *ssl, const struct martlet_tls_options *options, struct martlet_tls_failure *failure) {
     if (!options->certificate_file || !options->key_file) return 1;
     if (SSL_CTX_use_certificate_chain_file(ssl, options->certificate_file) != 1)
         return fail(failure, martlet_tls_failure_bad_file, options->certificate_file);
@@ -265,7 +266,8 @@ static int configure_identity(SSL_CTX *ssl, const struct martlet_tls_options *op
     return 1;
 }
 
-static int configure_trust(SSL_CTX *ssl, const struct martlet_tls_options *options, struct martlet_tls_failure *failure) {
+static int configure_trust(
+    SSL_CTX *ssl, const struct martlet_tls_options *options, struct martlet_tls_failure *failure) {
     if (options->trust_file) {
         if (SSL_CTX_load_verify_locations(ssl, options->trust_file, NULL) != 1)
             return fail(failure, martlet_tls_failure_bad_file, options->trust_file);
@@ -277,7 +279,8 @@ static int configure_trust(SSL_CTX *ssl, const struct martlet_tls_options *optio
     return 1;
 }
 
-static int configure(martlet_tls_context *context, const struct martlet_tls_options *options, struct martlet_tls_failure *failure) {
+static int configure(
+    martlet_tls_context *context, const struct martlet_tls_options *options, struct martlet_tls_failure *failure) {
     SSL_CTX *ssl = context->ssl;
     SSL_CTX_set_min_proto_version(ssl, TLS1_2_VERSION);
     SSL_CTX_set_security_level(ssl, 2);
@@ -295,7 +298,8 @@ static int configure(martlet_tls_context *context, const struct martlet_tls_opti
         return SSL_CTX_set_alpn_protos(ssl, context->protocol, context->protocol[0] + 1u) == 0;
     }
     SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
-    SSL_CTX_set_session_id_context(ssl, context->protocol, context->protocol[0] + 1u > 32 ? 32 : context->protocol[0] + 1u);
+    unsigned int name_count = context->protocol[0] + 1u;
+    SSL_CTX_set_session_id_context(ssl, context->protocol, name_count > 32 ? 32 : name_count);
     SSL_CTX_set_alpn_select_cb(ssl, select_protocol, context);
     SSL_CTX_set_client_hello_cb(ssl, check_client_hello, NULL);
     if (context->ticket_key_count) {

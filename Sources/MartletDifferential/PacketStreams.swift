@@ -52,15 +52,13 @@ struct PacketStreams {
         var bytes: [UInt8] = []
         for batch in batches {
             let byteCount = batch.reduce(64) { $0 + $1.count }
-            bytes += unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, count in
-                var out = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
+            bytes += [UInt8](capacity: byteCount) { out in
                 for frame in batch {
                     do throws(WireError) { try encoder.append(encoded: frame.rawBytes, into: &out) } catch {
                         preconditionFailure("that is not a frame: \(error)")
                     }
                 }
                 _ = encoder.finish(into: &out)
-                count = unsafe out.finalize(for: UnsafeMutableRawBufferPointer(buffer))
             }
         }
         return bytes

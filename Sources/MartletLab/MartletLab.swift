@@ -3,5 +3,12 @@ import MartletToolSupport
 /// `martlet-lab`: the commands that test and measure Martlet.
 @main
 struct MartletLab {
-    static func main() { CommandTable.program.main() }
+    static let program = CommandLineProgram(
+        name: "martlet-lab", summary: "Tests of Martlet with faulty networks, simulated or between real processes.",
+        commands: [
+            DemoCommand.spec, WeaknetCommand.spec, SimulateCommand.spec, StormCommand.spec, SoakCommand.spec,
+            DifferentialCommand.spec,
+        ])
+
+    static func main() { program.main() }
 }

@@ -1,3 +1,10 @@
+public import MartletWire
+
+/// Deadlines by key.
+public typealias TimerQueue<Key: Hashable & Sendable> = DeadlineQueue<Key, Instant>
+/// Deadlines by slot number.
+typealias SlotTimers = DeadlineHeap<Instant>
+
 /// A point on a monotonic clock that the caller owns: nanoseconds since an origin the caller chose (C-53).
 ///
 /// The protocol core reads no clock: every event brings its instant along.

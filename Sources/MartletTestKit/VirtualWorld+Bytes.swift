@@ -34,8 +34,7 @@ extension VirtualWorld {
     private func transmit(_ index: Int, atRelay: Bool) -> [UInt8] {
         let connection = connections[index]
         let capacity = VirtualPipe.bufferByteCount / 2 + FrameHeader.byteCount
-        return unsafe [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
-            var out = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
+        return [UInt8](capacity: capacity) { out in
             if atRelay {
                 if connection.generation == generation {
                     relay.loops.transmit(on: connection.key, into: &out, now: now)
@@ -43,7 +42,6 @@ extension VirtualWorld {
             } else {
                 clients[connection.client].engine.transmit(on: connection.id, into: &out, now: now)
             }
-            count = unsafe out.finalize(for: UnsafeMutableRawBufferPointer(buffer))
         }
     }
 

@@ -3,5 +3,12 @@ import MartletToolSupport
 /// `martlet`: the commands of users and programs.
 @main
 struct MartletTool {
-    static func main() { CommandTable.program.main() }
+    static let program = CommandLineProgram(
+        name: "martlet", summary: "Messages between people and programs, over connections that may fail.",
+        commands: [
+            ServeCommand.spec, ChatCommandLine.spec, SendCommand.spec, ListenCommand.spec, BotCommand.spec,
+            DevCertCommand.spec, DecodeCommand.spec,
+        ])
+
+    static func main() { program.main() }
 }

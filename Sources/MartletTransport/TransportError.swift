@@ -91,7 +91,7 @@ extension TransportError: CustomStringConvertible {
         case .tls(let error): "\(error)"
         case .connectFailed(let failures): failures.map(\.description).joined(separator: "; ")
         case .system(let number, let call):
-            "\(call): \(unsafe systemText { unsafe martlet_error_text(number, $0, $1) })"
+            "\(call): \(systemText { unsafe martlet_error_text(number, &$0, $1) })"
         }
     }
 }
@@ -104,12 +104,9 @@ extension ConnectFailure: CustomStringConvertible {
     }
 }
 
-/// Returns the terminated text that `write` stores in a buffer.
-func systemText(_ write: (UnsafeMutablePointer<CChar>, Int) -> Void) -> String {
-    unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { buffer in
-        guard let start = buffer.baseAddress else { return "" }
-        unsafe buffer.initialize(repeating: 0)
-        unsafe write(start, buffer.count)
-        return unsafe String(cString: start)
-    }
+/// Returns the terminated text that `write` stores in a buffer of 256 bytes.
+func systemText(_ write: (inout [CChar], Int) -> Void) -> String {
+    var text = [CChar](repeating: 0, count: 256)
+    write(&text, text.count)
+    return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
 }

@@ -126,6 +126,7 @@ struct RelayTests {
         guard (try? TCPListener.Socket(listeningOn: any)) != nil else { try Test.cancel("no IPv6 here") }
         let log = EventLog()
         var configuration = Relay.Configuration(addresses: [any])
+        configuration.allowsPlaintext = true
         configuration.engine = .withoutTimeouts
         let relay = Relay(
             configuration: configuration, store: InMemoryStore(), authenticator: .allowAll, onEvent: log.note)

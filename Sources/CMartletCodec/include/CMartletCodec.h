@@ -7,17 +7,13 @@
 // libdeflate does the work on Linux, elsewhere zlib. Everything below zlib can do alone, so that a test can hold the
 // two against each other.
 
-/// CRC-32 (IEEE 802.3, reflected) of `count` bytes, continuing `crc`; 0 starts anew. 16 to 512 are summed
-/// by carry-less multiplication where the processor has it.
+/// CRC-32 (IEEE 802.3, reflected) of `count` bytes, continuing `crc`; 0 starts anew.
 uint32_t martlet_crc32(uint32_t crc, const void *_Nullable bytes, size_t count);
 /// The same sum by zlib alone.
 uint32_t martlet_crc32_zlib(uint32_t crc, const void *_Nullable bytes, size_t count);
-/// The same sum over exactly 24 bytes, the part of a frame's header that is summed, as three words loaded from memory:
-/// by carry-less multiplication or the processor's own CRC instruction where there is one. Words rather than a
-/// pointer, since a header that was just written could not be loaded 16 bytes at a time without a stall.
+/// The same sum over exactly 24 bytes, the part of a frame's header that is summed, as three words in the order of
+/// memory.
 uint32_t martlet_crc32_words(uint32_t crc, uint64_t first, uint64_t second, uint64_t third);
-/// The sum of a received frame, in one call: of the body, continued over the 24 bytes at `header`.
-uint32_t martlet_crc32_frame(const void *_Nonnull header, const void *_Nullable body, size_t count);
 
 typedef struct martlet_deflater martlet_deflater;
 

@@ -118,8 +118,8 @@ typedef struct martlet_tls_connection martlet_tls_connection;
 
 /// Creates a connection; null without memory.
 ///
-/// `host` is a client's name or numeric address for SNI and verification; null at a server. The context must outlive the
-/// connection. A session is copied by reference and may be freed.
+/// `host` is a client's name or numeric address for SNI and verification; null at a server. The context must outlive
+/// the connection. A session is copied by reference and may be freed.
 martlet_tls_connection *_Nullable martlet_tls_connection_create(
     martlet_tls_context *context, const char *_Nullable host, martlet_tls_session *_Nullable session);
 void martlet_tls_connection_free(martlet_tls_connection *connection);

@@ -74,8 +74,8 @@ public final class CaptureReader {
             throw error
         }
         var reason = [CChar](repeating: 0, count: Int(PCAP_ERRBUF_SIZE))
-        let handle = unsafe pcap_fopen_offline_with_tstamp_precision(file, UInt32(PCAP_TSTAMP_PRECISION_NANO), &reason)
-        guard let handle = unsafe handle else {
+        let precision = UInt32(PCAP_TSTAMP_PRECISION_NANO)
+        guard let handle = unsafe pcap_fopen_offline_with_tstamp_precision(file, precision, &reason) else {
             unsafe fclose(file)
             unsafe contents?.deallocate()
             throw .notACapture(reason: Self.text(reason))
@@ -108,8 +108,8 @@ public final class CaptureReader {
         case 1:
             guard let header = unsafe header?.pointee else { return nil }
             packetCount += 1
-            let bytes = unsafe UnsafeRawBufferPointer(start: data, count: Int(header.caplen))
-            return CapturedPacket(time: Self.time(header.ts), link: link, bytes: unsafe Array(bytes))
+            let bytes = unsafe Array(UnsafeBufferPointer(start: data, count: Int(header.caplen)))
+            return CapturedPacket(time: Self.time(header.ts), link: link, bytes: bytes)
         case PCAP_ERROR_BREAK: return nil
         default:
             let isTruncated = unsafe feof(pcap_file(handle)) != 0

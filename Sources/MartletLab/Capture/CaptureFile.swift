@@ -23,10 +23,8 @@ final class CaptureFile: Sendable {
 
     /// Creates or truncates a file.
     init(path: String) throws(CommandError) {
-        let descriptor = unsafe Foundation.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-        guard descriptor >= 0 else {
-            throw CommandError(.cannotCreate, "cannot write \(path): \(unsafe String(cString: strerror(errno)))")
-        }
+        let descriptor = Descriptors.open(path, O_WRONLY | O_CREAT | O_TRUNC)
+        guard descriptor >= 0 else { throw .system(.cannotCreate, "cannot write \(path)") }
         self.path = path
         state = Guarded(State(descriptor: descriptor, buffer: PcapWriter.header))
     }

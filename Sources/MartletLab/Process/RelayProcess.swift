@@ -31,7 +31,7 @@ struct RelayProcess: Sendable {
         Thread.detachNewThread {
             var splitter = LineSplitter(maxPieceByteCount: 64 << 10)
             // The method of the file handle would wait until the requested number of bytes has arrived.
-            while let bytes = Self.read(from: reader.fileDescriptor), !bytes.isEmpty {
+            while let bytes = Descriptors.read(reader.fileDescriptor, atMost: 64 << 10), !bytes.isEmpty {
                 for line in splitter.split(bytes).compactMap(LogLine.init) {
                     if let port = line.port { announcement.yield(port) }
                     onLine(line)
@@ -53,13 +53,7 @@ struct RelayProcess: Sendable {
         _ = await process.exitCode()
     }
 
-    private static func read(from descriptor: Int32) -> [UInt8]? {
-        var bytes = [UInt8](repeating: 0, count: 64 << 10)
-        let count = unsafe bytes.withUnsafeMutableBytes { unsafe Foundation.read(descriptor, $0.baseAddress, $0.count) }
-        return count >= 0 ? Array(bytes[..<count]) : nil
-    }
-
-    /// Runs `body` while the relay runs, and kills the relay if `body` fails.
+    /// Does something while the relay runs, and kills it when that fails.
     func guarding<Result>(_ body: () async throws -> Result) async throws -> Result {
         do { return try await body() } catch {
             await kill()

@@ -44,13 +44,7 @@ public struct Deque<Element> {
         for number in 0..<added { ring.append(element(number)) }
     }
 
-    /// Adds an element before the first one. Its position is 0.
-    @inlinable
-    public mutating func prepend(_ element: consuming Element) {
-        ringWithFreeSlots().prepend(element)
-    }
-
-    /// Removes and returns the first element; nil if the queue is empty.
+    /// Takes the first element, or nothing when the queue is empty.
     @inlinable
     public mutating func popFirst() -> Element? {
         guard let ring = ownRing(), ring.count > 0 else { return nil }

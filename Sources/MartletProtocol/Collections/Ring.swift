@@ -18,10 +18,10 @@ final class Ring<Element>: ManagedBuffer<RingHeader, Element> {
     }
 
     @inlinable @inline(__always)
-    var count: Int { unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee.count } }
+    var count: Int { header.count }
 
     @inlinable @inline(__always)
-    var slotCount: Int { unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee.mask &+ 1 } }
+    var slotCount: Int { header.mask &+ 1 }
 
     @inlinable @inline(__always)
     func address(_ position: Int) -> UnsafeMutablePointer<Element> {
@@ -44,42 +44,32 @@ final class Ring<Element>: ManagedBuffer<RingHeader, Element> {
     @inlinable @inline(__always)
     func append(_ element: consuming Element) {
         unsafe address(count).initialize(to: element)
-        unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee.count &+= 1 }
-    }
-
-    @inlinable @inline(__always)
-    func prepend(_ element: consuming Element) {
-        unsafe address(-1).initialize(to: element)
-        unsafe withUnsafeMutablePointerToHeader {
-            unsafe $0.pointee.head = $0.pointee.slot(-1)
-            unsafe $0.pointee.count &+= 1
-        }
+        header.count &+= 1
     }
 
     @inlinable @inline(__always)
     func takeFirst() -> Element {
-        let first = unsafe address(0)
-        unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee.drop(1) }
-        return unsafe first.move()
+        defer { header.drop(1) }
+        return unsafe address(0).move()
     }
 
     @inlinable @inline(__always)
     func takeLast() -> Element {
-        unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee.count &-= 1 }
+        header.count &-= 1
         return unsafe address(count).move()
     }
 
     @inlinable
     func removeFirst(_ dropCount: Int) {
         for position in 0..<dropCount { unsafe address(position).deinitialize(count: 1) }
-        unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee.drop(dropCount) }
+        header.drop(dropCount)
     }
 
     /// Returns a ring with copies of the elements.
     @inlinable
     func copy() -> Ring {
         let result = Ring.make(slotCount: slotCount)
-        for position in 0..<count { result.append(unsafe address(position).pointee) }
+        for position in 0..<count { result.append(self[position]) }
         return result
     }
 
@@ -87,12 +77,7 @@ final class Ring<Element>: ManagedBuffer<RingHeader, Element> {
     @inlinable
     func moved(slotCount larger: Int) -> Ring {
         let result = Ring.make(slotCount: larger)
-        let moved = count
-        let untilEnd = unsafe min(moved, slotCount - withUnsafeMutablePointerToHeader { unsafe $0.pointee.head })
-        unsafe result.address(0).moveInitialize(from: address(0), count: untilEnd)
-        unsafe result.address(untilEnd).moveInitialize(from: address(untilEnd), count: moved - untilEnd)
-        unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee.drop(moved) }
-        unsafe result.withUnsafeMutablePointerToHeader { unsafe $0.pointee.count = moved }
+        while count > 0 { result.append(takeFirst()) }
         return result
     }
 }

@@ -107,11 +107,9 @@ private final class SlotMemory<Element>: ManagedBuffer<ContiguousArray<Bool>, El
         for slot in 0..<slotCount where isLive(slot) { remove(slot) }
     }
 
-    var slotCount: Int { unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee.count } }
+    var slotCount: Int { header.count }
 
-    func isLive(_ slot: Int) -> Bool {
-        unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee[slot] }
-    }
+    func isLive(_ slot: Int) -> Bool { header[slot] }
 
     func address(_ slot: Int) -> UnsafeMutablePointer<Element> {
         unsafe withUnsafeMutablePointerToElements { unsafe $0 + slot }
@@ -119,11 +117,11 @@ private final class SlotMemory<Element>: ManagedBuffer<ContiguousArray<Bool>, El
 
     func put(_ element: consuming Element, _ slot: Int) {
         unsafe address(slot).initialize(to: element)
-        unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee[slot] = true }
+        header[slot] = true
     }
 
     func take(_ slot: Int) -> Element {
-        unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee[slot] = false }
+        header[slot] = false
         return unsafe address(slot).move()
     }
 

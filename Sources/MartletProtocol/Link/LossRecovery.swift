@@ -111,7 +111,7 @@ struct LossRecovery: Sendable {
         now: Instant, timeout: Duration, isReliableCarrier: Bool, hasUnacknowledged: Bool, isWaitingForRoom: Bool
     ) -> OnDeadline {
         if hasUnacknowledged, lastProgress + Link.ackTimeout <= now { return .ackTimeout }  // S-30
-        let isProbeDue = creditProbe.expired(now: now, timeout: timeout)
+        let isProbeDue = creditProbe.expired(now: now, timeout: timeout, isReliableCarrier: isReliableCarrier)
         let answer = ackTimer.expired(now: now, timeout: timeout, isReliableCarrier: isReliableCarrier)
         if answer == .probe { wasWaitingForRoom = isWaitingForRoom }
         return isProbeDue && answer == .none ? .probe : answer
@@ -182,13 +182,17 @@ struct AckTimer: Equatable, Sendable {
 ///
 /// Credit arrives with acknowledgements. When every frame is acknowledged and the frame with the credit was lost, no
 /// further acknowledgement follows, so the blocked side sends a ping. A consumer may be slow for hours, so the interval
-/// doubles up to `maxInterval`.
+/// doubles up to `maxInterval`. On a carrier without order, the probe or its answer may be lost, so the interval after an
+/// unanswered probe is at most `maxUnansweredInterval`.
 struct CreditProbe: Equatable, Sendable {
     /// The longest time between two probes.
     static let maxInterval: Duration = .seconds(60)
+    /// The longest time after a probe that may have been lost.
+    static let maxUnansweredInterval: Duration = .seconds(5)
 
     @Compact private(set) var deadline: Instant? = nil
     private var count: UInt8 = 0
+    private var isAnswered = false
 
     var isRunning: Bool { deadline != nil }
 
@@ -200,11 +204,17 @@ struct CreditProbe: Equatable, Sendable {
         }
     }
 
+    /// An ack named a session that is blocked.
+    mutating func noteAnswer() { isAnswered = isRunning }
+
     /// Whether a probe is to be sent now.
-    mutating func expired(now: Instant, timeout: Duration) -> Bool {
+    mutating func expired(now: Instant, timeout: Duration, isReliableCarrier: Bool) -> Bool {
         guard let deadline, deadline <= now else { return false }
+        let limit =
+            isReliableCarrier || isAnswered ? CreditProbe.maxInterval : CreditProbe.maxUnansweredInterval
+        isAnswered = false
         count = min(count + 1, 6)
-        self.deadline = now + min(timeout * (1 << count), CreditProbe.maxInterval)
+        self.deadline = now + min(timeout * (1 << count), limit)
         return true
     }
 }

@@ -197,7 +197,9 @@ struct SendQueue: Neutral, Sendable {
                 let entries = messages.span
                 var index = Int(base + UInt64(position) - bodies[batchIndex].first)
                 while index < entries.count {
-                    guard batch.takes(ring[position], credit, limit, encoder.freeByteCount(in: out)) else { break batches }
+                    guard batch.takes(ring[position], credit, limit, encoder.freeByteCount(in: out)) else {
+                        break batches
+                    }
                     header.sequence = UInt32(truncatingIfNeeded: base + UInt64(position))
                     markSent(&ring[position], &header, asksForAck && position + 1 == ring.count, now, in: &batch)
                     entries[index].body.appendWhole(header, encoder, to: &out)

@@ -38,7 +38,7 @@ enum ClientOptions {
         configuration.usesMultipath = arguments.has(multipath)
         configuration.tls = try TLSArguments.client(arguments)
         configuration.allowsPlaintext = TLSArguments.allowsPlaintext(arguments)
-        configuration.agent = "\(CommandTable.program.title) \(agent)"
+        configuration.agent = "\(MartletTool.program.title) \(agent)"
         do {
             return try Client(
                 to: arguments[target] ?? "", as: credentials(arguments), configuration: configuration)

@@ -146,10 +146,8 @@ enum DecodeCommand {
 
     private static func open(_ path: String?) throws(CommandError) -> Int32 {
         guard let path, path != "-" else { return STDIN_FILENO }
-        let descriptor = unsafe Foundation.open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            throw CommandError(.noInput, "cannot read \(path): \(unsafe String(cString: strerror(errno)))")
-        }
+        let descriptor = Descriptors.open(path, O_RDONLY)
+        guard descriptor >= 0 else { throw .system(.noInput, "cannot read \(path)") }
         return descriptor
     }
 }

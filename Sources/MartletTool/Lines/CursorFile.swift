@@ -44,7 +44,7 @@ final class CursorFile: Sendable {
     func write(_ cursor: RoomCursor, place: Cursor.Place? = nil) throws(CommandError) {
         let cursor = Cursor(cursor, of: room, place: place)
         let temporary = path + ".new"
-        let descriptor = unsafe open(temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        let descriptor = Descriptors.open(temporary, O_RDWR | O_CREAT | O_TRUNC)
         guard descriptor >= 0 else { throw Self.failure(path) }
         do throws(CommandError) {
             try Output.write(Array(cursor.text.utf8), to: descriptor)
@@ -65,7 +65,7 @@ final class CursorFile: Sendable {
     /// Returns the descriptor of the locked file, after a check that the path still refers to it.
     private static func locked(_ path: String) throws(CommandError) -> Int32 {
         while true {
-            let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+            let descriptor = Descriptors.open(path, O_RDWR | O_CREAT)
             guard descriptor >= 0 else { throw failure(path) }
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
                 let isTaken = errno == EWOULDBLOCK
@@ -99,7 +99,7 @@ final class CursorFile: Sendable {
 
     /// Makes the name of the file durable by synchronizing its folder.
     private static func synchronizeFolder(of path: String) throws(CommandError) {
-        let descriptor = unsafe open(folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let descriptor = Descriptors.open(folder(of: path), O_RDONLY | O_DIRECTORY)
         guard descriptor >= 0 else { throw failure(path) }
         defer { close(descriptor) }
         // Some file systems do not support this for folders.
@@ -117,7 +117,5 @@ final class CursorFile: Sendable {
         return CommandError(.usage, "\(path) contains the cursor of room \(other), not of \(room), and is not changed")
     }
 
-    private static func failure(_ path: String) -> CommandError {
-        CommandError(.cannotCreate, "cannot write \(path): \(unsafe String(cString: strerror(errno)))")
-    }
+    private static func failure(_ path: String) -> CommandError { .system(.cannotCreate, "cannot write \(path)") }
 }

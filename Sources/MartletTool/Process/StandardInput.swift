@@ -38,18 +38,11 @@ struct StandardInput: Sendable {
 
     private static func read(_ descriptor: Int32) -> Result<[UInt8], any Error> {
         while true {
-            var count = 0
-            let bytes = unsafe [UInt8](unsafeUninitializedCapacity: maxReadByteCount) { buffer, initialized in
-                count = unsafe Foundation.read(descriptor, buffer.baseAddress, buffer.count)
-                initialized = max(count, 0)
-            }
-            if count >= 0 { return .success(bytes) }
+            if let bytes = Descriptors.read(descriptor, atMost: maxReadByteCount) { return .success(bytes) }
             if errno == EAGAIN {
-                var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-                _ = unsafe Foundation.poll(&poll, 1, -1)
+                Descriptors.wait(for: POLLIN, on: descriptor)
             } else if errno != EINTR {
-                let reason = unsafe String(cString: strerror(errno))
-                return .failure(CommandError(.inputOutput, "cannot read: \(reason)"))
+                return .failure(CommandError.system(.inputOutput, "cannot read"))
             }
         }
     }

@@ -15,12 +15,31 @@ package enum Descriptors {
     /// standard input and writing to the others still fail.
     package static func occupyStandard() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
-            // `open` returns the lowest unused number.
-            _ = unsafe open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
+            // The lowest number that is free is given out.
+            _ = unsafe Foundation.open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
         }
     }
 
-    /// Throws an error if the limit is too low for a command.
+    /// Opens a file that programs started later do not inherit; a new one may be read by everyone. Negative when that
+    /// fails.
+    package static func open(_ path: String, _ flags: Int32) -> Int32 {
+        unsafe Foundation.open(path, flags | O_CLOEXEC, 0o644)
+    }
+
+    /// Reads at most so many bytes; none at the end, nil when that fails.
+    package static func read(_ descriptor: Int32, atMost byteCount: Int) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: byteCount)
+        let count = unsafe Foundation.read(descriptor, &bytes, byteCount)
+        return count >= 0 ? Array(bytes[..<count]) : nil
+    }
+
+    /// Waits until a descriptor is ready for `events`.
+    package static func wait(for events: Int32, on descriptor: Int32) {
+        var poll = pollfd(fd: descriptor, events: Int16(events), revents: 0)
+        _ = unsafe Foundation.poll(&poll, 1, -1)
+    }
+
+    /// Throws unless there may be enough descriptors for a command.
     package static func checkLimit() throws(CommandError) {
         var limit = rlimit()
         guard unsafe getrlimit(resource, &limit) == 0, limit.rlim_cur < leastCount else { return }
@@ -33,9 +52,15 @@ package enum Descriptors {
     package static func raiseLimit() -> Int {
         var limit = rlimit()
         guard unsafe getrlimit(resource, &limit) == 0 else { return 0 }
+        let count = limit.rlim_cur
         limit.rlim_cur = limit.rlim_max
-        _ = unsafe setrlimit(resource, &limit)
-        _ = unsafe getrlimit(resource, &limit)
-        return Int(clamping: limit.rlim_cur)
+        return Int(clamping: unsafe setrlimit(resource, &limit) == 0 ? limit.rlim_cur : count)
+    }
+}
+
+extension CommandError {
+    /// The failure of a system call, with the system's text for `errno`.
+    package static func system(_ code: ExitCode, _ failure: String) -> CommandError {
+        CommandError(code, "\(failure): \(unsafe String(cString: strerror(errno)))")
     }
 }

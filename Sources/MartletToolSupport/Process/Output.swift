@@ -12,10 +12,9 @@ package enum Output {
             if result >= 0 {
                 done += result
             } else if errno == EAGAIN {
-                var poll = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-                _ = unsafe Foundation.poll(&poll, 1, -1)
+                Descriptors.wait(for: POLLOUT, on: descriptor)
             } else if errno != EINTR {
-                throw CommandError(.inputOutput, "cannot write: \(unsafe String(cString: strerror(errno)))")
+                throw CommandError.system(.inputOutput, "cannot write")
             }
         }
     }

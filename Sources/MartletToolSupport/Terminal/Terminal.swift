@@ -43,12 +43,14 @@ package struct RawMode: Sendable {
         var settings = saved
         unsafe cfmakeraw(&settings)
         settings.c_oflag |= tcflag_t(OPOST)
-        _ = unsafe tcsetattr(descriptor, TCSAFLUSH, &settings)
+        set(settings)
     }
 
     /// Restores the saved mode.
-    package func restore() {
-        var settings = saved
+    package func restore() { set(saved) }
+
+    private func set(_ settings: termios) {
+        var settings = settings
         _ = unsafe tcsetattr(descriptor, TCSAFLUSH, &settings)
     }
 }

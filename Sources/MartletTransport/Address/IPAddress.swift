@@ -67,7 +67,7 @@ extension IPAddress: CustomStringConvertible {
     /// The numeric form (RFC 5952 for IPv6), without brackets.
     public var description: String {
         var address = SocketAddress(self, port: 0).system
-        return unsafe systemText { unsafe martlet_address_format(&address, $0, $1) }
+        return systemText { unsafe martlet_address_format(&address, &$0, $1) }
     }
 }
 

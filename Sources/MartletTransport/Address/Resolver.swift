@@ -128,14 +128,12 @@ private func systemLookup(_ host: String) -> Result<[IPAddress], TransportError>
     guard !host.utf8.contains(0) else { return .failure(.noAddresses) }
     var failure: Int32 = 0
     var systemError: Int32 = 0
-    let addresses = unsafe [martlet_address](unsafeUninitializedCapacity: Resolver.maxAddressCount) { buffer, count in
-        guard let start = buffer.baseAddress else { return }
-        count = unsafe Int(martlet_resolve(host, start, Int32(buffer.count), &failure, &systemError))
-    }
+    var addresses = [martlet_address](repeating: martlet_address(), count: Resolver.maxAddressCount)
+    let count = unsafe martlet_resolve(host, &addresses, Int32(Resolver.maxAddressCount), &failure, &systemError)
     if systemError != 0 { return .failure(TransportError(errno: systemError, call: "getaddrinfo")) }
     if failure != 0 {
-        let text = unsafe systemText { unsafe martlet_resolve_text(failure, $0, $1) }
+        let text = systemText { unsafe martlet_resolve_text(failure, &$0, $1) }
         return .failure(.resolutionFailed(code: failure, text: text))
     }
-    return .success(addresses.compactMap { IPAddress($0) })
+    return .success(addresses.prefix(Int(count)).compactMap { IPAddress($0) })
 }

@@ -5,7 +5,6 @@
     ///
     /// An eventfd wakes the thread. A timerfd on the boot-time clock ends its sleep, so a deadline that passes while
     /// the machine is suspended is noticed on resumption. Both are edge-triggered and never read.
-    @safe
     final class EpollPoller: Poller, @unchecked Sendable {  // All state is accessed on its thread only.
         private static let wakeToken = UInt64.max
         private static let timerToken = UInt64.max - 1
@@ -18,29 +17,20 @@
         private let epoll: FileDescriptor
         private let eventfd: FileDescriptor
         private let timerfd: FileDescriptor
-        private let events: UnsafeMutableBufferPointer<martlet_event>
+        private var events = [martlet_event](repeating: martlet_event(), count: Int(martlet_event_capacity))
         private var slots = PollSlots<Registration>()
         private var armedDeadline = UInt64.max
         private var spin: AdaptiveSpin
-        /// The end of the last wait, in nanoseconds.
-        private var wokenAt: UInt64
 
         init(spinLimit: UInt64) throws(TransportError) {
             spin = AdaptiveSpin(limit: spinLimit)
-            wokenAt = martlet_clock()
             epoll = try FileDescriptor(martlet_epoll_open(), from: "epoll_create")
             eventfd = try FileDescriptor(martlet_wake_open(), from: "eventfd")
             timerfd = try FileDescriptor(martlet_timer_open(), from: "timerfd_create")
-            unsafe events = .allocate(capacity: Int(martlet_event_capacity))
-            unsafe events.initialize(repeating: martlet_event())
             for (descriptor, token) in [(eventfd.number, Self.wakeToken), (timerfd.number, Self.timerToken)] {
                 let result = martlet_epoll_add_edge(epoll.number, descriptor, token)
                 guard result == 0 else { throw TransportError(errno: -result, call: "epoll_ctl") }
             }
-        }
-
-        deinit {
-            unsafe events.deallocate()
         }
 
         func start(_ loop: EventLoop) throws(TransportError) {
@@ -58,7 +48,7 @@
                 if isSleeping { arm(loop.nextDeadline) }
                 let count = wait(isSleeping: isSleeping)
                 loop.beginTurn()
-                for index in 0..<count { deliver(unsafe events[index]) }
+                for index in 0..<count { deliver(events[index]) }
                 loop.finishTurn()
                 guard let waiters = loop.stopIfDone() else { continue }
                 loop.resignCurrent()
@@ -70,20 +60,18 @@
         private func wait(isSleeping: Bool) -> Int {
             guard isSleeping, spin.limit > 0 else { return poll(isSleeping: isSleeping) }
             let start = martlet_clock()
-            let spinTime = spin.duration(afterWork: start - wokenAt)
+            let spinTime = spin.duration
             var count = 0
             if spinTime > 0 {
                 repeat { count = poll(isSleeping: false) } while count == 0 && martlet_clock() - start < spinTime
             }
             if count == 0 { count = poll(isSleeping: true) }
-            wokenAt = martlet_clock()
-            spin.recordWait(wokenAt - start)
+            spin.recordWait(martlet_clock() - start)
             return count
         }
 
         private func poll(isSleeping: Bool) -> Int {
-            guard let start = unsafe events.baseAddress else { return 0 }
-            let result = unsafe martlet_epoll_wait(epoll.number, start, isSleeping ? 1 : 0)
+            let result = unsafe martlet_epoll_wait(epoll.number, &events, isSleeping ? 1 : 0)
             precondition(result >= 0, "epoll_wait failed: \(-result)")
             return Int(result)
         }

@@ -1,4 +1,5 @@
 import CMartletSystem
+internal import MartletWire
 
 /// An event loop: one thread, one poller, many sockets. It is a serial executor, so an actor can run on it.
 ///
@@ -66,7 +67,8 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // Only `qu
         byteCount: Self.readBufferByteCount + TLSConnection.maxRecordByteCount)
     private(set) lazy var plainWriteBuffer = LoopBuffer(byteCount: Self.writeBufferByteCount)
     private var turnTime: UInt64
-    private var timers = TimerHeap()
+    /// The armed timers.
+    private var timers = DeadlineQueue<LoopTimer, UInt64>()
     private var jobStorage: [JobQueue.Job] = []
     private let turnEnds = TurnEndList<any TurnEndHandler>()
     private let flushes = TurnEndList<TCPConnection>()
@@ -222,10 +224,11 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // Only `qu
     func prepareToSleep() -> Bool {
         // A deadline that had passed when the turn began belongs to the next turn. Arming a timer for it would wake the
         // loop at once.
-        turnEnds.isEmpty && flushes.isEmpty && timers.earliestDeadline > turnTime && queue.prepareToSleep()
+        turnEnds.isEmpty && flushes.isEmpty && nextDeadline > turnTime && queue.prepareToSleep()
     }
 
-    var nextDeadline: UInt64 { timers.earliestDeadline }
+    /// The earliest deadline; `UInt64.max` without an armed timer.
+    var nextDeadline: UInt64 { timers.earliest ?? .max }
 
     func beginTurn() {
         turnTime = martlet_clock()
@@ -259,7 +262,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // Only `qu
     private func fireTimers() {
         // A handler may set its timer to a time in the past. Such a timer fires in the next turn.
         for _ in 0..<timers.count {
-            guard let timer = timers.popDue(at: turnTime) else { return }
+            guard let timer = timers.popExpired(now: turnTime) else { return }
             timer.fire()
         }
     }
@@ -277,8 +280,10 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {  // Only `qu
 
     func set(_ deadline: UInt64?, of timer: LoopTimer) {
         guard !hasStopped else { return }
-        timers.set(deadline, of: timer)
+        timers.set(timer, at: deadline)
     }
+
+    func deadline(of timer: LoopTimer) -> UInt64? { timers.deadline(of: timer) }
 
     func add(
         _ source: any PollSource, _ descriptor: SharedDescriptor, interest: Readiness

@@ -5,10 +5,8 @@ public final class LoopTimer: @unchecked Sendable {  // All state is accessed on
     private let loop: EventLoop
     private let handler: () -> Void
 
-    /// The deadline in nanoseconds of `EventLoop.clock`; nil while the timer is not armed.
-    public internal(set) var deadline: UInt64?
-    /// The timer's index in the loop's heap; nil while the timer is not armed.
-    var heapIndex: Int?
+    /// The deadline in nanoseconds of `EventLoop.clock`; nil while the timer is not armed. Must be called on the loop.
+    public var deadline: UInt64? { loop.deadline(of: self) }
 
     /// Creates a timer that is not armed. Must be called on the loop.
     public init(on loop: EventLoop, _ handler: @escaping () -> Void) {
@@ -25,11 +23,17 @@ public final class LoopTimer: @unchecked Sendable {  // All state is accessed on
         loop.set(deadline, of: self)
     }
 
-    func precedes(_ other: LoopTimer) -> Bool {
-        deadline ?? .max < other.deadline ?? .max
-    }
-
     func fire() {
         handler()
+    }
+}
+
+extension LoopTimer: Hashable {
+    /// Timers are compared by identity.
+    public static func == (left: LoopTimer, right: LoopTimer) -> Bool { left === right }
+
+    /// Hashes the identity.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(ObjectIdentifier(self))
     }
 }

@@ -61,7 +61,7 @@ public final class TLSServer: Sendable {
         let count = unsafe martlet_file_read(path, &bytes, bytes.count)
         guard count >= 0 else {
             throw .invalidFile(
-                path: path, reason: unsafe systemText { unsafe martlet_error_text(Int32(-count), $0, $1) })
+                path: path, reason: systemText { unsafe martlet_error_text(Int32(-count), &$0, $1) })
         }
         guard count <= maxByteCount else {
             throw .invalidFile(path: path, reason: "longer than \(maxByteCount) bytes")

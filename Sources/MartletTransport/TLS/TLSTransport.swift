@@ -1,4 +1,4 @@
-/// TLS over another transport (RFC 8446; version 1.2 is the minimum).
+/// TLS over another transport (RFC 8446; version 1.2 is the minimum; C-65).
 ///
 /// `transportDidConnect` follows the handshake. Records are written when the transport below requests bytes, so the
 /// handler's bytes are encrypted as late as they are sent.

@@ -12,6 +12,15 @@ extension Array where Element == UInt8 {
         self = unsafe bytes.withUnsafeBytes { unsafe Array($0) }
     }
 
+    /// The bytes that `fill` appends, at most `capacity`.
+    package init(capacity: Int, _ fill: (inout OutputRawSpan) throws -> Void) rethrows {
+        self = try unsafe Array(unsafeUninitializedCapacity: capacity) { buffer, count in
+            var output = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
+            try fill(&output)
+            count = unsafe output.finalize(for: UnsafeMutableRawBufferPointer(buffer))
+        }
+    }
+
     /// Appends a copy of `bytes`.
     @inlinable
     public mutating func append(bytes: RawSpan) {
@@ -27,15 +36,6 @@ extension Array where Element == UInt8 {
 
 extension ArraySlice where Element == UInt8 {
     /// The bytes of the slice, borrowed. Offsets in the span start at 0.
-    @inlinable
-    public var rawBytes: RawSpan {
-        @_lifetime(borrow self)
-        get { unsafe span.bytes }
-    }
-}
-
-extension ContiguousArray where Element == UInt8 {
-    /// The bytes of the array, borrowed.
     @inlinable
     public var rawBytes: RawSpan {
         @_lifetime(borrow self)
@@ -100,11 +100,9 @@ extension OutputRawSpan {
     public mutating func append(bytes: RawSpan) {
         precondition(bytes.byteCount <= freeCapacity, "the bytes do not fit")
         unsafe withUnsafeMutableBytes { buffer, initializedCount in
-            unsafe bytes.withUnsafeBytes { source in
-                let free = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[initializedCount...])
-                unsafe free.copyMemory(from: source)
-                initializedCount += source.count
-            }
+            let free = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[initializedCount...])
+            unsafe bytes.withUnsafeBytes { unsafe free.copyMemory(from: $0) }
+            initializedCount += bytes.byteCount
         }
     }
 

@@ -40,7 +40,7 @@ extension RawSpan {
     /// A Boolean value that indicates whether the text has fewer bytes in UTF-16.
     var isShorterInUTF16: Bool {
         // UTF-16 is never shorter for ASCII.
-        guard byteCount > 2, !isPrintableASCII else { return false }
+        guard byteCount > 2, !isASCII else { return false }
         return 2 * String(validated: self).utf16.count < byteCount
     }
 }

@@ -18,11 +18,8 @@ public final class DeflateStream {
 
     /// Creates a stream that begins with the preset dictionary (W-93).
     public init(_ size: Size) {
-        unsafe handle =
-            switch size {
-            case .small: unsafe martlet_deflate_stream_create(12, 5)
-            case .large: unsafe martlet_deflate_stream_create(15, 8)
-            }
+        let (windowBits, memoryLevel): (Int32, Int32) = size == .small ? (12, 5) : (15, 8)
+        unsafe handle = martlet_deflate_stream_create(windowBits, memoryLevel)
     }
 
     deinit {
@@ -32,12 +29,9 @@ public final class DeflateStream {
     /// Returns the next payload, deflated (W-92).
     public func deflate(_ payload: RawSpan) -> [UInt8] {
         let capacity = payload.byteCount + payload.byteCount / 64 + Self.slackByteCount
-        return unsafe [UInt8](unsafeUninitializedCapacity: capacity) { output, count in
-            unsafe payload.withUnsafeBytes { input in
-                count = unsafe martlet_deflate_stream_run(
-                    handle, input.baseAddress, input.count, output.baseAddress!, capacity)
-            }
-            precondition(count > 0, "the deflated payload exceeds its bound")
+        return coded(payload, capacity: capacity) { input, output, count in
+            count = unsafe martlet_deflate_stream_run(handle, input, payload.byteCount, output, capacity)
+            precondition(count > 0, "a deflated payload has room")
         }
     }
 }

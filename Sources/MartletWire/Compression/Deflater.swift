@@ -30,11 +30,9 @@ public struct Deflater: Sendable {
         guard body.byteCount > 1 else { return nil }
         let handle = unsafe martlet_deflater_take(level, codec == .zlib)
         defer { unsafe martlet_deflater_give(handle) }
-        let compressed = unsafe [UInt8](unsafeUninitializedCapacity: body.byteCount - 1) { output, count in
-            unsafe body.withUnsafeBytes { input in
-                count = unsafe martlet_deflater_run(
-                    handle, input.baseAddress, input.count, output.baseAddress, body.byteCount - 1)
-            }
+        let capacity = body.byteCount - 1
+        let compressed = coded(body, capacity: capacity) { input, output, count in
+            count = unsafe martlet_deflater_run(handle, input, body.byteCount, output, capacity)
         }
         return compressed.isEmpty ? nil : compressed
     }
@@ -46,4 +44,14 @@ enum Codec: Sendable {
     case best
     /// Always zlib.
     case zlib
+}
+
+/// The bytes that a function in C writes for `input`; it sets their number, at most `capacity`.
+@safe
+func coded(
+    _ input: RawSpan, capacity: Int, _ run: (UnsafeRawPointer?, UnsafeMutablePointer<UInt8>, inout Int) -> Void
+) -> [UInt8] {
+    unsafe [UInt8](unsafeUninitializedCapacity: capacity) { output, count in
+        unsafe input.withUnsafeBytes { unsafe run($0.baseAddress, output.baseAddress!, &count) }
+    }
 }

@@ -20,11 +20,8 @@ public final class InflateStream {
     ///   ends the stream (W-95).
     public func inflate(_ payload: RawSpan, limit: Int) throws(WireError) -> [UInt8] {
         var outcome = MARTLET_INFLATE_DAMAGED
-        let output = unsafe [UInt8](unsafeUninitializedCapacity: limit + 1) { output, count in
-            unsafe payload.withUnsafeBytes { input in
-                unsafe outcome = martlet_inflate_stream_run(
-                    handle, input.baseAddress, input.count, output.baseAddress!, limit, &count)
-            }
+        let output = coded(payload, capacity: limit + 1) { input, output, count in
+            unsafe outcome = martlet_inflate_stream_run(handle, input, payload.byteCount, output, limit, &count)
         }
         switch outcome {
         case MARTLET_INFLATE_DONE: return output

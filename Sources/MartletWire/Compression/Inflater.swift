@@ -37,11 +37,8 @@ public struct Inflater: ~Copyable {
         var capacity = min(limit, max(4 * bytes.byteCount, Self.minimumCapacity))
         while true {
             var outcome = MARTLET_INFLATE_DAMAGED
-            let output = unsafe [UInt8](unsafeUninitializedCapacity: capacity) { output, count in
-                unsafe bytes.withUnsafeBytes { input in
-                    unsafe outcome = martlet_inflater_run(
-                        handle, input.baseAddress, input.count, output.baseAddress, capacity, &count)
-                }
+            let output = coded(bytes, capacity: capacity) { input, output, count in
+                unsafe outcome = martlet_inflater_run(handle, input, bytes.byteCount, output, capacity, &count)
             }
             switch outcome {
             case MARTLET_INFLATE_DONE where capacity <= limit:

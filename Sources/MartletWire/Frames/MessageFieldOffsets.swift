@@ -61,7 +61,7 @@ struct MessageFieldOffsets: BitwiseCopyable {
         let textStart = contentStart &+ TLVLimits.headByteCount
         guard rest.hasField(.content, byteCount: rest.byteCount &- contentStart, at: end),
             rest.hasField(.text, byteCount: rest.byteCount &- textStart, at: contentStart),
-            rest.extracting(textStart..<rest.byteCount).isTextUTF8
+            rest.extracting(textStart..<rest.byteCount).isValidUTF8
         else { return nil }
         sent =
             SIMD4(6, 20, UInt32(truncatingIfNeeded: contentStart), UInt32(truncatingIfNeeded: textStart))

@@ -58,7 +58,7 @@ public struct TextMessage: ~Escapable, BitwiseCopyable {
 
     /// Whether ``MessageView`` accepts a body with these values. The sender is not verified.
     var isValid: Bool {
-        counter >= 1 && !text.isEmpty && text.isTextUTF8 && (offset >= 1) == isDelivery
+        counter >= 1 && !text.isEmpty && text.isValidUTF8 && (offset >= 1) == isDelivery
     }
 
     /// The number of bytes of a body with these values.

@@ -1,10 +1,9 @@
 /// A queue of bytes in a ring, which allocates storage on demand.
 ///
-/// The storage doubles as bytes are written and never exceeds the bound, so it is at most twice the maximum count of
-/// held bytes. An empty ring keeps its storage until `releaseStorage()` is called.
-@safe
-public struct RingBuffer: ~Copyable {
-    /// The minimum size of the storage in bytes, unless the bound is lower.
+/// Storage doubles as bytes arrive, never ahead of them and never beyond the bound: at most twice what was held at
+/// once, and nothing at all before the first write. A drained ring keeps its storage until `releaseStorage()`.
+public struct RingBuffer: ~Copyable, Sendable {
+    /// The least storage that is taken where the bound lets it, in bytes.
     public static var smallestStorageByteCount: Int { 64 }
 
     /// The maximum number of bytes in the ring. A lower value does not remove bytes.
@@ -12,7 +11,7 @@ public struct RingBuffer: ~Copyable {
     /// The number of bytes in the ring.
     public private(set) var count = 0
     private var head = 0
-    private var storage = unsafe UnsafeMutableRawBufferPointer(start: nil, count: 0)
+    private var storage = ByteMemory(byteCount: 0)
 
     /// Creates an empty ring without storage.
     ///
@@ -22,18 +21,14 @@ public struct RingBuffer: ~Copyable {
         self.maxByteCount = maxByteCount
     }
 
-    deinit {
-        unsafe storage.deallocate()
-    }
-
-    /// A Boolean value that indicates whether the ring is empty.
+    /// Whether nothing is held.
     public var isEmpty: Bool { count == 0 }
 
     /// The number of bytes that the next write can append.
     public var freeByteCount: Int { max(maxByteCount - count, 0) }
 
     /// The number of bytes of storage that is allocated.
-    public var storageByteCount: Int { unsafe storage.count }
+    public var storageByteCount: Int { storage.byteCount }
 
     /// Appends as many of the first bytes of `bytes` as fit, and returns their number.
     @inline(__always)
@@ -41,7 +36,7 @@ public struct RingBuffer: ~Copyable {
         let end = head &+ count &+ bytes.byteCount
         // In the most frequent case all bytes fit behind those in the ring.
         guard end <= storageByteCount, count &+ bytes.byteCount <= maxByteCount else { return writePart(bytes) }
-        copy(bytes, to: head &+ count)
+        storage.copy(bytes, to: head &+ count)
         count &+= bytes.byteCount
         return bytes.byteCount
     }
@@ -50,42 +45,26 @@ public struct RingBuffer: ~Copyable {
     private mutating func writePart(_ bytes: RawSpan) -> Int {
         let accepted = min(bytes.byteCount, freeByteCount)
         if accepted == 0 { return 0 }
-        if unsafe count + accepted > storage.count { move(toStorageOf: count + accepted) }
+        if count + accepted > storageByteCount { move(toStorageOf: count + accepted) }
         let tail = wrapped(head + count)
-        let untilEnd = unsafe min(accepted, storage.count - tail)
-        copy(bytes.extracting(first: untilEnd), to: tail)
-        if untilEnd < accepted { copy(bytes.extracting(untilEnd..<accepted), to: 0) }
+        let untilEnd = min(accepted, storageByteCount - tail)
+        storage.copy(bytes.extracting(first: untilEnd), to: tail)
+        if untilEnd < accepted { storage.copy(bytes.extracting(untilEnd..<accepted), to: 0) }
         count += accepted
         return accepted
     }
 
-    /// Copies bytes to a position within the storage.
-    @inline(__always)
-    private mutating func copy(_ bytes: RawSpan, to place: Int) {
-        unsafe bytes.withUnsafeBytes { source in
-            guard let start = source.baseAddress, let memory = unsafe storage.baseAddress else { return }
-            unsafe (memory + place).copyMemory(from: start, byteCount: source.count)
-        }
-    }
-
-    /// The contiguous bytes from the oldest one on.
+    /// The held bytes from the oldest on, as far as they lie together.
     public var firstRegion: RawSpan {
         @_lifetime(borrow self)
         @inline(__always)
-        get { region(head..<min(head + count, storageByteCount)) }
+        get { storage.bytes(head..<min(head + count, storageByteCount)) }
     }
 
     /// The bytes at the start of the storage if the ring wraps around; otherwise empty.
     public var secondRegion: RawSpan {
         @_lifetime(borrow self)
-        get { region(0..<max(head + count - storageByteCount, 0)) }
-    }
-
-    @_lifetime(borrow self)
-    @inline(__always)
-    private borrowing func region(_ range: Range<Int>) -> RawSpan {
-        let span = unsafe RawSpan(_unsafeBytes: UnsafeRawBufferPointer(rebasing: storage[range]))
-        return unsafe _overrideLifetime(span, borrowing: self)
+        get { storage.bytes(0..<max(head + count - storageByteCount, 0)) }
     }
 
     /// Removes the oldest `byteCount` bytes.
@@ -111,8 +90,7 @@ public struct RingBuffer: ~Copyable {
     /// Releases the storage if the ring is empty.
     public mutating func releaseStorage() {
         if count > 0 { return }
-        unsafe storage.deallocate()
-        unsafe storage = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+        storage = ByteMemory(byteCount: 0)
     }
 
     private borrowing func wrapped(_ place: Int) -> Int { place < storageByteCount ? place : place - storageByteCount }
@@ -121,17 +99,10 @@ public struct RingBuffer: ~Copyable {
         var size = Self.smallestStorageByteCount
         while size < byteCount { size *= 2 }
         size = max(byteCount, min(size, maxByteCount))
-        let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 16)
-        let first = firstRegion.byteCount
-        unsafe firstRegion.withUnsafeBytes { unsafe larger.copyMemory(from: $0) }
-        unsafe secondRegion.withUnsafeBytes {
-            unsafe UnsafeMutableRawBufferPointer(rebasing: larger[first...]).copyMemory(from: $0)
-        }
-        unsafe storage.deallocate()
-        unsafe storage = larger
+        var larger = ByteMemory(byteCount: size)
+        larger.copy(firstRegion, to: 0)
+        larger.copy(secondRegion, to: firstRegion.byteCount)
+        storage = larger
         head = 0
     }
 }
-
-// One value, which cannot be copied, owns the storage.
-extension RingBuffer: @unchecked Sendable {}

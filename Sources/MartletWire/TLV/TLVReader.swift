@@ -110,7 +110,7 @@ public struct TLVView: ~Escapable {
     /// - Throws: `invalidValue` if the number of bytes is out of bounds or the bytes are not well-formed UTF-8 (W-30).
     public func string(minByteCount: Int = 0, maxByteCount: Int) throws(WireError) -> String {
         try checkText(minByteCount: minByteCount, maxByteCount: maxByteCount)
-        return unsafe value.withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
+        return String(validated: value)
     }
 
     /// Verifies that the value is text without creating a `String`.

@@ -1,9 +1,8 @@
 /// A writer that appends TLVs to a buffer. `removeAll()` keeps the buffer for further use.
 ///
-/// - Precondition: Every value has less than 4 GiB, the maximum of a 32-bit length.
-@safe
-public struct TLVWriter: ~Copyable {
-    /// The maximum size in bytes of a buffer that `removeAll()` keeps.
+/// Values are the program's own, so a value too long for its 32-bit length (4 GiB) is a trap, not an error.
+public struct TLVWriter: ~Copyable, Sendable {
+    /// The memory that `removeAll()` keeps at the most, in bytes: a long value's is not kept for short ones.
     public static var maxKeptByteCount: Int { 4096 }
     /// The minimum size of a buffer, in bytes.
     private static var leastCapacity: Int { 256 }
@@ -13,22 +12,14 @@ public struct TLVWriter: ~Copyable {
 
     /// The number of bytes written.
     public private(set) var byteCount = 0
-    private var capacity = 0
-    /// The buffer; nil while the capacity is 0.
-    private var memory: UnsafeMutableRawPointer?
+    private var memory = ByteMemory(byteCount: 0)
 
     /// Creates an empty writer without a buffer.
-    public init() {
-        unsafe memory = nil
-    }
+    public init() {}
 
     /// Creates an empty writer with capacity for `byteCount` bytes.
     public init(reserving byteCount: Int) {
-        unsafe (memory, capacity) = Self.moved(nil, 0, growing: 0, by: byteCount)
-    }
-
-    deinit {
-        unsafe memory?.deallocate()
+        memory = Self.larger(memory, 0, by: byteCount)
     }
 
     /// A copy of the bytes written.
@@ -37,10 +28,7 @@ public struct TLVWriter: ~Copyable {
     /// The bytes written, borrowed.
     public var rawBytes: RawSpan {
         @_lifetime(borrow self)
-        get {
-            let written = unsafe UnsafeRawBufferPointer(start: memory, count: byteCount)
-            return unsafe _overrideLifetime(RawSpan(_unsafeBytes: written), borrowing: self)
-        }
+        get { memory.bytes(0..<byteCount) }
     }
 
     /// Removes all bytes, and releases a buffer of more than ``maxKeptByteCount`` bytes.
@@ -51,10 +39,7 @@ public struct TLVWriter: ~Copyable {
     /// Removes all bytes, and releases a buffer of more than `maxByteCount` bytes.
     mutating func removeAll(keeping maxByteCount: Int) {
         byteCount = 0
-        guard capacity > maxByteCount else { return }
-        unsafe memory?.deallocate()
-        unsafe memory = nil
-        capacity = 0
+        if memory.byteCount > maxByteCount + Self.slackByteCount { memory = ByteMemory(byteCount: 0) }
     }
 
     /// Appends a field with a one-byte integer.
@@ -67,24 +52,24 @@ public struct TLVWriter: ~Copyable {
     /// Appends a field with a two-byte integer.
     @inline(__always)
     public mutating func append(_ tag: Tag, uint16 value: UInt16) {
-        let place = unsafe place(for: TLVLimits.headByteCount &+ 2)
-        unsafe place.storeBytes(of: (Self.head(tag, 2) | UInt64(value)).bigEndian, as: UInt64.self)
+        let place = place(for: TLVLimits.headByteCount &+ 2)
+        memory.store(bigEndian: Self.head(tag, 2) | UInt64(value), at: place)
     }
 
     /// Appends a field with a four-byte integer.
     @inline(__always)
     public mutating func append(_ tag: Tag, uint32 value: UInt32) {
-        let place = unsafe place(for: TLVLimits.headByteCount &+ 4)
-        unsafe place.storeBytes(of: Self.head(tag, 4).bigEndian, as: UInt64.self)
-        unsafe place.storeBytes(of: value.bigEndian, toByteOffset: TLVLimits.headByteCount, as: UInt32.self)
+        let place = place(for: TLVLimits.headByteCount &+ 4)
+        memory.store(bigEndian: Self.head(tag, 4), at: place)
+        memory.store(bigEndian: value, at: place &+ TLVLimits.headByteCount)
     }
 
     /// Appends a field with an eight-byte integer.
     @inline(__always)
     public mutating func append(_ tag: Tag, uint64 value: UInt64) {
-        let place = unsafe place(for: TLVLimits.headByteCount &+ 8)
-        unsafe place.storeBytes(of: Self.head(tag, 8).bigEndian, as: UInt64.self)
-        unsafe place.storeBytes(of: value.bigEndian, toByteOffset: TLVLimits.headByteCount, as: UInt64.self)
+        let place = place(for: TLVLimits.headByteCount &+ 8)
+        memory.store(bigEndian: Self.head(tag, 8), at: place)
+        memory.store(bigEndian: value, at: place &+ TLVLimits.headByteCount)
     }
 
     /// Appends a field with text as UTF-8.
@@ -108,11 +93,8 @@ public struct TLVWriter: ~Copyable {
     /// Appends encoded TLVs unchanged.
     @inline(__always)
     public mutating func append(encoded tlvs: RawSpan) {
-        let place = unsafe place(for: tlvs.byteCount)
-        unsafe tlvs.withUnsafeBytes { source in
-            guard let start = source.baseAddress else { return }
-            unsafe place.copyMemory(from: start, byteCount: source.count)
-        }
+        let place = place(for: tlvs.byteCount)
+        memory.copy(tlvs, to: place)
     }
 
     /// Appends a container. Its value consists of the TLVs that `body` appends to the writer.
@@ -127,21 +109,21 @@ public struct TLVWriter: ~Copyable {
         try body(&self)
         precondition(byteCount >= start, "the container was removed")
         let length = UInt32(byteCount &- start)
-        unsafe memory!.storeBytes(of: length.bigEndian, toByteOffset: start &- 4, as: UInt32.self)
+        memory.store(bigEndian: length, at: start &- 4)
     }
 
     /// Appends the head of a field. The caller appends the value.
     @inline(__always)
     mutating func appendHead(_ tag: Tag, followedBy valueByteCount: Int) {
-        let place = unsafe place(for: TLVLimits.headByteCount)
-        unsafe place.storeBytes(of: Self.head(tag, valueByteCount).bigEndian, as: UInt64.self)
+        let place = place(for: TLVLimits.headByteCount)
+        memory.store(bigEndian: Self.head(tag, valueByteCount), at: place)
     }
 
     /// Appends an integer as a part of a value.
     @inline(__always)
     mutating func appendRaw<Value: FixedWidthInteger & BitwiseCopyable>(_ value: Value) {
-        let place = unsafe place(for: MemoryLayout<Value>.size)
-        unsafe place.storeBytes(of: value.bigEndian, as: Value.self)
+        let place = place(for: MemoryLayout<Value>.size)
+        memory.store(bigEndian: value, at: place)
     }
 
     /// Returns tag and length in the upper 48 of 64 bits.
@@ -152,32 +134,23 @@ public struct TLVWriter: ~Copyable {
 
     /// Returns the address of the next `count` bytes, which count as written.
     @inline(__always)
-    private mutating func place(for count: Int) -> UnsafeMutableRawPointer {
-        if count >= capacity &- byteCount {
-            unsafe (memory, capacity) = Self.moved(memory, byteCount, growing: capacity, by: count)
+    private mutating func place(for count: Int) -> Int {
+        if count > memory.byteCount &- byteCount &- Self.slackByteCount {
+            memory = Self.larger(memory, byteCount, by: count)
         }
-        let place = unsafe memory.unsafelyUnwrapped + byteCount
-        byteCount &+= count
-        return unsafe place
+        defer { byteCount &+= count }
+        return byteCount
     }
 
     /// Returns a larger buffer with the bytes written, and its capacity.
     ///
     /// The function is static so that the optimizer can keep the writer's properties in registers.
     @inline(never)
-    private static func moved(
-        _ memory: UnsafeMutableRawPointer?, _ byteCount: Int, growing capacity: Int, by count: Int
-    ) -> (UnsafeMutableRawPointer?, Int) {
+    private static func larger(_ memory: borrowing ByteMemory, _ byteCount: Int, by count: Int) -> ByteMemory {
         precondition(count >= 0, "the byte count is negative")
-        let larger = max(leastCapacity, 2 * capacity, byteCount + count + 1)
-        let target = UnsafeMutableRawPointer.allocate(byteCount: larger + slackByteCount, alignment: 8)
-        if let memory = unsafe memory {
-            unsafe target.copyMemory(from: memory, byteCount: byteCount)
-            unsafe memory.deallocate()
-        }
-        return unsafe (target, larger)
+        var larger = ByteMemory(
+            byteCount: max(leastCapacity, 2 * memory.byteCount, byteCount + count) + slackByteCount)
+        larger.copy(memory.bytes(0..<byteCount), to: 0)
+        return larger
     }
 }
-
-// One value, which cannot be copied, owns the buffer.
-extension TLVWriter: @unchecked Sendable {}

@@ -201,24 +201,13 @@ import Testing
         _ link: inout WeakLink, _ number: Int, _ direction: WeakLink.Direction, at now: Duration
     ) -> WeakLink.Pulled {
         var result = WeakLink.Pulled.bytes(0)
-        _ = [UInt8](filledUpTo: 65_536) { result = link.pull(number, direction, into: &$0, now: now) }
+        _ = [UInt8](capacity: 65_536) { result = link.pull(number, direction, into: &$0, now: now) }
         return result
     }
 
     private func pulled(
         _ link: inout WeakLink, _ number: Int, _ direction: WeakLink.Direction, at now: Duration, capacity: Int = 65_536
     ) -> [UInt8] {
-        [UInt8](filledUpTo: capacity) { _ = link.pull(number, direction, into: &$0, now: now) }
-    }
-}
-
-extension [UInt8] {
-    /// Creates an array with the bytes that `fill` appends to a buffer of the given capacity.
-    fileprivate init(filledUpTo capacity: Int, _ fill: (inout OutputRawSpan) -> Void) {
-        self = unsafe [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
-            var output = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
-            fill(&output)
-            count = unsafe output.finalize(for: UnsafeMutableRawBufferPointer(buffer))
-        }
+        [UInt8](capacity: capacity) { _ = link.pull(number, direction, into: &$0, now: now) }
     }
 }

@@ -14,11 +14,11 @@ import Testing
         #expect(queue.popLast() == nil)
     }
 
-    @Test func `Both ends are open`() {
+    @Test func `Elements leave at both ends`() {
         var queue = Deque<String>()
-        queue.prepend("b")
+        queue.append("a")
+        queue.append("b")
         queue.append("c")
-        queue.prepend("a")
         #expect(Array(queue) == ["a", "b", "c"])
         #expect(queue.first == "a")
         #expect(queue.last == "c")
@@ -132,8 +132,7 @@ import Testing
         var model: [Int] = []
         for step in 0..<5000 {
             switch Int.random(in: 0..<100, using: &random) {
-            case ..<35: queue.append(step); model.append(step)
-            case ..<55: queue.prepend(step); model.insert(step, at: 0)
+            case ..<55: queue.append(step); model.append(step)
             case ..<75: #expect(queue.popFirst() == (model.isEmpty ? nil : model.removeFirst()))
             case ..<90: #expect(queue.popLast() == model.popLast())
             case ..<99:

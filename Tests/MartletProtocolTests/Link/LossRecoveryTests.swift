@@ -54,20 +54,35 @@ import Testing
     @Test func `a blocked sender probes after a timeout, then at doubling intervals of at most a minute`() {
         var probe = CreditProbe()
         probe.update(isBlocked: true, now: at(0), timeout: .seconds(1))
-        #expect(probe.expired(now: .zero + .milliseconds(999), timeout: .seconds(1)) == false)
+        #expect(probe.expired(now: .zero + .milliseconds(999), timeout: .seconds(1), isReliableCarrier: true) == false)
         var asked: [Int64] = []
         while asked.count < 9, let deadline = probe.deadline {
-            #expect(probe.expired(now: deadline, timeout: .seconds(1)) == true)
+            #expect(probe.expired(now: deadline, timeout: .seconds(1), isReliableCarrier: true) == true)
             probe.update(isBlocked: true, now: deadline, timeout: .seconds(1))
             asked.append((deadline - .zero).milliseconds / 1000)
         }
         #expect(asked == [1, 3, 7, 15, 31, 63, 123, 183, 243])
     }
 
+    // S-41
+    @Test func `on a carrier without order, the interval after an unanswered probe is at most 5 s`() {
+        var probe = CreditProbe()
+        probe.update(isBlocked: true, now: at(0), timeout: .seconds(1))
+        var sent: [Int64] = []
+        while sent.count < 6, let deadline = probe.deadline {
+            _ = probe.expired(now: deadline, timeout: .seconds(1), isReliableCarrier: false)
+            sent.append((deadline - .zero).milliseconds / 1000)
+        }
+        #expect(sent == [1, 3, 7, 12, 17, 22])
+        probe.noteAnswer()
+        _ = probe.expired(now: at(27), timeout: .seconds(1), isReliableCarrier: false)
+        #expect(probe.deadline == at(87))
+    }
+
     @Test func `a sender that is no longer blocked does not probe, and starts again with the timeout`() {
         var probe = CreditProbe()
         probe.update(isBlocked: true, now: at(0), timeout: .seconds(1))
-        #expect(probe.expired(now: at(1), timeout: .seconds(1)) == true)
+        #expect(probe.expired(now: at(1), timeout: .seconds(1), isReliableCarrier: true) == true)
         probe.update(isBlocked: false, now: at(2), timeout: .seconds(1))
         #expect(probe.deadline == nil)
         probe.update(isBlocked: true, now: at(2), timeout: .seconds(1))

@@ -295,12 +295,10 @@ import Testing
     ) -> (batch: SendStream.Batch, headers: [FrameHeader]) {
         let header = FrameHeader(type: .ping, flags: .reliable, session: .first)
         var batch = SendStream.Batch()
-        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: room) { buffer, count in
-            var out = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
+        let bytes = [UInt8](capacity: room) { out in
             batch = stream.writeBatch(
                 header, credit: credit, limit: limit, asksForAck: asksForAck, .plain, into: &out,
                 now: .zero + .milliseconds(1))
-            count = unsafe out.finalize(for: UnsafeMutableRawBufferPointer(buffer))
         }
         var headers: [FrameHeader] = []
         var framer = Framer(maxBodyByteCount: 1 << 20)

@@ -83,11 +83,7 @@ extension Framer {
     static func drain(_ transmit: (inout OutputRawSpan) -> Void) -> [UInt8] {
         var all: [UInt8] = []
         while true {
-            let bytes = unsafe [UInt8](unsafeUninitializedCapacity: 64 * 1024) { buffer, count in
-                var out = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
-                transmit(&out)
-                count = unsafe out.finalize(for: UnsafeMutableRawBufferPointer(buffer))
-            }
+            let bytes = [UInt8](capacity: 64 * 1024, transmit)
             if bytes.isEmpty { return all }
             all += bytes
         }

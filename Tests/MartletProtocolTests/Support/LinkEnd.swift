@@ -115,10 +115,8 @@ final class LinkEnd {
 
     /// The bytes that the link wants to send now, at most `capacity` of them.
     func transmit(capacity: Int = 64 * 1024, now: Instant) -> [UInt8] {
-        unsafe [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
-            var out = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
+        [UInt8](capacity: capacity) { out in
             link.transmit(into: &out, now: now)
-            count = unsafe out.finalize(for: UnsafeMutableRawBufferPointer(buffer))
         }
     }
 

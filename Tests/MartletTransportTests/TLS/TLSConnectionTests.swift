@@ -3,7 +3,7 @@ import Testing
 
 @testable import MartletTransport
 
-/// Handshakes, records and failures of TLS in memory.
+/// Handshakes, records and failures of TLS in memory (C-65).
 @Suite struct TLSConnectionTests {
     private let certificates = TestCertificates.shared
 

@@ -196,8 +196,7 @@ final class PacketStream {
 
     func write(_ frames: [[UInt8]], secrets: [Int] = []) -> [UInt8] {
         let encoder = FrameEncoder.compact(writer)
-        return unsafe [UInt8](unsafeUninitializedCapacity: frames.reduce(64) { $0 + $1.count }) { buffer, count in
-            var out = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
+        return [UInt8](capacity: frames.reduce(64) { $0 + $1.count }) { out in
             for (index, frame) in frames.enumerated() {
                 do {
                     try encoder.append(encoded: frame.rawBytes, isSecret: secrets.contains(index), into: &out)
@@ -206,15 +205,12 @@ final class PacketStream {
                 }
             }
             _ = encoder.finish(into: &out)
-            count = unsafe out.finalize(for: UnsafeMutableRawBufferPointer(buffer))
         }
     }
 
     func end() -> [UInt8] {
-        unsafe [UInt8](unsafeUninitializedCapacity: 16) { buffer, count in
-            var out = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
+        [UInt8](capacity: 16) { out in
             writer.endStream(into: &out)
-            count = unsafe out.finalize(for: UnsafeMutableRawBufferPointer(buffer))
         }
     }
 

@@ -15,8 +15,7 @@ import Testing
         #expect(sums == [expected, expected])
     }
 
-    // The lengths include those of the short implementation, those of the library, and the limit between them.
-    @Test func `checksums equal those of zlib for every length and every continuation`() {
+    @Test func `sums agree with zlib's on every length and every continuation`() {
         var random = SeededRandom(seed: 2)
         for length in Array(0...600) + [4095, 4096, 65_537] {
             let bytes = random.bytes(length)
@@ -32,19 +31,7 @@ import Testing
         }
     }
 
-    @Test func `the checksum of a frame equals that of its body followed by its header`() {
-        var random = SeededRandom(seed: 5)
-        for length in Array(0...600) + [4095, 4096, 65_537] {
-            let body = random.bytes(length)
-            let head = random.bytes(FrameHeader.byteCount)
-            let summed = body + head[..<FrameHeader.checksummedByteCount]
-            let sum = CRC32.checksum(body: body.rawBytes, head: head.rawBytes)
-            let byZlib = CRC32.zlibChecksum(summed.rawBytes)
-            #expect(sum == byZlib, "\(length) bytes")
-        }
-    }
-
-    @Test func `the checksum of three words equals that of their bytes`() {
+    @Test func `three words sum like the bytes they are`() {
         var random = SeededRandom(seed: 7)
         for _ in 0..<10_000 {
             let words = (random.next(), random.next(), random.next())

@@ -5,21 +5,12 @@ import Testing
     /// Returns the output of an encoder for frames in one batch, with a buffer of the given capacity.
     private func bytes(_ encoder: FrameEncoder, _ frames: [[UInt8]], room: Int? = nil) throws -> [UInt8] {
         let capacity = room ?? frames.reduce(0) { $0 + $1.count }
-        var failure: (any Error)?
-        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
-            var out = unsafe OutputRawSpan(buffer: UnsafeMutableRawBufferPointer(buffer), initializedCount: 0)
-            do {
-                for frame in frames where encoder.freeByteCount(in: out) >= frame.count {
-                    try encoder.append(encoded: frame.rawBytes, into: &out)
-                }
-            } catch {
-                failure = error
+        return try [UInt8](capacity: capacity) { out in
+            for frame in frames where encoder.freeByteCount(in: out) >= frame.count {
+                try encoder.append(encoded: frame.rawBytes, into: &out)
             }
             _ = encoder.finish(into: &out)
-            count = unsafe out.finalize(for: UnsafeMutableRawBufferPointer(buffer))
         }
-        if let failure { throw failure }
-        return bytes
     }
 
     private func frames(in bytes: [UInt8], step: Int) throws -> [[UInt8]] {

@@ -4,8 +4,8 @@ import Testing
 
 @testable import MartletLab
 
-@Suite struct CommandTableTests {
+@Suite struct ProgramTests {
     @Test func `every command → complete help without duplicate options`() {
-        expectCompleteHelp(of: CommandTable.program)
+        expectCompleteHelp(of: MartletLab.program)
     }
 }

@@ -1,45 +1,41 @@
 import MartletWire
 import Testing
 
-@testable import MartletProtocol
-
-@Suite struct SlotTimersTests {
-    private func at(_ second: Int) -> Instant { .zero + .seconds(second) }
-
+@Suite struct DeadlineHeapTests {
     @Test func `the earliest comes first, and equal ones in the order in which they were set`() {
-        var timers = SlotTimers()
+        var timers = DeadlineHeap<Int>()
         #expect(timers.earliest == nil && timers.isEmpty)
-        timers.set(7, at: at(3))
-        timers.set(1, at: at(2))
-        timers.set(4, at: at(2))
-        timers.set(0, at: at(1))
-        #expect(timers.earliest == at(1))
-        #expect(timers.popExpired(now: at(0)) == nil)
-        #expect([1, 2, 3, 4].map { _ in timers.popExpired(now: at(3)) } == [0, 1, 4, 7])
-        #expect(timers.popExpired(now: at(9)) == nil && timers.isEmpty)
+        timers.set(7, at: 3)
+        timers.set(1, at: 2)
+        timers.set(4, at: 2)
+        timers.set(0, at: 1)
+        #expect(timers.earliest == 1)
+        #expect(timers.popExpired(now: 0) == nil)
+        #expect([1, 2, 3, 4].map { _ in timers.popExpired(now: 3) } == [0, 1, 4, 7])
+        #expect(timers.popExpired(now: 9) == nil && timers.isEmpty)
     }
 
     @Test func `a deadline moves, stays where it is, and is taken away`() {
-        var timers = SlotTimers()
-        for slot in 0..<4 { timers.set(slot, at: at(5)) }
-        timers.set(2, at: at(1))
-        timers.set(0, at: at(9))
-        timers.set(1, at: at(5))
+        var timers = DeadlineHeap<Int>()
+        for slot in 0..<4 { timers.set(slot, at: 5) }
+        timers.set(2, at: 1)
+        timers.set(0, at: 9)
+        timers.set(1, at: 5)
         timers.set(3, at: nil)
         timers.cancel(3)
         timers.cancel(99)
-        #expect([1, 2, 3].map { _ in timers.popExpired(now: at(9)) } == [2, 1, 0])
+        #expect([1, 2, 3].map { _ in timers.popExpired(now: 9) } == [2, 1, 0])
         #expect(timers.isEmpty)
     }
 
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
     func `any run of operations gives what a sorted list gives`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
-        var timers = SlotTimers()
-        var model: [(deadline: Instant, slot: Int)] = []
+        var timers = DeadlineHeap<Int>()
+        var model: [(deadline: Int, slot: Int)] = []
         for step in 0..<3000 {
             let slot = Int(random.next() % 64)
-            let deadline = random.next() % 5 == 0 ? nil : at(step / 8 + Int(random.next() % 40))
+            let deadline = random.next() % 5 == 0 ? nil : step / 8 + Int(random.next() % 40)
             timers.set(slot, at: deadline)
             if let known = model.firstIndex(where: { $0.slot == slot }), model[known].deadline != deadline {
                 model.remove(at: known)
@@ -51,8 +47,8 @@ import Testing
             #expect(timers.earliest == model.first?.deadline)
             #expect(timers.deadline(of: slot) == deadline)
             guard random.next() % 4 == 0 else { continue }
-            let due = model.first.flatMap { $0.deadline <= at(step / 8) ? $0.slot : nil }
-            #expect(timers.popExpired(now: at(step / 8)) == due)
+            let due = model.first.flatMap { $0.deadline <= step / 8 ? $0.slot : nil }
+            #expect(timers.popExpired(now: step / 8) == due)
             if due != nil { model.removeFirst() }
         }
     }

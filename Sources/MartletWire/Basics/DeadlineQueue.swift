@@ -1,12 +1,11 @@
-/// A queue of deadlines by key, at most one for each key.
+/// Deadlines by key, at most one for each key.
 ///
-/// A table assigns a slot to each key, and `SlotTimers` keeps the deadlines of the slots. Setting, changing and
-/// removing a deadline are O(log n) with one hash of the key. A removed deadline leaves no entry, so the maximum number
-/// of keys at the same time bounds the memory. Equal deadlines expire in the order in which they were set, so the order
-/// is deterministic.
-public struct TimerQueue<Key: Hashable & Sendable>: Sendable {
+/// Each key has a slot in a ``DeadlineHeap``, so setting, moving and cancelling a deadline is O(log n) with one hash of
+/// the key. A cancelled deadline leaves nothing behind: memory is bounded by the greatest number of keys that had a
+/// deadline at one time. Equal deadlines expire in the order in which they were set, so equal events give equal order.
+public struct DeadlineQueue<Key: Hashable & Sendable, Deadline: Comparable & Sendable>: Sendable {
     @usableFromInline
-    var timers = SlotTimers()
+    var timers = DeadlineHeap<Deadline>()
     @usableFromInline
     var slotOfKey: [Key: Int] = [:]
     /// The keys by slot; nil for a free slot.
@@ -29,17 +28,17 @@ public struct TimerQueue<Key: Hashable & Sendable>: Sendable {
 
     /// The earliest deadline; nil if there is none.
     @inlinable
-    public var earliest: Instant? { timers.earliest }
+    public var earliest: Deadline? { timers.earliest }
 
     /// Returns the deadline of a key; nil if it has none.
     @inlinable
-    public func deadline(of key: Key) -> Instant? {
+    public func deadline(of key: Key) -> Deadline? {
         slotOfKey[key].flatMap { timers.deadline(of: $0) }
     }
 
     /// Sets or replaces the deadline of a key; nil removes it. An equal deadline changes nothing.
     @inlinable
-    public mutating func set(_ key: Key, at deadline: Instant?) {
+    public mutating func set(_ key: Key, at deadline: Deadline?) {
         guard let deadline else { return cancel(key) }
         timers.set(slotOfKey[key] ?? takeSlot(for: key), at: deadline)
     }
@@ -55,7 +54,7 @@ public struct TimerQueue<Key: Hashable & Sendable>: Sendable {
     /// Removes and returns the key with the earliest deadline if this is at or before `now`; otherwise nil. The caller
     /// repeats the call until the result is nil.
     @inlinable
-    public mutating func popExpired(now: Instant) -> Key? {
+    public mutating func popExpired(now: Deadline) -> Key? {
         guard let slot = timers.popExpired(now: now), let key = keys[slot] else { return nil }
         slotOfKey[key] = nil
         free(slot)
@@ -65,7 +64,7 @@ public struct TimerQueue<Key: Hashable & Sendable>: Sendable {
     /// Removes all deadlines and releases the memory.
     @inlinable
     public mutating func removeAll() {
-        self = TimerQueue()
+        self = DeadlineQueue()
     }
 
     @inlinable
