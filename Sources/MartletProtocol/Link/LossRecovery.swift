@@ -182,8 +182,8 @@ struct AckTimer: Equatable, Sendable {
 ///
 /// Credit arrives with acknowledgements. When every frame is acknowledged and the frame with the credit was lost, no
 /// further acknowledgement follows, so the blocked side sends a ping. A consumer may be slow for hours, so the interval
-/// doubles up to `maxInterval`. On a carrier without order, the probe or its answer may be lost, so the interval after an
-/// unanswered probe is at most `maxUnansweredInterval`.
+/// doubles up to `maxInterval`. On a carrier without order, the probe or its answer may be lost, so the interval after
+/// an unanswered probe is at most `maxUnansweredInterval`.
 struct CreditProbe: Equatable, Sendable {
     /// The longest time between two probes.
     static let maxInterval: Duration = .seconds(60)
