@@ -77,7 +77,7 @@ final class Intruder {
     }
 
     private var phase: RelayConnection.Phase? {
-        guard let key, let slot = world.relay.engine.slot(key) else { return nil }
+        guard let key, let slot = world.relay.engine.connections.slot(key) else { return nil }
         return world.relay.engine.connections.find(slot)?.phase
     }
 
@@ -148,7 +148,7 @@ final class Intruder {
 
     /// Checks the relay's state for this peer.
     private func checkBounds() {
-        guard let key, let slot = world.relay.engine.slot(key),
+        guard let key, let slot = world.relay.engine.connections.slot(key),
             let connection = world.relay.engine.connections.find(slot)
         else { return }
         let storage = connection.framer?.framer.storageByteCount ?? 0
@@ -162,8 +162,8 @@ final class Intruder {
                 "an unauthenticated peer exceeds its deadline")
             return
         }
-        let limits = world.relay.engine.links[link].link.limits
+        let limits = world.relay.engine.sessions.links[link].link.limits
         hold(storage <= 2 * (FrameHeader.byteCount + limits.maxBodyByteCount), "\(storage) bytes for a frame")
-        LinkBounds.check(world.relay.engine.links[link])
+        LinkBounds.check(world.relay.engine.sessions.links[link])
     }
 }
