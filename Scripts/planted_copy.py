@@ -10,7 +10,10 @@ import shutil
 import subprocess
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-MODULES = ["CMartletCodec", "CMartletSystem", "MartletWire", "MartletTransport", "MartletProtocol", "MartletTestKit"]
+MODULES = [
+    "CMartletCodec", "CMartletSystem", "CMartletTLS", "MartletWire", "MartletTransport", "MartletProtocol",
+    "MartletTestKit",
+]
 TESTS = ["MartletProtocolTests"]
 SWITCH = "MARTLET_PLANTED_BUG"
 # The timeout of a run, in seconds.
@@ -51,9 +54,16 @@ let package = Package(
             name: "CMartletCodec",
             linkerSettings: [.linkedLibrary("z"), .linkedLibrary("deflate", .when(platforms: [.linux]))]),
         .target(name: "CMartletSystem"),
+        .target(
+            name: "CMartletTLS",
+            linkerSettings: [
+                .linkedLibrary("ssl", .when(platforms: [.linux])), .linkedLibrary("crypto", .when(platforms: [.linux])),
+            ]),
         .target(name: "MartletWire", dependencies: ["CMartletCodec"], swiftSettings: settings),
         .target(name: "MartletProtocol", dependencies: ["MartletWire"], swiftSettings: settings),
-        .target(name: "MartletTransport", dependencies: ["MartletWire", "CMartletSystem"], swiftSettings: settings),
+        .target(
+            name: "MartletTransport", dependencies: ["MartletWire", "CMartletSystem", "CMartletTLS"],
+            swiftSettings: settings),
         .target(
             name: "MartletTestKit", dependencies: ["MartletWire", "MartletProtocol", "MartletTransport"],
             swiftSettings: settings),
