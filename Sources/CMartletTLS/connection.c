@@ -149,7 +149,8 @@ void martlet_tls_connection_free(martlet_tls_connection *connection) {
 
 // MARK: - Failures
 
-int martlet_tls_classify(unsigned long error) {
+/// The kind of failure for an error of OpenSSL.
+static int kind_of(unsigned long error) {
     int reason = ERR_GET_REASON(error);
     if (ERR_GET_LIB(error) != ERR_LIB_SSL) return martlet_tls_failure_protocol_error;
     switch (reason) {
@@ -178,7 +179,7 @@ static void note_failure(martlet_tls_connection *connection) {
     connection->state = martlet_tls_failed;
     if (failure->kind == martlet_tls_failure_none) {
         unsigned long error = ERR_peek_last_error();
-        failure->kind = martlet_tls_classify(error);
+        failure->kind = kind_of(error);
         const char *text = ERR_reason_error_string(error);
         if (failure->kind == martlet_tls_failure_alert)
             text = SSL_alert_desc_string_long(ERR_GET_REASON(error) - SSL_AD_REASON_OFFSET);

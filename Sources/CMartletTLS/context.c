@@ -140,7 +140,8 @@ static void copy_name(char *target, size_t capacity, const X509_NAME *name) {
     martlet_tls_copy_text(target, capacity, text);
 }
 
-void martlet_tls_describe(struct martlet_tls_failure *failure, X509 *certificate) {
+/// Describes a certificate in a failure.
+static void describe(struct martlet_tls_failure *failure, X509 *certificate) {
     if (!certificate) return;
     copy_name(failure->subject, sizeof failure->subject, X509_get_subject_name(certificate));
     copy_name(failure->issuer, sizeof failure->issuer, X509_get_issuer_name(certificate));
@@ -149,7 +150,7 @@ void martlet_tls_describe(struct martlet_tls_failure *failure, X509 *certificate
 
 void martlet_tls_note_verification(struct martlet_tls_failure *failure, X509 *certificate, int error) {
     if (failure->kind != martlet_tls_failure_none) return;
-    martlet_tls_describe(failure, certificate);
+    describe(failure, certificate);
     martlet_tls_copy_text(failure->text, sizeof failure->text, X509_verify_cert_error_string(error));
     switch (error) {
     case X509_V_ERR_CERT_HAS_EXPIRED:

@@ -41,14 +41,10 @@ struct martlet_tls_connection {
 
 /// Copies a text, truncated to fit.
 void martlet_tls_copy_text(char *target, size_t capacity, const char *text);
-/// Describes a certificate in a failure.
-void martlet_tls_describe(struct martlet_tls_failure *failure, X509 *certificate);
 /// The index of the connection in the data of an SSL object.
 int martlet_tls_connection_index(void);
 /// Records a verification error.
 void martlet_tls_note_verification(struct martlet_tls_failure *failure, X509 *certificate, int error);
 /// Computes the pin of a certificate. Returns whether it succeeded.
 int martlet_tls_pin_of(X509 *certificate, uint8_t *pin);
-/// The kind of failure for OpenSSL's last error.
-int martlet_tls_classify(unsigned long error);
 #endif

@@ -53,7 +53,7 @@ public struct Link: Sendable {
     public static let maxQueuedPongs = 4
     /// Bytes of frames, headers included, sent on a new connection before the peer has answered the hello (C-16).
     public static let earlyByteCount = 8 * 1024
-    /// Sessions open at a time at most, whatever the limits are: one resume names them and the control session (C-25).
+    /// The maximum number of open sessions under any limits: one resume names them and the control session (C-25).
     static let maxSessions = ResumePoint.maxPositionCount - 1
     /// Sessions that a peer may open at once, those of a new link included, and in a minute thereafter. An opener keeps
     /// below both, so that opens which a path gathers and delivers at once are no fault (S-4).
