@@ -107,9 +107,9 @@ public final class Relay: Sendable {
     /// can be started again.
     ///
     /// - Returns: The addresses, with the ports that the system chose.
-    /// - Throws: `RelayError.alreadyStarted`; `RelayError.invalidTLS`; `RelayError.plaintextNotAllowed`;
-    ///   `RelayError.cannotListen` if an address is not available; `TransportError` if the system has no thread or
-    ///   descriptor left.
+    /// - Throws: `RelayError.alreadyStarted`; `RelayError.noAddresses`; `RelayError.invalidTLS`;
+    ///   `RelayError.plaintextNotAllowed`; `RelayError.cannotListen` if an address is not available; `TransportError` if
+    ///   the system has no thread or descriptor left.
     @discardableResult
     public func start() throws -> [SocketAddress] {
         try phase.withLock { phase in
@@ -122,6 +122,7 @@ public final class Relay: Sendable {
 
     /// No loop starts before all sockets listen, so a failure needs no cleanup.
     private func listen() throws -> Running {
+        guard !parts.configuration.addresses.isEmpty else { throw RelayError.noAddresses }
         let tls = try makeTLS()
         var options = TCPListener.Options()
         options.connection = parts.configuration.connection

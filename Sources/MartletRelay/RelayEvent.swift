@@ -21,6 +21,8 @@ public enum RelayEvent: Sendable {
 public enum RelayError: Error, Equatable, Sendable {
     /// The relay was started before.
     case alreadyStarted
+    /// The configuration has no address to listen on.
+    case noAddresses
     /// The text is not an IP address.
     case invalidAddress(String)
     /// The relay cannot listen on the address.
@@ -39,6 +41,7 @@ extension RelayError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .alreadyStarted: "the relay was started before"
+        case .noAddresses: "the relay has no address to listen on"
         case .invalidAddress(let text): "\"\(text)\" is not an IP address"
         case .cannotListen(let address, let error): "cannot listen on \(address): \(error)"
         case .plaintextNotAllowed(let address): "without TLS a relay does not listen on \(address)"

@@ -60,6 +60,13 @@ struct RelayTests {
         #expect(throws: RelayError.alreadyStarted) { try relay.start() }
     }
 
+    @Test("start without addresses throws noAddresses")
+    func noAddresses() {
+        let relay = Relay(
+            configuration: Relay.Configuration(addresses: []), store: InMemoryStore(), authenticator: .allowAll)
+        #expect(throws: RelayError.noAddresses) { try relay.start() }
+    }
+
     @Test("used port throws cannotListen, invalid text throws invalidAddress")
     func addressErrors() async throws {
         try await withRelay { _, port in
