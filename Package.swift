@@ -47,9 +47,12 @@ let package = Package(
         .target(
             name: "Martlet", dependencies: ["MartletWire", "MartletProtocol", "MartletTransport"],
             swiftSettings: settings),
+        .target(name: "MartletAuthentication", dependencies: ["CMartletCrypto"], swiftSettings: settings),
         .target(
             name: "MartletRelay",
-            dependencies: ["MartletWire", "MartletProtocol", "MartletTransport", "CMartletCrypto"],
+            dependencies: [
+                "MartletWire", "MartletProtocol", "MartletTransport", "MartletAuthentication", "CMartletCrypto",
+            ],
             swiftSettings: settings),
         .target(
             name: "MartletDecode", dependencies: ["MartletWire", "MartletTransport", "CPcap"], swiftSettings: settings),
@@ -82,6 +85,8 @@ let package = Package(
         .testTarget(
             name: "MartletTransportTests",
             dependencies: ["MartletTransport", "MartletWire", "MartletToolTestSupport"], swiftSettings: settings),
+        .testTarget(
+            name: "MartletAuthenticationTests", dependencies: ["MartletAuthentication"], swiftSettings: settings),
         .testTarget(
             name: "MartletRelayTests", dependencies: ["MartletRelay", "MartletTestKit"], swiftSettings: settings),
         .testTarget(

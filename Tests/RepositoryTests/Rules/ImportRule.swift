@@ -11,8 +11,10 @@ enum ImportRule {
         ]),
         "MartletTestKit": ["MartletWire", "MartletProtocol", "MartletTransport", "Synchronization"],
         "Martlet": ["MartletWire", "MartletProtocol", "MartletTransport", "Synchronization", "Observation"],
+        "MartletAuthentication": ["CMartletCrypto"],
         "MartletRelay": [
-            "MartletWire", "MartletProtocol", "MartletTransport", "CMartletCrypto", "Synchronization", "Observation",
+            "MartletWire", "MartletProtocol", "MartletTransport", "MartletAuthentication", "CMartletCrypto",
+            "Synchronization", "Observation",
         ],
         "MartletDifferential": ["MartletWire", "Foundation"],
         "MartletDecode": cLibraries.union(["MartletWire", "MartletTransport", "CPcap"]),
