@@ -5,7 +5,8 @@ public import MartletWire
 /// A relay server: accepts clients, keeps rooms, and forwards messages.
 ///
 /// ```swift
-/// let relay = Relay(configuration: try .init(port: 7227), store: InMemoryStore(), authenticator: .allowAll)
+/// let relay = Relay(
+///     configuration: try .init(port: 7227), store: InMemoryStore(), authenticator: .allowAll, policy: .allowAll)
 /// try await relay.run()
 /// ```
 ///
@@ -78,15 +79,17 @@ public final class Relay: Sendable {
     /// - Parameters:
     ///   - configuration: The addresses and bounds of the relay.
     ///   - store: The storage of messages.
-    ///   - authenticator: Determines the accounts of clients.
+    ///   - authenticator: Determines the identities of clients.
+    ///   - policy: Decides who may enter which room.
     ///   - requestHandler: Responds to requests without a recipient, except the methods of ``RelayMethod``.
     ///   - onEvent: A closure that receives events for a log, on a loop of the relay or on the thread of a task. It
     ///     must not block.
     public init(
         configuration: Configuration, store: any RoomStore, authenticator: any Authenticator,
-        requestHandler: (any RequestHandler)? = nil, onEvent: @escaping @Sendable (RelayEvent) -> Void = { _ in }
+        policy: any RoomPolicy, requestHandler: (any RequestHandler)? = nil,
+        onEvent: @escaping @Sendable (RelayEvent) -> Void = { _ in }
     ) {
-        parts = RelayParts(configuration, store, authenticator, requestHandler, onEvent)
+        parts = RelayParts(configuration, store, authenticator, policy, requestHandler, onEvent)
     }
 
     deinit {
@@ -264,6 +267,13 @@ public final class Relay: Sendable {
         guard let running else { return }
         // A connection authenticated just before may be moving to another loop. The second pass finds it.
         for _ in running.drivers.count > 1 ? 0..<2 : 0..<1 { _ = await running.onLoops { $0.revoke(account) } }
+    }
+
+    /// Asks the room policy again about the sessions of an account, or of all accounts, in a room, or in all rooms.
+    ///
+    /// Sessions that the policy refuses are reset. The earlier decisions stay in effect until the answers.
+    public func revokeRoomDecisions(of account: AccountName? = nil, in room: RoomName? = nil) async {
+        _ = await running?.onLoops { $0.revokeRoomDecisions(of: account, in: room) }
     }
 
     /// The counters of the relay; zero while it is not running.

@@ -10,6 +10,7 @@ extension RelayDriver {
     func perform(_ output: RelayOutput, now: Instant) {
         switch output {
         case .authenticate(let key, let request): authenticate(key, request, now: now)
+        case .authorize(let question, let request): authorize(question, request, now: now)
         case .transmit(let keys):
             for key in keys { peers[key]?.transport.flush() }
             noteUnsent()
@@ -47,20 +48,32 @@ extension RelayDriver {
 
     private func authenticated(
         _ key: ConnectionKey, _ request: AuthenticationRequest, _ number: UInt64,
-        _ result: Result<AccountName, AuthenticationFailure>
+        _ result: Result<Identity, AuthenticationFailure>
     ) {
         authentications -= 1
         peers[key]?.authentication = nil
         let answer: AuthenticationAnswer =
             switch result {
-            case .success(let account) where wasRevoked(account, sinceAuthentication: number):
+            case .success(let identity) where wasRevoked(identity.account, sinceAuthentication: number):
                 .refused(Notice(code: .revoked))
-            case .success(let account):
-                .accepted(account, .fresh(), presented: request.presentedToken.map { TokenDigest(of: $0) })
+            case .success(let identity):
+                .accepted(identity, .fresh(), presented: request.presentedToken.map { TokenDigest(of: $0) })
             case .failure(let failure): .refused(failure.notice)
             }
         if authentications == 0 { revokedAt.removeAll() }
         engine.authenticated(key, answer, now: enter())
+    }
+
+    // MARK: - The room policy
+
+    private func authorize(_ question: QuestionID, _ request: RoomAuthorizationRequest, now: Instant) {
+        if let policy = parts.policy as? any ImmediateRoomPolicy {
+            return engine.authorized(question, policy.immediateDecision(on: request), now: now)
+        }
+        Task { [parts, loop] in
+            let decision = await parts.decide(request)
+            loop.execute { self.engine.authorized(question, decision, now: self.enter()) }
+        }
     }
 
     // MARK: - The store

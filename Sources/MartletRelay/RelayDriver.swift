@@ -47,7 +47,9 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
         self.loop = loop
         heapTrim = HeapTrim(budget: parts.configuration.engine.memoryBudget / place.count)
         var random = SystemRandomNumberGenerator()
-        engine = RelayEngine(configuration: parts.configuration.engine, seed: random.next(), place: place)
+        var configuration = parts.configuration.engine
+        configuration.asksRoomPolicy = !(parts.policy is AllowAllRooms)
+        engine = RelayEngine(configuration: configuration, seed: random.next(), place: place)
     }
 
     /// Sets the drivers of all loops, before any event; an empty array after the last.
@@ -154,6 +156,10 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
     func revoke(_ account: AccountName) {
         if authentications > 0 { revokedAt[account] = authenticationsStarted }
         engine.revoke(account, now: enter())
+    }
+
+    func revokeRoomDecisions(of account: AccountName?, in room: RoomName?) {
+        engine.revokeRoomDecisions(of: account, in: room, now: enter())
     }
 
     /// Whether the account was revoked during its authentication (C-28).

@@ -15,6 +15,8 @@ public enum RelayEvent: Sendable {
     case storeFailed(RoomName, any Error)
     /// The authenticator threw an error other than `AuthenticationFailure`. The client received `serverBusy`.
     case authenticatorFailed(AccountName, any Error)
+    /// The room policy threw an error. The session was reset with `serverBusy`.
+    case policyFailed(RoomName, any Error)
 }
 
 /// An error that prevents the start of a relay.

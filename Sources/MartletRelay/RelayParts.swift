@@ -9,23 +9,26 @@ final class RelayParts: Sendable {
     /// The store, if it is synchronous.
     let immediateStore: (any ImmediateRoomStore)?
     let authenticator: any Authenticator
+    let policy: any RoomPolicy
     let requestHandler: (any RequestHandler)?
     let onEvent: @Sendable (RelayEvent) -> Void
 
     init(
         _ configuration: Relay.Configuration, _ store: any RoomStore, _ authenticator: any Authenticator,
-        _ requestHandler: (any RequestHandler)?, _ onEvent: @escaping @Sendable (RelayEvent) -> Void
+        _ policy: any RoomPolicy, _ requestHandler: (any RequestHandler)?,
+        _ onEvent: @escaping @Sendable (RelayEvent) -> Void
     ) {
         self.configuration = configuration
         self.store = store
         immediateStore = store as? any ImmediateRoomStore
         self.authenticator = authenticator
+        self.policy = policy
         self.requestHandler = requestHandler
         self.onEvent = onEvent
     }
 
     /// Calls the authenticator. Any error becomes a refusal (C-27).
-    func authenticate(_ request: AuthenticationRequest) async -> Result<AccountName, AuthenticationFailure> {
+    func authenticate(_ request: AuthenticationRequest) async -> Result<Identity, AuthenticationFailure> {
         do {
             return .success(try await authenticator.authenticate(request))
         } catch let failure as AuthenticationFailure {
@@ -33,6 +36,16 @@ final class RelayParts: Sendable {
         } catch {
             if !(error is CancellationError) { onEvent(.authenticatorFailed(request.account, error)) }
             return .failure(AuthenticationFailure(busy))
+        }
+    }
+
+    /// Calls the room policy; nil after an error.
+    func decide(_ request: RoomAuthorizationRequest) async -> RoomDecision? {
+        do {
+            return try await policy.decision(on: request)
+        } catch {
+            onEvent(.policyFailed(request.room, error))
+            return nil
         }
     }
 

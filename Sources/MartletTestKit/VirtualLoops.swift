@@ -99,6 +99,14 @@ final class VirtualLoops {
         loops[location.loop].engine.authenticated(location.key, answer, now: now)
     }
 
+    /// A question is asked by the loop of its account.
+    func authorized(
+        _ question: QuestionID, _ request: RoomAuthorizationRequest, _ decision: RoomDecision?, now: Instant
+    ) {
+        let loop = loops[LoopPlace(index: 0, count: loops.count).loop(of: request.identity.account)]
+        loop.engine.authorized(question, decision, now: now)
+    }
+
     func loaded(_ room: RoomName, _ snapshot: RoomSnapshot?) {
         loop(of: room).engine.loaded(room, snapshot)
     }
@@ -143,7 +151,7 @@ final class VirtualLoops {
         case .close(let key, let afterFlush): return .close(name(key), afterFlush: afterFlush)
         case .pauseReading(let key): return .pauseReading(name(key))
         case .resumeReading(let key): return .resumeReading(name(key))
-        case .send, .load, .append, .read, .request, .note: return output
+        case .authorize, .send, .load, .append, .read, .request, .note: return output
         }
     }
 

@@ -25,6 +25,10 @@ public final class VirtualRelay {
     public var authenticationDelay = Duration.zero
     /// Refused accounts and the notices sent to them.
     public var refusals: [AccountName: Notice] = [:]
+    /// The delay of a decision of the room policy.
+    public var policyDelay = Duration.zero
+    /// The room policy; nil for a failure.
+    public var policy: (RoomAuthorizationRequest) -> RoomDecision? = { _ in .granted(.all) }
     /// Requests without a recipient, in order.
     public internal(set) var requests: [(at: MemberHandle, request: Request)] = []
     /// Whether requests without a recipient are answered with `unknownMethod` at once.
@@ -57,6 +61,7 @@ public final class VirtualRelay {
     /// An asynchronous operation of the relay's shell.
     enum Work {
         case authenticate(ConnectionKey, AuthenticationRequest)
+        case authorize(QuestionID, RoomAuthorizationRequest)
         case load(RoomName)
         case append(RoomName, [LogEntry])
         case read(RoomName, MemberHandle, ReadRange)
@@ -135,6 +140,8 @@ public final class VirtualRelay {
             switch output {
             case .authenticate(let key, let request):
                 later(.authenticate(key, request), authenticationDelay, &work, now: now)
+            case .authorize(let question, let request):
+                later(.authorize(question, request), policyDelay, &work, now: now)
             case .load(let room): later(.load(room), storeDelay, &work, now: now)
             case .append(let room, let entries): later(.append(room, entries), storeDelay, &work, now: now)
             case .read(let room, let handle, let range): later(.read(room, handle, range), storeDelay, &work, now: now)
@@ -158,6 +165,8 @@ public final class VirtualRelay {
         switch work {
         case .authenticate(let key, let request):
             loops.authenticated(key, answer(request), now: now)
+        case .authorize(let question, let request):
+            loops.authorized(question, request, policy(request), now: now)
         case .load(let room):
             let head = heads[room] ?? 0
             let snapshot = RoomSnapshot(
@@ -204,7 +213,7 @@ public final class VirtualRelay {
         if let notice = refusals[request.account] { return .refused(notice) }
         let token = ResumeToken(random.next(), random.next(), random.next(), random.next())
         return .accepted(
-            request.account, TokenGrant(token: token, digest: digest(token)),
+            Identity(request.account), TokenGrant(token: token, digest: digest(token)),
             presented: request.presentedToken.map(digest))
     }
 

@@ -10,7 +10,7 @@ struct RelayTests {
         var configuration = try Relay.Configuration(port: port)
         configuration.engine = .withoutTimeouts
         configuration.drainTimeout = .seconds(600)
-        return Relay(configuration: configuration, store: store, authenticator: .allowAll)
+        return Relay(configuration: configuration, store: store, authenticator: .allowAll, policy: .allowAll)
     }
 
     /// A connected publisher whose message `store` has started to append. The append completes when the gate opens.
@@ -43,7 +43,7 @@ struct RelayTests {
         let loopback = SocketAddress(.loopbackV4, port: 0)
         var configuration = Relay.Configuration(addresses: [loopback, loopback])
         configuration.engine = .withoutTimeouts
-        let relay = Relay(configuration: configuration, store: InMemoryStore(), authenticator: .allowAll)
+        let relay = Relay(configuration: configuration, store: InMemoryStore(), authenticator: .allowAll, policy: .allowAll)
         let ports = try relay.start().map(\.port)
         #expect(Set(ports).count == 2)
         for port in ports { try await WirePeer.connect(to: port).hello(FrameWriter.hello(device: UInt64(port))) }
@@ -63,7 +63,7 @@ struct RelayTests {
     @Test("start without addresses throws noAddresses")
     func noAddresses() {
         let relay = Relay(
-            configuration: Relay.Configuration(addresses: []), store: InMemoryStore(), authenticator: .allowAll)
+            configuration: Relay.Configuration(addresses: []), store: InMemoryStore(), authenticator: .allowAll, policy: .allowAll)
         #expect(throws: RelayError.noAddresses) { try relay.start() }
     }
 
@@ -86,7 +86,7 @@ struct RelayTests {
         guard (try? TCPListener.Socket(listeningOn: first)) != nil else { try Test.cancel("one address here") }
         var configuration = Relay.Configuration(addresses: [first, last])
         configuration.engine = .withoutTimeouts
-        let relay = Relay(configuration: configuration, store: InMemoryStore(), authenticator: .allowAll)
+        let relay = Relay(configuration: configuration, store: InMemoryStore(), authenticator: .allowAll, policy: .allowAll)
         #expect(throws: RelayError.cannotListen(last, .addressInUse)) { try relay.start() }
         #expect(relay.addresses == [])
         // The available address is free when the call has thrown.
@@ -136,7 +136,7 @@ struct RelayTests {
         configuration.allowsPlaintext = true
         configuration.engine = .withoutTimeouts
         let relay = Relay(
-            configuration: configuration, store: InMemoryStore(), authenticator: .allowAll, onEvent: log.note)
+            configuration: configuration, store: InMemoryStore(), authenticator: .allowAll, policy: .allowAll, onEvent: log.note)
         let port = try relay.start()[0].port
         let peer = try await WirePeer.connect(to: port)
         try await peer.hello()
@@ -144,7 +144,7 @@ struct RelayTests {
         #expect(log.peers.first?.ip == .loopbackV4)
         await relay.shutdown()
         configuration.addresses = [SocketAddress(.anyV4, port: port), SocketAddress(.anyV6, port: port)]
-        let both = Relay(configuration: configuration, store: InMemoryStore(), authenticator: .allowAll)
+        let both = Relay(configuration: configuration, store: InMemoryStore(), authenticator: .allowAll, policy: .allowAll)
         #expect(try both.start().count == 2)
         await both.shutdown()
     }

@@ -174,7 +174,7 @@ final class RelayRig {
                 let token = TokenGrant(
                     token: ResumeToken([UInt8](repeating: 7, count: ResumeToken.byteCount).rawBytes)!,
                     digest: TokenDigest(1, 2, 3, 4))
-                engine.authenticated(key, .accepted(request.account, token, presented: nil), now: now)
+                engine.authenticated(key, .accepted(Identity(request.account), token, presented: nil), now: now)
             case .transmit(let keys): asked += keys
             case .load(let room): engine.loaded(room, RoomSnapshot())
             case .append(let room, let entries):

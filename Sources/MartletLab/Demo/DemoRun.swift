@@ -60,7 +60,7 @@ struct DemoRun: Sendable {
         bounds.maxMessagesPerRoom = messageCount
         bounds.maxByteCountPerRoom = text.bytes.count + messageCount * 256
         let configuration = Relay.Configuration(addresses: [SocketAddress(.loopbackV4, port: 0)])
-        return Relay(configuration: configuration, store: InMemoryStore(bounds: bounds), authenticator: .allowAll)
+        return Relay(configuration: configuration, store: InMemoryStore(bounds: bounds), authenticator: .allowAll, policy: .allowAll)
     }
 
     private func converse(

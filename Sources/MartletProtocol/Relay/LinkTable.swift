@@ -83,7 +83,9 @@ struct LinkTable {
     }
 
     /// Adds a link of a device that has none.
-    mutating func insert(_ link: consuming Link, for who: DeviceKey, token: TokenDigest, now: Instant) -> Int {
+    mutating func insert(
+        _ link: consuming Link, for who: DeviceKey, claims: Claims, token: TokenDigest, now: Instant
+    ) -> Int {
         generation &+= 1
         lastID &+= 1
         let account = accounts.index(of: who.account, now: now)
@@ -91,7 +93,7 @@ struct LinkTable {
         let key = LinkKey(slot: Int32(links.nextSlot), generation: generation, loop: loop)
         let id = LinkID(rawValue: lastID)
         let slot = links.insert(
-            RelayLink(key: key, id: id, who: who, account: account, link: link, token: token))
+            RelayLink(key: key, id: id, who: who, claims: claims, account: account, link: link, token: token))
         slotOfDevice.insert(who, slot)
         slotOfID.insert(id, slot)
         accounts.addLink(key, of: account)

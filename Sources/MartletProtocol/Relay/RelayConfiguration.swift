@@ -33,6 +33,11 @@ public struct RelayConfiguration: Sendable {
     /// beyond it they are evicted in the order of R-48, and new ones are refused. The store is not included. Less than
     /// 16 MiB for each loop is for tests only.
     public var memoryBudget = 1024 * 1024 * 1024
+    /// Whether the room policy decides about each session. Otherwise every account may enter every room, with
+    /// every permission.
+    public var asksRoomPolicy = false
+    /// From a question to the room policy to its answer. A session without an answer is reset with `serverBusy`.
+    public var policyTimeout: Duration = .seconds(10)
     /// Refused resumes of a connection at the most (Specs/hostile.md row 23).
     public var maxResumeAttempts = 5
     /// The sequence of each session's first frame, as at the clients (W-11).
@@ -116,8 +121,8 @@ public struct AuthenticationRequest: Equatable, Sendable {
 
 /// The driver's answer to an `AuthenticationRequest`.
 public enum AuthenticationAnswer: Sendable {
-    /// The account is proven; with a fresh token, and the digest of the presented token if there is one (C-26).
-    case accepted(AccountName, TokenGrant, presented: TokenDigest?)
+    /// The identity is proven; with a fresh token, and the digest of the presented token if there is one (C-26).
+    case accepted(Identity, TokenGrant, presented: TokenDigest?)
     /// The peer is refused.
     case refused(Notice)
 }
@@ -126,6 +131,8 @@ public enum AuthenticationAnswer: Sendable {
 public enum RelayOutput: Sendable {
     /// Authenticate the peer; the result is `authenticated`.
     case authenticate(ConnectionKey, AuthenticationRequest)
+    /// Ask the room policy; the result is `authorized`. The number of questions without a result is limited.
+    case authorize(QuestionID, RoomAuthorizationRequest)
     /// Call `transmit` for each of these connections as soon as its carrier has room, at best before the next output:
     /// their state is in the cache.
     case transmit([ConnectionKey])

@@ -186,11 +186,12 @@ final class ConnectionEntry {
 /// The proven identity of a peer.
 struct Admission {
     var hello: Hello
-    var account: AccountName
+    var identity: Identity
     var grant: TokenGrant
     /// The digest of the token that was presented for a resume.
     var presented: TokenDigest?
 
+    var account: AccountName { identity.account }
     var device: DeviceKey { DeviceKey(account: account, device: hello.device) }
 }
 

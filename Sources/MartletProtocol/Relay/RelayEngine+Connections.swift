@@ -225,12 +225,12 @@ extension RelayEngine {
         case .refused(let notice):
             note(.refused(hello.account, notice.code), on: slot)
             end(slot, with: .reject, notice, now: now)
-        case .accepted(let account, let grant, let presented):
-            let admission = Admission(hello: hello, account: account, grant: grant, presented: presented)
+        case .accepted(let identity, let grant, let presented):
+            let admission = Admission(hello: hello, identity: identity, grant: grant, presented: presented)
             let place = sessions.rooms.place
-            guard place.loop(of: account) == place.index else {
+            guard place.loop(of: identity.account) == place.index else {
                 entry.admission = admission
-                return outputs.append(.transfer(key, loop: place.loop(of: account)))
+                return outputs.append(.transfer(key, loop: place.loop(of: identity.account)))
             }
             finishHandshake(slot, entry, admission, now: now)
         }
@@ -277,7 +277,7 @@ extension RelayEngine {
                 sessions.links[link].connection = nil
                 end(older, with: .goaway, Notice(code: .staleEpoch), now: now)
             }
-            sessions.resume(link, limits, features, token)
+            sessions.resume(link, limits, features, admission.identity.claims, token, now: now)
             attach(link, to: slot, now: now)
             sessions.links[link].link.confirm(point.positions, now: now)
             resumed = sessions.links[link].link.positions
@@ -289,7 +289,7 @@ extension RelayEngine {
             if let code = makeRoom(forLinkOf: who.account, now: now) {
                 return end(slot, with: .reject, Notice(code: code), now: now)
             }
-            link = sessions.insert(who, limits, features, token, now: now)
+            link = sessions.insert(who, admission.identity.claims, limits, features, token, now: now)
             attach(link, to: slot, now: now)
             note(.linked(who, sessions.links[link].id), on: slot)
         }

@@ -20,6 +20,7 @@ public import MartletWire
 /// | `close` | ends the connection, after the outbox is written if requested | `closed`, exactly once |
 /// | `pauseReading`, `resumeReading` | stops or continues to read the socket | |
 /// | `authenticate` | asks the authenticator | `authenticated` |
+/// | `authorize` | asks the room policy | `authorized` |
 /// | `load`, `append`, `read` | calls the store | `loaded`; `stored` or `logLost`; `read` |
 /// | `request` | asks the request handler | `respond` |
 /// | `send` | passes the messages to the engine of another loop, in order | `receive` there |
@@ -143,6 +144,7 @@ public struct RelayEngine: ~Copyable {
             .orEarlier(transmits.deadline(in: connections, timeout: configuration.slowConsumerTimeout))
             .orEarlier(sessions.links.suspensionDeadline(lifetime: configuration.resumeLifetime))
             .orEarlier(sessions.rooms.local.deadline)
+            .orEarlier(sessions.authorizations.deadline)
     }
 
     /// Bytes of unread input.
@@ -153,6 +155,7 @@ public struct RelayEngine: ~Copyable {
         noteEvent()
         continueReading(now: now)
         sessions.rooms.local.deadlinePassed(now: now)
+        sessions.expireDecisions(now: now)
         endSlowConsumers(now: now)
         while let slot = sessions.links.popExpiredSuspension(lifetime: configuration.resumeLifetime, now: now) {
             removeLink(slot, now: now)
@@ -198,6 +201,12 @@ public struct RelayEngine: ~Copyable {
     }
 
     // MARK: Results
+
+    /// The result of `.authorize`; nil when the room policy failed.
+    public mutating func authorized(_ question: QuestionID, _ decision: RoomDecision?, now: Instant) {
+        noteEvent()
+        sessions.authorized(question, decision, now: now)
+    }
 
     /// The result of `.load`; nil when the store failed.
     public mutating func loaded(_ room: RoomName, _ snapshot: RoomSnapshot?) {
@@ -246,6 +255,13 @@ public struct RelayEngine: ~Copyable {
         where sessions.links.isLive(slot) && sessions.links[slot].who.account == account {
             endLink(slot, Notice(code: .revoked), now: now)
         }
+    }
+
+    /// Asks the room policy again about the sessions of an account, or of all accounts, in a room, or in all rooms
+    /// . The earlier decisions stay in effect until the answers.
+    public mutating func revokeRoomDecisions(of account: AccountName? = nil, in room: RoomName? = nil, now: Instant) {
+        noteEvent()
+        sessions.revokeDecisions(of: account, in: room, now: now)
     }
 
     /// Refuses new peers and ends all connections, with the time or the address of the next attempt (C-45).
@@ -323,6 +339,7 @@ public struct RelayEngine: ~Copyable {
             }
             if let keys = transmits.takeUnreported() { return .transmit(keys) }
             if let output = outputs.popFirst() { return output }
+            if let question = sessions.nextQuestion() { return question }
             if isFlushingGroup {
                 isFlushingGroup = false
             } else if !sessions.dirty.isEmpty {
@@ -379,6 +396,7 @@ public struct RelayEngine: ~Copyable {
         check.empty("messages to other loops", count: sessions.rooms.departureCount)
         connections.check(&check)
         sessions.links.check(&check)
+        sessions.authorizations.check(&check)
         sessions.rooms.local.check(&check)
         return check
     }

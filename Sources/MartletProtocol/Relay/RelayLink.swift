@@ -48,6 +48,8 @@ struct RelayLink: Sendable {
     let key: LinkKey
     let id: LinkID
     let who: DeviceKey
+    /// The claims of the last credential.
+    var claims: Claims
     /// The index of the account in the engine's table.
     let account: Int32
     var link: Link
@@ -77,10 +79,14 @@ struct RelayLink: Sendable {
     /// The bytes that the table counts for it.
     private var chargedByteCount = 0
 
-    init(key: LinkKey, id: LinkID, who: DeviceKey, account: Int32, link: consuming Link, token: TokenDigest) {
+    init(
+        key: LinkKey, id: LinkID, who: DeviceKey, claims: Claims, account: Int32, link: consuming Link,
+        token: TokenDigest
+    ) {
         self.key = key
         self.id = id
         self.who = who
+        self.claims = claims
         self.account = account
         self.link = link
         self.token = token
@@ -94,6 +100,12 @@ struct RelayLink: Sendable {
         var isBulk: Bool
         /// Nil until the room has admitted the session.
         var handle: MemberHandle?
+        /// What the room policy permits.
+        var permissions = RoomPermissions.all
+        /// The question to the room policy that has no answer.
+        var question: QuestionID?
+        /// Whether the `open` waits for the answer, so that the room does not know the session.
+        var isAsked = false
         /// Whether the session has suspended the delivery of messages.
         var isSuspended = false
         /// The cursor of a `resume` that preceded the admission.

@@ -256,7 +256,8 @@ extension Room {
         }
     }
 
-    private mutating func skipGap(_ slot: Int, to offset: UInt64, into effects: inout Deque<RoomEffect>) {
+    /// Moves a member beyond offsets that it does not receive, and reports them.
+    mutating func skipGap(_ slot: Int, to offset: UInt64, into effects: inout Deque<RoomEffect>) {
         let cursor = members[slot].cursor
         guard cursor + 1 < offset else { return }
         members[slot].cursor = offset - 1

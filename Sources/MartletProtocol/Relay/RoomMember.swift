@@ -185,15 +185,19 @@ public struct JoinRequest: Equatable, Sendable {
     public var features: Features
     /// Whether messages are held back until `RoomCall.setHeldBack`.
     public var isHeldBack: Bool
+    /// Whether the session receives messages that were accepted before it joined.
+    public var readsHistory: Bool
 
     /// A session's request.
     public init(
-        member: MemberKey, who: DeviceKey, open: Open, features: Features = .supported, isHeldBack: Bool = false
+        member: MemberKey, who: DeviceKey, open: Open, features: Features = .supported, isHeldBack: Bool = false,
+        readsHistory: Bool = true
     ) {
         self.member = member
         self.who = who
         self.open = open
         self.features = features
         self.isHeldBack = isHeldBack
+        self.readsHistory = readsHistory
     }
 }

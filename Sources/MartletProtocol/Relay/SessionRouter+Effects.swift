@@ -34,7 +34,9 @@ extension SessionRouter {
             return admit(key, handle, opened, now: now)
         case .reset(let key, let code):
             guard let slot = dirtySlot(key) else { break }
-            _ = links.removeSession(key.session, of: slot)
+            if let membership = links.removeSession(key.session, of: slot) {
+                authorizations.sessionEnded(key, question: membership.question)
+            }
             links[slot].link.reset(key.session, code: code)
         case .closed(let key):
             if let slot = dirtySlot(key) { links[slot].link.close(key.session) }

@@ -7,6 +7,7 @@ import MartletWire
 ///
 /// | state of a session | owns | ends |
 /// |---|---|---|
+/// | asked | a question to the room policy, the frames that precede the admission | the decision; the end of the session |
 /// | joining | the frames that precede the admission | `opened`, `reset` of the room; the end of the session |
 /// | member | a handle of its room | `reset` of the room; the end of the session |
 /// | closing | a slot in its room | `closed` of the room, behind the acceptances of its messages (S-7, R-49) |
@@ -17,6 +18,7 @@ struct SessionRouter: ~Copyable {
     var links: LinkTable
     var rooms: RoomRouter
     private(set) var dirty = DirtyLinks()
+    var authorizations = RoomAuthorizations()
     private var inflater = Inflater()
     /// The work that the connection that is read may still cause in this turn.
     var budget = TurnBudget()
@@ -31,18 +33,21 @@ struct SessionRouter: ~Copyable {
 
     /// Adds a link of a device that has none.
     mutating func insert(
-        _ who: DeviceKey, _ limits: Limits, _ features: Features, _ token: TokenDigest, now: Instant
+        _ who: DeviceKey, _ claims: Claims, _ limits: Limits, _ features: Features, _ token: TokenDigest, now: Instant
     ) -> Int {
         links.insert(
             Link(
                 role: .relay, limits: limits, features: features, began: now,
                 firstSequence: configuration.firstSequence),
-            for: who, token: token, now: now)
+            for: who, claims: claims, token: token, now: now)
     }
 
-    /// Begins another epoch of a link, with the limits and features of a resume.
-    mutating func resume(_ slot: Int, _ limits: Limits, _ features: Features, _ token: TokenDigest) {
+    /// Begins another epoch of a link, with the limits, features and claims of a resume.
+    mutating func resume(
+        _ slot: Int, _ limits: Limits, _ features: Features, _ claims: Claims, _ token: TokenDigest, now: Instant
+    ) {
         links[slot].beginEpoch(token)
+        setClaims(claims, of: slot, now: now)
         links[slot].link.adopt(limits, features: features)
         for handle in links[slot].handles { rooms.call(.setFeatures(handle, features)) }
     }
@@ -70,7 +75,10 @@ struct SessionRouter: ~Copyable {
         return link
     }
 
+    /// A session has ended.
     private mutating func leave(_ membership: RelayLink.Membership, _ key: MemberKey) {
+        authorizations.sessionEnded(key, question: membership.question)
+        if membership.isAsked { return }
         if let handle = membership.handle {
             rooms.call(.leave(handle))
         } else if let room = membership.room {
@@ -190,8 +198,13 @@ struct SessionRouter: ~Copyable {
             // Earlier messages are accepted, and reported before the relay's own close (S-7, R-49).
             guard !links[slot].defersClose(of: session) else { return }
             if let membership = links.removeSession(session, of: slot) {
-                if let handle = membership.handle { return rooms.call(.close(handle)) }
-                leave(membership, MemberKey(link: links[slot].key, session: session))
+                let key = MemberKey(link: links[slot].key, session: session)
+                guard let handle = membership.handle else {
+                    leave(membership, key)
+                    return links[slot].link.close(session)
+                }
+                authorizations.sessionEnded(key, question: membership.question)
+                return rooms.call(.close(handle))
             }
             links[slot].link.close(session)
         case .reset(let session, _):
@@ -212,11 +225,21 @@ struct SessionRouter: ~Copyable {
         }
         let membership = RelayLink.Membership(room: open.room, isBulk: SessionPreset(open.kind).priority.isBulk)
         links.addSession(session, membership, of: slot)
+        if configuration.asksRoomPolicy {
+            askPolicy(about: session, of: slot, open: open, now: now)
+        } else {
+            join(open, session, .all, of: slot)
+        }
+    }
+
+    /// Passes an open to its room.
+    mutating func join(_ open: Open, _ session: SessionID, _ permissions: RoomPermissions, of slot: Int) {
         rooms.call(
             .join(
                 JoinRequest(
                     member: MemberKey(link: links[slot].key, session: session), who: links[slot].who, open: open,
-                    features: links[slot].link.features, isHeldBack: true)))
+                    features: links[slot].link.features, isHeldBack: true,
+                    readsHistory: permissions.contains(.readHistory))))
     }
 
     private mutating func isOpen(_ room: RoomName, onLink slot: Int) -> Bool {
@@ -264,7 +287,12 @@ struct SessionRouter: ~Copyable {
             }
             return content.withBody { hold(type, $0, credit, session, slot) }
         }
-        if type == .data { return try publish(content, handle, session, credit, of: slot) }
+        if type == .data {
+            guard links[slot].sessions[at: index].permissions.contains(.publish) else {
+                return refuseUnpermitted(content, session, credit, of: slot)
+            }
+            return try publish(content, handle, session, credit, of: slot)
+        }
         links[slot].link.release(credit, on: session)
         try content.withBody { body throws(LinkError) in
             try deliver(type, body, handle, on: session, at: index, of: slot, now: now)
@@ -289,11 +317,12 @@ struct SessionRouter: ~Copyable {
             guard links[slot].takeTransient(now: now) else {
                 return try links[slot].link.chargeUnproductive(now: now)
             }
+            guard links[slot].sessions[at: index].permissions.contains(.publish) else { break }
             budget.charge(TurnBudget.transientUnits)
             rooms.call(.broadcast(handle, transient))
         case .request:
             links[slot].noteRequest()
-            try request(body, handle, session, of: slot, now: now)
+            try request(body, handle, session, at: index, of: slot, now: now)
         case .response:
             rooms.call(.respond(handle, try Link.parse(Response.self, body)))
         case .cancel:
@@ -362,6 +391,19 @@ struct SessionRouter: ~Copyable {
         rooms.publish(handle, message, acceptedAt: wallClock)
     }
 
+    /// Refuses a message of a session that may not publish.
+    private mutating func refuseUnpermitted(
+        _ content: FrameContent, _ session: SessionID, _ credit: Int, of slot: Int
+    ) {
+        budget.charge(TurnBudget.messageUnits)
+        let counter: UInt64? =
+            switch content {
+            case .message(let message): message.counter
+            default: content.withBody { MessageView.counter(in: $0) }
+            }
+        refuse(counter, .forbidden, session, credit, of: slot)
+    }
+
     /// Refuses a message by its counter; a message without a counter ends its session.
     private mutating func refuse(
         _ counter: UInt64?, _ code: ErrorCode, _ session: SessionID, _ credit: Int, of slot: Int
@@ -377,13 +419,15 @@ struct SessionRouter: ~Copyable {
     /// Passes a request to its room. A request with an invalid value is answered; an invalid structure ends the
     /// connection (Specs/hostile.md row 14).
     private mutating func request(
-        _ body: RawSpan, _ handle: MemberHandle, _ session: SessionID, of slot: Int, now: Instant
+        _ body: RawSpan, _ handle: MemberHandle, _ session: SessionID, at index: Int, of slot: Int, now: Instant
     ) throws(LinkError) {
         switch try ReceivedRequest(parsing: body) {
-        case .valid(let request) where links[slot].link.features.contains(.requests):
-            rooms.call(.request(handle, request), now: now)
-        case .valid(let request):
+        case .valid(let request) where !links[slot].link.features.contains(.requests):
             answer(Response(correlation: request.correlation, status: .unknownMethod), on: session, of: slot)
+        case .valid(let request) where !links[slot].sessions[at: index].permissions.contains(.request):
+            answer(Response(correlation: request.correlation, status: .forbidden), on: session, of: slot)
+        case .valid(let request):
+            rooms.call(.request(handle, request), now: now)
         case .invalid(let response):
             answer(response, on: session, of: slot)
         }

@@ -1,17 +1,17 @@
 public import MartletProtocol
 public import MartletWire
 
-/// Determines the account of a client.
+/// Determines the identity of a client.
 ///
 /// A relay calls it for every connection. After `RelayConfiguration.authTimeout` the relay closes the connection and
 /// cancels the calling task.
 public protocol Authenticator: Sendable {
-    /// Determines the account that the client uses, usually the requested one (C-26).
+    /// Determines the account that the client uses, usually the requested one, and its claims (C-26).
     ///
     /// - Throws: `AuthenticationFailure` to refuse the client. Any other error is reported as
     ///   `RelayEvent.authenticatorFailed`, and the client receives `serverBusy`, because the error is not a fault of
     ///   the client.
-    func authenticate(_ request: AuthenticationRequest) async throws -> AccountName
+    func authenticate(_ request: AuthenticationRequest) async throws -> Identity
 }
 
 /// The reason for a refusal, and the notice that the client receives (C-27).
@@ -41,8 +41,8 @@ public struct AllowAllAuthenticator: Authenticator {
     public init() {}
 
     /// Returns the requested account.
-    public func authenticate(_ request: AuthenticationRequest) async -> AccountName {
-        request.account
+    public func authenticate(_ request: AuthenticationRequest) async -> Identity {
+        Identity(request.account)
     }
 }
 

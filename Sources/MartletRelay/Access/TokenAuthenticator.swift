@@ -25,11 +25,11 @@ public struct TokenAuthenticator: Authenticator {
     /// Returns the requested account if its credential matches.
     ///
     /// - Throws: `AuthenticationFailure.unauthenticated` otherwise.
-    public func authenticate(_ request: AuthenticationRequest) async throws -> AccountName {
+    public func authenticate(_ request: AuthenticationRequest) async throws -> Identity {
         let known = credentials[request.account]
         // The credential of an unknown account is compared too, so that the response time does not reveal the accounts.
         guard let expected = known ?? decoy, let presented = request.credential, presented == expected, known != nil
         else { throw AuthenticationFailure.unauthenticated }
-        return request.account
+        return Identity(request.account)
     }
 }

@@ -129,7 +129,7 @@ enum ServeCommand {
         configuration.tls = try TLSArguments.server(arguments)
         configuration.allowsPlaintext = TLSArguments.allowsPlaintext(arguments)
         return Relay(
-            configuration: configuration, store: InMemoryStore(bounds: bounds), authenticator: authenticator,
+            configuration: configuration, store: InMemoryStore(bounds: bounds), authenticator: authenticator, policy: .allowAll,
             onEvent: onEvent)
     }
 

@@ -87,6 +87,8 @@ enum RelayLog {
             named(
                 "authenticatorFailed",
                 [.init("account", .string(account.text)), .init("error", .string("\(error)"))])
+        case .policyFailed(let room, let error):
+            named("policyFailed", [.init("room", .string(room.text)), .init("error", .string("\(error)"))])
         }
     }
 

@@ -47,7 +47,9 @@ import Testing
             first.receive(bytes.rawBytes, on: key, now: RoomRouterTests.now)
             let token = ResumeToken([UInt8](repeating: 7, count: ResumeToken.byteCount).rawBytes)!
             first.authenticated(
-                key, .accepted(account, TokenGrant(token: token, digest: TokenDigest(1, 2, 3, 4)), presented: nil),
+                key,
+                .accepted(
+                    Identity(account), TokenGrant(token: token, digest: TokenDigest(1, 2, 3, 4)), presented: nil),
                 now: RoomRouterTests.now)
         }
 
@@ -62,6 +64,7 @@ import Testing
                 case .resumeReading: all.append("resume")
                 case .transfer(_, let loop): all.append("transfer to \(loop)")
                 case .send(let loop, let messages): all.append("tell \(loop) \(messages.count)")
+                case .authorize: all.append("authorize")
                 case .load(let room): all.append("load \(room.text)")
                 case .append, .read, .request, .note: break
                 }

@@ -9,8 +9,8 @@ struct AuthenticatorTests {
     private struct AuthenticatorStub: Authenticator {
         var answer: @Sendable (AuthenticationRequest) async throws -> AccountName
 
-        func authenticate(_ request: AuthenticationRequest) async throws -> AccountName {
-            try await answer(request)
+        func authenticate(_ request: AuthenticationRequest) async throws -> Identity {
+            Identity(try await answer(request))
         }
     }
 

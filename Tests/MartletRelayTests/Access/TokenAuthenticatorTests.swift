@@ -13,8 +13,8 @@ struct TokenAuthenticatorTests {
     @Test("matching token returns the account")
     func right() async throws {
         let authenticator = try #require(TokenAuthenticator(["alice": "a", "bob": "b"]))
-        #expect(try await authenticator.authenticate(request("alice", "a")).text == "alice")
-        #expect(try await authenticator.authenticate(request("bob", "b")).text == "bob")
+        #expect(try await authenticator.authenticate(request("alice", "a")) == Identity(AccountName("alice")!))
+        #expect(try await authenticator.authenticate(request("bob", "b")) == Identity(AccountName("bob")!))
     }
 
     @Test(

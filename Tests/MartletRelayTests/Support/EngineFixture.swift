@@ -110,6 +110,7 @@ final class EngineFixture: @unchecked Sendable {
             case .request(_, let member, let request):
                 engine.respond(to: member, Response(correlation: request.correlation, status: .unknownMethod))
             case .note(let note, _): notes.append(note)
+            case .authorize(let question, _): engine.authorized(question, .granted(.all), now: now)
             case .send, .transfer: preconditionFailure("this relay has one loop")
             }
         }
@@ -123,7 +124,7 @@ final class EngineFixture: @unchecked Sendable {
         engine.authenticated(
             key,
             .accepted(
-                request.account, TokenGrant(token: token, digest: digest(token)),
+                Identity(request.account), TokenGrant(token: token, digest: digest(token)),
                 presented: request.presentedToken.map(digest)),
             now: now)
     }

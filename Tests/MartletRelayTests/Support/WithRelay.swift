@@ -19,7 +19,8 @@ extension RelayConfiguration {
 func withRelay(
     _ engine: RelayConfiguration = .withoutTimeouts, loopCount: Int = 1, connection: TCPOptions = TCPOptions(),
     store: any RoomStore = InMemoryStore(),
-    authenticator: any Authenticator = .allowAll, requestHandler: (any RequestHandler)? = nil,
+    authenticator: any Authenticator = .allowAll, policy: any RoomPolicy = .allowAll,
+    requestHandler: (any RequestHandler)? = nil,
     onEvent: @escaping @Sendable (RelayEvent) -> Void = { _ in },
     _ body: (Relay, UInt16) async throws -> Void
 ) async throws {
@@ -28,8 +29,8 @@ func withRelay(
     configuration.loopCount = loopCount
     configuration.connection = connection
     let relay = Relay(
-        configuration: configuration, store: store, authenticator: authenticator, requestHandler: requestHandler,
-        onEvent: onEvent)
+        configuration: configuration, store: store, authenticator: authenticator, policy: policy,
+        requestHandler: requestHandler, onEvent: onEvent)
     let port = try relay.start()[0].port
     do {
         try await body(relay, port)

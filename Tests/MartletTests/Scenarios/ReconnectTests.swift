@@ -81,7 +81,7 @@ struct ReconnectTests {
             configuration.addresses = [try #require(SocketAddress("127.0.0.5:0"))]
         #endif
         configuration.engine = .patient
-        let first = Relay(configuration: configuration, store: store, authenticator: .allowAll)
+        let first = Relay(configuration: configuration, store: store, authenticator: .allowAll, policy: .allowAll)
         let address = try first.start()[0]
         alice = try Client(to: "martlet://\(address)", as: .anonymous("alice"), configuration: .hasty)
         try await alice.start()
@@ -91,7 +91,7 @@ struct ReconnectTests {
         await first.shutdown()
         for number in 11...20 { try await lobby.send("\(number)") }
         configuration.addresses = [address]
-        let second = Relay(configuration: configuration, store: store, authenticator: .allowAll)
+        let second = Relay(configuration: configuration, store: store, authenticator: .allowAll, policy: .allowAll)
         try second.start()
         let after = try await lobby.messages.first(10).map(\.text)
         #expect(before + after == (1...20).map { "\($0)" })
@@ -120,7 +120,7 @@ struct ReconnectTests {
 private struct Redirecting: Authenticator {
     let target: String
 
-    func authenticate(_ request: AuthenticationRequest) async throws -> AccountName {
+    func authenticate(_ request: AuthenticationRequest) async throws -> Identity {
         throw AuthenticationFailure.redirected(to: target)
     }
 }

@@ -19,14 +19,15 @@ extension RelayConfiguration {
 /// Runs a relay on a free port while `body` runs. The argument of `body` is its address.
 func withRelay(
     _ engine: RelayConfiguration = .patient, port: UInt16 = 0, store: any RoomStore = InMemoryStore(),
-    authenticator: any Authenticator = .allowAll, requestHandler: (any RequestHandler)? = nil,
+    authenticator: any Authenticator = .allowAll, policy: any RoomPolicy = .allowAll,
+    requestHandler: (any RequestHandler)? = nil,
     onEvent: @escaping @Sendable (RelayEvent) -> Void = { _ in }, _ body: (String) async throws -> Void
 ) async throws {
     var configuration = try Relay.Configuration(port: port)
     configuration.engine = engine
     let relay = Relay(
-        configuration: configuration, store: store, authenticator: authenticator, requestHandler: requestHandler,
-        onEvent: onEvent)
+        configuration: configuration, store: store, authenticator: authenticator, policy: policy,
+        requestHandler: requestHandler, onEvent: onEvent)
     let address = try relay.start()[0]
     do {
         try await body("martlet://\(address)")

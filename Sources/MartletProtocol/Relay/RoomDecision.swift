@@ -1,0 +1,50 @@
+public import MartletWire
+
+/// What a session may do in its room, beside receiving new messages.
+public struct RoomPermissions: OptionSet, Hashable, Sendable {
+    public let rawValue: UInt8
+
+    public init(rawValue: UInt8) {
+        self.rawValue = rawValue
+    }
+
+    /// Publish messages, typing and transient messages.
+    public static let publish = RoomPermissions(rawValue: 1)
+    /// Receive messages that were accepted before the session joined.
+    public static let readHistory = RoomPermissions(rawValue: 2)
+    /// Send requests to members and to the relay.
+    public static let request = RoomPermissions(rawValue: 4)
+
+    /// Every permission.
+    public static let all: RoomPermissions = [.publish, .readHistory, .request]
+}
+
+/// Who asks to open which room.
+public struct RoomAuthorizationRequest: Hashable, Sendable {
+    /// The verified identity of the peer.
+    public var identity: Identity
+    /// The device of the peer.
+    public var device: DeviceID
+    /// The room.
+    public var room: RoomName
+
+    /// A question to a room policy.
+    public init(identity: Identity, device: DeviceID, room: RoomName) {
+        self.identity = identity
+        self.device = device
+        self.room = room
+    }
+}
+
+/// The decision of a room policy about one session.
+public enum RoomDecision: Hashable, Sendable {
+    /// The account may not enter the room. The session is reset with `roomForbidden`.
+    case refused
+    /// The account may enter the room.
+    ///
+    /// - Parameters:
+    ///   - permissions: what the session may do.
+    ///   - validFor: the duration after which the policy is asked again, at least 1 s; nil if the decision is valid
+    ///     until the session ends or the decision is revoked.
+    case granted(RoomPermissions, validFor: Duration? = nil)
+}

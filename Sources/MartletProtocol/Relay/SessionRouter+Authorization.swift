@@ -1,0 +1,95 @@
+import MartletWire
+
+/// Decisions of the room policy about sessions.
+extension SessionRouter {
+    /// Asks the policy about a session that has no other question.
+    mutating func askPolicy(about session: SessionID, of slot: Int, open: Open?, now: Instant) {
+        guard let index = links[slot].sessions.index(of: session) else { return }
+        let member = MemberKey(link: links[slot].key, session: session)
+        links[slot].sessions[at: index].question = authorizations.ask(
+            RoomAuthorizations.Question(member: member, open: open), timeout: configuration.policyTimeout, now: now)
+        links[slot].sessions[at: index].isAsked = open != nil
+    }
+
+    /// The next question for the driver.
+    mutating func nextQuestion() -> RelayOutput? {
+        while let (id, question) = authorizations.next() {
+            guard let slot = links.slot(question.member.link),
+                let index = links[slot].sessions.index(of: question.member.session),
+                let room = question.open?.room ?? room(at: index, of: slot)
+            else {
+                _ = authorizations.answered(id)
+                continue
+            }
+            let identity = Identity(links[slot].who.account, claims: links[slot].claims)
+            return .authorize(
+                id, RoomAuthorizationRequest(identity: identity, device: links[slot].who.device, room: room))
+        }
+        return nil
+    }
+
+    private mutating func room(at index: Int, of slot: Int) -> RoomName? {
+        if let room = links[slot].sessions[at: index].room { return room }
+        guard let handle = links[slot].sessions[at: index].handle else { return nil }
+        return rooms.local.name(of: handle)
+    }
+
+    /// The policy's decision; nil if the policy failed. A session without a decision is reset with `serverBusy` and
+    /// opened again later, because the last decision is no longer valid.
+    mutating func authorized(_ id: QuestionID, _ decision: RoomDecision?, now: Instant) {
+        guard let question = authorizations.answered(id), let slot = links.slot(question.member.link),
+            let index = links[slot].sessions.index(of: question.member.session)
+        else { return }
+        let session = question.member.session
+        markDirty(slot)
+        links[slot].sessions[at: index].question = nil
+        switch decision {
+        case nil: reset(session, .serverBusy, of: slot)
+        case .refused: reset(session, .roomForbidden, of: slot)
+        case .granted(let permissions, let validity):
+            links[slot].sessions[at: index].permissions = permissions
+            links[slot].sessions[at: index].isAsked = false
+            if let validity { authorizations.setExpiry(of: question.member, after: validity, now: now) }
+            if let open = question.open { join(open, session, permissions, of: slot) }
+        }
+    }
+
+    /// Ends sessions whose questions have no answer in time, and asks again about those whose decisions have expired.
+    mutating func expireDecisions(now: Instant) {
+        while let question = authorizations.popOverdue(now: now) {
+            guard let slot = links.slot(question.member.link) else { continue }
+            markDirty(slot)
+            reset(question.member.session, .serverBusy, of: slot)
+        }
+        while let member = authorizations.popExpired(now: now) {
+            guard let slot = links.slot(member.link) else { continue }
+            askPolicy(about: member.session, of: slot, open: nil, now: now)
+        }
+    }
+
+    /// Asks again about the sessions of an account, or of all accounts, in a room, or in all rooms. The decisions stay
+    /// in effect until the answers.
+    mutating func revokeDecisions(of account: AccountName?, in room: RoomName?, now: Instant) {
+        guard configuration.asksRoomPolicy else { return }
+        for slot in links.slots where links.isLive(slot) && (account == nil || links[slot].who.account == account) {
+            askAgain(in: room, of: slot, now: now)
+        }
+    }
+
+    /// Replaces the claims of a link. Decisions about other claims are no longer valid.
+    mutating func setClaims(_ claims: Claims, of slot: Int, now: Instant) {
+        guard claims != links[slot].claims else { return }
+        links[slot].claims = claims
+        if configuration.asksRoomPolicy { askAgain(in: nil, of: slot, now: now) }
+    }
+
+    private mutating func askAgain(in name: RoomName?, of slot: Int, now: Instant) {
+        for session in links[slot].sessions.keys {
+            guard let index = links[slot].sessions.index(of: session), name == nil || room(at: index, of: slot) == name
+            else { continue }
+            // A question that waits or is in flight may have been asked before the change.
+            let open = authorizations.withdraw(links[slot].sessions[at: index].question)
+            askPolicy(about: session, of: slot, open: open, now: now)
+        }
+    }
+}

@@ -1,0 +1,41 @@
+public import MartletProtocol
+
+/// Decides which accounts may enter which rooms, and what they may do there.
+///
+/// A relay asks the policy when a session opens a room, when an earlier decision expires, when a link resumes with other
+/// claims, and after ``Relay/revokeRoomDecisions(of:in:)``. A decision belongs to one session. A question without an
+/// answer within `RelayConfiguration.policyTimeout` counts as failed.
+public protocol RoomPolicy: Sendable {
+    /// Decides about one session.
+    ///
+    /// - Throws: Any error, which is reported as `RelayEvent.policyFailed`. The session is reset with `serverBusy`, and
+    ///   the client opens it again later.
+    func decision(on request: RoomAuthorizationRequest) async throws -> RoomDecision
+}
+
+/// A policy that decides without suspension, so that a relay asks it on its loop. It must not block.
+public protocol ImmediateRoomPolicy: RoomPolicy {
+    /// Decides about one session.
+    func immediateDecision(on request: RoomAuthorizationRequest) -> RoomDecision
+}
+
+extension ImmediateRoomPolicy {
+    /// Returns the immediate decision.
+    public func decision(on request: RoomAuthorizationRequest) async -> RoomDecision {
+        immediateDecision(on: request)
+    }
+}
+
+/// Permits every account everything in every room.
+public struct AllowAllRooms: ImmediateRoomPolicy {
+    /// Creates the policy.
+    public init() {}
+
+    /// Grants every permission.
+    public func immediateDecision(on request: RoomAuthorizationRequest) -> RoomDecision { .granted(.all) }
+}
+
+extension RoomPolicy where Self == AllowAllRooms {
+    /// A policy that permits every account everything in every room.
+    public static var allowAll: AllowAllRooms { AllowAllRooms() }
+}
