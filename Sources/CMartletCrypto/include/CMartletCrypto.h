@@ -5,6 +5,43 @@
 
 // OpenSSL's libcrypto on Linux, CommonCrypto on Apple systems.
 
+/// A key that verifies signatures of one algorithm of RFC 7518 or RFC 8037. It is immutable and may be used by several
+/// threads.
+///
+/// On Apple systems no key can be created: each of the functions returns NULL.
+typedef struct martlet_signature_key martlet_signature_key;
+
+/// The bounds on the size in bits of an RSA modulus (RFC 7518 §3.3 requires the lower one) and of its exponent.
+enum {
+    martlet_signature_min_rsa_bit_count = 2048,
+    martlet_signature_max_rsa_bit_count = 8192,
+    martlet_signature_max_rsa_exponent_bit_count = 64
+};
+/// The bytes of each coordinate of a point of P-256, and of an Ed25519 public key.
+enum { martlet_signature_coordinate_byte_count = 32 };
+/// The minimum number of bytes of a secret for HS256 (RFC 7518 §3.2).
+enum { martlet_signature_min_secret_byte_count = 32 };
+
+/// A key for RS256 from a modulus and an exponent, both big-endian without leading zeros.
+///
+/// Returns NULL if one of them is even or out of its bounds, or if the exponent is 1.
+martlet_signature_key *_Nullable martlet_signature_key_create_rsa(
+    const uint8_t *_Nonnull modulus, size_t modulus_count, const uint8_t *_Nonnull exponent, size_t exponent_count);
+/// A key for ES256 from the coordinates of a point, 32 bytes each. Returns NULL if the point is not on P-256.
+martlet_signature_key *_Nullable martlet_signature_key_create_p256(
+    const uint8_t *_Nonnull x, size_t x_count, const uint8_t *_Nonnull y, size_t y_count);
+/// A key for EdDSA from an Ed25519 public key of 32 bytes (RFC 8032 §5.1.5).
+martlet_signature_key *_Nullable martlet_signature_key_create_ed25519(const uint8_t *_Nonnull x, size_t count);
+/// A key for HS256 from a secret. Returns NULL if the secret has fewer than 32 bytes.
+martlet_signature_key *_Nullable martlet_signature_key_create_secret(const uint8_t *_Nonnull secret, size_t count);
+void martlet_signature_key_free(martlet_signature_key *_Nonnull key);
+
+/// Returns 1 if `signature` is the key's signature of the message, in the form of RFC 7518 §3.2, §3.3 and §3.4 or
+/// RFC 8037 §3.1, and 0 otherwise. The comparison for HS256 takes constant time.
+int32_t martlet_signature_verify(
+    const martlet_signature_key *_Nonnull key, const void *_Nonnull message, size_t count,
+    const uint8_t *_Nonnull signature, size_t signature_count);
+
 enum { martlet_sha256_byte_count = 32 };
 
 /// SHA-256 (FIPS 180-4) of `count` bytes into the 32 bytes at `digest`.

@@ -1,0 +1,56 @@
+/// A value of a JSON text (RFC 8259 §3).
+indirect enum JSONValue: Equatable, Sendable {
+    /// The members in the order of the text. Names are unique.
+    case object([JSONMember])
+    case array([JSONValue])
+    case string(String)
+    /// A number without fraction and exponent that fits.
+    case integer(Int64)
+    /// Any other number; it is finite.
+    case double(Double)
+    case bool(Bool)
+    case null
+
+    /// The members of an object; nil for other values.
+    var members: [JSONMember]? {
+        if case .object(let members) = self { members } else { nil }
+    }
+
+    /// The elements of an array; nil for other values.
+    var elements: [JSONValue]? {
+        if case .array(let elements) = self { elements } else { nil }
+    }
+
+    /// The text of a string; nil for other values.
+    var string: String? {
+        if case .string(let string) = self { string } else { nil }
+    }
+
+    /// The texts of an array of strings; nil for other values.
+    var strings: [String]? {
+        guard let elements else { return nil }
+        let strings = elements.compactMap(\.string)
+        return strings.count == elements.count ? strings : nil
+    }
+}
+
+/// A member of an object.
+struct JSONMember: Equatable, Sendable {
+    let name: String
+    let value: JSONValue
+}
+
+extension [JSONMember] {
+    /// The value of the member with this name.
+    subscript(name: String) -> JSONValue? {
+        first { $0.name.hasSameBytes(as: name) }?.value
+    }
+}
+
+extension String {
+    /// Whether both strings have the same UTF-8. JSON and JOSE compare strings without normalization (RFC 8259 §8.3,
+    /// RFC 7515 §5.3), unlike `==`.
+    func hasSameBytes(as other: String) -> Bool {
+        utf8.elementsEqual(other.utf8)
+    }
+}
