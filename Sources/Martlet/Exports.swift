@@ -10,6 +10,10 @@
 @_exported public import enum MartletProtocol.SendFailure
 @_exported public import enum MartletProtocol.StopReason
 @_exported public import class MartletTransport.EventLoop
+@_exported public import struct MartletTransport.TLSClientOptions
+@_exported public import enum MartletTransport.TLSError
+@_exported public import struct MartletTransport.TLSIdentity
+@_exported public import struct MartletTransport.TLSPin
 @_exported public import struct MartletWire.AccountName
 @_exported public import struct MartletWire.ContentKind
 @_exported public import struct MartletWire.DeviceID

@@ -1,16 +1,24 @@
 // The names needed to embed a relay, so that `import MartletRelay` suffices.
 @_exported public import struct MartletProtocol.AuthenticationRequest
+@_exported public import struct MartletProtocol.Claims
 @_exported public import struct MartletProtocol.DeviceKey
 @_exported public import struct MartletProtocol.EncodedBody
+@_exported public import struct MartletProtocol.Identity
 @_exported public import struct MartletProtocol.LogEntry
 @_exported public import struct MartletProtocol.ReadRange
 @_exported public import struct MartletProtocol.RelayConfiguration
 @_exported public import enum MartletProtocol.RelayNote
 @_exported public import struct MartletProtocol.RelayStatistics
+@_exported public import struct MartletProtocol.RoomAuthorizationRequest
+@_exported public import enum MartletProtocol.RoomDecision
+@_exported public import struct MartletProtocol.RoomPermissions
 @_exported public import struct MartletProtocol.RoomSnapshot
 @_exported public import struct MartletTransport.IPAddress
 @_exported public import struct MartletTransport.SocketAddress
 @_exported public import struct MartletTransport.TCPOptions
+@_exported public import enum MartletTransport.TLSError
+@_exported public import struct MartletTransport.TLSIdentity
+@_exported public import struct MartletTransport.TLSServerOptions
 @_exported public import enum MartletTransport.TransportError
 @_exported public import struct MartletWire.AccountName
 @_exported public import struct MartletWire.Credential
@@ -23,4 +31,5 @@
 @_exported public import struct MartletWire.MethodName
 @_exported public import struct MartletWire.Notice
 @_exported public import struct MartletWire.RoomName
+@_exported public import enum MartletWire.WireError
 @_exported public import protocol MartletWire.WireName

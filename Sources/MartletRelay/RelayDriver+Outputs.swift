@@ -102,9 +102,9 @@ extension RelayDriver {
         }
     }
 
-    private func appended(_ count: Int, to room: RoomName, upTo offset: UInt64?, _ done: StoreAnswer<Void>) {
+    private func appended(_ count: Int, to room: RoomName, upTo offset: UInt64?, _ done: StoreAnswer<UInt64>) {
         switch done {
-        case .done: engine.stored(room, upTo: offset, messageCount: count)
+        case .done(let first): engine.stored(room, upTo: offset, first: first, messageCount: count)
         case .failed: engine.stored(room, upTo: nil, messageCount: count)
         case .logLost: engine.logLost(room)
         }

@@ -111,8 +111,8 @@ final class VirtualLoops {
         loop(of: room).engine.loaded(room, snapshot)
     }
 
-    func stored(_ room: RoomName, upTo offset: UInt64?, messageCount: Int) {
-        loop(of: room).engine.stored(room, upTo: offset, messageCount: messageCount)
+    func stored(_ room: RoomName, upTo offset: UInt64?, first: UInt64, messageCount: Int) {
+        loop(of: room).engine.stored(room, upTo: offset, first: first, messageCount: messageCount)
     }
 
     func read(_ handle: MemberHandle, _ entries: [LogEntry]?, first: UInt64) {

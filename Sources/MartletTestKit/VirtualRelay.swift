@@ -175,7 +175,7 @@ public final class VirtualRelay {
         case .append(let room, let entries):
             let taken = refusesAppends ? [] : refusesHalves ? Array(entries.prefix(entries.count / 2)) : entries
             store(taken, in: room)
-            loops.stored(room, upTo: taken.last?.offset, messageCount: taken.count)
+            loops.stored(room, upTo: taken.last?.offset, first: first(room), messageCount: taken.count)
         case .send(let loop, let messages): loops.receive(messages, at: loop, now: now)
         case .read(let room, let handle, let range):
             loops.read(handle, refusesReads ? nil : entries(of: room, in: range), first: first(room))

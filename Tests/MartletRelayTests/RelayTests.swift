@@ -43,7 +43,8 @@ struct RelayTests {
         let loopback = SocketAddress(.loopbackV4, port: 0)
         var configuration = Relay.Configuration(addresses: [loopback, loopback])
         configuration.engine = .withoutTimeouts
-        let relay = Relay(configuration: configuration, store: InMemoryStore(), authenticator: .allowAll, policy: .allowAll)
+        let relay = Relay(
+            configuration: configuration, store: InMemoryStore(), authenticator: .allowAll, policy: .allowAll)
         let ports = try relay.start().map(\.port)
         #expect(Set(ports).count == 2)
         for port in ports { try await WirePeer.connect(to: port).hello(FrameWriter.hello(device: UInt64(port))) }
@@ -63,7 +64,8 @@ struct RelayTests {
     @Test("start without addresses throws noAddresses")
     func noAddresses() {
         let relay = Relay(
-            configuration: Relay.Configuration(addresses: []), store: InMemoryStore(), authenticator: .allowAll, policy: .allowAll)
+            configuration: Relay.Configuration(addresses: []), store: InMemoryStore(), authenticator: .allowAll,
+            policy: .allowAll)
         #expect(throws: RelayError.noAddresses) { try relay.start() }
     }
 
@@ -86,7 +88,8 @@ struct RelayTests {
         guard (try? TCPListener.Socket(listeningOn: first)) != nil else { try Test.cancel("one address here") }
         var configuration = Relay.Configuration(addresses: [first, last])
         configuration.engine = .withoutTimeouts
-        let relay = Relay(configuration: configuration, store: InMemoryStore(), authenticator: .allowAll, policy: .allowAll)
+        let relay = Relay(
+            configuration: configuration, store: InMemoryStore(), authenticator: .allowAll, policy: .allowAll)
         #expect(throws: RelayError.cannotListen(last, .addressInUse)) { try relay.start() }
         #expect(relay.addresses == [])
         // The available address is free when the call has thrown.
@@ -136,7 +139,8 @@ struct RelayTests {
         configuration.allowsPlaintext = true
         configuration.engine = .withoutTimeouts
         let relay = Relay(
-            configuration: configuration, store: InMemoryStore(), authenticator: .allowAll, policy: .allowAll, onEvent: log.note)
+            configuration: configuration, store: InMemoryStore(), authenticator: .allowAll, policy: .allowAll,
+            onEvent: log.note)
         let port = try relay.start()[0].port
         let peer = try await WirePeer.connect(to: port)
         try await peer.hello()
@@ -144,7 +148,8 @@ struct RelayTests {
         #expect(log.peers.first?.ip == .loopbackV4)
         await relay.shutdown()
         configuration.addresses = [SocketAddress(.anyV4, port: port), SocketAddress(.anyV6, port: port)]
-        let both = Relay(configuration: configuration, store: InMemoryStore(), authenticator: .allowAll, policy: .allowAll)
+        let both = Relay(
+            configuration: configuration, store: InMemoryStore(), authenticator: .allowAll, policy: .allowAll)
         #expect(try both.start().count == 2)
         await both.shutdown()
     }

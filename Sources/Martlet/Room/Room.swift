@@ -208,7 +208,7 @@ public final class Room: Sendable {
         }
     }
 
-    /// The maximum size of the content of a request or a response, in bytes.
+    /// The maximum size of the content of a request, in bytes. A response may have as many bytes as a message.
     public static let maxRequestByteCount = 16 * 1024
 
     /// The requests of other members to this client.

@@ -57,6 +57,8 @@ public struct RoomRequest: Sendable {
 
     /// Responds with any content. Later responses to the same request have no effect.
     ///
+    /// If the response exceeds `Limits.maxMessageByteCount` of the requester, the requester receives `messageTooLarge`.
+    ///
     /// - Parameter content: TLVs in the encoding of Specs/wire.md §4.
     /// - Throws: `invalidContent`.
     public func respond(content: [UInt8]) throws(MartletError) {

@@ -101,9 +101,10 @@ extension RoomCore {
     }
 
     /// An iteration has ended. The next iteration begins with its remaining items, and then the last item that it
-    /// returned counts as handled.
+    /// returned counts as handled. An iteration that began too early waits for the items.
     func putBack(_ rest: ArraySlice<Inbox.Item>, inHand cursor: RoomCursor) {
         note { $0.inbox.putBack(rest, inHand: cursor) }
+        wake { $0.waiters.takeReaders() }
     }
 
     func takeRequest() -> RoomRequest? {

@@ -60,7 +60,9 @@ struct DemoRun: Sendable {
         bounds.maxMessagesPerRoom = messageCount
         bounds.maxByteCountPerRoom = text.bytes.count + messageCount * 256
         let configuration = Relay.Configuration(addresses: [SocketAddress(.loopbackV4, port: 0)])
-        return Relay(configuration: configuration, store: InMemoryStore(bounds: bounds), authenticator: .allowAll, policy: .allowAll)
+        return Relay(
+            configuration: configuration, store: InMemoryStore(bounds: bounds), authenticator: .allowAll,
+            policy: .allowAll)
     }
 
     private func converse(

@@ -20,7 +20,7 @@ final class DemoStore: ImmediateRoomStore {
         return inner.load(room)
     }
 
-    func append(_ entries: [LogEntry], to room: RoomName) throws { try inner.append(entries, to: room) }
+    func append(_ entries: [LogEntry], to room: RoomName) throws -> UInt64 { try inner.append(entries, to: room) }
 
     func read(_ range: ReadRange, of room: RoomName) throws -> RoomHistory { inner.read(range, of: room) }
 }

@@ -53,7 +53,8 @@ struct DemoTour: Sendable {
         let (refusals, refusal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let relay = Relay(
             configuration: Relay.Configuration(addresses: [SocketAddress(.loopbackV4, port: 0)]),
-            store: try store(), authenticator: AuthenticatorStub(), policy: .allowAll) { if case .storeFailed = $0 { refusal.yield() } }
+            store: try store(), authenticator: AuthenticatorStub(), policy: .allowAll
+        ) { if case .storeFailed = $0 { refusal.yield() } }
         let port = try relay.start().first?.port ?? 0
         let proxy = try WeakProxy(
             listenOn: SocketAddress(.loopbackV4, port: 0),

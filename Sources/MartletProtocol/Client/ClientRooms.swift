@@ -40,6 +40,9 @@ struct ClientRooms: ~Copyable {
     /// The rooms in the order in which they were opened. Outputs must not depend on the order of a hash table.
     var rooms = SortedMap<UInt32, ClientRoom>()
     private(set) var idOfSession = SortedMap<SessionID, RoomID>()
+    /// The rooms of sessions that this client has closed and the relay has not. Such a room is opened again when its
+    /// session has ended, because the open could overtake the close.
+    private var closing = SortedMap<SessionID, RoomName>()
     private(set) var nextID = RoomID(rawValue: 1)
     var requests: ClientRequests
     var timers = TimerQueue<Timer>()
@@ -93,7 +96,10 @@ struct ClientRooms: ~Copyable {
 
     mutating func close(_ id: RoomID, _ port: inout ClientPort) {
         guard let index = index(of: id) else { return }
-        if let session = rooms[at: index].session { port.link.close(session) }
+        if let session = rooms[at: index].session {
+            port.link.close(session)
+            closing[session] = rooms[at: index].name
+        }
         remove(id, code: nil, &port)
     }
 
@@ -103,6 +109,7 @@ struct ClientRooms: ~Copyable {
         requests.fail(of: id, .cancelled, onlySent: true, &port)
         if let session = rooms[at: index].session {
             port.link.close(session)
+            closing[session] = rooms[at: index].name
             leave(session, &port)
         }
         timers.cancel(.reopen(id))
@@ -139,6 +146,7 @@ struct ClientRooms: ~Copyable {
     mutating func linkBegan(_ port: inout ClientPort) {
         opens = TokenBucket(burst: Link.ownOpenBurst, perMinute: Link.ownOpensPerMinute)
         idOfSession = SortedMap()
+        closing = SortedMap()
         requests.fail(of: nil, .resumeRejected, onlySent: true, &port)  // S-57
         for index in rooms.indices { rooms[at: index].endSession() }
     }
@@ -162,6 +170,7 @@ struct ClientRooms: ~Copyable {
     mutating func openSession(_ id: RoomID, _ port: inout ClientPort, now: Instant) {
         guard let index = index(of: id) else { return }
         guard rooms[at: index].session == nil else { return fillSession(at: index, &port, now: now) }
+        guard !closing.values.contains(rooms[at: index].name) else { return }
         // Sessions beyond the burst are opened at the rate that the server accepts (S-4).
         guard opens.take(now: now) else { return timers.set(.reopen(id), at: max(now, opens.availableAt())) }
         do throws(LinkError) {
@@ -194,6 +203,10 @@ struct ClientRooms: ~Copyable {
     /// The server has ended a session: the room is closed for good, or it is opened again after a while and all its
     /// pending messages are sent again.
     mutating func sessionEnded(_ session: SessionID, _ code: ErrorCode, _ port: inout ClientPort, now: Instant) {
+        if let name = closing.removeValue(forKey: session) {
+            guard let room = rooms.values.first(where: { $0.name == name }) else { return }
+            return openSession(room.id, &port, now: now)
+        }
         guard let index = index(ofSession: session) else { return }
         let id = rooms[at: index].id
         leave(session, &port)

@@ -178,9 +178,7 @@ extension RelayEngine {
             switch try sessions.receive(header, content, on: Int(link), now: now) {
             case .proceed: break
             case .disconnect: end(slot, afterFlush: true, now: now)
-            case .endLink:
-                end(slot, afterFlush: true, now: now)
-                removeLink(Int(link), now: now)
+            case .endLink: endLink(Int(link), nil, now: now)
             }
             if case .attached = connections.phase(slot), !sessions.budget.isSpent { return .proceed }
             return .stop
@@ -349,17 +347,21 @@ extension RelayEngine {
         }
     }
 
-    /// Ends a link and its connection.
-    mutating func endLink(_ slot: Int, _ notice: Notice, now: Instant) {
-        if let connection = sessions.links[slot].connection { end(connection, with: .goaway, notice, now: now) }
-        if sessions.links.isLive(slot) { removeLink(slot, now: now) }
+    /// Ends a link and its connection, with a notice if the peer did not ask for it. The link is not suspended
+    /// meanwhile, so no other link is removed for it (C-62).
+    mutating func endLink(_ slot: Int, _ notice: Notice?, now: Instant) {
+        let link = sessions.remove(slot, now: now)
+        note(.ended(link.who, link.id), on: link.connection)
+        guard let connection = link.connection else { return }
+        if let notice {
+            end(connection, with: .goaway, notice, now: now)
+        } else {
+            end(connection, afterFlush: true, now: now)
+        }
     }
 
-    mutating func removeLink(_ slot: Int, now: Instant) {
-        let link = sessions.remove(slot, now: now)
-        if let connection = link.connection { connections[connection].close() }
-        note(.ended(link.who, link.id), on: link.connection)
-    }
+    /// Ends a link that has no connection.
+    mutating func removeLink(_ slot: Int, now: Instant) { endLink(slot, nil, now: now) }
 
     // MARK: End
 

@@ -214,11 +214,12 @@ public struct RelayEngine: ~Copyable {
         sessions.rooms.local.loaded(room, snapshot, at: wallClock)
     }
 
-    /// The result of `.append`: the messages up to this offset are durable; nil when the store failed.
-    public mutating func stored(_ room: RoomName, upTo offset: UInt64?, messageCount: Int) {
+    /// The result of `.append`: the messages up to this offset are durable; nil when the store failed. `first` is the
+    /// lowest offset that the store keeps.
+    public mutating func stored(_ room: RoomName, upTo offset: UInt64?, first: UInt64 = 1, messageCount: Int) {
         noteEvent()
         if offset != nil { counted.messagesStored += UInt64(messageCount) }
-        sessions.rooms.local.stored(room, upTo: offset)
+        sessions.rooms.local.stored(room, upTo: offset, first: first)
     }
 
     /// The result of `.append` when the store has lost the room's log since it was loaded. The next log starts.

@@ -135,12 +135,13 @@ extension Room {
 
     /// The store has made its batch durable up to an offset: these messages are confirmed and offered to the members.
     /// The rest has failed.
-    mutating func stored(upTo offset: UInt64, into effects: inout Deque<RoomEffect>) {
+    mutating func stored(upTo offset: UInt64, first: UInt64, into effects: inout Deque<RoomEffect>) {
         guard let published = publication.stored(upTo: offset) else { return }
         if !published.isEmpty {
             confirm(published, into: &effects)
             log.append(published)
         }
+        log.raiseFirstOffset(to: first)
         if !publication.endStoring(durable: log.lastOffset) { storeFailed(into: &effects) }
     }
 

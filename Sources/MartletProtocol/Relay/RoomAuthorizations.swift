@@ -9,11 +9,11 @@ public struct QuestionID: Hashable, Sendable {
 ///
 /// | state of a session | owned here | ends |
 /// |---|---|---|
-/// | asked | a question with its timeout, its `open` if the session has not joined | `answered`, `popOverdue`, `withdraw` |
+/// | asked | a question, its timeout, the `open` of a session that has not joined | `answered`, `popOverdue` |
 /// | decided | a deadline, if the decision expires | `popExpired`, `sessionEnded` |
 ///
-/// A limited number of questions is in flight. The others wait in order. A question that is withdrawn or overdue remains
-/// in flight until its answer, which then has no effect.
+/// A limited number of questions is in flight. The others wait in order. A question that is withdrawn or overdue
+/// remains in flight until its answer, which then has no effect (Specs/hostile.md row 50).
 struct RoomAuthorizations: Sendable {
     /// Questions in flight at the most.
     static let maxInFlightCount = 1024

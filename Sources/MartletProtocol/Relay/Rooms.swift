@@ -159,11 +159,11 @@ struct Rooms: ~Copyable, Sendable {
     }
 
     /// The result of `append`; nil when the store failed.
-    mutating func stored(_ name: RoomName, upTo offset: UInt64?) {
+    mutating func stored(_ name: RoomName, upTo offset: UInt64?, first: UInt64 = 1) {
         guard let index = index(of: name) else { return }
         closeBatch(of: index)
         if let offset {
-            rooms[index].stored(upTo: offset, into: &effects)
+            rooms[index].stored(upTo: offset, first: first, into: &effects)
         } else {
             rooms[index].storeFailed(into: &effects)
         }

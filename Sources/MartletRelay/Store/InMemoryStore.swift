@@ -68,9 +68,11 @@ public final class InMemoryStore: ImmediateRoomStore {
     }
 
     /// Appends messages to a loaded room. Throws `Failure`, or `LogLost` if the room has been removed since.
-    public func append(_ entries: [LogEntry], to room: RoomName) throws {
+    @discardableResult
+    public func append(_ entries: [LogEntry], to room: RoomName) throws -> UInt64 {
         try logs.withLock { logs in
-            guard try logs.append(entries, to: room, bounds) else { throw LogLost() }
+            guard try logs.append(entries, to: room, bounds), let log = logs[room] else { throw LogLost() }
+            return log.firstOffset
         }
     }
 

@@ -14,7 +14,9 @@ public protocol RoomStore: Sendable {
 
     /// Makes messages durable, all or none. Their offsets continue the log without a gap. Throws `LogLost` when the
     /// store no longer has the log that `load` returned.
-    func append(_ entries: [LogEntry], to room: RoomName) async throws
+    ///
+    /// - Returns: The lowest kept offset, after old messages have been removed.
+    func append(_ entries: [LogEntry], to room: RoomName) async throws -> UInt64
 
     /// The kept messages in a range, in ascending order.
     func read(_ range: ReadRange, of room: RoomName) async throws -> RoomHistory
@@ -35,7 +37,7 @@ public protocol ImmediateRoomStore: RoomStore {
     func load(_ room: RoomName) throws -> RoomSnapshot
 
     /// The synchronous form of the method in `RoomStore`.
-    func append(_ entries: [LogEntry], to room: RoomName) throws
+    func append(_ entries: [LogEntry], to room: RoomName) throws -> UInt64
 
     /// The synchronous form of the method in `RoomStore`.
     func read(_ range: ReadRange, of room: RoomName) throws -> RoomHistory

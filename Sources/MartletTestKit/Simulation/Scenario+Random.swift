@@ -64,6 +64,7 @@ extension Scenario {
                 steps.append(Step(at: at, action: generator.burst(devices.count, roomCount)))
             }
         }
+        if generator.below(4) == 0 { policyDelay = .milliseconds([0, 50, 500, 3000][generator.below(4)]) }
     }
 
     /// Limits just above the protocol's minimums, so that windows fill and messages exceed the device's limit.

@@ -101,6 +101,8 @@ public struct Scenario: Sendable {
     public var loopCount: Int
     /// The delay of the relay's store.
     public var storeDelay: Duration
+    /// The delay of the relay's room policy; nil if the relay asks none.
+    public var policyDelay: Duration?
     /// The sequence of each session's first frame: 1, or shortly before 2³².
     public var firstSequence: UInt64
     /// Whether the relay deflates frames for peers that support it.

@@ -81,8 +81,10 @@ public final class Simulation {
         configuration.resumeLifetime = .seconds(60)
         configuration.firstSequence = scenario.firstSequence
         configuration.deflatesPackets = scenario.relayDeflates
+        configuration.asksRoomPolicy = scenario.policyDelay != nil
         world = VirtualWorld(relay: configuration, loopCount: scenario.loopCount, seed: scenario.seed)
         world.relay.storeDelay = scenario.storeDelay
+        world.relay.policyDelay = scenario.policyDelay ?? .zero
         rooms = (0..<scenario.roomCount).map { RoomName("room\($0)")! }
         for (number, device) in scenario.devices.enumerated() {
             let carrier = scenario.isReliable ? Carrier.reliable : .unreliable
@@ -103,6 +105,7 @@ public final class Simulation {
     private func run() -> Result {
         let start = world.now
         world.relay.onNote = { [unowned self] in check($0) }
+        world.relay.policy = policy(failingUntil: start + (scenario.steps.last?.at ?? .zero))
         for device in devices {
             device.client.onOutput = { [unowned self, unowned device] in check($0, on: device) }
             device.start(in: world)
@@ -123,6 +126,16 @@ public final class Simulation {
             messageCount: devices.reduce(0) { $0 + $1.drafts.records.count }, deliveryCount: deliveryCount,
             answerCount: requests.answeredCount, faultCount: scenario.faultCount,
             connectionCount: world.connectionCount, virtualTime: world.now - start, settlingTime: settlingTime)
+    }
+
+    /// A room policy that permits everything, for some seconds or without end, and fails at times.
+    private func policy(failingUntil end: Instant) -> (RoomAuthorizationRequest) -> RoomDecision? {
+        var random = SeededRandom(seed: scenario.seed ^ 0x70_6F_6C_69_63_79)
+        return { [unowned self] _ in
+            if random.next() % 8 == 0, world.now < end { return nil }
+            let validity = random.next() % 3 == 0 ? nil : Duration.seconds(Int64(1 + random.next() % 60))
+            return .granted(.all, validFor: validity)
+        }
     }
 
     /// Whether there is no violation so far.

@@ -129,7 +129,8 @@ enum ServeCommand {
         configuration.tls = try TLSArguments.server(arguments)
         configuration.allowsPlaintext = TLSArguments.allowsPlaintext(arguments)
         return Relay(
-            configuration: configuration, store: InMemoryStore(bounds: bounds), authenticator: authenticator, policy: .allowAll,
+            configuration: configuration, store: InMemoryStore(bounds: bounds), authenticator: authenticator,
+            policy: .allowAll,
             onEvent: onEvent)
     }
 

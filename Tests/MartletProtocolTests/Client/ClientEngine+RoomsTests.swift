@@ -58,6 +58,7 @@ import Testing
         stage.act { engine, now in
             engine.reopen(room, RoomOptions(kind: .file, cursor: 7, tail: 3, echo: true), now: now)
         }
+        stage.say(Close(), on: .first)
         #expect(stage.log.last(Open.self) == Open(room: .lobby, kind: .file, cursor: 7, tail: 3, noLocal: false))
         #expect(sent(stage) == [1, 2, 3, 1, 2, 3])
         stage.message("of the session before", offset: 1)
@@ -125,18 +126,6 @@ import Testing
         stage.act { $0.resume(room, now: $1) }
         stage.act { $0.resume(room, now: $1) }
         #expect(stage.log.all(Resume.self).count == 1)
-    }
-
-    //
-    @Test func `a room whose last session the relay still has is opened again`() throws {
-        let stage = ClientStage()
-        _ = try stage.act { engine, now in try engine.open(.lobby, now: now) }
-        stage.act { $0.start(now: $1) }
-        stage.accept()
-        stage.welcome()
-        stage.say(Reset(session: .first, code: .alreadyOpen))
-        stage.run(for: .seconds(3))
-        #expect(stage.log.all(Open.self).count == 2)
     }
 
     //

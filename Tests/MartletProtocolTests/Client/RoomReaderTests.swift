@@ -103,6 +103,7 @@ import Testing
                 stage.message(String(repeating: "x", count: 15_000), offset: 10 * offset + number, on: session)
             }
             stage.act { $0.reopen(room, RoomOptions(cursor: 10 * (offset + 1)), now: $1) }
+            stage.say(Close(), on: session)
             session = SessionID(rawValue: session.rawValue + 2)
             stage.opened(session, head: 10 * (offset + 1))
             stage.acknowledge(1, on: session)

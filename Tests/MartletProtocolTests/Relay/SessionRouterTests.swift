@@ -408,6 +408,17 @@ import Testing
         #expect(peer.log.all(Response.self).count == 1)
     }
 
+    //
+    @Test func `opened names the first offset that the store kept after the last append`() {
+        let stage = RelayStage()
+        let alice = stage.member("alice", of: .lobby)
+        for counter in 1...3 as ClosedRange<UInt64> { alice.text("hello", counter: counter) }
+        stage.relay.trim(.lobby, before: 3)
+        alice.text("hello", counter: 4)
+        let bob = stage.member("bob", of: .lobby)
+        #expect(bob.log.last(Opened.self)?.first == 3)
+    }
+
     // C-28, Specs/hostile.md row 24
     @Test func `revoke ends every connection and link of the account and no other`() throws {
         let stage = RelayStage()

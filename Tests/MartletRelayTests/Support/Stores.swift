@@ -47,7 +47,7 @@ final class SlowStore: RoomStore {
         return inner.load(room)
     }
 
-    func append(_ entries: [LogEntry], to room: RoomName) async throws {
+    func append(_ entries: [LogEntry], to room: RoomName) async throws -> UInt64 {
         let fails = state.withLock { state in
             state.appends.append(entries.map(\.offset))
             return state.fails
@@ -60,7 +60,7 @@ final class SlowStore: RoomStore {
             if isOpen { continuation.resume() }
         }
         if fails { throw Failure() }
-        try inner.append(entries, to: room)
+        return try inner.append(entries, to: room)
     }
 
     func read(_ range: ReadRange, of room: RoomName) async throws -> RoomHistory {
@@ -79,9 +79,9 @@ final class CountingStore: ImmediateRoomStore {
 
     func load(_ room: RoomName) throws -> RoomSnapshot { inner.load(room) }
 
-    func append(_ entries: [LogEntry], to room: RoomName) throws {
+    func append(_ entries: [LogEntry], to room: RoomName) throws -> UInt64 {
         counts.withLock { $0.append(entries.count) }
-        try inner.append(entries, to: room)
+        return try inner.append(entries, to: room)
     }
 
     func read(_ range: ReadRange, of room: RoomName) throws -> RoomHistory { inner.read(range, of: room) }
@@ -110,8 +110,8 @@ final class BrokenStore: RoomStore {
         return inner.load(room)
     }
 
-    func append(_ entries: [LogEntry], to room: RoomName) async throws {
-        try inner.append(entries, to: room)
+    func append(_ entries: [LogEntry], to room: RoomName) async throws -> UInt64 {
+        return try inner.append(entries, to: room)
     }
 
     func read(_ range: ReadRange, of room: RoomName) async throws -> RoomHistory {

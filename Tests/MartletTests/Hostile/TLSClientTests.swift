@@ -15,7 +15,8 @@ struct TLSClientTests {
         var configuration = try Relay.Configuration(port: 0)
         configuration.tls = TLSServerOptions(identity: identity ?? certificates.server)
         change(&configuration)
-        let relay = Relay(configuration: configuration, store: InMemoryStore(), authenticator: .allowAll, policy: .allowAll)
+        let relay = Relay(
+            configuration: configuration, store: InMemoryStore(), authenticator: .allowAll, policy: .allowAll)
         return (relay, try relay.start()[0].port)
     }
 
@@ -82,7 +83,8 @@ struct TLSClientTests {
 
     @Test func `a relay without TLS -> tlsFailure, and the credential is not sent`() async throws {
         let relay = Relay(
-            configuration: try Relay.Configuration(port: 0), store: InMemoryStore(), authenticator: .allowAll, policy: .allowAll)
+            configuration: try Relay.Configuration(port: 0), store: InMemoryStore(), authenticator: .allowAll,
+            policy: .allowAll)
         let port = try relay.start()[0].port
         let client = try client(to: "localhost:\(port)", waits: true)
         try await client.start()
@@ -95,7 +97,8 @@ struct TLSClientTests {
     @Test func `a redirect from a relay without TLS to one with TLS -> followed`() async throws {
         let (secure, port) = try relay()
         let relay = Relay(
-            configuration: try Relay.Configuration(port: 0), store: InMemoryStore(), authenticator: .allowAll, policy: .allowAll)
+            configuration: try Relay.Configuration(port: 0), store: InMemoryStore(), authenticator: .allowAll,
+            policy: .allowAll)
         let first = try relay.start()[0].port
         let client = try client(to: "martlet://127.0.0.1:\(first)")
         try await client.start()
@@ -112,10 +115,12 @@ struct TLSClientTests {
         async throws
     {
         var configuration = try Relay.Configuration(address: "0.0.0.0", port: 0)
-        let refused = Relay(configuration: configuration, store: InMemoryStore(), authenticator: .allowAll, policy: .allowAll)
+        let refused = Relay(
+            configuration: configuration, store: InMemoryStore(), authenticator: .allowAll, policy: .allowAll)
         #expect(throws: RelayError.plaintextNotAllowed(configuration.addresses[0])) { try refused.start() }
         configuration.allowsPlaintext = true
-        let allowed = Relay(configuration: configuration, store: InMemoryStore(), authenticator: .allowAll, policy: .allowAll)
+        let allowed = Relay(
+            configuration: configuration, store: InMemoryStore(), authenticator: .allowAll, policy: .allowAll)
         try allowed.start()
         #expect(throws: RelayError.noTLS) { try allowed.reloadTLS() }
         await allowed.shutdown()

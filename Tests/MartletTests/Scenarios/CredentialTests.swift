@@ -120,7 +120,8 @@ struct CredentialTests {
     @Test func `a revoked credential stops the client, and its messages fail with the reason`() async throws {
         var configuration = try Relay.Configuration(port: 0)
         configuration.engine = .patient
-        let relay = Relay(configuration: configuration, store: InMemoryStore(), authenticator: .allowAll, policy: .allowAll)
+        let relay = Relay(
+            configuration: configuration, store: InMemoryStore(), authenticator: .allowAll, policy: .allowAll)
         let address = try relay.start()[0]
         try await withClient("alice", at: "martlet://\(address)") { alice in
             let lobby = try await alice.open(room: "lobby")

@@ -9,7 +9,8 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct ListeningTests {
     @Test func `an offset beyond the last message is not a lost log and new messages are written`() async throws {
         let relay = Relay(
-            configuration: try Relay.Configuration(port: 0), store: InMemoryStore(), authenticator: .allowAll, policy: .allowAll)
+            configuration: try Relay.Configuration(port: 0), store: InMemoryStore(), authenticator: .allowAll,
+            policy: .allowAll)
         let address = try #require(try relay.start().first)
         let endpoint = "martlet://\(address)"
         do {

@@ -1,0 +1,31 @@
+import MartletWire
+import Testing
+
+@testable import MartletProtocol
+
+/// A room that is left and entered again on one link.
+@Suite struct ClientRoomsTests {
+    //
+    @Test func `a room that was left is opened again when the relay has closed its session`() throws {
+        let stage = ClientStage()
+        let room = stage.goOnline(.lobby)
+        stage.act { $0.close(room, now: $1) }
+        _ = try stage.act { engine, now in try engine.open(.lobby, now: now) }
+        stage.run(for: .seconds(1))
+        #expect(stage.log.all(Open.self).count == 1)
+        stage.say(Close(), on: .first)
+        #expect(stage.log.all(Open.self).count == 2)
+    }
+
+    //
+    @Test func `a room whose last session the relay still has is opened again`() throws {
+        let stage = ClientStage()
+        _ = try stage.act { engine, now in try engine.open(.lobby, now: now) }
+        stage.act { $0.start(now: $1) }
+        stage.accept()
+        stage.welcome()
+        stage.say(Reset(session: .first, code: .alreadyOpen))
+        stage.run(for: .seconds(3))
+        #expect(stage.log.all(Open.self).count == 2)
+    }
+}
