@@ -62,8 +62,8 @@ let package = Package(
         .executableTarget(
             name: "MartletTool",
             dependencies: [
-                "Martlet", "MartletRelay", "MartletDecode", "MartletToolSupport", "MartletTransport", "MartletWire",
-                "CMartletCrypto", "CMartletSystem",
+                "Martlet", "MartletRelay", "MartletAuthentication", "MartletDecode", "MartletToolSupport",
+                "MartletTransport", "MartletWire", "CMartletCrypto", "CMartletSystem",
             ],
             swiftSettings: settings),
         .executableTarget(

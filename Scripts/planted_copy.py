@@ -6,6 +6,7 @@ contains the wire, the protocol, the simulator and their tests only.
 
 import os
 import re
+import resource
 import shutil
 import subprocess
 
@@ -18,6 +19,8 @@ TESTS = ["MartletProtocolTests"]
 SWITCH = "MARTLET_PLANTED_BUG"
 # The timeout of a run, in seconds.
 PATIENCE = 600
+# The limit of a run's memory, in bytes. A fault can make a program allocate without end.
+MEMORY = 4 << 30
 
 SWITCH_CODE = """import Glibc
 
@@ -148,12 +151,17 @@ def build(folder, *options):
     return [line for line in text.splitlines() if re.search(r"\berror:", line)] or [text[-2000:]]
 
 
+def limit_memory():
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
 def play(folder, number, first, last, loops=1):
     """The first failing seed and its violation; a seed of None if there is none."""
     environment = dict(os.environ, **{SWITCH: str(number)})
     command = [os.path.join(folder, ".build/release/Play"), str(first), str(last), str(loops)]
     try:
-        run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE)
+        run = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=PATIENCE, preexec_fn=limit_memory)
     except subprocess.TimeoutExpired:
         return last, "it did not end"
     if run.returncode == 0:
@@ -164,21 +172,22 @@ def play(folder, number, first, last, loops=1):
     return int(line[0]), line[1]
 
 
-def test(folder, number, name, *skipped):
+def test(folder, number, name, *skipped, configuration="debug"):
     """Whether the tests of a name fail with a fault.
 
     The program is run as `swift test` would, which lets only one run at a time.
     """
     environment = dict(os.environ, **{SWITCH: str(number)})
     command = [
-        os.path.join(folder, ".build/debug/copyPackageTests.xctest"), "--testing-library", "swift-testing",
-        "--filter", name,
+        os.path.join(folder, f".build/{configuration}/copyPackageTests.xctest"), "--testing-library",
+        "swift-testing", "--filter", name,
     ]
     for other in skipped:
         command += ["--skip", other]
     try:
         run = subprocess.run(
-            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE, errors="replace")
+            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE, errors="replace",
+            preexec_fn=limit_memory)
     except subprocess.TimeoutExpired:
         return True
     if "with 0 tests" in run.stdout + run.stderr:

@@ -25,6 +25,12 @@ public struct TokenClaims: Equatable, Sendable {
         texts[name]?.string
     }
 
+    /// The claims at the top level that are strings, by name.
+    public var textClaims: [String: String] {
+        let pairs = texts.compactMap { member in member.value.string.map { (member.name, $0) } }
+        return Dictionary(pairs, uniquingKeysWith: { first, _ in first })
+    }
+
     /// Creates the claims of a verified payload.
     init(payload: [JSONMember], subject: String, expiresAt: Int64) throws(TokenError) {
         self.subject = subject

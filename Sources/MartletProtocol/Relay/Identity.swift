@@ -7,10 +7,14 @@ public struct Identity: Hashable, Sendable {
     /// What the credential says of the account beside its name.
     public var claims: Claims
 
+    /// When the credential ceases to be valid, in milliseconds since 1970; nil if it does not expire.
+    public var expiresAt: UInt64?
+
     /// The identity of an account.
-    public init(_ account: AccountName, claims: Claims = Claims()) {
+    public init(_ account: AccountName, claims: Claims = Claims(), expiresAt: UInt64? = nil) {
         self.account = account
         self.claims = claims
+        self.expiresAt = expiresAt
     }
 }
 
@@ -19,13 +23,21 @@ public struct Identity: Hashable, Sendable {
 /// The engine keeps them unchanged with the link; the authenticator bounds their size.
 public struct Claims: Hashable, Sendable {
     /// The roles of the account.
-    public var roles: Set<String>
+    public var roles: [String]
     /// Other properties by name.
     public var values: [String: String]
 
     /// Claims; none by default.
-    public init(roles: Set<String> = [], values: [String: String] = [:]) {
+    public init(roles: [String] = [], values: [String: String] = [:]) {
         self.roles = roles
         self.values = values
+    }
+
+    /// Whether the account has a role. Names are compared byte by byte.
+    public func has(role: String) -> Bool { roles.contains { $0.utf8.elementsEqual(role.utf8) } }
+
+    /// Whether a property has a value. Values are compared byte by byte.
+    public func has(_ name: String, _ value: String) -> Bool {
+        values[name].map { $0.utf8.elementsEqual(value.utf8) } ?? false
     }
 }

@@ -297,6 +297,18 @@ extension RelayEngine {
             resumeLifetime: configuration.resumeLifetime, heartbeatInterval: nil, resumed: resumed)
         enqueue(.welcome, welcome.encode(), on: slot, now: now)
         sessions.markDirty(link)
+        if let expiresAt = admission.identity.expiresAt {
+            let rest = Duration.milliseconds(Int64(clamping: expiresAt) - Int64(clamping: wallClock))
+            credentialExpiries.set(connections.key(slot), at: now + min(max(rest, .zero), .seconds(1 << 30)))
+        }
+    }
+
+    /// Ends connections whose credentials have expired. The clients continue their links with other credentials (C-66).
+    mutating func expireCredentials(now: Instant) {
+        while let key = credentialExpiries.popExpired(now: now) {
+            guard let slot = connections.slot(key), connections[slot].phase != .closing else { continue }
+            end(slot, with: .goaway, Notice(code: .unauthenticated), now: now)
+        }
     }
 
     /// The link that a client may resume. Every obstacle has the same answer (C-31, C-35).
@@ -397,6 +409,7 @@ extension RelayEngine {
     mutating func end(_ slot: Int, afterFlush: Bool, now: Instant) {
         guard connections[slot].phase != .closing else { return }
         detach(slot, now: now)
+        credentialExpiries.cancel(connections.key(slot))
         connections[slot].close()
         connections.disarm(slot)
         outputs.append(.close(connections.key(slot), afterFlush: afterFlush))

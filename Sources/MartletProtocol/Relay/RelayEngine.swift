@@ -49,6 +49,8 @@ public struct RelayEngine: ~Copyable {
     var outputs = Deque<RelayOutput>()
     /// The framer for all connections without an incomplete frame.
     var spareFramer: FramerBox?
+    /// When the credentials of connections expire.
+    var credentialExpiries = DeadlineQueue<ConnectionKey, Instant>()
     private(set) var drainNotice: Notice?
     private(set) var revocations = Revocations()
     var memory: MemoryLedger
@@ -93,6 +95,7 @@ public struct RelayEngine: ~Copyable {
         noteEvent()
         guard let slot = connections.slot(key) else { return }
         detach(slot, now: now)
+        credentialExpiries.cancel(key)
         connections.remove(slot)
     }
 
@@ -145,6 +148,7 @@ public struct RelayEngine: ~Copyable {
             .orEarlier(sessions.links.suspensionDeadline(lifetime: configuration.resumeLifetime))
             .orEarlier(sessions.rooms.local.deadline)
             .orEarlier(sessions.authorizations.deadline)
+            .orEarlier(credentialExpiries.earliest)
     }
 
     /// Bytes of unread input.
@@ -156,6 +160,7 @@ public struct RelayEngine: ~Copyable {
         continueReading(now: now)
         sessions.rooms.local.deadlinePassed(now: now)
         sessions.expireDecisions(now: now)
+        expireCredentials(now: now)
         endSlowConsumers(now: now)
         while let slot = sessions.links.popExpiredSuspension(lifetime: configuration.resumeLifetime, now: now) {
             removeLink(slot, now: now)

@@ -22,6 +22,9 @@ enum TLSArguments {
     /// The options of a relay.
     static let serverSpecs = [certificate.spec, key.spec, clientTrust.spec, ticketKeys.spec, plaintext.spec]
 
+    /// Whether an own certificate is given.
+    static func hasCertificate(_ arguments: ParsedArguments) -> Bool { arguments[certificate] != nil }
+
     /// Whether connections without TLS to other machines are allowed.
     static func allowsPlaintext(_ arguments: ParsedArguments) -> Bool { arguments.has(plaintext) }
 

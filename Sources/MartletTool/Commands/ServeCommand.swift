@@ -8,9 +8,6 @@ import MartletTransport
 /// `martlet serve`: a relay.
 enum ServeCommand {
     private static let listen = ListenAddress.option(fallback: "127.0.0.1:7227").repeating
-    private static let tokens = Option.text(
-        "tokens", "FILE", help: "accept the accounts in FILE: an account and its token on each line")
-    private static let allowAll = Option.flag("allow-all", help: "accept every account without a credential")
     private static let history = Option.count(
         "history", in: 1...100_000_000, fallback: 100_000, help: "maximum number of messages of a room")
     private static let historyBytes = Option.byteCount(
@@ -33,13 +30,12 @@ enum ServeCommand {
         name: "serve",
         summary: "Run a relay, which keeps rooms and delivers their messages.",
         options: [
-            listen.spec, tokens.spec, allowAll.spec, history.spec, historyBytes.spec, memory.spec, drain.spec,
-            multipath.spec, loops.spec, spin.spec, quiet.spec, json.spec,
-        ] + TLSArguments.serverSpecs,
+            listen.spec, history.spec, historyBytes.spec, memory.spec, drain.spec, multipath.spec, loops.spec,
+            spin.spec, quiet.spec, json.spec,
+        ] + RelayAccess.specs + TLSArguments.serverSpecs,
         notes: [
             """
-            Either --tokens or --allow-all is required. Messages are kept in memory, the oldest are removed first, and \
-            all are lost at the end of the process. Beyond --memory the relay ends suspended links, then drops the \
+            Messages are kept in memory, the oldest are removed first, and all are lost at the end of the process. Beyond --memory the relay ends suspended links, then drops the \
             backlog of the slowest clients, and finally refuses new messages and links. An interrupt or a request to \
             terminate disconnects all clients in order; a second one ends the process at once. The log never blocks \
             the relay: if its reader is too slow, lines are dropped and their number is logged.
@@ -50,11 +46,11 @@ enum ServeCommand {
             --plaintext is given. The signal HUP reads the certificate, its key and the ticket keys again; existing \
             connections are not affected. `martlet dev-cert` makes certificates for development.
             """,
-            TokensFile.overview,
-        ],
+        ] + RelayAccess.notes + [TokensFile.overview],
         exitCodes: [
             ExitMeaning(.success, "the relay was interrupted or terminated by a signal"),
-            ExitMeaning(.noInput, "the tokens cannot be read; standard error states file and line"),
+            ExitMeaning(
+                .noInput, "a file of accounts, keys or rules cannot be read; standard error states file and line"),
             ExitMeaning(.cannotCreate, "the relay cannot listen on an address"),
         ]
     ) { try await run($0) }
@@ -73,7 +69,8 @@ enum ServeCommand {
             let entry = RelayLog.Entry(event: .dropped(count))
             return isJSON ? RelayLog.json(entry) : RelayLog.text(entry)
         }
-        let relay = try relay(arguments) { if !isQuiet { log.add(RelayLog.Entry(event: .relay($0))) } }
+        let access = try RelayAccess(arguments)
+        let relay = try relay(arguments, access) { if !isQuiet { log.add(RelayLog.Entry(event: .relay($0))) } }
         let addresses: [SocketAddress]
         do {
             addresses = try relay.start()
@@ -86,8 +83,13 @@ enum ServeCommand {
         }
         let reloads = Task {
             for await _ in Interruptions.stream(of: [SIGHUP]) {
-                var failure: RelayError?
-                do throws(RelayError) { try relay.reloadTLS() } catch { failure = error }
+                var failure: String?
+                do {
+                    try await access.reload(relay)
+                    if TLSArguments.hasCertificate(arguments) { try relay.reloadTLS() }
+                } catch {
+                    failure = "\(error)"
+                }
                 if !isQuiet { log.add(RelayLog.Entry(event: .reloaded(failure))) }
             }
         }
@@ -107,14 +109,8 @@ enum ServeCommand {
     }
 
     private static func relay(
-        _ arguments: ParsedArguments, onEvent: @escaping @Sendable (RelayEvent) -> Void
+        _ arguments: ParsedArguments, _ access: RelayAccess, onEvent: @escaping @Sendable (RelayEvent) -> Void
     ) throws -> Relay {
-        let authenticator: any Authenticator
-        switch (arguments[tokens], arguments.has(allowAll)) {
-        case (let path?, false): authenticator = TokenAuthenticator(try TokensFile.read(path))
-        case (nil, true): authenticator = .allowAll
-        default: throw UsageError(message: "'--tokens FILE' or '--allow-all' is required")
-        }
         var bounds = InMemoryStore.Bounds()
         bounds.maxMessagesPerRoom = arguments[history] ?? bounds.maxMessagesPerRoom
         // An eighth of the memory is reserved for the program and the overhead of the allocator.
@@ -129,9 +125,8 @@ enum ServeCommand {
         configuration.tls = try TLSArguments.server(arguments)
         configuration.allowsPlaintext = TLSArguments.allowsPlaintext(arguments)
         return Relay(
-            configuration: configuration, store: InMemoryStore(bounds: bounds), authenticator: authenticator,
-            policy: .allowAll,
-            onEvent: onEvent)
+            configuration: configuration, store: InMemoryStore(bounds: bounds), authenticator: access.authenticator,
+            policy: access.policy, onEvent: onEvent)
     }
 
     /// Waits for a signal, then drains the relay. A second signal ends the draining.

@@ -14,7 +14,7 @@ enum RelayLog {
         /// An event of the relay.
         case relay(RelayEvent)
         /// The certificates were read again, or could not be.
-        case reloaded(RelayError?)
+        case reloaded(String?)
         /// The relay has ended.
         case ended(RelayStatistics)
         /// The number of lines before this one that could not be written.
@@ -58,7 +58,7 @@ enum RelayLog {
             named("listening", [.init("address", .string("\(address)")), .init("port", .count(address.port))])
         case .relay(let event): members(of: event)
         case .reloaded(let error):
-            named(error == nil ? "reloaded" : "reloadFailed", error.map { [.init("error", .string("\($0)"))] } ?? [])
+            named(error == nil ? "reloaded" : "reloadFailed", error.map { [.init("error", .string($0))] } ?? [])
         case .ended(let statistics):
             named(
                 "ended",

@@ -430,6 +430,17 @@ import Testing
         peer.send(open)
         #expect(peer.log.last(Opened.self) != nil)
     }
+
+    // C-42, C-62
+    @Test(arguments: [0, 2]) func `a goodbye removes no suspended link, whatever the bound`(bound: Int) {
+        let stage = RelayStage { $0.maxSuspendedLinks = bound }
+        for name in ["a", "b"] { stage.member(name).cut() }
+        let leaver = stage.member("c", of: .lobby)
+        leaver.say(GoAway(Notice(code: .none)))
+        #expect(stage.relay.engine.statistics.suspendedLinks == bound)
+        #expect(stage.relay.engine.statistics.links == bound)
+        #expect(leaver.closedAt != nil)
+    }
 }
 
 extension FrameMaker {
@@ -446,16 +457,5 @@ private func packet(of frames: [[UInt8]]) -> [UInt8] {
     return Framer.drain {
         while let frame = rest.popFirst() { try! encoder.append(encoded: frame.rawBytes, into: &$0) }
         _ = encoder.finish(into: &$0)
-    }
-
-    // C-42, C-62
-    @Test(arguments: [0, 2]) func `a goodbye removes no suspended link, whatever the bound`(bound: Int) {
-        let stage = RelayStage { $0.maxSuspendedLinks = bound }
-        for name in ["a", "b"] { stage.member(name).cut() }
-        let leaver = stage.member("c", of: .lobby)
-        leaver.say(GoAway(Notice(code: .none)))
-        #expect(stage.relay.engine.statistics.suspendedLinks == bound)
-        #expect(stage.relay.engine.statistics.links == bound)
-        #expect(leaver.closedAt != nil)
     }
 }

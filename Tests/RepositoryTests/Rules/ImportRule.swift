@@ -22,8 +22,9 @@ enum ImportRule {
             "MartletWire", "MartletTransport", "CMartletSystem", "Foundation", "Dispatch", "Synchronization",
         ]),
         "MartletTool": cLibraries.union([
-            "Martlet", "MartletRelay", "MartletDecode", "MartletToolSupport", "MartletWire", "MartletProtocol",
-            "MartletTransport", "CMartletCrypto", "CMartletSystem", "Foundation", "Dispatch", "Synchronization",
+            "Martlet", "MartletRelay", "MartletAuthentication", "MartletDecode", "MartletToolSupport", "MartletWire",
+            "MartletProtocol", "MartletTransport", "CMartletCrypto", "CMartletSystem", "Foundation", "Dispatch",
+            "Synchronization",
         ]),
         "MartletLab": cLibraries.union([
             "Martlet", "MartletRelay", "MartletTestKit", "MartletDecode", "MartletDifferential", "MartletToolSupport",

@@ -1,0 +1,148 @@
+import Foundation
+import MartletAuthentication
+import MartletProtocol
+import MartletRelay
+import MartletToolSupport
+import MartletTransport
+import MartletWire
+
+/// Who may use a relay, and which rooms: the options of `serve`, and the files that they name.
+///
+/// The files can be read again while the relay runs. A file with an error then changes nothing.
+final class RelayAccess: Sendable {
+    private static let tokens = Option.text(
+        "tokens", "FILE", help: "accept the accounts in FILE: an account and its token on each line")
+    private static let keys = Option.text(
+        "jwks", "FILE", help: "accept accounts with tokens that a key in FILE has signed (JWT, RFC 7519)")
+    private static let audience = Option.text(
+        "audience", "NAME", help: "require this audience in signed tokens")
+    private static let issuer = Option.text("issuer", "NAME", help: "require this issuer in signed tokens")
+    private static let allowAll = Option.flag("allow-all", help: "accept every account without a credential")
+    private static let rooms = Option.text(
+        "rooms", "FILE", help: "rules that decide which account may enter which room [all rooms]")
+
+    static let specs = [tokens.spec, keys.spec, audience.spec, issuer.spec, allowAll.spec, rooms.spec]
+
+    static let notes = [
+        """
+        One of --tokens, --jwks and --allow-all is required. The keys of --jwks are a JSON Web Key Set with keys for \
+        RS256, ES256, EdDSA or HS256; the subject of a token is its account, and a connection ends when its token \
+        expires. The signal HUP reads the files of --tokens, --jwks and --rooms again; accounts whose tokens have \
+        changed are disconnected within a second, and open rooms are decided about again.
+        """,
+        """
+        A line of --rooms is "allow PERMISSIONS in PATTERN to ACCOUNTS" or "deny in PATTERN to ACCOUNTS"; the first \
+        line that matches decides, and without one the account is refused. PERMISSIONS are publish, history and \
+        request, separated by commas, or all, or none. In PATTERN, * matches any text and {account} the account. \
+        ACCOUNTS are "everyone", "account NAME", "role NAME" or "claim NAME=VALUE".
+        """,
+    ]
+
+    private enum Source {
+        case everyone
+        case tokens(path: String)
+        case keys(path: String, audience: String, issuer: String?)
+    }
+
+    /// The authenticator and the tokens of the last reading.
+    private struct Accounts {
+        var authenticator: any Authenticator
+        var tokens: [AccountName: Credential] = [:]
+    }
+
+    private let source: Source
+    private let rulesPath: String?
+    private let accounts: Guarded<Accounts>
+    private let rules: Guarded<RoomRules?>
+
+    /// Reads the files.
+    init(_ arguments: ParsedArguments) throws {
+        source = try Self.source(arguments)
+        rulesPath = arguments[Self.rooms]
+        accounts = Guarded(try Self.read(source))
+        rules = Guarded(try rulesPath.map { try Self.readRules($0) })
+    }
+
+    private static func source(_ arguments: ParsedArguments) throws(UsageError) -> Source {
+        switch (arguments[tokens], arguments[keys], arguments.has(allowAll)) {
+        case (let path?, nil, false): return .tokens(path: path)
+        case (nil, let path?, false):
+            guard let name = arguments[audience] else { throw UsageError(message: "'--jwks' requires '--audience'") }
+            return .keys(path: path, audience: name, issuer: arguments[issuer])
+        case (nil, nil, true): return .everyone
+        default:
+            throw UsageError(message: "one of '--tokens FILE', '--jwks FILE' and '--allow-all' is required")
+        }
+    }
+
+    private static func read(_ source: Source) throws(CommandError) -> Accounts {
+        switch source {
+        case .everyone: return Accounts(authenticator: .allowAll)
+        case .tokens(let path):
+            let tokens = try TokensFile.read(path)
+            return Accounts(authenticator: TokenAuthenticator(tokens), tokens: tokens)
+        case .keys(let path, let audience, let issuer):
+            do {
+                let keys = try JSONWebKeySet(try bytes(of: path, "keys"))
+                let verifier = TokenVerifier(keys: keys, audience: audience, issuer: issuer)
+                return Accounts(authenticator: SignedTokenAuthenticator(verifier))
+            } catch let error as JSONWebKeySetError {
+                throw CommandError(.noInput, "\(path): \(error)")
+            } catch {
+                throw error as? CommandError ?? CommandError(.noInput, "\(path): \(error)")
+            }
+        }
+    }
+
+    private static func readRules(_ path: String) throws(CommandError) -> RoomRules {
+        let bytes = try bytes(of: path, "rules")
+        do { return try RoomRules(parsing: bytes) } catch {
+            throw CommandError(.noInput, "\(path):\(error.line): \(error.fault)")
+        }
+    }
+
+    private static func bytes(of path: String, _ what: String) throws(CommandError) -> [UInt8] {
+        do { return Array(try Data(contentsOf: URL(fileURLWithPath: path))) } catch {
+            throw CommandError(.noInput, "cannot read the \(what) in \(path): \(error.localizedDescription)")
+        }
+    }
+
+    // MARK: Decisions
+
+    /// Asks the accounts of the last reading.
+    struct CurrentAuthenticator: Authenticator {
+        fileprivate let access: RelayAccess
+
+        func authenticate(_ request: AuthenticationRequest) async throws -> Identity {
+            try await access.accounts.withLock(\.authenticator).authenticate(request)
+        }
+    }
+
+    /// Asks the rules of the last reading.
+    struct CurrentPolicy: ImmediateRoomPolicy {
+        fileprivate let access: RelayAccess
+
+        func immediateDecision(on request: RoomAuthorizationRequest) -> RoomDecision {
+            access.rules.withLock { $0 }?.immediateDecision(on: request) ?? .granted(.all)
+        }
+    }
+
+    var authenticator: any Authenticator { CurrentAuthenticator(access: self) }
+    var policy: any RoomPolicy { rulesPath == nil ? AllowAllRooms() : CurrentPolicy(access: self) }
+
+    // MARK: Reading again
+
+    /// Reads the files again, and applies the changes to a running relay.
+    func reload(_ relay: Relay) async throws(CommandError) {
+        let next = try Self.read(source)
+        let nextRules: RoomRules?
+        if let rulesPath { nextRules = try Self.readRules(rulesPath) } else { nextRules = nil }
+        let earlier = accounts.withLock { accounts in
+            defer { accounts = next }
+            return accounts.tokens
+        }
+        rules.withLock { $0 = nextRules }
+        for (account, token) in earlier where next.tokens[account] != token { await relay.revoke(account) }
+        if nextRules != nil { await relay.revokeRoomDecisions() }
+    }
+}

@@ -1,0 +1,101 @@
+import MartletProtocol
+import MartletWire
+import Testing
+
+@testable import MartletRelay
+
+@Suite struct RoomRulesTests {
+    private static let rules = """
+        # staff first
+        allow all in staff/* to role staff
+
+        allow all in inbox/{account} to everyone
+        allow history,request in news to everyone
+        allow publish,history in team-* to claim tenant=acme
+        allow none in lobby to account guest
+        deny in * to account guest
+        allow all in open to everyone
+        """
+
+    private func decision(
+        _ room: String, _ account: String = "alice", _ claims: Claims = Claims(), rules: String = rules
+    ) throws -> RoomDecision {
+        let identity = Identity(try #require(AccountName(account)), claims: claims)
+        let request = RoomAuthorizationRequest(
+            identity: identity, device: DeviceID(rawValue: 1), room: try #require(RoomName(room)))
+        return try RoomRules(parsing: Array(rules.utf8)).immediateDecision(on: request)
+    }
+
+    @Test func `a role grants its rooms to its accounts only`() throws {
+        #expect(try decision("staff/plans", "alice", Claims(roles: ["user", "staff"])) == .granted(.all))
+        #expect(try decision("staff/plans", "alice", Claims(roles: ["Staff"])) == .refused)
+        #expect(try decision("staff/plans") == .refused)
+    }
+
+    @Test func `a claim grants its rooms where its value is equal`() throws {
+        let member = Claims(values: ["tenant": "acme"])
+        #expect(try decision("team-red", "alice", member) == .granted([.publish, .readHistory]))
+        #expect(try decision("team-red", "alice", Claims(values: ["tenant": "acme2"])) == .refused)
+        #expect(try decision("team-red", "alice", Claims(values: ["Tenant": "acme"])) == .refused)
+    }
+
+    @Test func `the account's own room is granted and another's is refused`() throws {
+        #expect(try decision("inbox/alice") == .granted(.all))
+        #expect(try decision("inbox/bob") == .refused)
+    }
+
+    @Test func `permissions are those of the line, and none permits entering only`() throws {
+        #expect(try decision("news") == .granted([.readHistory, .request]))
+        #expect(try decision("lobby", "guest") == .granted([]))
+    }
+
+    @Test func `the first line that matches decides`() throws {
+        #expect(try decision("open", "guest") == .refused)
+        #expect(try decision("open", "alice") == .granted(.all))
+        #expect(try decision("news", "guest") == .granted([.readHistory, .request]))
+    }
+
+    @Test func `a room without a rule is refused, and an empty text refuses every room`() throws {
+        #expect(try decision("elsewhere") == .refused)
+        #expect(try decision("lobby", rules: "# nothing\n\n") == .refused)
+    }
+
+    @Test(
+        arguments: [
+            ("allow all in x", .invalidAccounts), ("allow all in x to", .invalidAccounts),
+            ("allow all in x to nobody", .invalidAccounts), ("allow all in x to role", .invalidAccounts),
+            ("allow all in x to role a b", .invalidAccounts), ("allow all in x to claim a", .invalidAccounts),
+            ("allow all in x to claim =a", .invalidAccounts), ("allow all in x to everyone else", .invalidAccounts),
+            ("allow all to everyone", .invalidPattern), ("allow all in", .invalidPattern), ("deny", .invalidPattern),
+            ("allow", .unknownPermission("")), ("allow write in x to everyone", .unknownPermission("write")),
+            ("allow all,publish in x to everyone", .unknownPermission("all")),
+            ("allow publish, in x to everyone", .unknownPermission("")),
+            (
+                "permit all in x to everyone",
+                .unknownVerb("permit")
+            ), ("DENY in * to everyone", .unknownVerb("DENY")),
+        ] as [(String, RoomRulesError.Fault)])
+    func `an invalid line is refused with its number`(_ line: String, _ fault: RoomRulesError.Fault) throws {
+        #expect(throws: RoomRulesError(line: 3, fault: fault)) {
+            try RoomRules(parsing: Array("# first\ndeny in a to everyone\n\(line)\n".utf8))
+        }
+    }
+
+    @Test func `a line that is not UTF-8, and a text that is too long, are refused`() {
+        #expect(throws: RoomRulesError(line: 1, fault: .invalidUTF8)) {
+            try RoomRules(parsing: Array("deny in ".utf8) + [0xFF] + Array(" to everyone".utf8))
+        }
+        #expect(throws: RoomRulesError(line: 1, fault: .tooLarge)) {
+            try RoomRules(parsing: [UInt8](repeating: 0x20, count: RoomRules.maxByteCount + 1))
+        }
+        let rule = Array("deny in x to everyone\n".utf8)
+        let many = Array([[UInt8]](repeating: rule, count: RoomRules.maxRuleCount + 1).joined())
+        #expect(throws: RoomRulesError(line: RoomRules.maxRuleCount + 1, fault: .tooManyRules)) {
+            try RoomRules(parsing: many)
+        }
+    }
+
+    @Test func `lines may end with CR LF and have tabs`() throws {
+        #expect(try decision("x", rules: "allow\tall in x\tto everyone\r\n") == .granted(.all))
+    }
+}
