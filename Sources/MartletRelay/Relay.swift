@@ -111,8 +111,8 @@ public final class Relay: Sendable {
     ///
     /// - Returns: The addresses, with the ports that the system chose.
     /// - Throws: `RelayError.alreadyStarted`; `RelayError.noAddresses`; `RelayError.invalidTLS`;
-    ///   `RelayError.plaintextNotAllowed`; `RelayError.cannotListen` if an address is not available; `TransportError` if
-    ///   the system has no thread or descriptor left.
+    ///   `RelayError.plaintextNotAllowed`; `RelayError.cannotListen` if an address is not available; `TransportError`
+    ///   if the system has no thread or descriptor left.
     @discardableResult
     public func start() throws -> [SocketAddress] {
         try phase.withLock { phase in

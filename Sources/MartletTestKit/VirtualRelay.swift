@@ -25,6 +25,8 @@ public final class VirtualRelay {
     public var authenticationDelay = Duration.zero
     /// Refused accounts and the notices sent to them.
     public var refusals: [AccountName: Notice] = [:]
+    /// The duration after which credentials expire; nil if they do not.
+    public var credentialLifetime: Duration?
     /// The delay of a decision of the room policy.
     public var policyDelay = Duration.zero
     /// The room policy; nil for a failure.
@@ -213,8 +215,12 @@ public final class VirtualRelay {
         if let notice = refusals[request.account] { return .refused(notice) }
         let token = ResumeToken(random.next(), random.next(), random.next(), random.next())
         return .accepted(
-            Identity(request.account), TokenGrant(token: token, digest: digest(token)),
+            Identity(request.account, expiresAt: expiry), TokenGrant(token: token, digest: digest(token)),
             presented: request.presentedToken.map(digest))
+    }
+
+    private var expiry: UInt64? {
+        credentialLifetime.map { engine.wallClock + UInt64($0.nanoseconds / 1_000_000) }
     }
 
     /// A stand-in for SHA-256, which the virtual world does not need.

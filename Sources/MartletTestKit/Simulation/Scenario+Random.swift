@@ -65,6 +65,7 @@ extension Scenario {
             }
         }
         if generator.below(4) == 0 { policyDelay = .milliseconds([0, 50, 500, 3000][generator.below(4)]) }
+        if generator.below(8) == 0 { credentialLifetime = .seconds(20 + generator.below(100)) }
     }
 
     /// Limits just above the protocol's minimums, so that windows fill and messages exceed the device's limit.

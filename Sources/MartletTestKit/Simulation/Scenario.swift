@@ -103,6 +103,8 @@ public struct Scenario: Sendable {
     public var storeDelay: Duration
     /// The delay of the relay's room policy; nil if the relay asks none.
     public var policyDelay: Duration?
+    /// The duration after which credentials expire; nil if they do not.
+    public var credentialLifetime: Duration?
     /// The sequence of each session's first frame: 1, or shortly before 2³².
     public var firstSequence: UInt64
     /// Whether the relay deflates frames for peers that support it.

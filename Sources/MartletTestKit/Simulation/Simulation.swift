@@ -84,6 +84,7 @@ public final class Simulation {
         configuration.asksRoomPolicy = scenario.policyDelay != nil
         world = VirtualWorld(relay: configuration, loopCount: scenario.loopCount, seed: scenario.seed)
         world.relay.storeDelay = scenario.storeDelay
+        world.relay.credentialLifetime = scenario.credentialLifetime
         world.relay.policyDelay = scenario.policyDelay ?? .zero
         rooms = (0..<scenario.roomCount).map { RoomName("room\($0)")! }
         for (number, device) in scenario.devices.enumerated() {

@@ -35,10 +35,11 @@ enum ServeCommand {
         ] + RelayAccess.specs + TLSArguments.serverSpecs,
         notes: [
             """
-            Messages are kept in memory, the oldest are removed first, and all are lost at the end of the process. Beyond --memory the relay ends suspended links, then drops the \
-            backlog of the slowest clients, and finally refuses new messages and links. An interrupt or a request to \
-            terminate disconnects all clients in order; a second one ends the process at once. The log never blocks \
-            the relay: if its reader is too slow, lines are dropped and their number is logged.
+            Messages are kept in memory, the oldest are removed first, and all are lost at the end of the process. \
+            Beyond --memory the relay ends suspended links, then drops the backlog of the slowest clients, and finally \
+            refuses new messages and links. An interrupt or a request to terminate disconnects all clients in order; a \
+            second one ends the process at once. The log never blocks the relay: if its reader is too slow, lines are \
+            dropped and their number is logged.
             """,
             "--listen may be repeated. [::] includes IPv4 unless 0.0.0.0 is given with the same port.",
             """

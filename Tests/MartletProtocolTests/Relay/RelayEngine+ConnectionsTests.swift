@@ -431,6 +431,33 @@ import Testing
         #expect(peer.log.last(Opened.self) != nil)
     }
 
+    // C-66
+    @Test func `a connection ends when its credential expires, and the link waits for another one`() throws {
+        let stage = RelayStage()
+        stage.relay.credentialLifetime = .seconds(60)
+        let peer = stage.member("alice")
+        let welcome = try #require(peer.log.last(Welcome.self))
+        stage.run(for: .milliseconds(59_999))
+        #expect(peer.closedAt == nil)
+        stage.run(for: .milliseconds(1))
+        #expect(peer.farewell == .unauthenticated)
+        #expect(stage.relay.engine.statistics.suspendedLinks == 1)
+        let next = try #require(stage.connect())
+        let positions = [SessionPosition(session: .control, received: 0)]
+        let point = ResumePoint(link: welcome.link, token: welcome.resumeToken, positions: positions)
+        #expect(next.greet("alice", resume: point)?.link == welcome.link)
+        stage.run(for: .seconds(59))
+        #expect(next.closedAt == nil)
+    }
+
+    // C-66
+    @Test func `the expiry of a closed connection's credential is forgotten`() {
+        let stage = RelayStage()
+        stage.relay.credentialLifetime = .seconds(60)
+        stage.member("alice").cut()
+        #expect(stage.relay.engine.credentialExpiries.isEmpty)
+    }
+
     // C-42, C-62
     @Test(arguments: [0, 2]) func `a goodbye removes no suspended link, whatever the bound`(bound: Int) {
         let stage = RelayStage { $0.maxSuspendedLinks = bound }
