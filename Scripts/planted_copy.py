@@ -50,6 +50,8 @@ for seed in words[0]...words[1] {
 
 # The targets after the settings at the beginning of the package's manifest.
 PACKAGE = """
+// The tests need debug builds, and run often: only they are not optimized.
+let fast = settings + [.unsafeFlags(["-O"], .when(configuration: .debug))]
 let package = Package(
     name: "copy", platforms: [.macOS(.v15), .iOS(.v18)],
     targets: [
@@ -62,16 +64,16 @@ let package = Package(
             linkerSettings: [
                 .linkedLibrary("ssl", .when(platforms: [.linux])), .linkedLibrary("crypto", .when(platforms: [.linux])),
             ]),
-        .target(name: "MartletWire", dependencies: ["CMartletCodec"], swiftSettings: settings),
-        .target(name: "MartletProtocol", dependencies: ["MartletWire"], swiftSettings: settings),
+        .target(name: "MartletWire", dependencies: ["CMartletCodec"], swiftSettings: fast),
+        .target(name: "MartletProtocol", dependencies: ["MartletWire"], swiftSettings: fast),
         .target(
             name: "MartletTransport", dependencies: ["MartletWire", "CMartletSystem", "CMartletTLS"],
-            swiftSettings: settings),
+            swiftSettings: fast),
         .target(
             name: "MartletTestKit", dependencies: ["MartletWire", "MartletProtocol", "MartletTransport"],
-            swiftSettings: settings),
-        .executableTarget(name: "Play", dependencies: ["MartletTestKit"], swiftSettings: settings),
-        .target(name: "MartletDifferential", dependencies: ["MartletWire"], swiftSettings: settings),
+            swiftSettings: fast),
+        .executableTarget(name: "Play", dependencies: ["MartletTestKit"], swiftSettings: fast),
+        .target(name: "MartletDifferential", dependencies: ["MartletWire"], swiftSettings: fast),
         .testTarget(
             name: "MartletProtocolTests", dependencies: ["MartletProtocol", "MartletTestKit", "MartletDifferential"],
             swiftSettings: settings),
@@ -172,15 +174,15 @@ def play(folder, number, first, last, loops=1):
     return int(line[0]), line[1]
 
 
-def test(folder, number, name, *skipped, configuration="debug"):
+def test(folder, number, name, *skipped):
     """Whether the tests of a name fail with a fault.
 
     The program is run as `swift test` would, which lets only one run at a time.
     """
     environment = dict(os.environ, **{SWITCH: str(number)})
     command = [
-        os.path.join(folder, f".build/{configuration}/copyPackageTests.xctest"), "--testing-library",
-        "swift-testing", "--filter", name,
+        os.path.join(folder, ".build/debug/copyPackageTests.xctest"), "--testing-library", "swift-testing",
+        "--filter", name,
     ]
     for other in skipped:
         command += ["--skip", other]

@@ -216,7 +216,7 @@ struct ConnectionSupervisor: Sendable {
     /// Adapts the heartbeat to the link's state at the end of a turn.
     mutating func adapt(to rtt: RTTEstimator, expectsReply: Bool, now: Instant) {
         heartbeat.expectReply(expectsReply, now: now)
-        heartbeat.setRoundTrip(smoothed: rtt.smoothed, timeout: rtt.baseTimeout)
+        heartbeat.setRoundTrip(smoothed: rtt.smoothed, timeout: rtt.timeout)
         let limit = natProbe.interval(now: now)
         heartbeat.setLimit(min(serverInterval ?? limit, limit))  // C-49
         status.quality = rtt.quality

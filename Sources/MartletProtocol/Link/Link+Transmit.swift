@@ -400,12 +400,12 @@ extension Link {
     @inline(__always)
     var ackTimeoutInterval: Duration {
         // On a stream the timer only detects a dead peer and repairs nothing; a second is soon enough (S-27).
-        connection.carrier == .reliable ? max(rtt.baseTimeout, .seconds(1)) : rtt.baseTimeout
+        connection.carrier == .reliable ? max(rtt.timeout, .seconds(1)) : rtt.timeout
     }
 
     /// Overdue frames on a carrier that may have lost them are sent again, the oldest of each session first (S-27).
     private mutating func loseOverdue(now: Instant) {
-        let sentBefore = now + (.zero - rtt.baseTimeout)
+        let sentBefore = now + (.zero - rtt.timeout)
         for slot in sessions.indices where sessions[slot].isLive {
             let lost = sessions[slot].send.loseFrames(sentBefore: sentBefore, limit: Link.maxOverdueFrames)
             noteLost(slot, lost)

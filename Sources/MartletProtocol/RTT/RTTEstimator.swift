@@ -11,7 +11,7 @@ public struct RTTEstimator: Hashable, Sendable {
     public static let initialTimeout = Duration.seconds(1)
     /// The minimum timeout. Delays of the scheduler would exceed a shorter one.
     public static let minimumTimeout = Duration.milliseconds(200)
-    /// The maximum timeout, backoff included (RFC 6298 §2.5).
+    /// The maximum timeout (RFC 6298 §2.5).
     public static let maximumTimeout = Duration.seconds(60)
     /// The maximum valid sample. A longer one contains the suspension of a process.
     public static let maximumSample = Duration.seconds(60)
@@ -30,8 +30,6 @@ public struct RTTEstimator: Hashable, Sendable {
     private var variationNanoseconds: Int64 = 0
     private var latestNanoseconds: Int64 = 0
     private var minimumNanoseconds = Int64.max
-    /// The number of expired timeouts since the latest sample or acknowledgement. Each doubles the timeout.
-    public private(set) var backoffCount = 0
 
     /// Creates an estimator without samples.
     public init() {}
@@ -72,7 +70,6 @@ public struct RTTEstimator: Hashable, Sendable {
         let isFirst = !hasSample
         latestNanoseconds = nanoseconds
         minimumNanoseconds = min(minimumNanoseconds, latestNanoseconds)
-        backoffCount = 0
         guard !isFirst else {
             smoothedNanoseconds = latestNanoseconds
             variationNanoseconds = latestNanoseconds / 2
@@ -85,9 +82,9 @@ public struct RTTEstimator: Hashable, Sendable {
         return true
     }
 
-    /// The timeout without backoff: srtt + max(4·rttvar, granularity) + max ack delay, clamped to the range from
+    /// The retransmission timeout: srtt + max(4·rttvar, granularity) + max ack delay, clamped to the range from
     /// ``minimumTimeout`` to ``maximumTimeout`` (S-27).
-    public var baseTimeout: Duration {
+    public var timeout: Duration {
         guard hasSample else { return Self.initialTimeout }
         let margin = max(4 * variationNanoseconds, Bounds.granularity)
         let timeout = smoothedNanoseconds + margin + Bounds.maxAckDelay
@@ -98,21 +95,5 @@ public struct RTTEstimator: Hashable, Sendable {
     /// and zero before the first sample (S-32).
     public var lossDelay: Duration {
         .nanoseconds(max(0, smoothedNanoseconds - variationNanoseconds))
-    }
-
-    /// The retransmission timeout: ``baseTimeout``, doubled for each expiry since the latest sample, at most
-    /// ``maximumTimeout``.
-    public var timeout: Duration {
-        min(baseTimeout * (1 << backoffCount), Self.maximumTimeout)
-    }
-
-    /// Reports an expired timeout, which doubles the next one (RFC 6298 §5.5).
-    public mutating func timeoutExpired() {
-        if timeout < Self.maximumTimeout { backoffCount += 1 }
-    }
-
-    /// Reports a new acknowledgement, with or without a sample. It ends the backoff (RFC 9002 §6.2.1).
-    public mutating func acknowledged() {
-        backoffCount = 0
     }
 }

@@ -76,7 +76,9 @@ extension Scenario {
         var random: SeededRandom
 
         init(seed: UInt64) {
-            random = SeededRandom(seed: seed &* 0x9E37_79B9_7F4A_7C15)
+            // The states of consecutive seeds must not be near each other in the generator's sequence.
+            var mixer = SeededRandom(seed: seed)
+            random = SeededRandom(seed: mixer.next())
         }
 
         mutating func below(_ bound: Int) -> Int { Int(random.next() % UInt64(bound)) }

@@ -9,6 +9,18 @@ extension Simulation {
         .unexpectedEOF, .resumeRejected, .revoked, .replaced,
     ]
 
+    /// The news of a revocation can arrive when the account is admitted again. Its user then starts the client again.
+    private func startLater(_ device: SimulatedDevice) {
+        world.after(.seconds(1)) { [unowned self] in
+            guard device.isRunning, world.relay.refusals[device.account] == nil else { return }
+            act(device) { $0.start(now: $1) }
+        }
+    }
+
+    private func isBenign(_ code: ErrorCode) -> Bool {
+        Simulation.benignCodes.contains(code) || code == .unauthenticated && scenario.credentialLifetime != nil
+    }
+
     func check(_ output: ClientOutput, on device: SimulatedDevice) {
         let now = world.now
         switch output {
@@ -19,9 +31,10 @@ extension Simulation {
             if status.state == .online, let link = device.client.engine.linkID, let epoch = status.epoch {
                 device.link = SimulatedDevice.LinkEpoch(link: link, epoch: Epoch(rawValue: epoch))
             }
-            if let code = status.lastCode, !Simulation.benignCodes.contains(code) {
+            if let code = status.lastCode, !isBenign(code) {
                 ledger.fail(.correctPeersAreServed, at: now, "device \(device.id): \(code)")
             }
+            if case .stopped(.some) = status.state { startLater(device) }
             trace.note(now, device: device.number, "status", status.epoch.map(UInt64.init) ?? 0, status.reconnects)
         case .stopped: trace.note(now, device: device.number, "stopped")
         case .connect:

@@ -114,6 +114,7 @@ public final class Simulation {
         for step in scenario.steps { world.after(step.at) { [unowned self] in perform(step.action) } }
         run(for: scenario.steps.last?.at ?? .zero)
         while activeFaultCount > 0, holds { run(for: .seconds(1)) }
+        letCredentialsExpire()
         let settlingTime = settle()
         ledger.check(world.relay.log, at: world.now)
         for check in [compare, publishAfterMappingLoss, runFinalRound, awaitQuiescence, checkIdle, leaveAll] where holds
@@ -127,6 +128,13 @@ public final class Simulation {
             messageCount: devices.reduce(0) { $0 + $1.drafts.records.count }, deliveryCount: deliveryCount,
             answerCount: requests.answeredCount, faultCount: scenario.faultCount,
             connectionCount: world.connectionCount, virtualTime: world.now - start, settlingTime: settlingTime)
+    }
+
+    /// Connections end when their credentials expire. The later ones have credentials that do not.
+    private func letCredentialsExpire() {
+        guard let lifetime = world.relay.credentialLifetime else { return }
+        world.relay.credentialLifetime = nil
+        run(for: lifetime)
     }
 
     /// A room policy that permits everything, for some seconds or without end, and fails at times.

@@ -1,26 +1,26 @@
+import MartletWire
 import Testing
 
 @testable import MartletProtocol
 
-@Suite struct RecentCountTests {
-    private func taken(_ count: inout RecentCount, _ number: Int, at milliseconds: Int64) -> Int {
-        (0..<number).reduce(0) { sum, _ in sum + (count.take(now: .zero + .milliseconds(milliseconds)) ? 1 : 0) }
+@Suite struct PeerRatesTests {
+    private let start = Instant(nanoseconds: 1_000_000_000)
+
+    // W-71
+    @Test func `the 101st ping of a burst is a controlFlood, and later ones are allowed at 10 a second`() throws {
+        var rates = PeerRates()
+        for _ in 0..<100 { try rates.countPing(now: start) }
+        #expect(throws: LinkError.peer(.controlFlood)) { try rates.countPing(now: start) }
+        for number in 1...20 as ClosedRange<Int64> { try rates.countPing(now: start + .milliseconds(100 * number)) }
+        #expect(throws: LinkError.peer(.controlFlood)) { try rates.countPing(now: start + .milliseconds(2099)) }
     }
 
-    @Test func `any window of the duration holds at most the allowed events`() {
-        var count = RecentCount(maxCount: 100, window: .seconds(10))
-        #expect(taken(&count, 60, at: 0) == 60)
-        #expect(taken(&count, 60, at: 9000) == 40)
-        #expect(taken(&count, 1, at: 9999) == 0)
-        // The window has passed the first sixty events, and contains the forty.
-        #expect(taken(&count, 100, at: 10_000) == 60)
-        #expect(taken(&count, 1, at: 18_999) == 0)
-        #expect(taken(&count, 100, at: 19_000) == 40)
-        #expect(taken(&count, 200, at: 3_600_000) == 100)
-    }
-
-    @Test func `a refused event does not count`() {
-        var count = RecentCount(maxCount: 1, window: .seconds(1))
-        #expect((0..<30).filter { taken(&count, 1, at: $0 * 100) == 1 } == [0, 10, 20])
+    // W-73
+    @Test func `the 33rd unknown frame of a burst is an unknownFlood, and later ones are allowed at 32 a minute`() throws {
+        var rates = PeerRates()
+        for _ in 0..<32 { try rates.countUnknownFrame(now: start) }
+        #expect(throws: LinkError.peer(.unknownFlood)) { try rates.countUnknownFrame(now: start) }
+        try rates.countUnknownFrame(now: start + .milliseconds(1875))
+        #expect(throws: LinkError.peer(.unknownFlood)) { try rates.countUnknownFrame(now: start + .milliseconds(3749)) }
     }
 }

@@ -281,7 +281,7 @@ import Testing
         pair.loses = { _, byRelay in !byRelay }
         pair.send(1, on: session)
         let sent = pair.now
-        let timeout = pair.client.link.rtt.baseTimeout
+        let timeout = pair.client.link.rtt.timeout
         pair.run(within: .seconds(1)) { pair.frames(.data, byRelay: false).count == 2 }
         #expect(pair.now - sent == timeout)
         pair.loses = { _, _ in false }

@@ -29,6 +29,11 @@ import Testing
         #expect((2...5).contains(scenario.devices.count))
     }
 
+    @Test func `scenarios of different seeds end with different steps`() {
+        let ends = (UInt64(1)...300).map { Scenario(seed: $0).steps.suffix(5).map { "\($0.action)" } }
+        #expect(Set(ends).count == 300)
+    }
+
     @Test func `different seeds give different traces`() {
         let hashes = (UInt64(1)...5).map { Simulation.run(Scenario(seed: $0)).traceHash }
         #expect(Set(hashes).count == 5)
