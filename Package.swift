@@ -16,6 +16,7 @@ let package = Package(
     products: [
         .library(name: "Martlet", targets: ["Martlet"]),
         .library(name: "MartletRelay", targets: ["MartletRelay"]),
+        .library(name: "MartletAuthentication", targets: ["MartletAuthentication"]),
         .library(name: "MartletProtocol", targets: ["MartletProtocol"]),
         .library(name: "MartletWire", targets: ["MartletWire"]),
         .library(name: "MartletDecode", targets: ["MartletDecode"]),

@@ -20,6 +20,8 @@ let package = Package(
             dependencies: [
                 .product(name: "MartletWire", package: "martlet"),
                 .product(name: "MartletProtocol", package: "martlet"),
+                .product(name: "MartletAuthentication", package: "martlet"),
+                .product(name: "MartletRelay", package: "martlet"),
                 .product(name: "MartletTestKit", package: "martlet"),
             ],
             swiftSettings: settings),

@@ -1,4 +1,7 @@
 // The names needed to embed a relay, so that `import MartletRelay` suffices.
+@_exported public import struct MartletAuthentication.JSONWebKeySet
+@_exported public import enum MartletAuthentication.JSONWebKeySetError
+@_exported public import struct MartletAuthentication.TokenVerifier
 @_exported public import struct MartletProtocol.AuthenticationRequest
 @_exported public import struct MartletProtocol.Claims
 @_exported public import struct MartletProtocol.DeviceKey

@@ -16,6 +16,12 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
     case differential
     /// A relay with a correct pair and faulty peers.
     case relay
+    /// `JSONWebKeySet` and `TokenVerifier`.
+    case token
+    /// `SCRAMServer` and `PasswordFile`.
+    case scram
+    /// `RoomRules`.
+    case rules
 
     /// The invariant in one sentence.
     public var invariant: String {
@@ -36,6 +42,12 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
             "an encoded and parsed frame equals the original, and its encoding is unique"
         case .relay:
             "for any input of several peers a relay's queues stay bounded, and a correct pair loses and repeats nothing"
+        case .token:
+            "no key set or token traps, and no token is accepted but those that the keys have signed"
+        case .scram:
+            "no message or password file traps, and no proof is accepted without the password"
+        case .rules:
+            "no text of rules traps, and none permits anything without an allow line"
         }
     }
 
@@ -50,6 +62,9 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         case .session: SessionTarget.run(input)
         case .differential: DifferentialTarget.run(input)
         case .relay: RelayTarget.run(input)
+        case .token: TokenTarget.run(input)
+        case .scram: SCRAMTarget.run(input)
+        case .rules: RulesTarget.run(input)
         }
     }
 }

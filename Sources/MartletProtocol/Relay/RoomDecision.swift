@@ -2,8 +2,10 @@ public import MartletWire
 
 /// What a session may do in its room, beside receiving new messages.
 public struct RoomPermissions: OptionSet, Hashable, Sendable {
+    /// The bits of the permissions.
     public let rawValue: UInt8
 
+    /// Permissions from their bits.
     public init(rawValue: UInt8) {
         self.rawValue = rawValue
     }
