@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static BIO_METHOD *method;
@@ -301,6 +302,18 @@ int32_t martlet_tls_is_resumed(const martlet_tls_connection *connection) {
 
 const char *martlet_tls_version(const martlet_tls_connection *connection) {
     return SSL_get_version(connection->ssl);
+}
+
+const char *martlet_tls_cipher(const martlet_tls_connection *connection) {
+    return SSL_get_cipher_name(connection->ssl);
+}
+
+int32_t martlet_tls_peer_expiry(const martlet_tls_connection *connection, int64_t *seconds) {
+    X509 *certificate = SSL_get0_peer_certificate(connection->ssl);
+    struct tm date;
+    if (!certificate || ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &date) != 1) return -1;
+    *seconds = (int64_t)timegm(&date);
+    return 0;
 }
 
 int32_t martlet_tls_export(martlet_tls_connection *connection, const char *label, void *secret, size_t count) {

@@ -75,6 +75,12 @@ public struct TransportSecurity: Sendable, Hashable {
     public var isResumed: Bool
     /// The common name of the peer's verified certificate; nil without one.
     public var peerName: String?
+    /// The cipher suite, such as "TLS_AES_256_GCM_SHA384".
+    public var cipher: String
+    /// The application protocol (RFC 7301), such as "martlet/1".
+    public var applicationProtocol: String
+    /// The end of validity of the peer's certificate, in seconds since 1970; nil without a certificate.
+    public var peerExpiry: Int64?
 }
 
 /// The user of a transport. All methods are called on the transport's loop. A call of the

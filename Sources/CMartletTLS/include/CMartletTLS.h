@@ -161,6 +161,10 @@ martlet_tls_session *_Nullable martlet_tls_take_session(martlet_tls_connection *
 int32_t martlet_tls_is_resumed(const martlet_tls_connection *connection);
 /// The version, such as "TLSv1.3".
 const char *martlet_tls_version(const martlet_tls_connection *connection);
+/// The cipher suite, such as "TLS_AES_256_GCM_SHA384".
+const char *martlet_tls_cipher(const martlet_tls_connection *connection);
+/// Writes the end of validity of the peer's certificate, in seconds since 1970. Returns 0, or -1 without a certificate.
+int32_t martlet_tls_peer_expiry(const martlet_tls_connection *connection, int64_t *seconds);
 
 /// Exports keying material (RFC 5705, RFC 8446 §7.5) with an empty context. Returns 0, or -1 before the handshake is
 /// complete.

@@ -59,12 +59,14 @@ enum ClientOptions {
         arguments[account] ?? ProcessInfo.processInfo.environment["USER"] ?? "unknown"
     }
 
+    /// Returns the token in the options or in the environment; nil if there is none.
+    static func tokenText(_ arguments: ParsedArguments) -> String? {
+        arguments[token] ?? ProcessInfo.processInfo.environment["MARTLET_TOKEN"]
+    }
+
     private static func credentials(_ arguments: ParsedArguments) -> Credentials {
         let name = accountName(arguments)
-        guard let token = arguments[token] ?? ProcessInfo.processInfo.environment["MARTLET_TOKEN"] else {
-            return .anonymous(name)
-        }
-        return .token(account: name, token)
+        return tokenText(arguments).map { .token(account: name, $0) } ?? .anonymous(name)
     }
 }
 

@@ -12,12 +12,16 @@ package enum ExitCode: Int32, Sendable {
     case dataError = 65
     /// A named file cannot be read.
     case noInput = 66
+    /// The name of a host has no address.
+    case noHost = 68
     /// The peer could not be reached before the timeout.
     case unavailable = 69
     /// A file could not be created or an address is not available.
     case cannotCreate = 73
     /// Reading or writing failed.
     case inputOutput = 74
+    /// The peer violates TLS or the protocol, or has no valid certificate.
+    case protocolError = 76
     /// The relay refused the account, its token or the room.
     case noPermission = 77
     /// The terminal was closed.

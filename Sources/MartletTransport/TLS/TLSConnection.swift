@@ -134,6 +134,15 @@ final class TLSConnection {
     /// The version, such as "TLSv1.3".
     var version: String { unsafe String(cString: martlet_tls_version(pointer)) }
 
+    /// The cipher suite, such as "TLS_AES_256_GCM_SHA384".
+    var cipher: String { unsafe String(cString: martlet_tls_cipher(pointer)) }
+
+    /// The end of validity of the peer's certificate, in seconds since 1970; nil without a certificate.
+    var peerExpiry: Int64? {
+        var seconds: Int64 = 0
+        return unsafe martlet_tls_peer_expiry(pointer, &seconds) == 0 ? seconds : nil
+    }
+
     /// The common name of the peer's verified certificate.
     var peerName: String? {
         var name = [CChar](repeating: 0, count: 256)

@@ -53,11 +53,13 @@ public final class TLSTransport: Transport, @unchecked Sendable {  // All state 
     /// Whether the transport below is stalled.
     public var isStalled: Bool { lower.isStalled }
 
-    /// The version of TLS and the peer's name, after the handshake.
+    /// The version of TLS, the cipher suite and the peer's certificate, after the handshake.
     public var security: TransportSecurity? {
         guard connection.state == .open || connection.state == .peerClosed else { return nil }
         return TransportSecurity(
-            version: connection.version, isResumed: connection.isResumed, peerName: connection.peerName)
+            version: connection.version, isResumed: connection.isResumed, peerName: connection.peerName,
+            cipher: connection.cipher, applicationProtocol: TLSContext.applicationProtocol,
+            peerExpiry: connection.peerExpiry)
     }
 
     /// Exports keying material; see `Transport`.

@@ -91,6 +91,18 @@ import Testing
         }
     }
 
+    @Test func `a certificate that is valid for 100 days -> its end of validity at the client, none at the server`()
+        throws
+    {
+        let days = try certificates.make("days") { $0.validity = -3600..<(100 * 86_400) }
+        let pair = try pair(server: days)
+        #expect(pair.client.peerExpiry == nil)
+        pair.exchange()
+        let rest = try #require(pair.client.peerExpiry) - Int64(EventLoop.wallClock / 1000)
+        #expect((99 * 86_400...100 * 86_400).contains(rest))
+        #expect(pair.server.peerExpiry == nil && pair.client.cipher == pair.server.cipher)
+    }
+
     @Test func `no client certificate where it is optional -> open, no name`() throws {
         let pair = try pair { $0.clientCertificates = .optional(trustFile: certificates.authority.certificateFile) }
         pair.exchange()

@@ -1,0 +1,90 @@
+import MartletToolSupport
+import MartletTransport
+import MartletWire
+
+/// `martlet doctor`: checks a relay from the outside.
+enum DoctorCommand {
+    private static let timeout = Option.duration(
+        "timeout", "S", in: .seconds, fallback: .seconds(5), isZeroAllowed: false, help: "the timeout of each step")
+    private static let json = Option.flag("json", help: "write each line as a JSON object")
+
+    static let spec = CommandSpec(
+        name: "doctor",
+        summary: "Check a relay from the outside, step by step.",
+        operand: "ADDRESS",
+        options: [ClientOptions.account.spec, ClientOptions.token.spec] + TLSArguments.clientSpecs + [
+            timeout.spec, json.spec,
+        ],
+        notes: [
+            """
+            ADDRESS is that of a client's --to: martlets:// or no scheme for TLS, martlet:// for a connection without \
+            TLS. The default is \(ClientOptions.target.fallback ?? ""). Each line has a mark (ok, warn or FAIL), a \
+            check, what was found and, unless all is well, what to do. The first FAIL ends the command.
+            """,
+            """
+            The checks are: address; name, its addresses; connect, to each of them; tls and certificate; welcome, the \
+            answer to the account, with the features and limits in effect; ping, five round trips; resumption of the \
+            TLS session by a second connection. They publish nothing and enter no room. All together take at most \
+            nine times --timeout.
+            """,
+            """
+            The clock of the relay is not compared: the protocol reveals it with stored messages only. A wrong clock \
+            of this machine appears as a certificate that has expired or is not valid yet.
+            """,
+            """
+            The objects of --json have the members check, mark (ok, warn, fail), found and advice, error for a \
+            failure, and members with the values of the check. Times are in milliseconds, limits in bytes.
+            """,
+        ],
+        exitCodes: [
+            ExitMeaning(.success, "no check failed; there may be warnings"),
+            ExitMeaning(.noHost, "the name has no address"),
+            ExitMeaning(.unavailable, "no address answers, or the relay refuses clients for now"),
+            ExitMeaning(.protocolError, "TLS or the certificate failed, or the server is no compatible relay"),
+            ExitMeaning(.noPermission, "the relay refused the account or its token"),
+            ExitMeaning(.inputOutput, "writing failed"),
+        ]
+    ) { try await run($0) }
+
+    private static func run(_ arguments: ParsedArguments) async throws -> ExitCode {
+        let isJSON = arguments.has(json)
+        return try await check(arguments) { line in try Output.print(isJSON ? line.json.text : line.text) }
+    }
+
+    /// Checks the relay in the arguments, and reports each line when it is known.
+    static func check(_ arguments: ParsedArguments, _ show: (DoctorLine) throws -> Void) async throws -> ExitCode {
+        let address = arguments.operands.first ?? arguments[ClientOptions.target] ?? ""
+        let token = ClientOptions.tokenText(arguments)
+        let hello = try hello(arguments, token)
+        let (report, line) = DoctorReport.begin(
+            address, hasToken: token != nil, allowsPlaintext: TLSArguments.allowsPlaintext(arguments))
+        let tls = try report.endpoint?.security == .tls ? tlsClient(arguments) : nil
+        try show(line)
+        let run = DoctorRun(tls: tls, hello: hello, timeout: arguments[timeout] ?? .seconds(5))
+        return try await run.run(report, show)
+    }
+
+    /// The hello of a device that no other client uses, so that no link is replaced.
+    private static func hello(_ arguments: ParsedArguments, _ token: String?) throws(UsageError) -> Hello {
+        let name = ClientOptions.accountName(arguments)
+        guard let account = AccountName(name) else {
+            throw UsageError(message: "'\(name)' is not a valid name of an account")
+        }
+        var credential: Credential?
+        if let token {
+            guard let value = Credential(token) else {
+                throw UsageError(message: "the token has more than \(Credential.maxByteCount) bytes")
+            }
+            credential = value
+        }
+        return Hello(
+            spokenVersions: Features.all.spokenVersions, features: .all,
+            device: DeviceID(rawValue: .random(in: 1 ... .max)), account: account, credential: credential,
+            agent: "\(MartletTool.program.title) doctor")
+    }
+
+    private static func tlsClient(_ arguments: ParsedArguments) throws(UsageError) -> TLSClient {
+        let options = try TLSArguments.client(arguments)
+        do { return try TLSClient(options) } catch { throw UsageError(message: "\(error)") }
+    }
+}

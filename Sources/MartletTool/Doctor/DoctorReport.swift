@@ -1,0 +1,276 @@
+import Foundation
+import MartletDecode
+import MartletToolSupport
+import MartletTransport
+import MartletWire
+
+/// The sequence of the checks of `martlet doctor`. The caller performs the step, and reports its result for the lines.
+///
+/// | step | ended by | next step |
+/// |---|---|---|
+/// | resolve | `resolved` | connect; end after a failure |
+/// | connect: to each address | `connected` | secure; end if no address answered |
+/// | secure: open a connection, with TLS if the endpoint uses it | `secured` | greet; end after a failure |
+/// | greet: send hello | `greeted` | ping; end after a failure |
+/// | ping | `pinged` | resume with TLS, otherwise end |
+/// | resume: open another connection with TLS | `resumed` | end |
+/// | end | | |
+struct DoctorReport: Equatable, Sendable {
+    /// The next action of the caller.
+    enum Step: Equatable, Sendable {
+        case resolve(Endpoint)
+        case connect([SocketAddress])
+        case secure(SocketAddress)
+        case greet
+        case ping
+        case resume(SocketAddress)
+        case end(ExitCode)
+    }
+
+    /// The result of a connection to one address.
+    struct Connect: Equatable, Sendable {
+        var address: SocketAddress
+        /// The failure; nil if the address answered.
+        var error: TransportError?
+        var duration: Duration
+    }
+
+    /// The number of pings.
+    static let pingCount = 5
+    /// The rest of a certificate's validity in days, below which its line is a warning.
+    static let minDays: Int64 = 14
+
+    private(set) var step: Step
+    /// The parsed address; nil if it is invalid.
+    let endpoint: Endpoint?
+    private var address: SocketAddress?
+
+    private init(_ endpoint: Endpoint?, _ step: Step) {
+        self.endpoint = endpoint
+        self.step = step
+    }
+
+    /// Parses the address. A token is not sent without TLS to another machine, unless `allowsPlaintext` is set.
+    static func begin(
+        _ text: String, hasToken: Bool, allowsPlaintext: Bool
+    ) -> (report: DoctorReport, line: DoctorLine) {
+        let endpoint: Endpoint
+        do { endpoint = try Endpoint(parsing: text) } catch {
+            var report = DoctorReport(nil, .end(.usage))
+            let line = report.fail(.address, DoctorExplanation(error))
+            return (report, line)
+        }
+        var report = DoctorReport(endpoint, .resolve(endpoint))
+        let line = report.address(of: endpoint, isTokenExposed: hasToken && !allowsPlaintext)
+        return (report, line)
+    }
+
+    private mutating func address(of endpoint: Endpoint, isTokenExposed: Bool) -> DoctorLine {
+        var line = DoctorLine(
+            check: .address, mark: .ok, found: "\(endpoint), with TLS",
+            details: [
+                .init("host", .string(endpoint.host)), .init("port", .count(endpoint.port)),
+                .init("tls", .bool(endpoint.security == .tls)),
+            ])
+        if endpoint.security == .tls { return line }
+        line.found = "\(endpoint), without TLS" + (endpoint.isLoopback ? " on this machine" : "")
+        if endpoint.isLoopback { return line }
+        if isTokenExposed {
+            let explanation = DoctorExplanation(
+                .usage, "plaintextToken", line.found,
+                "use martlets://, or give --plaintext to send the token readable for everybody on the network path")
+            return fail(.address, explanation)
+        }
+        line.mark = .warn
+        line.advice = "use martlets://, since everybody on the network path can read and change messages"
+        return line
+    }
+
+    /// The name was looked up.
+    mutating func resolved(_ result: Result<[SocketAddress], TransportError>, after duration: Duration) -> [DoctorLine]
+    {
+        let addresses: [SocketAddress]
+        switch result {
+        case .success(let found) where !found.isEmpty: addresses = found
+        case .success: return [fail(.name, DoctorExplanation(TransportError.noAddresses))]
+        case .failure(.timedOut):
+            let explanation = DoctorExplanation(
+                .noHost, "timedOut", "the name was not resolved before the timeout", "check the DNS of this machine")
+            return [fail(.name, explanation)]
+        case .failure(let error): return [fail(.name, DoctorExplanation(error))]
+        }
+        step = .connect(addresses)
+        let list = addresses.map { "\($0.ip) (\($0.ip.isIPv6 ? "IPv6" : "IPv4"))" }.joined(separator: ", ")
+        return [
+            DoctorLine(
+                check: .name, mark: .ok, found: "\(list) in \(Quantity.text(duration))",
+                details: [
+                    .init("addresses", .array(addresses.map { .string("\($0.ip)") })),
+                    .init("milliseconds", .milliseconds(duration)),
+                ])
+        ]
+    }
+
+    /// The connections to all addresses have ended. A failed address is a warning if another one answered.
+    mutating func connected(_ results: [Connect]) -> [DoctorLine] {
+        address = results.first { $0.error == nil }?.address
+        if let address { step = .secure(address) }
+        return results.map { result in
+            let details = [JSONLine.Member("address", .string("\(result.address)"))]
+            guard let error = result.error else {
+                return DoctorLine(
+                    check: .connect, mark: .ok, found: "\(result.address) in \(Quantity.text(result.duration))",
+                    details: details + [.init("milliseconds", .milliseconds(result.duration))])
+            }
+            var explanation = DoctorExplanation(error)
+            explanation.found = "\(result.address): \(explanation.found)"
+            var line = fail(.connect, explanation, details, isLast: address == nil)
+            if address != nil { line.mark = .warn }
+            return line
+        }
+    }
+
+    /// The connection is open, or has failed. `security` is nil without TLS.
+    ///
+    /// - Parameter wallClock: The time in milliseconds since 1970.
+    mutating func secured(
+        _ result: Result<TransportSecurity?, DoctorFailure>, after duration: Duration, wallClock: UInt64
+    ) -> [DoctorLine] {
+        guard let endpoint else { return [] }
+        let security: TransportSecurity?
+        switch result {
+        case .success(let value): security = value
+        case .failure(let failure):
+            return [fail(endpoint.security == .tls ? .tls : .connect, failure.explanation)]
+        }
+        step = .greet
+        guard let security else { return [] }
+        let protocolName = security.applicationProtocol
+        let tls = DoctorLine(
+            check: .tls, mark: .ok,
+            found: "\(security.version), \(security.cipher), \(protocolName), certificate verified for "
+                + "\(endpoint.host), in \(Quantity.text(duration))",
+            details: [
+                .init("version", .string(security.version)), .init("cipher", .string(security.cipher)),
+                .init("applicationProtocol", .string(protocolName)), .init("milliseconds", .milliseconds(duration)),
+            ])
+        guard let expiry = security.peerExpiry else { return [tls] }
+        return [tls, certificate(security, until: expiry, wallClock: wallClock)]
+    }
+
+    private func certificate(_ security: TransportSecurity, until expiry: Int64, wallClock: UInt64) -> DoctorLine {
+        let days = (expiry - Int64(wallClock / 1000)) / 86_400
+        let date = Date(timeIntervalSince1970: Double(expiry)).formatted(.iso8601.year().month().day())
+        var line = DoctorLine(
+            check: .certificate, mark: .ok,
+            found: "\(security.peerName ?? "no common name"), valid until \(date), \(days) days",
+            details: [
+                .init("subject", security.peerName.map { .string($0) } ?? .null), .init("until", .string(date)),
+                .init("days", .integer(days)),
+            ])
+        if days < Self.minDays { (line.mark, line.advice) = (.warn, "renew the certificate of the relay soon") }
+        return line
+    }
+
+    /// The relay has answered the hello. A relay that requires a client certificate refuses after the handshake.
+    mutating func greeted(_ result: Result<Welcome, DoctorFailure>, after duration: Duration) -> [DoctorLine] {
+        let welcome: Welcome
+        switch result {
+        case .success(let value): welcome = value
+        case .failure(let failure):
+            var explanation = failure.explanation
+            switch failure {
+            case .transport(.tls): return [fail(.tls, explanation)]
+            case .ended where endpoint?.security == .plain, .transport(.reset) where endpoint?.security == .plain:
+                // A TLS server ends a connection that does not begin with TLS.
+                explanation.advice = "use martlets:// if the relay uses TLS, or check host and port"
+            default: break
+            }
+            return [fail(.welcome, explanation)]
+        }
+        step = .ping
+        let limits = welcome.limits
+        let features = welcome.features.names
+        let sizes = [
+            "body \(Quantity.text(byteCount: limits.maxBodyByteCount))",
+            "message \(Quantity.text(byteCount: limits.maxMessageByteCount))",
+            "link window \(Quantity.text(byteCount: limits.linkWindow))",
+            "session window \(Quantity.text(byteCount: limits.sessionWindow))", "\(limits.maxSessions) sessions",
+        ]
+        return [
+            DoctorLine(
+                check: .welcome, mark: .ok,
+                found: "account \(welcome.account.text), version \(welcome.version), "
+                    + "features \(features.isEmpty ? "none" : features.joined(separator: " ")); "
+                    + "limits: \(sizes.joined(separator: ", ")); in \(Quantity.text(duration))",
+                details: [
+                    .init("account", .string(welcome.account.text)), .init("version", .string("\(welcome.version)")),
+                    .init("features", .array(features.map { .string($0) })),
+                    .init("maxBody", .count(limits.maxBodyByteCount)),
+                    .init("maxMessage", .count(limits.maxMessageByteCount)),
+                    .init("linkWindow", .count(limits.linkWindow)),
+                    .init("sessionWindow", .count(limits.sessionWindow)),
+                    .init("maxSessions", .count(limits.maxSessions)), .init("milliseconds", .milliseconds(duration)),
+                ])
+        ]
+    }
+
+    /// The pings were answered, one after another.
+    mutating func pinged(_ result: Result<[Duration], DoctorFailure>) -> [DoctorLine] {
+        let times: [Duration]
+        switch result {
+        case .success(let value): times = value.sorted()
+        case .failure(let failure): return [fail(.ping, failure.explanation)]
+        }
+        if let endpoint, let address, endpoint.security == .tls {
+            step = .resume(address)
+        } else {
+            step = .end(.success)
+        }
+        guard let least = times.first, let most = times.last else { return [] }
+        let median = times[times.count / 2]
+        return [
+            DoctorLine(
+                check: .ping, mark: .ok,
+                found: "\(times.count) round trips: minimum \(Quantity.text(least)), median \(Quantity.text(median)), "
+                    + "maximum \(Quantity.text(most))",
+                details: [
+                    .init("minimum", .milliseconds(least)), .init("median", .milliseconds(median)),
+                    .init("maximum", .milliseconds(most)),
+                ])
+        ]
+    }
+
+    /// The second connection is open, or has failed. The first one worked, so a failure is a warning.
+    mutating func resumed(
+        _ result: Result<TransportSecurity?, DoctorFailure>, after duration: Duration
+    ) -> [DoctorLine] {
+        step = .end(.success)
+        var line = DoctorLine(check: .resumption, mark: .warn, found: "")
+        switch result {
+        case .success(let security?) where security.isResumed:
+            line.mark = .ok
+            line.found = "a second connection resumed the TLS session in \(Quantity.text(duration))"
+            line.details = [.init("milliseconds", .milliseconds(duration))]
+        case .success:
+            line.found = "a second connection did not resume the TLS session"
+            line.advice = "relays behind one address need the same --ticket-keys"
+        case .failure(let failure):
+            line.found = "a second connection failed: \(failure.explanation.found)"
+            line.advice = failure.explanation.advice
+            line.details = [.init("error", .string(failure.explanation.name))]
+        }
+        return [line]
+    }
+
+    /// Returns the line of a failure, which ends the sequence if it is the last.
+    private mutating func fail(
+        _ check: DoctorLine.Check, _ explanation: DoctorExplanation, _ details: [JSONLine.Member] = [],
+        isLast: Bool = true
+    ) -> DoctorLine {
+        if isLast { step = .end(explanation.code) }
+        return DoctorLine(
+            check: check, mark: .fail, found: explanation.found, advice: explanation.advice,
+            details: details + [.init("error", .string(explanation.name))])
+    }
+}

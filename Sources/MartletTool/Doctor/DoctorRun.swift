@@ -1,0 +1,157 @@
+import MartletToolSupport
+import MartletTransport
+import MartletWire
+
+/// Performs the steps of a `DoctorReport` on sockets.
+struct DoctorRun: Sendable {
+    /// The TLS client; nil if the endpoint does not use TLS.
+    let tls: TLSClient?
+    let hello: Hello
+    /// The timeout of each step.
+    let timeout: Duration
+
+    private var loop: EventLoop { .shared }
+
+    /// Performs all steps, and reports each line when it is known.
+    func run(_ report: DoctorReport, _ show: (DoctorLine) throws -> Void) async throws -> ExitCode {
+        var report = report
+        var probe: RelayProbe?
+        while true {
+            let lines: [DoctorLine]
+            switch report.step {
+            case .resolve(let endpoint):
+                let start = EventLoop.clock
+                let result = await resolve(endpoint)
+                lines = report.resolved(result, after: elapsed(since: start))
+            case .connect(let addresses): lines = report.connected(await connect(to: addresses))
+            case .secure(let address):
+                let (opened, result, duration) = await open(address, of: report.endpoint)
+                probe = opened
+                lines = report.secured(result, after: duration, wallClock: EventLoop.wallClock)
+            case .greet:
+                let (result, duration) = await greet(probe)
+                lines = report.greeted(result, after: duration)
+            case .ping: lines = report.pinged(await ping(probe))
+            case .resume(let address):
+                await probe?.leave(within: timeout)
+                probe = nil
+                let (opened, result, duration) = await open(address, of: report.endpoint)
+                opened?.abort()
+                lines = report.resumed(result, after: duration)
+            case .end(let code):
+                await probe?.leave(within: timeout)
+                return code
+            }
+            for line in lines { try show(line) }
+        }
+    }
+
+    private func elapsed(since start: UInt64) -> Duration { .nanoseconds(Int64(EventLoop.clock - start)) }
+
+    private func resolve(_ endpoint: Endpoint) async -> Result<[SocketAddress], TransportError> {
+        await withTaskGroup(of: Result<[SocketAddress], TransportError>.self) { group in
+            group.addTask {
+                do throws(TransportError) {
+                    return .success(try await Resolver.shared.resolve(host: endpoint.host, port: endpoint.port))
+                } catch { return .failure(error) }
+            }
+            group.addTask {
+                try? await Task.sleep(for: timeout)
+                return .failure(.timedOut)
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? .failure(.cancelled)
+        }
+    }
+
+    /// Connects to all addresses at once, and returns the results in the order of the addresses.
+    private func connect(to addresses: [SocketAddress]) async -> [DoctorReport.Connect] {
+        await withTaskGroup(of: (Int, DoctorReport.Connect).self) { group in
+            for (index, address) in addresses.enumerated() {
+                group.addTask {
+                    let start = EventLoop.clock
+                    var result = DoctorReport.Connect(address: address, duration: .zero)
+                    do throws(TransportError) { _ = try await connection(to: address) } catch { result.error = error }
+                    result.duration = elapsed(since: start)
+                    return (index, result)
+                }
+            }
+            var results: [(Int, DoctorReport.Connect)] = []
+            for await result in group { results.append(result) }
+            return results.sorted { $0.0 < $1.0 }.map(\.1)
+        }
+    }
+
+    /// Connects to one address, with one attempt.
+    private func connection(to address: SocketAddress) async throws(TransportError) -> TCPConnection {
+        var options = TCPConnector.Options()
+        options.timeout = timeout
+        options.repeatDelay = timeout
+        guard let endpoint = try? Endpoint(host: "\(address.ip)", port: address.port, security: .plain) else {
+            throw .noAddresses
+        }
+        do throws(TransportError) {
+            return try await TCPConnector.connect(to: [endpoint], on: loop, options: options)
+        } catch {
+            guard case .connectFailed(let failures) = error, let failure = failures.first else { throw error }
+            throw failure.error
+        }
+    }
+
+    private typealias Opened = (
+        probe: RelayProbe?, result: Result<TransportSecurity?, DoctorFailure>, duration: Duration
+    )
+
+    /// Opens a connection, with TLS if the endpoint uses it. The duration is that of the TLS handshake.
+    private func open(_ address: SocketAddress, of endpoint: Endpoint?) async -> Opened {
+        let transport: any Transport
+        do throws(TransportError) {
+            let connection = try await connection(to: address)
+            guard let endpoint, let tls else {
+                return await opened(RelayProbe(connection))
+            }
+            do throws(TLSError) { transport = try tls.transport(over: connection, to: endpoint) } catch {
+                throw .tls(error)
+            }
+        } catch { return (nil, .failure(.transport(error)), .zero) }
+        return await opened(RelayProbe(transport))
+    }
+
+    private func opened(_ probe: RelayProbe) async -> Opened {
+        let reply = await probe.open(within: timeout)
+        switch reply.answer {
+        case .open(let security): return (probe, .success(security), reply.duration)
+        case .failed(let failure):
+            probe.abort()
+            return (nil, .failure(failure), reply.duration)
+        case .welcome, .pong: return (probe, .failure(.unexpected(.welcome)), reply.duration)
+        }
+    }
+
+    private func greet(_ probe: RelayProbe?) async -> (Result<Welcome, DoctorFailure>, Duration) {
+        guard let probe else { return (.failure(.ended), .zero) }
+        let reply = await probe.send(hello, within: timeout)
+        switch reply.answer {
+        case .welcome(let welcome): return (.success(welcome), reply.duration)
+        case .failed(let failure): return (.failure(failure), reply.duration)
+        case .open, .pong: return (.failure(.unexpected(.pong)), reply.duration)
+        }
+    }
+
+    /// Measures the round trips, all within one timeout.
+    private func ping(_ probe: RelayProbe?) async -> Result<[Duration], DoctorFailure> {
+        guard let probe else { return .failure(.ended) }
+        var times: [Duration] = []
+        let start = EventLoop.clock
+        for nonce in 1...UInt64(DoctorReport.pingCount) {
+            let reply = await probe.send(Ping(nonce: nonce), within: max(timeout - elapsed(since: start), .zero))
+            switch reply.answer {
+            case .pong(nonce): times.append(reply.duration)
+            case .failed(let failure): return .failure(failure)
+            case .welcome: return .failure(.unexpected(.welcome))
+            case .open, .pong: return .failure(.unexpected(.pong))
+            }
+        }
+        return .success(times)
+    }
+}
