@@ -20,7 +20,8 @@ enum SCRAMTarget {
         do {
             let unknown = try UnknownUserRecords(secret: secret, iterations: 4096)
             let binding: SCRAMServer.BindingPolicy = kind & 2 == 0 ? .none : .required(exporter: secret)
-            var server = try SCRAMServer(nonce: Array(repeating: 65, count: 24), binding: binding, unknownUsers: unknown)
+            let nonce = [UInt8](repeating: 65, count: 24)
+            var server = try SCRAMServer(nonce: nonce, binding: binding, unknownUsers: unknown)
             _ = try server.receive(clientFirst: first)
             _ = try server.challenge(with: kind & 4 == 0 ? record : nil)
             _ = try server.receive(clientFinal: final)
