@@ -1,10 +1,12 @@
 // The names needed to embed a relay, so that `import MartletRelay` suffices.
+@_exported public import struct MartletProtocol.AccountRate
 @_exported public import struct MartletProtocol.AuthenticationRequest
 @_exported public import struct MartletProtocol.Claims
 @_exported public import struct MartletProtocol.DeviceKey
 @_exported public import struct MartletProtocol.EncodedBody
 @_exported public import struct MartletProtocol.Identity
 @_exported public import struct MartletProtocol.LogEntry
+@_exported public import struct MartletProtocol.PeerLimits
 @_exported public import struct MartletProtocol.ReadRange
 @_exported public import struct MartletProtocol.RelayConfiguration
 @_exported public import enum MartletProtocol.RelayNote
