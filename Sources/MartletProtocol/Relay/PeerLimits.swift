@@ -1,7 +1,8 @@
 /// The bounds on connections and failed authentications of one address at a relay. The unit is a prefix: an IPv4
 /// address, or the upper 64 bits of an IPv6 address.
 ///
-/// Clients behind one proxy or one translator of addresses share the bounds of its address.
+/// Clients behind one proxy or one translator of addresses share the bounds of its address. Loopback addresses are no
+/// exception.
 public struct PeerLimits: Equatable, Sendable {
     /// The maximum number of connections of a prefix. Further ones are closed at once (Specs/hostile.md row 51).
     public var maxConnections = 256
