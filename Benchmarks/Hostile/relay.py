@@ -15,7 +15,10 @@ class Relay:
             if descriptors:
                 resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
 
-        command = [martlet, "serve", "--listen", "127.0.0.1:0", "--allow-all", "--quiet", "--loops", str(loops)]
+        # All attacks and the honest pair have the same address.
+        command = [
+            martlet, "serve", "--listen", "127.0.0.1:0", "--allow-all", "--quiet", "--loops", str(loops),
+            "--max-connections-per-address", "0"]
         self.process = subprocess.Popen(
             [*command, *options], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             preexec_fn=bounded)

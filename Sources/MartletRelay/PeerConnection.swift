@@ -5,6 +5,10 @@ import MartletTransport
 final class PeerConnection: TransportHandler {
     let key: ConnectionKey
     let transport: any Transport
+    /// The share of the connection in the limits of its address.
+    let admitted: AdmittedPeer
+    /// The delay before the call of the authenticator; nil while there is none.
+    var authenticationDelay: LoopTimer? { didSet { oldValue?.set(deadline: nil) } }
     /// The call of the authenticator, cancelled when the connection closes.
     var authentication: Task<Void, Never>?
     /// Whether the engine has paused reading.
@@ -14,8 +18,9 @@ final class PeerConnection: TransportHandler {
     /// The driver retains this connection until it is closed.
     private let driver: RelayDriver
 
-    init(_ key: ConnectionKey, on transport: any Transport, of driver: RelayDriver) {
+    init(_ key: ConnectionKey, on transport: any Transport, _ admitted: AdmittedPeer, of driver: RelayDriver) {
         self.key = key
+        self.admitted = admitted
         self.transport = transport
         self.driver = driver
     }

@@ -22,6 +22,8 @@ extension Relay {
         /// Further connections wait in the system's backlog, so a mass reconnect does not delay connected clients
         /// (Specs/hostile.md row 30).
         public var maxAcceptsPerSecond: Int? = 1500
+        /// The bounds on connections and failed authentications of one address.
+        public var limits = PeerLimits()
         /// The maximum number of concurrent authentications. A further hello is answered with `serverBusy`.
         public var maxAuthentications = 1024
         /// The maximum number of concurrent calls of the `RequestHandler`. A further request is answered with

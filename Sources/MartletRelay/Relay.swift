@@ -155,8 +155,9 @@ public final class Relay: Sendable {
             loops: group, drivers: drivers,
             listeners: sockets.map { socket in
                 TCPListener(socket, on: first.loop, options: options) { connection in
-                    guard let tls else { return first.accept(connection) }
-                    if let secure = tls.transport(over: connection) { first.accept(secure) }
+                    guard let peer = first.admit(connection.remoteAddress) else { return }
+                    guard let tls else { return first.accept(connection, peer) }
+                    if let secure = tls.transport(over: connection) { first.accept(secure, peer) }
                 }
             }, tls: tls)
     }
@@ -267,20 +268,25 @@ public final class Relay: Sendable {
         guard let running else { return }
         // A connection authenticated just before may be moving to another loop. The second pass finds it.
         for _ in running.drivers.count > 1 ? 0..<2 : 0..<1 { _ = await running.onLoops { $0.revoke(account) } }
+        parts.onEvent(.revoked(account))
     }
 
     /// Asks the room policy again about the sessions of an account, or of all accounts, in a room, or in all rooms.
     ///
     /// Sessions that the policy refuses are reset. The earlier decisions stay in effect until the answers.
     public func revokeRoomDecisions(of account: AccountName? = nil, in room: RoomName? = nil) async {
-        _ = await running?.onLoops { $0.revokeRoomDecisions(of: account, in: room) }
+        guard let running else { return }
+        _ = await running.onLoops { $0.revokeRoomDecisions(of: account, in: room) }
+        parts.onEvent(.roomDecisionsRevoked(of: account, in: room))
     }
 
     /// The counters of the relay; zero while it is not running.
     public var statistics: RelayStatistics {
         get async {
-            let each = await running?.onLoops { $0.engine.statistics } ?? []
-            return each.reduce(RelayStatistics(), +)
+            guard let running else { return RelayStatistics() }
+            var sum = await running.onLoops { $0.engine.statistics }.reduce(RelayStatistics(), +)
+            sum.connectionsRefused += parts.limiter.withLock { $0.refusedCount }
+            return sum
         }
     }
 }

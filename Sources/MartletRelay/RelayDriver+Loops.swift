@@ -43,12 +43,12 @@ extension RelayDriver {
         }
         release(peer)
         let other = drivers[loop]
-        other.loop.execute { other.adopt(transport, departing) }
+        other.loop.execute { [admitted = peer.admitted] in other.adopt(transport, departing, admitted) }
     }
 
     /// An unstarted transport closes when it is released.
-    private func adopt(_ transport: any Transport, _ departing: DepartingConnection) {
+    private func adopt(_ transport: any Transport, _ departing: DepartingConnection, _ admitted: AdmittedPeer) {
         guard !isClosing, let key = engine.adopt(departing, now: enter()) else { return }
-        start(transport, key)
+        start(transport, key, admitted)
     }
 }

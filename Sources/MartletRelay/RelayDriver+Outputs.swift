@@ -33,16 +33,38 @@ extension RelayDriver {
 
     // MARK: - The authenticator
 
+    /// Delays the authentication of an account, or refuses it, after failures (C-67, Specs/hostile.md row 53).
     private func authenticate(_ key: ConnectionKey, _ request: AuthenticationRequest, now: Instant) {
+        guard let peer = peers[key] else { return }
+        switch peer.admitted.authenticationBegan(of: request.account, now: now) {
+        case .refuse(let retryAfter):
+            engine.authenticated(key, .refused(Notice(code: .serverBusy, retryAfter: retryAfter)), now: now)
+        case .authenticate(.zero): askAuthenticator(key, request, now: now)
+        case .authenticate(let delay):
+            let timer = LoopTimer(on: loop) { [weak self] in
+                guard let self else { return }
+                self.peers[key]?.authenticationDelay = nil
+                self.askAuthenticator(key, request, now: self.enter())
+            }
+            peer.authenticationDelay = timer
+            timer.set(deadline: (now + delay).nanoseconds)
+        }
+    }
+
+    private func askAuthenticator(_ key: ConnectionKey, _ request: AuthenticationRequest, now: Instant) {
+        guard let peer = peers[key] else { return }
         guard authentications < parts.configuration.maxAuthentications else {
             return engine.authenticated(key, .refused(parts.busy), now: now)
         }
         authentications += 1
         authenticationsStarted += 1
         let number = authenticationsStarted
-        peers[key]?.authentication = Task { [parts, loop] in
+        peer.authentication = Task { [parts, loop, admitted = peer.admitted] in
             let result = await parts.authenticate(request)
-            loop.execute { self.authenticated(key, request, number, result) }
+            loop.execute {
+                admitted.authenticationEnded(of: request.account, result, now: self.now)
+                self.authenticated(key, request, number, result)
+            }
         }
     }
 

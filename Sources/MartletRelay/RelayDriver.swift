@@ -48,6 +48,7 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
         heapTrim = HeapTrim(budget: parts.configuration.engine.memoryBudget / place.count)
         var random = SystemRandomNumberGenerator()
         var configuration = parts.configuration.engine
+        configuration.busyRetryAfter = parts.configuration.busyRetryAfter
         configuration.asksRoomPolicy = !(parts.policy is AllowAllRooms)
         engine = RelayEngine(configuration: configuration, seed: random.next(), place: place)
     }
@@ -103,14 +104,19 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
 
     // MARK: - Connections
 
-    func accept(_ transport: any Transport) {
-        // A connection beyond the maximum is released and thereby closed (C-11).
-        guard let key = engine.accepted(.reliable, now: enter()) else { return }
-        start(transport, key)
+    /// Admits a connection by its address; nil if it is to be released and thereby closed (C-11).
+    func admit(_ address: SocketAddress?) -> AdmittedPeer? {
+        AdmittedPeer.admit(address, to: parts, now: now)
     }
 
-    func start(_ transport: any Transport, _ key: ConnectionKey) {
-        let peer = PeerConnection(key, on: transport, of: self)
+    func accept(_ transport: any Transport, _ admitted: AdmittedPeer) {
+        // A connection beyond the maximum is released and thereby closed (C-11).
+        guard let key = engine.accepted(.reliable, now: enter()) else { return }
+        start(transport, key, admitted)
+    }
+
+    func start(_ transport: any Transport, _ key: ConnectionKey, _ admitted: AdmittedPeer) {
+        let peer = PeerConnection(key, on: transport, admitted, of: self)
         peers.insert(peer)
         transport.start(peer)
     }
@@ -143,6 +149,7 @@ final class RelayDriver: TurnEndHandler, @unchecked Sendable {
 
     func closed(_ peer: PeerConnection) {
         peer.authentication?.cancel()
+        peer.authenticationDelay = nil
         peers.remove(peer)
         engine.closed(peer.key, now: enter())
     }

@@ -7,6 +7,13 @@ public enum RelayEvent: Sendable {
     /// A note of the engine about links, refusals or peers' faults, with the peer's address unless its connection has
     /// closed.
     case note(RelayNote, peer: SocketAddress?)
+    /// A number of connections were closed at once because of the limits of their addresses, since the last such event,
+    /// with the address of the latest one. There is at most one such event a second (C-11, C-67).
+    case connectionsRefused(Int, latest: SocketAddress?)
+    /// `Relay.revoke(_:)` ended the links of an account.
+    case revoked(AccountName)
+    /// `Relay.revokeRoomDecisions(of:in:)` had the room policy asked again; nil for all accounts, or all rooms.
+    case roomDecisionsRevoked(of: AccountName?, in: RoomName?)
     /// The system has no resources to accept connections. Accepting resumes without intervention.
     case acceptingPaused(TransportError)
     /// A TLS handshake or connection failed.

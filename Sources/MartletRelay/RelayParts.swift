@@ -12,6 +12,8 @@ final class RelayParts: Sendable {
     let policy: any RoomPolicy
     let requestHandler: (any RequestHandler)?
     let onEvent: @Sendable (RelayEvent) -> Void
+    /// The limits of addresses and accounts. Connections arrive on the first loop and close on all loops.
+    let limiter: Guarded<PeerLimiter>
 
     init(
         _ configuration: Relay.Configuration, _ store: any RoomStore, _ authenticator: any Authenticator,
@@ -25,6 +27,7 @@ final class RelayParts: Sendable {
         self.policy = policy
         self.requestHandler = requestHandler
         self.onEvent = onEvent
+        limiter = Guarded(PeerLimiter(configuration.limits))
     }
 
     /// Calls the authenticator. Any error becomes a refusal (C-27).

@@ -51,7 +51,10 @@ final class ServerProcess {
     private func command(_ options: Options) throws -> [String] {
         switch kind {
         case .martlet, .spinning:
-            return [options.tool, "serve", "--allow-all", "--quiet", "--drain", "0", "--listen", "127.0.0.1:\(port)"]
+            return [
+                options.tool, "serve", "--allow-all", "--quiet", "--drain", "0", "--listen", "127.0.0.1:\(port)",
+                "--max-connections-per-address", "0",
+            ]
                 + (kind == .spinning ? ["--spin", "20ms"] : [])
         case .bare: return [options.baselines + "/relay", "\(port)"]
         case .mosquitto:

@@ -23,7 +23,8 @@ struct RelayProcess: Sendable {
     ) async throws {
         let output = Pipe()
         process = try ChildProcess(
-            ["serve", "--listen", "127.0.0.1:\(port)", "--allow-all", "--json"] + words,
+            ["serve", "--listen", "127.0.0.1:\(port)", "--allow-all", "--json", "--max-connections-per-address", "0"]
+                + words,
             environment: environment, input: nil, output: output.fileHandleForWriting)
         try? output.fileHandleForWriting.close()
         let (ports, announcement) = AsyncStream.makeStream(of: UInt16.self)

@@ -22,6 +22,11 @@ struct TokenBucket: Equatable, Sendable {
         return true
     }
 
+    /// Takes tokens, also more than are left: the bucket is then overdrawn until `availableAt(0)`.
+    mutating func spend(_ count: Int, now: Instant) {
+        fullAt = max(fullAt, now) + interval * count
+    }
+
     /// When the bucket has this many tokens, if none is taken before.
     func availableAt(_ count: Int = 1) -> Instant {
         fullAt + (.zero - interval * (Int(burst) - count))

@@ -27,6 +27,8 @@ struct AccountTable: Sendable {
         var opens = TokenBucket(burst: AccountTable.opensBurst, perMinute: AccountTable.opensPerMinute)
         /// The lowest remaining allowance of its ended links (S-59).
         var unproductive = Link.unproductiveBucket
+        /// What it may publish; nil without a bound.
+        var allowance: AccountAllowance?
         /// Its links without a connection, the longest suspended first.
         var suspended: [LinkKey] = []
         /// Since when it has had no link; nil while it has one.
@@ -53,11 +55,17 @@ struct AccountTable: Sendable {
         var since: Instant
     }
 
+    private let rate: AccountRate?
     private var accounts = SlotTable<Account>()
     private var accountOfName = SlotIndex()
     /// By the number of suspended links, from 1. The last rank is not empty.
     private var ranks: [Rank] = []
     private var idle = Deque<Idle>()
+
+    /// - Parameter rate: What each account may publish; nil without a bound.
+    init(rate: AccountRate? = nil) {
+        self.rate = rate
+    }
 
     /// Accounts in the table.
     var count: Int { accounts.count }
@@ -71,7 +79,7 @@ struct AccountTable: Sendable {
     mutating func index(of name: AccountName, now: Instant) -> Int32 {
         removeIdle(now: now)
         if let found = find(name) { return found }
-        let slot = accounts.insert(Account(name: name, idleSince: now))
+        let slot = accounts.insert(Account(name: name, allowance: rate.map { AccountAllowance($0) }, idleSince: now))
         accountOfName.insert(name, slot)
         idle.append(Idle(account: Int32(slot), since: now))
         return Int32(slot)
@@ -82,6 +90,20 @@ struct AccountTable: Sendable {
 
     /// An account opens a session; false when the rate is exceeded.
     mutating func takeOpen(_ account: Int32, now: Instant) -> Bool { accounts[Int(account)].opens.take(now: now) }
+
+    /// Whether accounts have a rate.
+    var isRated: Bool { rate != nil }
+
+    /// An account publishes a message.
+    mutating func spend(byteCount: Int, of account: Int32, now: Instant) {
+        accounts[Int(account)].allowance?.spend(byteCount: byteCount, now: now)
+    }
+
+    /// When an account may publish more; nil if it may now.
+    func waitsUntil(_ account: Int32, now: Instant) -> Instant? {
+        guard let at = accounts[Int(account)].allowance?.creditAt, at > now else { return nil }
+        return at
+    }
 
     /// The allowance of frames without progress for the next link of an account.
     func unproductive(_ account: Int32) -> TokenBucket { accounts[Int(account)].unproductive }
@@ -185,6 +207,12 @@ struct AccountTable: Sendable {
             _ = idle.popFirst()
             let slot = Int(first.account)
             guard accounts.isLive(slot), accounts[slot].idleSince == first.since else { continue }
+            // An account that is overdrawn does not become another one by leaving.
+            if idle.count < AccountTable.maxIdleCount, waitsUntil(first.account, now: now) != nil {
+                accounts[slot].idleSince = now
+                idle.append(Idle(account: first.account, since: now))
+                continue
+            }
             accountOfName.remove(accounts[slot].name, slot)
             accounts.remove(slot)
         }

@@ -19,7 +19,7 @@ struct LinkTable {
     private var links = SlotTable<RelayLink>()
     private var slotOfDevice = SlotIndex()
     private var slotOfID = SlotIndex()
-    private var accounts = AccountTable()
+    private var accounts: AccountTable
     private var suspensions = Deque<Suspension>()
     private(set) var suspendedCount = 0
     private var timers = SlotTimers()
@@ -28,9 +28,12 @@ struct LinkTable {
     /// Bytes that links hold, as of the last `settle` of each.
     private(set) var byteCount = 0
 
-    /// - Parameter firstID: the number before the first link's ID.
-    init(loop: UInt8, firstID: UInt64) {
+    /// - Parameters:
+    ///   - firstID: the number before the first link's ID.
+    ///   - rate: what each account may publish; nil without a bound.
+    init(loop: UInt8, firstID: UInt64, rate: AccountRate? = nil) {
         self.loop = loop
+        accounts = AccountTable(rate: rate)
         lastID = firstID
     }
 
@@ -164,6 +167,18 @@ struct LinkTable {
 
     /// Takes a session's opening from the account's rate; false when the rate is exceeded.
     mutating func takeOpen(_ slot: Int, now: Instant) -> Bool { accounts.takeOpen(links[slot].account, now: now) }
+
+    /// The link's account publishes a message.
+    mutating func spend(byteCount: Int, of slot: Int, now: Instant) {
+        if accounts.isRated { accounts.spend(byteCount: byteCount, of: links[slot].account, now: now) }
+    }
+
+    /// When the link's account may publish more; nil if it may now.
+    ///
+    /// Mutating although it changes nothing: the table copies an element for a call that does not mutate.
+    mutating func waitsUntil(_ slot: Int, now: Instant) -> Instant? {
+        accounts.isRated ? accounts.waitsUntil(links[slot].account, now: now) : nil
+    }
 
     mutating func addSession(_ session: SessionID, _ membership: RelayLink.Membership, of slot: Int) {
         links[slot].sessions[session] = membership

@@ -38,8 +38,12 @@ public struct RelayConfiguration: Sendable {
     public var asksRoomPolicy = false
     /// From a question to the room policy to its answer. A session without an answer is reset with `serverBusy`.
     public var policyTimeout: Duration = .seconds(10)
+    /// What each account may publish over all of its links; nil without a bound.
+    public var accountRate: AccountRate?
     /// Refused resumes of a connection at the most (Specs/hostile.md row 23).
     public var maxResumeAttempts = 5
+    /// The duration after which a client that was rejected with `serverBusy` may connect again (C-27).
+    package var busyRetryAfter: Duration = .seconds(5)
     /// The sequence of each session's first frame, as at the clients (W-11).
     package var firstSequence: UInt64 = 1
 
@@ -170,6 +174,8 @@ public enum RelayNote: Equatable, Sendable {
     case ended(DeviceKey, LinkID)
     /// A hello was refused.
     case refused(AccountName, ErrorCode)
+    /// The room policy refused a device's session in a room.
+    case roomRefused(DeviceKey, RoomName)
     /// A connection was ended for a fault of the peer.
     case faulted(ErrorCode)
 }
@@ -180,6 +186,9 @@ public struct RelayStatistics: Equatable, Sendable {
     public var connections = 0
     /// Accepted connections since the start.
     public var connectionsAccepted: UInt64 = 0
+    /// Connections closed at once since the start, because there were too many (C-11) or their address was refused
+    /// (C-67).
+    public var connectionsRefused: UInt64 = 0
     /// Current links, with a connection or without.
     public var links = 0
     /// Current links without a connection.
@@ -203,6 +212,7 @@ public struct RelayStatistics: Equatable, Sendable {
         var sum = left
         sum.connections += right.connections
         sum.connectionsAccepted += right.connectionsAccepted
+        sum.connectionsRefused += right.connectionsRefused
         sum.links += right.links
         sum.suspendedLinks += right.suspendedLinks
         sum.rooms += right.rooms

@@ -285,7 +285,8 @@ extension RelayEngine {
                 endLink(older, Notice(code: .replaced), now: now)  // C-2, C-39
             }
             if let code = makeRoom(forLinkOf: who.account, now: now) {
-                return end(slot, with: .reject, Notice(code: code), now: now)
+                let retryAfter = code == .serverBusy ? configuration.busyRetryAfter : nil
+                return end(slot, with: .reject, Notice(code: code, retryAfter: retryAfter), now: now)
             }
             link = sessions.insert(who, admission.identity.claims, limits, features, token, now: now)
             attach(link, to: slot, now: now)

@@ -83,7 +83,10 @@ public struct RelayEngine: ~Copyable {
     /// A connection was accepted. Returns nil when there are too many; the driver then closes it at once (C-11).
     public mutating func accepted(_ carrier: Carrier, now: Instant) -> ConnectionKey? {
         noteEvent()
-        guard connections.count < configuration.maxConnections, !memory.isFull else { return nil }
+        guard connections.count < configuration.maxConnections, !memory.isFull else {
+            counted.connectionsRefused += 1
+            return nil
+        }
         let slot = connections.insert(RelayConnection(carrier: carrier, now: now))
         counted.connectionsAccepted += 1
         connections.arm(slot, configuration)
@@ -149,6 +152,7 @@ public struct RelayEngine: ~Copyable {
             .orEarlier(sessions.rooms.local.deadline)
             .orEarlier(sessions.authorizations.deadline)
             .orEarlier(credentialExpiries.earliest)
+            .orEarlier(sessions.withheld.deadline)
     }
 
     /// Bytes of unread input.
@@ -160,6 +164,7 @@ public struct RelayEngine: ~Copyable {
         continueReading(now: now)
         sessions.rooms.local.deadlinePassed(now: now)
         sessions.expireDecisions(now: now)
+        sessions.releaseWithheld(now: now)
         expireCredentials(now: now)
         endSlowConsumers(now: now)
         while let slot = sessions.links.popExpiredSuspension(lifetime: configuration.resumeLifetime, now: now) {
@@ -210,7 +215,9 @@ public struct RelayEngine: ~Copyable {
     /// The result of `.authorize`; nil when the room policy failed.
     public mutating func authorized(_ question: QuestionID, _ decision: RoomDecision?, now: Instant) {
         noteEvent()
-        sessions.authorized(question, decision, now: now)
+        if let refusal = sessions.authorized(question, decision, now: now) {
+            note(refusal.note, on: refusal.connection)
+        }
     }
 
     /// The result of `.load`; nil when the store failed.
@@ -389,7 +396,7 @@ public struct RelayEngine: ~Copyable {
         case .faulted: counted.faults += 1
         case .resumed: counted.resumes += 1
         case .refused(_, .resumeRejected): counted.resumesRefused += 1
-        case .linked, .suspended, .ended, .refused: break
+        case .linked, .suspended, .ended, .refused, .roomRefused: break
         }
         outputs.append(.note(note, on: slot.map { connections.key($0) }))
     }

@@ -36,22 +36,30 @@ extension SessionRouter {
 
     /// The policy's decision; nil if the policy failed. A session without a decision is reset with `serverBusy` and
     /// opened again later, because the last decision is no longer valid.
-    mutating func authorized(_ id: QuestionID, _ decision: RoomDecision?, now: Instant) {
+    ///
+    /// - Returns: The note of a refusal, and the connection of its link.
+    mutating func authorized(
+        _ id: QuestionID, _ decision: RoomDecision?, now: Instant
+    ) -> (note: RelayNote, connection: Int?)? {
         guard let question = authorizations.answered(id), let slot = links.slot(question.member.link),
             let index = links[slot].sessions.index(of: question.member.session)
-        else { return }
+        else { return nil }
         let session = question.member.session
         markDirty(slot)
         links[slot].sessions[at: index].question = nil
         switch decision {
         case nil: reset(session, .serverBusy, of: slot)
-        case .refused: reset(session, .roomForbidden, of: slot)
+        case .refused:
+            let room = question.open?.room ?? room(at: index, of: slot)
+            reset(session, .roomForbidden, of: slot)
+            return room.map { (.roomRefused(links[slot].who, $0), links[slot].connection) }
         case .granted(let permissions, let validity):
             links[slot].sessions[at: index].permissions = permissions
             links[slot].sessions[at: index].isAsked = false
             if let validity { authorizations.setExpiry(of: question.member, after: validity, now: now) }
             if let open = question.open { join(open, session, permissions, of: slot) }
         }
+        return nil
     }
 
     /// Ends sessions whose questions have no answer in time, and asks again about those whose decisions have expired.

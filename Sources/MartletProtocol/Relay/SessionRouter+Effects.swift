@@ -29,7 +29,7 @@ extension SessionRouter {
         case .pending(let key):
             if let slot = dirtySlot(key) { links[slot].notePending(key.session) }
         case .release(let key, let byteCount):
-            if let slot = dirtySlot(key) { links[slot].link.release(byteCount, on: key.session) }
+            if let slot = dirtySlot(key) { release(byteCount, to: key, of: slot, now: now) }
         case .opened(let key, let handle, let opened):
             return admit(key, handle, opened, now: now)
         case .reset(let key, let code):
@@ -54,6 +54,24 @@ extension SessionRouter {
         guard let slot = links.slot(key.link) else { return nil }
         markDirty(slot)
         return slot
+    }
+
+    // MARK: Credit
+
+    /// Returns the credit of messages, or withholds it while their account exceeds its rate. The account's other frames
+    /// need no credit or have none, so its links stay alive (R-54, Specs/hostile.md row 54).
+    private mutating func release(_ byteCount: Int, to key: MemberKey, of slot: Int, now: Instant) {
+        guard let end = links.waitsUntil(slot, now: now) else {
+            return links[slot].link.release(byteCount, on: key.session)
+        }
+        withheld.add(byteCount, of: key, until: end)
+    }
+
+    /// Returns credit that was withheld for long enough.
+    mutating func releaseWithheld(now: Instant) {
+        while let due = withheld.popDue(now: now) {
+            if let slot = dirtySlot(due.member) { release(due.byteCount, to: due.member, of: slot, now: now) }
+        }
     }
 
     // MARK: Queues

@@ -19,13 +19,15 @@ struct SessionRouter: ~Copyable {
     var rooms: RoomRouter
     private(set) var dirty = DirtyLinks()
     var authorizations = RoomAuthorizations()
+    /// Credit of messages of accounts that have exceeded their rate.
+    var withheld = WithheldCredit()
     private var inflater = Inflater()
     /// The work that the connection that is read may still cause in this turn.
     var budget = TurnBudget()
 
     init(_ configuration: RelayConfiguration, firstID: UInt64, place: LoopPlace) {
         self.configuration = configuration
-        links = LinkTable(loop: place.number, firstID: firstID)
+        links = LinkTable(loop: place.number, firstID: firstID, rate: configuration.accountRate)
         rooms = RoomRouter(place: place)
     }
 
@@ -220,8 +222,9 @@ struct SessionRouter: ~Copyable {
 
     private mutating func join(_ open: Open, _ session: SessionID, of slot: Int, now: Instant) {
         if isOpen(open.room, onLink: slot) { return links[slot].link.reset(session, code: .alreadyOpen) }
-        guard links.takeOpen(slot, now: now) else {
-            return links[slot].link.reset(session, code: .serverBusy)  // S-4, Specs/hostile.md row 44
+        // S-4, R-54, Specs/hostile.md rows 44 and 54
+        guard links.waitsUntil(slot, now: now) == nil, links.takeOpen(slot, now: now) else {
+            return links[slot].link.reset(session, code: .serverBusy)
         }
         let membership = RelayLink.Membership(room: open.room, isBulk: SessionPreset(open.kind).priority.isBulk)
         links.addSession(session, membership, of: slot)
@@ -291,7 +294,7 @@ struct SessionRouter: ~Copyable {
             guard links[slot].sessions[at: index].permissions.contains(.publish) else {
                 return refuseUnpermitted(content, session, credit, of: slot)
             }
-            return try publish(content, handle, session, credit, of: slot)
+            return try publish(content, handle, session, credit, of: slot, now: now)
         }
         links[slot].link.release(credit, on: session)
         try content.withBody { body throws(LinkError) in
@@ -349,28 +352,29 @@ struct SessionRouter: ~Copyable {
     /// Passes a message to its room. A message with an invalid value is refused and the session continues; an invalid
     /// structure ends the connection (R-24, Specs/hostile.md row 14).
     private mutating func publish(
-        _ content: FrameContent, _ handle: MemberHandle, _ session: SessionID, _ credit: Int, of slot: Int
+        _ content: FrameContent, _ handle: MemberHandle, _ session: SessionID, _ credit: Int, of slot: Int,
+        now: Instant
     ) throws(LinkError) {
         guard case .message(let values) = content else {
             return try content.withBody { body throws(LinkError) in
-                try publish(body, handle, session, credit, of: slot)
+                try publish(body, handle, session, credit, of: slot, now: now)
             }
         }
         guard let message = ClientMessage(values) else {
             return refuse(values.counter, .invalidValue, session, credit, of: slot)
         }
-        publish(message, handle, session, credit, of: slot)
+        publish(message, handle, session, credit, of: slot, now: now)
     }
 
     private mutating func publish(
-        _ body: RawSpan, _ handle: MemberHandle, _ session: SessionID, _ credit: Int, of slot: Int
+        _ body: RawSpan, _ handle: MemberHandle, _ session: SessionID, _ credit: Int, of slot: Int, now: Instant
     ) throws(LinkError) {
         do throws(WireError) {
             let view = try MessageView(parsing: body)
             guard let message = ClientMessage(view) else {
                 return refuse(view.counter, .invalidValue, session, credit, of: slot)
             }
-            publish(message, handle, session, credit, of: slot)
+            publish(message, handle, session, credit, of: slot, now: now)
         } catch {
             guard error.scope == .frame else {
                 links[slot].link.release(credit, on: session)
@@ -381,13 +385,15 @@ struct SessionRouter: ~Copyable {
     }
 
     private mutating func publish(
-        _ message: ClientMessage, _ handle: MemberHandle, _ session: SessionID, _ credit: Int, of slot: Int
+        _ message: ClientMessage, _ handle: MemberHandle, _ session: SessionID, _ credit: Int, of slot: Int,
+        now: Instant
     ) {
         // With its stamp it would exceed every receiver's limit.
         guard message.byteCount + RelayStamp.maxByteCount <= configuration.limits.maxMessageByteCount else {
             return refuse(message.counter, .messageTooLarge, session, credit, of: slot)
         }
         budget.charge(TurnBudget.messageUnits)
+        links.spend(byteCount: message.byteCount, of: slot, now: now)
         rooms.publish(handle, message, acceptedAt: wallClock)
     }
 

@@ -170,7 +170,7 @@ extension Simulation {
             if !Simulation.benignCodes.contains(code) {
                 ledger.fail(.correctPeersAreServed, at: world.now, "the relay reported \(code)")
             }
-        case .suspended, .refused: break
+        case .suspended, .refused, .roomRefused: break
         }
     }
 

@@ -23,6 +23,14 @@ enum ServeCommand {
     private static let spin = Option.duration(
         "spin", "MS", in: .milliseconds, fallback: .microseconds(50),
         help: "maximum duration of polling without sleeping")
+    private static let maxConnections = Option.count(
+        "max-connections-per-address", in: 0...1_000_000, fallback: 256,
+        help: "maximum number of connections of an IPv4 address or an IPv6 network of 64 bits; 0 for any number")
+    private static let accountRate = Option.count(
+        "account-rate", in: 1...1_000_000,
+        help: "messages a second that an account may publish; ten times as many at once [any number]")
+    private static let audit = Option.text(
+        "audit", "FILE", help: "append sign-ins, refusals and revocations to FILE as JSON objects")
     private static let quiet = Option.flag("quiet", short: "q", help: "write no log")
     private static let json = Option.flag("json", help: "write the log as JSON objects to standard output")
 
@@ -31,7 +39,7 @@ enum ServeCommand {
         summary: "Run a relay, which keeps rooms and delivers their messages.",
         options: [
             listen.spec, history.spec, historyBytes.spec, memory.spec, drain.spec, multipath.spec, loops.spec,
-            spin.spec, quiet.spec, json.spec,
+            spin.spec, maxConnections.spec, accountRate.spec, audit.spec, quiet.spec, json.spec,
         ] + RelayAccess.specs + TLSArguments.serverSpecs,
         notes: [
             """
@@ -40,6 +48,11 @@ enum ServeCommand {
             refuses new messages and links. An interrupt or a request to terminate disconnects all clients in order; a \
             second one ends the process at once. The log never blocks the relay: if its reader is too slow, lines are \
             dropped and their number is logged.
+            """,
+            """
+            An eighth of --max-connections-per-address may be unauthenticated at a time. An address is refused for \
+            up to 60 s after failed authentications. Behind a proxy all clients have the address of the proxy. \
+            --audit never blocks the relay either, and the signal HUP opens its file again, after it was moved away.
             """,
             "--listen may be repeated. [::] includes IPv4 unless 0.0.0.0 is given with the same port.",
             """
@@ -52,7 +65,7 @@ enum ServeCommand {
             ExitMeaning(.success, "the relay was interrupted or terminated by a signal"),
             ExitMeaning(
                 .noInput, "a file of accounts, keys or rules cannot be read; standard error states file and line"),
-            ExitMeaning(.cannotCreate, "the relay cannot listen on an address"),
+            ExitMeaning(.cannotCreate, "the relay cannot listen on an address, or open the file of --audit"),
         ]
     ) { try await run($0) }
 
@@ -71,27 +84,35 @@ enum ServeCommand {
             return isJSON ? RelayLog.json(entry) : RelayLog.text(entry)
         }
         let access = try RelayAccess(arguments)
-        let relay = try relay(arguments, access) { if !isQuiet { log.add(RelayLog.Entry(event: .relay($0))) } }
+        let audit = try arguments[audit].map { try AuditLog(path: $0) }
+        let relay = try relay(arguments, access) { event in
+            if !isQuiet { log.add(RelayLog.Entry(event: .relay(event))) }
+            if let audit, let record = AuditRecord(event) { audit.add(.relay(record)) }
+        }
         let addresses: [SocketAddress]
         do {
             addresses = try relay.start()
         } catch {
             throw CommandError(.cannotCreate, "\(error)")
         }
+        audit?.add(.started(addresses))
         for (requested, address) in zip(Self.addresses(arguments), addresses) {
             if isJSON || !isQuiet { log.add(RelayLog.Entry(event: .listening(address))) }
             if !isJSON, requested.port == 0 { try Output.print("\(address.port)") }
         }
         let reloads = Task {
             for await _ in Interruptions.stream(of: [SIGHUP]) {
-                var failure: String?
+                var failures: [String] = []
+                do { try audit?.reopen() } catch { failures.append("\(error)") }
                 do {
                     try await access.reload(relay)
                     if TLSArguments.hasCertificate(arguments) { try relay.reloadTLS() }
                 } catch {
-                    failure = "\(error)"
+                    failures.append("\(error)")
                 }
+                let failure = failures.isEmpty ? nil : failures.joined(separator: "; ")
                 if !isQuiet { log.add(RelayLog.Entry(event: .reloaded(failure))) }
+                audit?.add(.reloaded(failure))
             }
         }
         defer { reloads.cancel() }
@@ -100,6 +121,8 @@ enum ServeCommand {
         let statistics = await relay.statistics
         await relay.shutdown()
         if isJSON, !isQuiet { log.add(RelayLog.Entry(event: .ended(statistics))) }
+        audit?.add(.ended)
+        await audit?.finish()
         await log.finish()
         return .success
     }
@@ -123,6 +146,15 @@ enum ServeCommand {
         configuration.engine.memoryBudget = budget / 8 * 3
         configuration.spinLimit = arguments[spin] ?? configuration.spinLimit
         configuration.connection.usesMultipath = arguments.has(multipath)
+        let maxConnections = arguments[maxConnections] ?? configuration.limits.maxConnections
+        configuration.limits.maxConnections = maxConnections > 0 ? maxConnections : .max
+        configuration.limits.maxHandshakes = maxConnections > 0 ? max(maxConnections / 8, 1) : .max
+        if maxConnections == 0 { configuration.limits.maxTotalHandshakes = .max }
+        if let rate = arguments[accountRate] {
+            var bound = AccountRate()
+            (bound.messagesPerSecond, bound.messageBurst) = (rate, 10 * rate)
+            configuration.engine.accountRate = bound
+        }
         configuration.tls = try TLSArguments.server(arguments)
         configuration.allowsPlaintext = TLSArguments.allowsPlaintext(arguments)
         return Relay(

@@ -44,7 +44,7 @@ enum RelayLog {
 
     /// Returns a time as text. Seconds and milliseconds are formatted separately, because a fraction would be truncated
     /// to the previous millisecond.
-    private static func date(_ time: UInt64) -> String {
+    static func date(_ time: UInt64) -> String {
         let seconds = Date(timeIntervalSince1970: Double(time / 1000)).formatted(Date.ISO8601FormatStyle())
         return "\(seconds.dropLast()).\(String(1000 + time % 1000).dropFirst())Z"
     }
@@ -76,6 +76,16 @@ enum RelayLog {
         switch event {
         case .note(let note, let peer):
             members(of: note) + (peer.map { [.init("peer", .string("\($0)"))] } ?? [])
+        case .connectionsRefused(let count, let peer):
+            named(
+                "connectionsRefused",
+                [.init("count", .count(count))] + (peer.map { [.init("peer", .string("\($0)"))] } ?? []))
+        case .revoked(let account): named("revoked", [.init("account", .string(account.text))])
+        case .roomDecisionsRevoked(let account, let room):
+            named(
+                "roomDecisionsRevoked",
+                (account.map { [.init("account", .string($0.text))] } ?? [])
+                    + (room.map { [.init("room", .string($0.text))] } ?? []))
         case .acceptingPaused(let error): named("acceptingPaused", [.init("error", .string("\(error)"))])
         case .tlsFailed(let error, let peer):
             named(
@@ -100,6 +110,8 @@ enum RelayLog {
         case .ended(let key, _): device("ended", key)
         case .refused(let account, let code):
             named("refused", [.init("account", .string(account.text)), .init("code", .string(code.name))])
+        case .roomRefused(let key, let room):
+            device("roomRefused", key) + [.init("room", .string(room.text))]
         case .faulted(let code): named("faulted", [.init("code", .string(code.name))])
         }
     }

@@ -229,6 +229,76 @@ import Testing
         #expect(peer.log.last(Opened.self) != nil)
     }
 
+    // MARK: Messages of an account
+
+    /// A relay at which an account may publish 20 messages a second, and at once.
+    private var slowStage: RelayStage {
+        var rate = AccountRate()
+        (rate.messagesPerSecond, rate.messageBurst) = (20, 20)
+        return RelayStage { [rate] in $0.accountRate = rate }
+    }
+
+    private func publish(_ counters: ClosedRange<UInt64>, _ peer: RawPeer) {
+        for counter in counters { peer.text("flood", counter: counter) }
+    }
+
+    // Specs/hostile.md row 54
+    @Test func `row 54: 10 messages beyond the burst → all are stored in order, the credit of 10 returns after 0.5 s`()
+        throws
+    {
+        let stage = slowStage
+        let peer = stage.member("mallory", of: .lobby)
+        publish(1...30, peer)
+        stage.run(for: .milliseconds(499))
+        #expect(stage.relay.log[.lobby]?.map(\.counter) == Array(1...30))
+        let received = try #require(stage.link(of: peer)?.link.linkCreditReceived)
+        #expect(stage.link(of: peer)?.link.linkCreditReleased == received / 30 * 20)
+        stage.run(for: .milliseconds(1))
+        #expect(stage.link(of: peer)?.link.linkCreditReleased == received)
+        #expect(peer.closedAt == nil && peer.log.last(Reset.self) == nil)
+    }
+
+    //
+    @Test func `messages within the burst → their credit returns when they are stored`() {
+        let stage = slowStage
+        let peer = stage.member("alice", of: .lobby)
+        publish(1...20, peer)
+        stage.run(for: .milliseconds(100))
+        #expect(stage.link(of: peer)?.link.linkCreditReleased == stage.link(of: peer)?.link.linkCreditReceived)
+    }
+
+    // R-54, Specs/hostile.md row 54
+    @Test func `row 54: an account beyond its rate begins another link → its sessions are reset with serverBusy`() {
+        let stage = slowStage
+        publish(1...30, stage.member("mallory", of: .lobby))
+        let next = stage.member("mallory", device: 2, of: .hall)
+        #expect(next.log.last(Reset.self)?.code == .serverBusy && next.closedAt == nil)
+        let bob = stage.member("bob", of: .lobby)
+        #expect(bob.log.last(Opened.self) != nil)
+        bob.text("in time", counter: 1)
+        stage.run(for: .milliseconds(500))
+        #expect(stage.link(of: bob)?.link.linkCreditReleased == stage.link(of: bob)?.link.linkCreditReceived)
+        next.open(.hall, on: .second)
+        #expect(next.log.last(Opened.self) != nil)
+    }
+
+    // Specs/hostile.md row 54
+    @Test func `row 54: an account beyond its rate leaves → the rate is not forgotten before it is in credit`() {
+        var table = AccountTable(rate: AccountRate())
+        var now = Instant(nanoseconds: 1_000_000_000)
+        let mallory = table.index(of: .named("mallory"), now: now)
+        for _ in 0..<105_000 { table.spend(byteCount: 1, of: mallory, now: now) }
+        #expect(table.waitsUntil(mallory, now: now) == now + .seconds(200))
+        for _ in 0..<3 {
+            now = now + .seconds(60)
+            _ = table.index(of: .bob, now: now)
+            #expect(table.find(.named("mallory")) == mallory)
+        }
+        now = now + .seconds(60)
+        _ = table.index(of: .bob, now: now)
+        #expect(table.find(.named("mallory")) == nil)
+    }
+
     // S-39, S-59
     @Test func `an ack that raises only the link's credit is charged if the raise is below a sixteenth of a window`()
         throws

@@ -212,6 +212,7 @@ import Testing
         let first = stage.member("alice")
         let second = stage.member("bob")
         #expect(second.farewell == .serverBusy)
+        #expect(second.log.last(Reject.self)?.notice.retryAfter == .seconds(5))
         #expect(first.closedAt == nil)
     }
 

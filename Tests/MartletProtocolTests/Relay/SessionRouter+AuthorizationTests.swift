@@ -27,6 +27,8 @@ import Testing
         #expect(peer.log.all(Reset.self).map(\.code) == [.roomForbidden])
         #expect(peer.log.last(Opened.self) == nil)
         #expect(peer.closedAt == nil)
+        #expect(
+            stage.relay.notes.last == .roomRefused(DeviceKey(account: .alice, device: DeviceID(rawValue: 1)), .lobby))
     }
 
     //

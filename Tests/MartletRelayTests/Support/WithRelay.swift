@@ -17,7 +17,8 @@ extension RelayConfiguration {
 
 /// Runs a relay on a free port during `body`.
 func withRelay(
-    _ engine: RelayConfiguration = .withoutTimeouts, loopCount: Int = 1, connection: TCPOptions = TCPOptions(),
+    _ engine: RelayConfiguration = .withoutTimeouts, limits: PeerLimits = .unlimited, loopCount: Int = 1,
+    connection: TCPOptions = TCPOptions(),
     store: any RoomStore = InMemoryStore(),
     authenticator: any Authenticator = .allowAll, policy: any RoomPolicy = .allowAll,
     requestHandler: (any RequestHandler)? = nil,
@@ -26,6 +27,7 @@ func withRelay(
 ) async throws {
     var configuration = try Relay.Configuration(port: 0)
     configuration.engine = engine
+    configuration.limits = limits
     configuration.loopCount = loopCount
     configuration.connection = connection
     let relay = Relay(

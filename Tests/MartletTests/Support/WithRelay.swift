@@ -25,6 +25,7 @@ func withRelay(
 ) async throws {
     var configuration = try Relay.Configuration(port: port)
     configuration.engine = engine
+    configuration.limits = .unlimited
     let relay = Relay(
         configuration: configuration, store: store, authenticator: authenticator, policy: policy,
         requestHandler: requestHandler, onEvent: onEvent)

@@ -33,6 +33,22 @@ import Testing
                 == #"{"time":5,"event":"listening","address":"[::1]:7227","port":7227}"#)
     }
 
+    @Test func `refused connections, rooms and revocations → their fields`() throws {
+        let ada = try #require(AccountName("ada"))
+        let lobby = try #require(RoomName("lobby"))
+        let key = DeviceKey(account: ada, device: DeviceID(rawValue: 0xAB))
+        let events: [RelayEvent] = [
+            .connectionsRefused(7, latest: SocketAddress("192.0.2.1:4711")), .note(.roomRefused(key, lobby), peer: nil),
+            .revoked(ada), .roomDecisionsRevoked(of: nil, in: lobby),
+        ]
+        #expect(
+            events.map { RelayLog.text(.init(event: .relay($0), time: 0)) } == [
+                "1970-01-01T00:00:00.000Z connectionsRefused count=7 peer=192.0.2.1:4711",
+                "1970-01-01T00:00:00.000Z roomRefused ada ab lobby", "1970-01-01T00:00:00.000Z revoked ada",
+                "1970-01-01T00:00:00.000Z roomDecisionsRevoked lobby",
+            ])
+    }
+
     // W-31
     @Test func `control characters in an account's name are refused`() {
         for scalar in "\u{1B}\u{7F}\u{9B}\u{2028}\u{202E}\u{2066}\n\t".unicodeScalars {

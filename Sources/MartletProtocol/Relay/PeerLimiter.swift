@@ -1,0 +1,186 @@
+package import MartletWire
+
+/// The part of an address for which a relay counts connections: an IPv4 address, or the upper half of an IPv6 address.
+package struct AddressPrefix: Hashable, Sendable {
+    private let bits: UInt64
+    private let isIPv6: Bool
+
+    /// The prefix of an IPv4 address, most significant bit first.
+    package init(v4 bits: UInt32) {
+        (self.bits, isIPv6) = (UInt64(bits), false)
+    }
+
+    /// The prefix of an IPv6 address with this upper half.
+    package init(v6High bits: UInt64) {
+        (self.bits, isIPv6) = (bits, true)
+    }
+}
+
+/// Decides which connections and authentications a relay takes, by address and account (C-11, C-67).
+///
+/// | state of a prefix | owns | ends |
+/// |---|---|---|
+/// | unknown | nothing | a connection is admitted |
+/// | connected | the numbers of its connections and of those in the handshake, its recent failures | the last one closes |
+/// | remembered | its recent failures, of which there is at least one | a connection; `forget`; eviction |
+///
+/// | state of an account | owns | ends |
+/// |---|---|---|
+/// | unknown | nothing | an authentication fails |
+/// | remembered | its recent failures | `forget`, when their number has halved to zero; eviction |
+///
+/// A prefix with `PeerLimits.maxFailures` recent failures is refused for a time that doubles with each further one. An
+/// account is never refused, because then anybody could lock it out: its authentications are delayed.
+package struct PeerLimiter: Sendable {
+    /// Prefixes, and accounts, that are kept at the most. A further one replaces the one whose failures end first. A
+    /// prefix with connections is always kept, so connections beyond this number raise it.
+    package static let maxCount = 65_536
+    /// For how long a prefix is refused after its first failure too many, and at the most.
+    static let minRefusal: Duration = .seconds(1)
+    static let maxRefusal: Duration = .seconds(60)
+    /// Recent failures of an account at which the delay reaches its maximum.
+    static let failuresOfMaxDelay = 10
+    /// The minimum duration between two reports of refused connections.
+    static let reportInterval: Duration = .seconds(1)
+
+    /// The answer to a connection.
+    package enum Answer: Equatable {
+        case admit
+        /// Close it. A report of the number of refused connections since the last report may be due.
+        case refuse(report: Int?)
+    }
+
+    /// The answer to a hello.
+    package enum Start: Equatable {
+        /// Authenticate it after a delay.
+        case authenticate(after: Duration)
+        /// Reject it. The prefix is admitted again after this duration.
+        case refuse(retryAfter: Duration)
+    }
+
+    private struct Prefix: Sendable {
+        var connectionCount = 0
+        /// Those of the connections that are not authenticated.
+        var handshakeCount = 0
+        var failures = FailureScore()
+        var refusedUntil = Instant.zero
+    }
+
+    private let limits: PeerLimits
+    private let maxCount: Int
+    private var prefixes: [AddressPrefix: Prefix] = [:]
+    /// When the failures of prefixes without connections end.
+    private var prefixEnds = DeadlineQueue<AddressPrefix, Instant>()
+    private var accounts: [AccountName: FailureScore] = [:]
+    private var accountEnds = DeadlineQueue<AccountName, Instant>()
+    private var handshakeCount = 0
+    /// Refused connections since the start.
+    package private(set) var refusedCount: UInt64 = 0
+    private var unreportedCount = 0
+    private var reportedAt: Instant?
+
+    package init(_ limits: PeerLimits, maxCount: Int = PeerLimiter.maxCount) {
+        self.limits = limits
+        self.maxCount = maxCount
+    }
+
+    // MARK: Connections
+
+    /// A connection arrived.
+    package mutating func accepted(_ prefix: AddressPrefix, now: Instant) -> Answer {
+        forget(now: now)
+        let state = prefixes[prefix] ?? Prefix()
+        guard state.refusedUntil <= now, state.connectionCount < limits.maxConnections,
+            state.handshakeCount < limits.maxHandshakes,
+            // A flood from a few addresses leaves room for the others.
+            handshakeCount < limits.maxTotalHandshakes || state.handshakeCount == 0
+        else { return refuse(now: now) }
+        if state.connectionCount == 0 { prefixEnds.cancel(prefix) }
+        if prefixes[prefix] == nil { makeRoomForPrefix() }
+        prefixes[prefix, default: Prefix()].connectionCount += 1
+        prefixes[prefix]?.handshakeCount += 1
+        handshakeCount += 1
+        return .admit
+    }
+
+    private mutating func refuse(now: Instant) -> Answer {
+        refusedCount += 1
+        unreportedCount += 1
+        if let reportedAt, now < reportedAt + Self.reportInterval { return .refuse(report: nil) }
+        reportedAt = now
+        defer { unreportedCount = 0 }
+        return .refuse(report: unreportedCount)
+    }
+
+    /// An admitted connection has closed. With `isHandshake` it was not authenticated.
+    package mutating func closed(_ prefix: AddressPrefix, isHandshake: Bool) {
+        if isHandshake { handshakeEnded(prefix) }
+        guard let count = prefixes[prefix]?.connectionCount, count > 0 else { return }
+        prefixes[prefix]?.connectionCount = count - 1
+        settle(prefix)
+    }
+
+    // MARK: Authentications
+
+    /// A hello arrived on an admitted connection.
+    package func authenticationBegan(of account: AccountName, from prefix: AddressPrefix, now: Instant) -> Start {
+        if let end = prefixes[prefix]?.refusedUntil, end > now { return .refuse(retryAfter: end - now) }
+        return .authenticate(after: delay(of: account, now: now))
+    }
+
+    /// The delay of an authentication of an account, in proportion to its recent failures.
+    package func delay(of account: AccountName, now: Instant) -> Duration {
+        let count = min(accounts[account]?.count(now: now) ?? 0, Self.failuresOfMaxDelay)
+        return limits.maxAuthenticationDelay * count / Self.failuresOfMaxDelay
+    }
+
+    /// A connection was authenticated. To be called once for each.
+    package mutating func handshakeEnded(_ prefix: AddressPrefix) {
+        guard let count = prefixes[prefix]?.handshakeCount, count > 0 else { return }
+        prefixes[prefix]?.handshakeCount = count - 1
+        handshakeCount -= 1
+    }
+
+    /// A credential was not accepted.
+    package mutating func authenticationFailed(of account: AccountName, from prefix: AddressPrefix, now: Instant) {
+        forget(now: now)
+        if accounts[account] == nil { makeRoomForAccount() }
+        _ = accounts[account, default: FailureScore()].add(now: now)
+        accountEnds.set(account, at: accounts[account]?.end)
+        if prefixes[prefix] == nil { makeRoomForPrefix() }
+        let excess = prefixes[prefix, default: Prefix()].failures.add(now: now) - max(limits.maxFailures, 1)
+        if excess >= 0 {
+            let end = now + min(Self.minRefusal * (1 << excess), Self.maxRefusal)
+            prefixes[prefix]?.refusedUntil = end
+            prefixes[prefix]?.failures.hold(until: end)
+        }
+        settle(prefix)
+    }
+
+    // MARK: Bounds
+
+    /// Forgets a prefix without connections and failures, or sets when it will be forgotten.
+    private mutating func settle(_ prefix: AddressPrefix) {
+        guard let state = prefixes[prefix], state.connectionCount == 0 else { return }
+        if let end = state.failures.end { prefixEnds.set(prefix, at: end) } else { prefixes[prefix] = nil }
+    }
+
+    /// Forgets whose failures have ended.
+    private mutating func forget(now: Instant) {
+        while let prefix = prefixEnds.popExpired(now: now) { prefixes[prefix] = nil }
+        while let account = accountEnds.popExpired(now: now) { accounts[account] = nil }
+    }
+
+    private mutating func makeRoomForPrefix() {
+        guard prefixes.count >= maxCount, let prefix = prefixEnds.popExpired(now: .distantFuture) else { return }
+        prefixes[prefix] = nil
+    }
+
+    private mutating func makeRoomForAccount() {
+        guard accounts.count >= maxCount, let account = accountEnds.popExpired(now: .distantFuture) else { return }
+        accounts[account] = nil
+    }
+
+    /// Prefixes and accounts that are kept.
+    var keptCounts: (prefixes: Int, accounts: Int) { (prefixes.count, accounts.count) }
+}

@@ -1,0 +1,69 @@
+import MartletProtocol
+public import MartletTransport
+public import MartletWire
+
+/// An event of a relay that concerns who may do what, for an audit log. It contains no credential and no message.
+public struct AuditRecord: Equatable, Sendable {
+    /// What has happened.
+    public enum Event: String, Sendable {
+        /// A device was authenticated and began a link.
+        case signedIn
+        /// A device was authenticated and resumed its link.
+        case resumed
+        /// A hello was refused: its credential, its resume token, or for lack of room.
+        case refused
+        /// The room policy refused a room.
+        case roomRefused
+        /// The operator revoked the credentials of an account.
+        case revoked
+        /// The operator had the room policy asked again.
+        case roomDecisionsRevoked
+    }
+
+    /// What has happened.
+    public var event: Event
+    /// The account: of a refused hello, the one that the peer claimed; nil if the event concerns all accounts.
+    public var account: AccountName?
+    /// The device; nil if the event concerns no single device.
+    public var device: DeviceID?
+    /// The address of the peer; nil if its connection has closed.
+    public var peer: SocketAddress?
+    /// The room; nil if the event concerns no single room.
+    public var room: RoomName?
+    /// The reason of a refusal.
+    public var code: ErrorCode?
+
+    /// The record of an event; nil for an event without meaning for an audit.
+    public init?(_ event: RelayEvent) {
+        switch event {
+        case .note(.linked(let key, _), let peer): self.init(.signedIn, key, peer)
+        case .note(.resumed(let key, _, epoch: _), let peer): self.init(.resumed, key, peer)
+        case .note(.roomRefused(let key, let room), let peer):
+            self.init(.roomRefused, key, peer)
+            self.room = room
+            code = .roomForbidden
+        case .note(.refused(let account, let code), let peer):
+            self.init(.refused, account: account)
+            self.peer = peer
+            self.code = code
+        case .revoked(let account): self.init(.revoked, account: account)
+        case .roomDecisionsRevoked(let account, let room):
+            self.init(.roomDecisionsRevoked, account: account)
+            self.room = room
+        case .note(.suspended, _), .note(.ended, _), .note(.faulted, _), .connectionsRefused, .acceptingPaused,
+            .tlsFailed, .storeFailed, .authenticatorFailed, .policyFailed:
+            return nil
+        }
+    }
+
+    private init(_ event: Event, account: AccountName?) {
+        self.event = event
+        self.account = account
+    }
+
+    private init(_ event: Event, _ key: DeviceKey, _ peer: SocketAddress?) {
+        self.init(event, account: key.account)
+        device = key.device
+        self.peer = peer
+    }
+}

@@ -1,0 +1,104 @@
+import Foundation
+import MartletProtocol
+import MartletRelay
+import MartletToolSupport
+import MartletTransport
+import MartletWire
+
+/// The audit log of `serve`: a file to which one JSON object for each record is appended.
+///
+/// The log never blocks the relay. If the disk is too slow, records are dropped, and their number is written later.
+/// After `reopen` a file of the same name receives the records, so that the earlier file can be moved away before.
+final class AuditLog: Sendable {
+    /// A record of the log.
+    enum Event: Sendable {
+        /// The relay listens on these addresses.
+        case started([SocketAddress])
+        /// A record of the relay.
+        case relay(AuditRecord)
+        /// The files of accounts, rules and certificates were read again, or could not be.
+        case reloaded(String?)
+        /// The relay has ended.
+        case ended
+        /// The number of records before this one that could not be written.
+        case dropped(Int)
+    }
+
+    /// A record with its time.
+    struct Entry: Sendable {
+        var event: Event
+        /// The time in milliseconds since 1970.
+        var time: UInt64 = EventLoop.wallClock
+    }
+
+    private let path: String
+    private let descriptor: Int32
+    private let log: LineLog<Entry>
+
+    /// Opens the file, and creates it for its owner alone if it does not exist.
+    init(path: String) throws(CommandError) {
+        self.path = path
+        let descriptor = try Self.open(path)
+        self.descriptor = descriptor
+        log = LineLog(to: descriptor) {
+            Self.line($0)
+        } dropped: {
+            Self.line(Entry(event: .dropped($0)))
+        }
+    }
+
+    private static func open(_ path: String) throws(CommandError) -> Int32 {
+        let descriptor = unsafe Foundation.open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw CommandError.system(.cannotCreate, "cannot open \(path)") }
+        return descriptor
+    }
+
+    /// Appends a record. The method can be called from any thread.
+    func add(_ event: Event) { log.add(Entry(event: event)) }
+
+    /// Opens the file again. After an error the log continues in the earlier file.
+    func reopen() throws(CommandError) {
+        let next = try Self.open(path)
+        defer { close(next) }
+        // The thread of the log may be writing to the descriptor, so its number stays.
+        guard dup2(next, descriptor) >= 0 else {
+            throw CommandError.system(.cannotCreate, "cannot open \(path)")
+        }
+    }
+
+    /// Returns when all records are written, or after `LogBounds.finishTimeout`.
+    func finish() async { await log.finish() }
+
+    // MARK: Lines
+
+    /// Returns a record as JSON, with its time in UTC (RFC 3339).
+    static func line(_ entry: Entry) -> String {
+        JSONLine.object([.init("time", .string(RelayLog.date(entry.time)))] + members(of: entry.event)).text
+    }
+
+    private static func members(of event: Event) -> [JSONLine.Member] {
+        switch event {
+        case .started(let addresses):
+            [named("started"), .init("addresses", .array(addresses.map { .string("\($0)") }))]
+        case .relay(let record): members(of: record)
+        case .reloaded(nil): [named("reloaded")]
+        case .reloaded(let error?): [named("reloadFailed"), .init("error", .string(error))]
+        case .ended: [named("ended")]
+        case .dropped(let count): [named("recordsDropped"), .init("count", .count(count))]
+        }
+    }
+
+    private static func members(of record: AuditRecord) -> [JSONLine.Member] {
+        let fields: [(String, String?)] = [
+            ("account", record.account?.text),
+            ("device", record.device.map { String($0.rawValue, radix: 16) }),
+            ("peer", record.peer.map { "\($0)" }),
+            ("room", record.room?.text),
+            ("code", record.code?.name),
+        ]
+        return [named(record.event.rawValue)]
+            + fields.compactMap { name, value in value.map { .init(name, .string($0)) } }
+    }
+
+    private static func named(_ event: String) -> JSONLine.Member { .init("event", .string(event)) }
+}

@@ -1,0 +1,75 @@
+import MartletProtocol
+import MartletTransport
+import Testing
+
+@testable import MartletRelay
+
+@Suite struct AdmittedPeerTests {
+    private let now = Instant(nanoseconds: 1_000_000_000)
+
+    private func parts(_ limits: PeerLimits, _ log: EventLog = EventLog()) throws -> RelayParts {
+        var configuration = try Relay.Configuration(port: 0)
+        configuration.limits = limits
+        return RelayParts(configuration, InMemoryStore(), .allowAll, .allowAll, nil, log.note)
+    }
+
+    private func prefix(_ text: String) throws -> AddressPrefix { AddressPrefix(try #require(IPAddress(text))) }
+
+    @Test func `IPv4 addresses → equal prefixes for equal addresses only`() throws {
+        #expect(try prefix("192.0.2.1") == prefix("192.0.2.1"))
+        #expect(try prefix("192.0.2.1") != prefix("192.0.2.2"))
+    }
+
+    // Specs/hostile.md row 51
+    @Test func `IPv6 addresses → equal prefixes for equal networks of 64 bits only`() throws {
+        #expect(try prefix("2001:db8::1") == prefix("2001:db8:0:0:ffff::2"))
+        #expect(try prefix("2001:db8::1") != prefix("2001:db8:0:1::1"))
+        #expect(try prefix("::1") != prefix("0.0.0.1"))
+    }
+
+    // C-11
+    @Test func `a released share → the address has room again`() throws {
+        var limits = PeerLimits()
+        limits.maxConnections = 1
+        let log = EventLog()
+        let parts = try parts(limits, log)
+        let address = try #require(SocketAddress("192.0.2.1:4711"))
+        var first = AdmittedPeer.admit(address, to: parts, now: now)
+        #expect(first != nil)
+        #expect(AdmittedPeer.admit(address, to: parts, now: now) == nil)
+        first = nil
+        #expect(AdmittedPeer.admit(address, to: parts, now: now) != nil)
+        #expect(
+            log.all.contains { if case .connectionsRefused(1, latest: address) = $0 { true } else { false } })
+    }
+
+    // Specs/hostile.md row 52
+    @Test func `a share that was authenticated twice → one handshake less`() throws {
+        var limits = PeerLimits()
+        limits.maxHandshakes = 2
+        let parts = try parts(limits)
+        let account = try #require(AccountName("alice"))
+        let shares = (0..<2).map { _ in AdmittedPeer.admit(nil, to: parts, now: now) }
+        #expect(AdmittedPeer.admit(nil, to: parts, now: now) == nil)
+        for _ in 0..<2 { shares[0]?.authenticationEnded(of: account, .success(Identity(account)), now: now) }
+        let third = AdmittedPeer.admit(nil, to: parts, now: now)
+        #expect(third != nil)
+        #expect(AdmittedPeer.admit(nil, to: parts, now: now) == nil)
+        withExtendedLifetime((shares, third)) {}
+    }
+
+    // C-67
+    @Test func `refusals other than unauthenticated → not counted as guesses`() throws {
+        var limits = PeerLimits()
+        limits.maxFailures = 1
+        let parts = try parts(limits)
+        let account = try #require(AccountName("alice"))
+        let share = try #require(AdmittedPeer.admit(nil, to: parts, now: now))
+        for failure in [AuthenticationFailure.forbidden, .redirected(to: "other"), AuthenticationFailure(parts.busy)] {
+            share.authenticationEnded(of: account, .failure(failure), now: now)
+            #expect(share.authenticationBegan(of: account, now: now) == .authenticate(after: .zero))
+        }
+        share.authenticationEnded(of: account, .failure(.unauthenticated), now: now)
+        #expect(share.authenticationBegan(of: account, now: now) == .refuse(retryAfter: .seconds(1)))
+    }
+}

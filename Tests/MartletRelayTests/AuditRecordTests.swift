@@ -1,0 +1,53 @@
+import MartletProtocol
+import MartletRelay
+import MartletTransport
+import MartletWire
+import Testing
+
+@Suite struct AuditRecordTests {
+    private let alice = AccountName("alice")!
+    private let lobby = RoomName("lobby")!
+
+    @Test func `events without meaning for an audit → no record`() throws {
+        let key = DeviceKey(account: alice, device: DeviceID(rawValue: 7))
+        let events: [RelayEvent] = [
+            .note(.suspended(key, LinkID(rawValue: 1)), peer: nil), .note(.ended(key, LinkID(rawValue: 1)), peer: nil),
+            .note(.faulted(.badMagic), peer: nil), .connectionsRefused(3, latest: nil),
+            .policyFailed(lobby, CancellationError()),
+        ]
+        #expect(events.compactMap { AuditRecord($0) }.isEmpty)
+    }
+
+    @Test func `sign-in, resume, refusals and revocations of a running relay → one record for each`() async throws {
+        struct OneDoor: ImmediateRoomPolicy {
+            func immediateDecision(on request: RoomAuthorizationRequest) -> RoomDecision {
+                request.room.text == "lobby" ? .granted(.all) : .refused
+            }
+        }
+        let log = EventLog()
+        let authenticator = try #require(TokenAuthenticator(["alice": "secret"]))
+        try await withRelay(authenticator: authenticator, policy: OneDoor(), onEvent: log.note) { relay, port in
+            let stranger = try await WirePeer.connect(to: port)
+            await stranger.send(FrameWriter.hello(device: 9))
+            #expect(try await stranger.expect(Reject.self).notice.code == .unauthenticated)
+
+            let peer = try await WirePeer.connect(to: port)
+            let point = try await peer.hello(FrameWriter.hello(device: 7, credential: "secret")).resumePoint([:])
+            await peer.cut()
+            let again = try await WirePeer.connect(to: port)
+            try await again.hello(FrameWriter.hello(device: 7, credential: "secret", resume: point))
+            await again.send(Open(room: RoomName("vault")!, cursor: 0), on: .first)
+            #expect(try await again.expect(Reset.self).code == .roomForbidden)
+            await relay.revokeRoomDecisions(in: lobby)
+            await relay.revoke(alice)
+            #expect(try await again.finalNotice()?.code == .revoked)
+        }
+        let records = log.all.compactMap { AuditRecord($0) }
+        #expect(records.map(\.event) == [.refused, .signedIn, .resumed, .roomRefused, .roomDecisionsRevoked, .revoked])
+        #expect(records.map(\.account) == [alice, alice, alice, alice, nil, alice])
+        #expect(records.map(\.device?.rawValue) == [nil, 7, 7, 7, nil, nil])
+        #expect(records.map { $0.peer?.ip } == [.loopbackV4, .loopbackV4, .loopbackV4, .loopbackV4, nil, nil])
+        #expect(records.map(\.room?.text) == [nil, nil, nil, "vault", "lobby", nil])
+        #expect(records.map(\.code) == [.unauthenticated, nil, nil, .roomForbidden, nil, nil])
+    }
+}

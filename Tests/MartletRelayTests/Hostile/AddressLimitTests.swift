@@ -1,0 +1,128 @@
+import MartletProtocol
+import MartletRelay
+import MartletTransport
+import MartletWire
+import Testing
+
+/// Specs/hostile.md row 51, and rows 52 and 53.
+@Suite("Limits of an address")
+struct AddressLimitTests {
+    private struct PasswordStub: Authenticator {
+        func authenticate(_ request: AuthenticationRequest) async throws -> Identity {
+            guard request.device.rawValue == 1 else { throw AuthenticationFailure.unauthenticated }
+            return Identity(request.account)
+        }
+    }
+
+    /// Accepts device 1, and refuses the others when `count` of them have asked.
+    private actor GatedStub: Authenticator {
+        private let count: Int
+        private var waiters: [CheckedContinuation<Void, Never>] = []
+
+        init(count: Int) { self.count = count }
+
+        func authenticate(_ request: AuthenticationRequest) async throws -> Identity {
+            if request.device.rawValue == 1 { return Identity(request.account) }
+            if waiters.count == count - 1 {
+                for waiter in waiters { waiter.resume() }
+            } else {
+                await withCheckedContinuation { waiters.append($0) }
+            }
+            throw AuthenticationFailure.unauthenticated
+        }
+    }
+
+    private func limits(_ adjust: (inout PeerLimits) -> Void) -> PeerLimits {
+        var limits = PeerLimits.unlimited
+        adjust(&limits)
+        return limits
+    }
+
+    // C-11, Specs/hostile.md row 51
+    @Test("row 51: connection beyond the limit closes without a byte, others go on, a closed one makes room")
+    func connections() async throws {
+        let log = EventLog()
+        try await withRelay(limits: limits { $0.maxConnections = 2 }, onEvent: log.note) { relay, port in
+            let alice = try await WirePeer.connect(to: port)
+            try await alice.hello()
+            try await alice.open()
+            let bob = try await WirePeer.connect(to: port)
+            try await bob.hello(FrameWriter.hello("bob", device: 2))
+            let flood = try await WirePeer.connect(to: port)
+            #expect(try await flood.finalNotice() == nil)
+            #expect(try await alice.publish("on", counter: 1) == 1)
+            #expect(await relay.statistics.connectionsRefused == 1)
+            #expect(await relay.statistics.connectionsAccepted == 2)
+            await bob.cut()
+            while await relay.statistics.connections > 1 { await Task.yield() }
+            let next = try await WirePeer.connect(to: port)
+            try await next.hello(FrameWriter.hello("bob", device: 3))
+        }
+        let reports = log.all.compactMap { if case .connectionsRefused(let count, _) = $0 { count } else { nil } }
+        #expect(reports == [1])
+    }
+
+    // Specs/hostile.md row 52
+    @Test("row 52: silent connections fill the handshakes of an address, established ones go on", arguments: [1, 2])
+    func handshakes(loopCount: Int) async throws {
+        try await withRelay(limits: limits { $0.maxHandshakes = 2 }, loopCount: loopCount) { relay, port in
+            var members: [WirePeer] = []
+            for number in 0..<6 as Range<UInt64> {
+                let member = try await WirePeer.connect(to: port)
+                try await member.hello(FrameWriter.hello("account\(number)", device: number + 1))
+                members.append(member)
+            }
+            let silent = [try await WirePeer.connect(to: port), try await WirePeer.connect(to: port)]
+            let refused = try await WirePeer.connect(to: port)
+            #expect(try await refused.finalNotice() == nil)
+            try await members[0].open()
+            try await silent[0].hello(FrameWriter.hello("late", device: 9))
+            let next = try await WirePeer.connect(to: port)
+            try await next.hello(FrameWriter.hello("later", device: 10))
+        }
+    }
+
+    // C-67, Specs/hostile.md row 53
+    @Test("row 53: guesses refuse the address: hellos by serverBusy, connections without a byte, no established one")
+    func guesses() async throws {
+        let adjusted = limits { $0.maxFailures = 1 }
+        try await withRelay(limits: adjusted, authenticator: GatedStub(count: 10)) { relay, port in
+            let member = try await WirePeer.connect(to: port)
+            try await member.hello()
+            let waiting = try await WirePeer.connect(to: port)
+            // All are refused at once, so the address is refused for 60 s.
+            var guesses: [WirePeer] = []
+            for _ in 0..<10 { guesses.append(try await WirePeer.connect(to: port)) }
+            for guess in guesses { await guess.send(FrameWriter.hello(device: 2)) }
+            for guess in guesses {
+                #expect(try await guess.expect(Reject.self).notice.code == .unauthenticated)
+            }
+            await waiting.send(FrameWriter.hello(device: 3))
+            let notice = try await waiting.expect(Reject.self).notice
+            #expect(notice.code == .serverBusy)
+            #expect(try #require(notice.retryAfter) > .zero)
+            #expect(try await WirePeer.connect(to: port).finalNotice() == nil)
+            try await member.open()
+            #expect(await relay.statistics.links == 1)
+        }
+    }
+
+    // C-67, Specs/hostile.md row 53
+    @Test("row 53: the owner of a guessed account signs in after a delay")
+    func delay() async throws {
+        let adjusted = limits { $0.maxAuthenticationDelay = .milliseconds(10) }
+        try await withRelay(limits: adjusted, authenticator: PasswordStub()) { relay, port in
+            for _ in 0..<3 {
+                let guess = try await WirePeer.connect(to: port)
+                await guess.send(FrameWriter.hello(device: 2))
+                #expect(try await guess.expect(Reject.self).notice.code == .unauthenticated)
+            }
+            let gone = try await WirePeer.connect(to: port)
+            await gone.send(FrameWriter.hello())
+            await gone.cut()
+            let owner = try await WirePeer.connect(to: port)
+            try await owner.hello()
+            try await owner.open()
+        }
+    }
+}

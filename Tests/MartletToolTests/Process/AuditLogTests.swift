@@ -1,0 +1,100 @@
+import Foundation
+import MartletProtocol
+import MartletRelay
+import MartletToolSupport
+import MartletToolTestSupport
+import MartletTransport
+import MartletWire
+import Testing
+
+@testable import MartletTool
+
+@Suite struct AuditLogTests {
+    private let peer = SocketAddress("192.0.2.1:4711")
+
+    private func line(_ event: RelayEvent) throws -> String {
+        AuditLog.line(.init(event: .relay(try #require(AuditRecord(event))), time: 1_700_000_000_123))
+    }
+
+    @Test func `records of a relay → an object with time, event and the known fields`() throws {
+        let ada = try #require(AccountName("ada"))
+        let lobby = try #require(RoomName("lobby"))
+        let key = DeviceKey(account: ada, device: DeviceID(rawValue: 0xAB))
+        let link = LinkID(rawValue: 3)
+        let start = #"{"time":"2023-11-14T22:13:20.123Z","event":"#
+        #expect(
+            try line(.note(.linked(key, link), peer: peer))
+                == start + #""signedIn","account":"ada","device":"ab","peer":"192.0.2.1:4711"}"#)
+        #expect(
+            try line(.note(.resumed(key, link, epoch: Epoch(rawValue: 2)), peer: peer))
+                == start + #""resumed","account":"ada","device":"ab","peer":"192.0.2.1:4711"}"#)
+        #expect(
+            try line(.note(.refused(ada, .unauthenticated), peer: peer))
+                == start + #""refused","account":"ada","peer":"192.0.2.1:4711","code":"unauthenticated"}"#)
+        #expect(
+            try line(.note(.roomRefused(key, lobby), peer: nil))
+                == start + #""roomRefused","account":"ada","device":"ab","room":"lobby","code":"roomForbidden"}"#)
+        #expect(try line(.revoked(ada)) == start + #""revoked","account":"ada"}"#)
+        #expect(
+            try line(.roomDecisionsRevoked(of: nil, in: lobby)) == start + #""roomDecisionsRevoked","room":"lobby"}"#)
+    }
+
+    @Test func `records of the tool → an object with their fields`() throws {
+        let address = try #require(SocketAddress("[::1]:7227"))
+        let start = #"{"time":"1970-01-01T00:00:00.000Z","event":"#
+        let events: [AuditLog.Event] = [
+            .started([address]), .reloaded(nil), .reloaded("no file"), .ended, .dropped(7),
+        ]
+        #expect(
+            events.map { AuditLog.line(.init(event: $0, time: 0)) } == [
+                start + #""started","addresses":["[::1]:7227"]}"#, start + #""reloaded"}"#,
+                start + #""reloadFailed","error":"no file"}"#, start + #""ended"}"#,
+                start + #""recordsDropped","count":7}"#,
+            ])
+    }
+
+    @Test func `a file that is moved away → the next records are in a new file after reopen`() async throws {
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("audit")
+            let moved = folder.appendingPathComponent("audit.1")
+            try Data("before\n".utf8).write(to: file)
+            let log = try AuditLog(path: file.path)
+            log.add(.reloaded(nil))
+            while try lines(file).count < 2 { await Task.yield() }
+            try FileManager.default.moveItem(at: file, to: moved)
+            try log.reopen()
+            log.add(.ended)
+            await log.finish()
+            #expect(try lines(moved).map { $0.contains("reloaded") } == [false, true])
+            #expect(try lines(file).map { $0.contains("ended") } == [true])
+            let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int
+            #expect(mode == 0o600)
+        }
+    }
+
+    @Test func `a path that cannot be opened → an error, and after reopen the earlier file continues`() async throws {
+        #expect(throws: CommandError.self) { try AuditLog(path: "/nonexistent/audit") }
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("audit")
+            let moved = folder.appendingPathComponent("audit.1")
+            let log = try AuditLog(path: file.path)
+            try FileManager.default.moveItem(at: file, to: moved)
+            try FileManager.default.createDirectory(at: file, withIntermediateDirectories: false)
+            #expect(throws: CommandError.self) { try log.reopen() }
+            log.add(.ended)
+            await log.finish()
+            #expect(try lines(moved).map { $0.contains("ended") } == [true])
+        }
+    }
+
+    private func withFolder(_ body: (URL) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("martlet-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await body(folder)
+    }
+
+    private func lines(_ file: URL) throws -> [Substring] {
+        String(decoding: try Data(contentsOf: file), as: UTF8.self).split(separator: "\n")
+    }
+}
