@@ -54,7 +54,14 @@ extension Simulation {
 
     private var isDone: Bool {
         guard activeFaultCount == 0, devices.allSatisfy({ !$0.hasUnsettled && !$0.hasUnsynced }) else { return false }
-        return devices.allSatisfy { device in rooms.allSatisfy { missing($0, on: device) == nil } }
+        return devices.allSatisfy { device in
+            rooms.allSatisfy { missing($0, on: device) == nil && knowsLog(of: $0, on: device) }
+        }
+    }
+
+    /// Whether the messages that a device has received are of the room's present log.
+    private func knowsLog(of room: RoomName, on device: SimulatedDevice) -> Bool {
+        device.deliveredOffsets(room).isEmpty || device.logs[room] == world.relay.logID(room)
     }
 
     func compare() {
