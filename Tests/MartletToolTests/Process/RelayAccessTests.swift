@@ -1,0 +1,114 @@
+import Foundation
+import MartletProtocol
+import MartletRelay
+import MartletToolTestSupport
+import MartletTransport
+import MartletWire
+import Testing
+
+@testable import MartletTool
+@testable import MartletToolSupport
+
+/// Who may use a relay, by the options of `serve` and the files that they name.
+@Suite struct RelayAccessTests {
+    private func access(_ words: [String]) throws -> RelayAccess {
+        var parser = ArgumentParser(for: ServeCommand.spec)
+        guard case .run(let arguments) = try parser.parse(words) else { throw UsageError(message: "help") }
+        return try RelayAccess(arguments)
+    }
+
+    /// A folder of files, which is removed at its end.
+    private final class Files {
+        private let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+
+        init() throws {
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        }
+
+        deinit {
+            try? FileManager.default.removeItem(at: folder)
+        }
+
+        func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
+
+        /// Writes a file and returns its path.
+        @discardableResult
+        func write(_ text: String, to name: String) throws -> String {
+            try text.write(toFile: path(name), atomically: true, encoding: .utf8)
+            return path(name)
+        }
+    }
+
+    private func request(_ account: String, _ token: String?) throws -> AuthenticationRequest {
+        AuthenticationRequest(
+            account: try #require(AccountName(account)), device: DeviceID(rawValue: 1),
+            credential: token.flatMap { Credential($0) })
+    }
+
+    private func isAccepted(_ account: String, _ token: String?, by access: RelayAccess) async throws -> Bool {
+        let request = try request(account, token)
+        return (try? await access.authenticator.authenticate(request)) != nil
+    }
+
+    private func decision(_ room: String, _ account: String, by access: RelayAccess) async throws -> RoomDecision {
+        let identity = Identity(try #require(AccountName(account)))
+        return try await access.policy.decision(
+            on: RoomAuthorizationRequest(
+                identity: identity, device: DeviceID(rawValue: 1), room: try #require(RoomName(room))))
+    }
+
+    @Test(arguments: [
+        [], ["--tokens", "a", "--allow-all"], ["--jwks", "a", "--allow-all"], ["--jwks", "a", "--tokens", "b"],
+        ["--jwks", "a"],
+    ])
+    func `none or two kinds of accounts, and keys without an audience, are usage errors`(_ words: [String]) {
+        #expect(throws: UsageError.self) { try access(words) }
+    }
+
+    @Test func `a missing file and an invalid line are errors that name the file`() throws {
+        let files = try Files()
+        let rules = try files.write("allow everything", to: "rules")
+        let message = "\"everything\" is not a permission: publish, history, request, all or none"
+        #expect(throws: CommandError(.noInput, "\(rules):1: \(message)")) {
+            try access(["--allow-all", "--rooms", rules])
+        }
+        let keys = try files.write("{}", to: "keys")
+        #expect(throws: CommandError.self) { try access(["--jwks", keys, "--audience", "martlet"]) }
+        #expect(throws: CommandError.self) { try access(["--jwks", files.path("none"), "--audience", "martlet"]) }
+    }
+
+    @Test func `without rules every room is open, and with rules those of the file`() async throws {
+        let files = try Files()
+        let open = try access(["--allow-all"])
+        #expect(open.policy is AllowAllRooms)
+        let rules = try files.write("allow publish in lobby to account ada\n", to: "rules")
+        let ruled = try access(["--allow-all", "--rooms", rules])
+        #expect(try await decision("lobby", "ada", by: ruled) == .granted(.publish))
+        #expect(try await decision("lobby", "bob", by: ruled) == .refused)
+    }
+
+    @Test func `files that are read again replace accounts and rules, and an invalid one changes nothing`()
+        async throws
+    {
+        let files = try Files()
+        let tokens = try files.write("ada one\nbob two\n", to: "tokens")
+        let rules = try files.write("allow all in lobby to everyone\n", to: "rules")
+        let access = try access(["--tokens", tokens, "--rooms", rules])
+        let relay = Relay(
+            configuration: try Relay.Configuration(port: 0), store: InMemoryStore(),
+            authenticator: access.authenticator, policy: access.policy)
+        #expect(try await isAccepted("ada", "one", by: access))
+        try files.write("ada three\n", to: "tokens")
+        try files.write("deny in lobby to everyone\n", to: "rules")
+        try await access.reload(relay)
+        #expect(try await !isAccepted("ada", "one", by: access))
+        #expect(try await isAccepted("ada", "three", by: access))
+        #expect(try await !isAccepted("bob", "two", by: access))
+        #expect(try await decision("lobby", "ada", by: access) == .refused)
+        try files.write("nonsense", to: "rules")
+        try files.write("ada four\n", to: "tokens")
+        await #expect(throws: CommandError.self) { try await access.reload(relay) }
+        #expect(try await isAccepted("ada", "three", by: access))
+        #expect(try await decision("lobby", "ada", by: access) == .refused)
+    }
+}
