@@ -82,10 +82,14 @@ struct RelayTests {
 
     @Test("failed start leaves no listener and may be repeated")
     func failedStart() async throws {
-        let taken = try relay()
+        // Addresses whose ports no other test takes meanwhile.
+        let other = SocketAddress(try #require(IPAddress("127.77.0.2")), port: 0)
+        guard (try? TCPListener.Socket(listeningOn: other)) != nil else { try Test.cancel("one address here") }
+        let taken = Relay(
+            configuration: Relay.Configuration(addresses: [other]), store: InMemoryStore(), authenticator: .allowAll,
+            policy: .allowAll)
         let last = try taken.start()[0]
-        let first = SocketAddress(try #require(IPAddress("127.0.0.2")), port: last.port)
-        guard (try? TCPListener.Socket(listeningOn: first)) != nil else { try Test.cancel("one address here") }
+        let first = SocketAddress(try #require(IPAddress("127.77.0.3")), port: last.port)
         var configuration = Relay.Configuration(addresses: [first, last])
         configuration.engine = .withoutTimeouts
         let relay = Relay(
