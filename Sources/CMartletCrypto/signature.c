@@ -31,7 +31,6 @@ int32_t martlet_signature_verify(
 #include <openssl/ecdsa.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
-#include <openssl/hmac.h>
 #include <openssl/param_build.h>
 #include <openssl/rsa.h>
 #include <stdlib.h>
@@ -185,8 +184,8 @@ static int is_valid_of_secret(
     size_t signature_count) {
     uint8_t code[martlet_sha256_byte_count];
     if (signature_count != sizeof code) return 0;
-    return HMAC(EVP_sha256(), key->secret, (int)key->secret_count, message, count, code, NULL)
-        && CRYPTO_memcmp(code, signature, sizeof code) == 0;
+    return martlet_hmac_sha256(key->secret, key->secret_count, message, count, code)
+        && martlet_equal_in_constant_time(code, signature, sizeof code);
 }
 
 int32_t martlet_signature_verify(
