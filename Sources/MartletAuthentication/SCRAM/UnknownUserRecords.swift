@@ -1,4 +1,4 @@
-/// The records with which a server challenges unknown users, so that nobody learns which names exist.
+/// The records with which a server challenges unknown users, so that a challenge does not reveal which names exist.
 ///
 /// A record is a function of the secret and the name. A name therefore receives the same salt each time, as a user
 /// does.

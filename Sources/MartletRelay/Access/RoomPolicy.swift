@@ -4,7 +4,8 @@ public import MartletProtocol
 ///
 /// A relay asks the policy when a session opens a room, when an earlier decision expires, when a link resumes with
 /// other claims, and after ``Relay/revokeRoomDecisions(of:in:)``. A decision belongs to one session. A question without
-/// an answer within `RelayConfiguration.policyTimeout` counts as failed.
+/// an answer within `RelayConfiguration.policyTimeout` counts as failed. Its call is not cancelled, and occupies one of
+/// 1,024 places of its loop until it returns.
 public protocol RoomPolicy: Sendable {
     /// Decides about one session.
     ///
