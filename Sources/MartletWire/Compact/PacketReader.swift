@@ -260,10 +260,10 @@ package final class PacketReader {
 
 extension FrameType {
     /// A Boolean value that indicates whether a packet may contain a frame of this type. Frames that begin or end a
-    /// connection are always plain (W-82).
+    /// connection, or authenticate it, are always plain (W-82).
     var mayBeCompact: Bool {
         switch self {
-        case .hello, .welcome, .reject, .goaway: false
+        case .hello, .welcome, .reject, .goaway, .auth: false
         default: true
         }
     }
