@@ -4,8 +4,12 @@ public import MartletWire
 public enum ClientOutput: Equatable, Sendable {
     /// Dial the configured endpoints, or the one the server named; answer with `connected` or `connectFailed`.
     case connect(ConnectionID, redirect: String?)
-    /// Get a credential for this attempt; answer with `credential` or `credentialFailed`. The dial goes on meanwhile.
+    /// Get a credential for this attempt, or for the renewal on this established connection; answer with `credential`
+    /// or `credentialFailed`. The dial goes on meanwhile.
     case fetchCredential(ConnectionID)
+    /// Compute the answer to a message of the server in the authentication exchange; answer with `answer` or
+    /// `exchangeFailed`.
+    case answerChallenge(ConnectionID, Credential)
     /// If the current connection's carrier has lost what it was given and is stuck, dial beside it and get a credential
     /// for that, as for `connect`; if not, answer with `connectFailed` (C-63).
     case startBackup(ConnectionID, beside: ConnectionID)
