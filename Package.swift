@@ -46,7 +46,8 @@ let package = Package(
             name: "MartletTestKit", dependencies: ["MartletWire", "MartletProtocol", "MartletTransport"],
             swiftSettings: settings),
         .target(
-            name: "Martlet", dependencies: ["MartletWire", "MartletProtocol", "MartletTransport"],
+            name: "Martlet",
+            dependencies: ["MartletWire", "MartletProtocol", "MartletTransport", "MartletAuthentication"],
             swiftSettings: settings),
         .target(name: "MartletAuthentication", dependencies: ["CMartletCrypto"], swiftSettings: settings),
         .target(

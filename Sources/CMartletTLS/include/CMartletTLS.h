@@ -167,7 +167,7 @@ const char *martlet_tls_cipher(const martlet_tls_connection *connection);
 int32_t martlet_tls_peer_expiry(const martlet_tls_connection *connection, int64_t *seconds);
 
 /// Exports keying material (RFC 5705, RFC 8446 §7.5) with an empty context. Returns 0, or -1 before the handshake is
-/// complete.
+/// complete, and with TLS 1.2 without the extended master secret (RFC 7627).
 int32_t martlet_tls_export(martlet_tls_connection *connection, const char *label, void *secret, size_t count);
 
 /// Writes the common name of the peer's verified certificate. Returns its length, or -1 without a certificate.

@@ -35,8 +35,9 @@ extension Client {
         public var watchesPath = true
         /// The trusted certificates and other options of TLS.
         public var tls = TLSClientOptions()
-        /// Whether the client connects to other machines without TLS, if an address has the scheme `martlet://`. Then
-        /// anybody on the network path can read and change messages, and take over the account.
+        /// Whether the client connects to other machines without TLS, and uses passwords without it, if an address has
+        /// the scheme `martlet://`. Then anybody on the network path can read and change messages, and take over the
+        /// account.
         public var allowsPlaintext = false
         /// Whether connections use Multipath TCP (RFC 8684) where both machines support it.
         public var usesMultipath = false
@@ -48,8 +49,8 @@ extension Client {
         /// The maximum size of the content of a room's unaccepted messages, in bytes, at least 1. Beyond it,
         /// ``Room/send(_:)-(OutgoingMessage)`` waits. A larger message is sent alone.
         public var maxPendingByteCount = 4 * 1024 * 1024
-        /// The maximum number of requests without an answer, at least 1. A relay has a limit of its own for each member of a room,
-        /// beyond which it answers `tooManyRequests`: 64 in MartletRelay.
+        /// The maximum number of requests without an answer, at least 1. A relay has a limit of its own for each member
+        /// of a room, beyond which it answers `tooManyRequests`: 64 in MartletRelay.
         public var maxRequests = 1024
 
         /// Creates the default configuration.

@@ -70,6 +70,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
 
     /// Starts the engine. Called on the loop after the mailbox was opened. Returns false if the loop was shut down; the
     /// client then has ended.
+    @discardableResult
     func start() -> Bool {
         guard loop.add(self) else {
             finish()
@@ -121,6 +122,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         case .connect(let id, let redirect): connect(id, redirect: redirect)
         case .startBackup(let id, let current): connectBackup(id, beside: current)
         case .fetchCredential(let id): fetchCredential(id)
+        case .answerChallenge(let id, let message): answerChallenge(id, message)
         case .close(let id, let graceful): close(id, afterFlush: graceful)
         case .transmit(let id): connections.transports[id]?.setNeedsWrite()
         case .status(let status): tell(status)

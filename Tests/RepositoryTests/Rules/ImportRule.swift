@@ -10,7 +10,10 @@ enum ImportRule {
             "MartletWire", "CMartletSystem", "CMartletTLS", "Dispatch", "Network", "Synchronization",
         ]),
         "MartletTestKit": ["MartletWire", "MartletProtocol", "MartletTransport", "Synchronization"],
-        "Martlet": ["MartletWire", "MartletProtocol", "MartletTransport", "Synchronization", "Observation"],
+        "Martlet": [
+            "MartletWire", "MartletProtocol", "MartletTransport", "MartletAuthentication", "Synchronization",
+            "Observation",
+        ],
         "MartletAuthentication": ["CMartletCrypto"],
         "MartletRelay": [
             "MartletWire", "MartletProtocol", "MartletTransport", "MartletAuthentication", "CMartletCrypto",
