@@ -12,6 +12,8 @@ import MartletWire
 final class RelayAccess: Sendable {
     private static let tokens = Option.text(
         "tokens", "FILE", help: "accept the accounts in FILE: an account and its token on each line")
+    private static let passwords = Option.text(
+        "passwords", "FILE", help: "accept the accounts in FILE with their passwords; 'martlet user' changes it")
     private static let keys = Option.text(
         "jwks", "FILE", help: "accept accounts with tokens that a key in FILE has signed (JWT, RFC 7519)")
     private static let audience = Option.text(
@@ -21,14 +23,21 @@ final class RelayAccess: Sendable {
     private static let rooms = Option.text(
         "rooms", "FILE", help: "rules that decide which account may enter which room [all rooms]")
 
-    static let specs = [tokens.spec, keys.spec, audience.spec, issuer.spec, allowAll.spec, rooms.spec]
+    static let specs = [
+        tokens.spec, passwords.spec, keys.spec, audience.spec, issuer.spec, allowAll.spec, rooms.spec,
+    ]
 
     static let notes = [
         """
-        One of --tokens, --jwks and --allow-all is required. The keys of --jwks are a JSON Web Key Set with keys for \
-        RS256, ES256, EdDSA or HS256; the subject of a token is its account, and a connection ends when its token \
-        expires. The signal HUP reads the files of --tokens, --jwks and --rooms again; accounts whose tokens have \
-        changed are disconnected within a second, and open rooms are decided about again.
+        One of --tokens, --passwords, --jwks and --allow-all is required. The keys of --jwks are a JSON Web Key Set \
+        with keys for RS256, ES256, EdDSA or HS256; the subject of a token is its account, and a connection ends when \
+        its token expires, unless the client renews it. The signal HUP reads the files of --tokens, --passwords, \
+        --jwks and --rooms again; accounts whose tokens or passwords have changed are disconnected within a second, \
+        and open rooms are decided about again.
+        """,
+        """
+        With --passwords clients prove their passwords without sending them (SCRAM-SHA-256-PLUS), which requires TLS. \
+        --plaintext also accepts SCRAM-SHA-256 without TLS.
         """,
         """
         A line of --rooms is "allow PERMISSIONS in PATTERN to ACCOUNTS" or "deny in PATTERN to ACCOUNTS"; the first \
@@ -41,13 +50,14 @@ final class RelayAccess: Sendable {
     private enum Source {
         case everyone
         case tokens(path: String)
+        case passwords(path: String, allowsPlaintext: Bool)
         case keys(path: String, audience: String, issuer: String?)
     }
 
-    /// The authenticator and the tokens of the last reading.
+    /// The authenticator of the last reading, and what it compares with the proof of each account.
     private struct Accounts {
         var authenticator: any Authenticator
-        var tokens: [AccountName: Credential] = [:]
+        var secrets: [AccountName: Credential] = [:]
     }
 
     private let source: Source
@@ -64,14 +74,17 @@ final class RelayAccess: Sendable {
     }
 
     private static func source(_ arguments: ParsedArguments) throws(UsageError) -> Source {
-        switch (arguments[tokens], arguments[keys], arguments.has(allowAll)) {
-        case (let path?, nil, false): return .tokens(path: path)
-        case (nil, let path?, false):
+        switch (arguments[tokens], arguments[passwords], arguments[keys], arguments.has(allowAll)) {
+        case (let path?, nil, nil, false): return .tokens(path: path)
+        case (nil, let path?, nil, false):
+            return .passwords(path: path, allowsPlaintext: TLSArguments.allowsPlaintext(arguments))
+        case (nil, nil, let path?, false):
             guard let name = arguments[audience] else { throw UsageError(message: "'--jwks' requires '--audience'") }
             return .keys(path: path, audience: name, issuer: arguments[issuer])
-        case (nil, nil, true): return .everyone
+        case (nil, nil, nil, true): return .everyone
         default:
-            throw UsageError(message: "one of '--tokens FILE', '--jwks FILE' and '--allow-all' is required")
+            let message = "one of '--tokens FILE', '--passwords FILE', '--jwks FILE' and '--allow-all' is required"
+            throw UsageError(message: message)
         }
     }
 
@@ -80,7 +93,18 @@ final class RelayAccess: Sendable {
         case .everyone: return Accounts(authenticator: .allowAll)
         case .tokens(let path):
             let tokens = try TokensFile.read(path)
-            return Accounts(authenticator: TokenAuthenticator(tokens), tokens: tokens)
+            return Accounts(authenticator: TokenAuthenticator(tokens), secrets: tokens)
+        case .passwords(let path, let allowsPlaintext):
+            let file = try PasswordFile.read(path)
+            var secrets: [AccountName: Credential] = [:]
+            for name in file.names {
+                guard let account = AccountName(name), let record = file.record(of: name) else {
+                    throw CommandError(.noInput, "\(path): \"\(SafeText.line(name))\" is not a valid account name")
+                }
+                secrets[account] = Credential(record.text)
+            }
+            let authenticator = SCRAMAuthenticator(passwordFile: file, allowsPlaintext: allowsPlaintext)
+            return Accounts(authenticator: authenticator, secrets: secrets)
         case .keys(let path, let audience, let issuer):
             do {
                 let keys = try JSONWebKeySet(try bytes(of: path, "keys"))
@@ -116,6 +140,10 @@ final class RelayAccess: Sendable {
         func authenticate(_ request: AuthenticationRequest) async throws -> Identity {
             try await access.accounts.withLock(\.authenticator).authenticate(request)
         }
+
+        func exchange(for request: AuthenticationRequest) throws -> (any AuthenticationExchange)? {
+            try access.accounts.withLock(\.authenticator).exchange(for: request)
+        }
     }
 
     /// Asks the rules of the last reading.
@@ -139,10 +167,10 @@ final class RelayAccess: Sendable {
         if let rulesPath { nextRules = try Self.readRules(rulesPath) } else { nextRules = nil }
         let earlier = accounts.withLock { accounts in
             defer { accounts = next }
-            return accounts.tokens
+            return accounts.secrets
         }
         rules.withLock { $0 = nextRules }
-        for (account, token) in earlier where next.tokens[account] != token { await relay.revoke(account) }
+        for (account, secret) in earlier where next.secrets[account] != secret { await relay.revoke(account) }
         if nextRules != nil { await relay.revokeRoomDecisions() }
     }
 }
