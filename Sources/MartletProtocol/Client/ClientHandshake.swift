@@ -173,7 +173,8 @@ struct ClientHandshake: Sendable {
 
     /// Whether a welcome answers the hello that was sent (C-20).
     func accepts(_ welcome: Welcome) -> Bool {
-        welcome.version.major == WireVersion.current.major && (welcome.resumed != nil) == resumesLink
+        guard case .helloSent = state else { return false }
+        return welcome.version.major == WireVersion.current.major && (welcome.resumed != nil) == resumesLink
     }
 
     mutating func welcomed(_ welcome: Welcome) {

@@ -109,6 +109,17 @@ import Testing
         #expect(stage.engine.status.isOnline)
     }
 
+    // C-20
+    @Test func `a welcome before hello -> protocolViolation`() {
+        let stage = ClientStage()
+        stage.givesCredentials = false
+        stage.act { $0.start(now: $1) }
+        stage.accept()
+        stage.welcome()
+        #expect(stage.farewell == .protocolViolation)
+        #expect(!stage.engine.status.isOnline)
+    }
+
     // C-19, C-69, W-97
     @Test func `a challenge that is not due -> protocolViolation`() {
         let token = ClientStage()
