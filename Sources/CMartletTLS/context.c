@@ -244,7 +244,9 @@ static int fail(struct martlet_tls_failure *failure, int kind, const char *path)
         failure->kind = martlet_tls_failure_weak;
     if (reason == X509_R_KEY_VALUES_MISMATCH) failure->kind = martlet_tls_failure_key_mismatch;
     martlet_tls_copy_text(failure->subject, sizeof failure->subject, path);
-    const char *text = ERR_reason_error_string(error);
+    // The first error of a file that cannot be opened is the system's.
+    unsigned long first = ERR_peek_error();
+    const char *text = ERR_SYSTEM_ERROR(first) ? strerror(ERR_GET_REASON(first)) : ERR_reason_error_string(error);
     martlet_tls_copy_text(failure->text, sizeof failure->text, text ? text : "unreadable");
     ERR_clear_error();
     return 0;

@@ -11,6 +11,8 @@ public enum MartletError: Error, Equatable, Sendable {
     /// The address has the scheme `martlet://`, which does not use TLS, and its host is not this machine. See
     /// ``Client/Configuration/allowsPlaintext``.
     case plaintextNotAllowed(String)
+    /// A property of the configuration is out of its range. The text names the property and the range.
+    case invalidConfiguration(String)
     /// The TLS options are not valid. The error names the file.
     case invalidTLS(TLSError)
     /// The text is not a valid name of an account, a room or a method: it is empty or too long, or contains a character
@@ -75,8 +77,9 @@ public enum MartletError: Error, Equatable, Sendable {
     /// The party that caused this error.
     public var origin: Origin {
         switch self {
-        case .invalidEndpoint, .plaintextNotAllowed, .invalidTLS, .invalidName, .invalidContent, .messageTooLarge,
-            .roomAlreadyOpen, .tooManyRooms, .tooManyRequests, .notStarted, .stopped, .roomClosed(nil):
+        case .invalidEndpoint, .plaintextNotAllowed, .invalidConfiguration, .invalidTLS, .invalidName, .invalidContent,
+            .messageTooLarge, .roomAlreadyOpen, .tooManyRooms, .tooManyRequests, .notStarted, .stopped,
+            .roomClosed(nil):
             .caller
         case .notAccepted(.cancelled), .notAccepted(.closed): .caller
         case .notAccepted(.expired), .deadlineExceeded, .connectionLost, .gaveUp(.attemptLimit): .network
@@ -89,7 +92,8 @@ public enum MartletError: Error, Equatable, Sendable {
     /// The part of the client that this error affects.
     public var scope: Scope {
         switch self {
-        case .invalidEndpoint, .plaintextNotAllowed, .invalidTLS, .notStarted, .stopped, .gaveUp: .client
+        case .invalidEndpoint, .plaintextNotAllowed, .invalidConfiguration, .invalidTLS, .notStarted, .stopped, .gaveUp:
+            .client
         case .roomClosed: .room
         case .invalidContent, .messageTooLarge, .notAccepted: .message
         case .invalidName, .roomAlreadyOpen, .tooManyRooms, .tooManyRequests, .answeredWithFailure,
@@ -108,6 +112,7 @@ extension MartletError: CustomStringConvertible {
         switch self {
         case .invalidEndpoint(let text): "\"\(text)\" is not a valid relay address"
         case .plaintextNotAllowed(let text): "\"\(text)\" does not use TLS, which is allowed to this machine only"
+        case .invalidConfiguration(let text): "the configuration is not valid: \(text)"
         case .invalidTLS(let error): "\(error)"
         case .invalidName(let text): "\"\(text)\" is not a valid name\(NameFault(text).map { ": \($0)" } ?? "")"
         case .invalidContent(let text): "the content is not valid: \(text)"

@@ -3,12 +3,13 @@ import MartletWire
 /// The rule of ``WireName`` that a text violates.
 enum NameFault: Equatable {
     case empty
-    case tooLong(byteCount: Int)
+    case tooLong(byteCount: Int, limit: Int)
     case leadingSpace, trailingSpace, adjacentSpaces
     /// A character that names exclude (W-31).
     case excluded(Unicode.Scalar)
 
-    /// The first rule that the text violates; nil if the text is a valid room name.
+    /// The first rule that the text violates; nil if the text is a valid name of an account, a room and a method.
+    /// Methods have the lowest limit.
     init?(_ text: String) {
         let scalars = text.unicodeScalars
         if scalars.isEmpty {
@@ -22,7 +23,9 @@ enum NameFault: Equatable {
         } else if zip(scalars, scalars.dropFirst()).contains(where: { $0 == " " && $1 == " " }) {
             self = .adjacentSpaces
         } else if text.utf8.count > RoomName.maxByteCount {
-            self = .tooLong(byteCount: text.utf8.count)
+            self = .tooLong(byteCount: text.utf8.count, limit: RoomName.maxByteCount)
+        } else if text.utf8.count > MethodName.maxByteCount {
+            self = .tooLong(byteCount: text.utf8.count, limit: MethodName.maxByteCount)
         } else {
             return nil
         }
@@ -34,7 +37,7 @@ extension NameFault: CustomStringConvertible {
     var description: String {
         switch self {
         case .empty: "it is empty"
-        case .tooLong(let byteCount): "it has \(byteCount) bytes; the limit is \(RoomName.maxByteCount)"
+        case .tooLong(let byteCount, let limit): "it has \(byteCount) bytes; the limit is \(limit)"
         case .leadingSpace: "it begins with a space"
         case .trailingSpace: "it ends with a space"
         case .adjacentSpaces: "it contains two adjacent spaces"

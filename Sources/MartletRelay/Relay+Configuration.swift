@@ -2,7 +2,9 @@ public import MartletProtocol
 public import MartletTransport
 
 extension Relay {
-    /// The addresses and bounds of a relay. All bounds have defaults.
+    /// The addresses and bounds of a relay. All bounds have defaults. A relay with a bound out of its range is not
+    /// started: ``Relay/start()`` throws `invalidConfiguration`. Counts are at least 1 unless stated, and timeouts are
+    /// positive.
     ///
     /// A relay runs on one loop, and thus one processor, unless `loopCount` is larger.
     public struct Configuration: Sendable {
@@ -40,6 +42,37 @@ extension Relay {
         public var spinLimit: Duration = .microseconds(50)
         /// The timeout of the drain when the task of `run()` is cancelled.
         public var drainTimeout: Duration = .seconds(10)
+
+        /// The first property out of its range, and the range; nil if all are valid.
+        var fault: String? {
+            let counts: [(name: String, value: Int, range: ClosedRange<Int>)] = [
+                ("maxAcceptsPerSecond", maxAcceptsPerSecond ?? 2, 2...(.max)),
+                ("maxAuthentications", maxAuthentications, 1...(.max)), ("maxRequests", maxRequests, 1...(.max)),
+                ("loopCount", loopCount, 1...LoopPlace.maxCount),
+                ("limits.maxConnections", limits.maxConnections, 1...(.max)),
+                ("limits.maxHandshakes", limits.maxHandshakes, 1...(.max)),
+                ("limits.maxTotalHandshakes", limits.maxTotalHandshakes, 1...(.max)),
+                ("limits.maxFailures", limits.maxFailures, 1...(.max)),
+                ("engine.maxConnections", engine.maxConnections, 1...(.max)),
+                ("engine.maxLinks", engine.maxLinks, 1...(.max)),
+                ("engine.maxLinksPerAccount", engine.maxLinksPerAccount, 1...(.max)),
+                ("engine.maxSuspendedLinks", engine.maxSuspendedLinks, 0...(.max)),
+                ("engine.memoryBudget", engine.memoryBudget, 1...(.max)),
+                ("engine.maxResumeAttempts", engine.maxResumeAttempts, 0...(.max)),
+            ]
+            if let wrong = counts.first(where: { !$0.range.contains($0.value) }) {
+                let most = wrong.range.upperBound
+                let range = most == .max ? "at least \(wrong.range.lowerBound)" : "\(wrong.range.lowerBound) to \(most)"
+                return "\(wrong.name) is \(wrong.value), not \(range)"
+            }
+            let times: [(name: String, value: Duration)] = [
+                ("engine.handshakeTimeout", engine.handshakeTimeout), ("engine.authTimeout", engine.authTimeout),
+                ("engine.frameTimeout", engine.frameTimeout), ("engine.idleTimeout", engine.idleTimeout),
+                ("engine.slowConsumerTimeout", engine.slowConsumerTimeout),
+                ("engine.policyTimeout", engine.policyTimeout),
+            ]
+            return times.first { $0.value <= .zero }.map { "\($0.name) is not positive" }
+        }
 
         /// Creates a configuration with these addresses.
         public init(addresses: [SocketAddress]) {

@@ -110,9 +110,9 @@ public final class Relay: Sendable {
     /// can be started again.
     ///
     /// - Returns: The addresses, with the ports that the system chose.
-    /// - Throws: `RelayError.alreadyStarted`; `RelayError.noAddresses`; `RelayError.invalidTLS`;
-    ///   `RelayError.plaintextNotAllowed`; `RelayError.cannotListen` if an address is not available; `TransportError`
-    ///   if the system has no thread or descriptor left.
+    /// - Throws: `RelayError.alreadyStarted`; `RelayError.noAddresses`; `RelayError.invalidConfiguration`;
+    ///   `RelayError.invalidTLS`; `RelayError.plaintextNotAllowed`; `RelayError.cannotListen` if an address is not
+    ///   available; `TransportError` if the system has no thread or descriptor left.
     @discardableResult
     public func start() throws -> [SocketAddress] {
         try phase.withLock { phase in
@@ -126,6 +126,7 @@ public final class Relay: Sendable {
     /// No loop starts before all sockets listen, so a failure needs no cleanup.
     private func listen() throws -> Running {
         guard !parts.configuration.addresses.isEmpty else { throw RelayError.noAddresses }
+        if let fault = parts.configuration.fault { throw RelayError.invalidConfiguration(fault) }
         let tls = try makeTLS()
         var options = TCPListener.Options()
         options.connection = parts.configuration.connection
@@ -143,7 +144,7 @@ public final class Relay: Sendable {
         }
         // The first token loads the hash implementation before a client waits for it.
         _ = TokenGrant.fresh()
-        let count = min(max(parts.configuration.loopCount, 1), LoopPlace.maxCount)
+        let count = parts.configuration.loopCount
         let group = try EventLoopGroup(
             count: count, name: "martlet-relay", spinLimit: parts.configuration.spinLimit)
         let drivers = group.loops.enumerated().map { index, loop in

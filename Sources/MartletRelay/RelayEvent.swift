@@ -32,6 +32,8 @@ public enum RelayError: Error, Equatable, Sendable {
     case alreadyStarted
     /// The configuration has no address to listen on.
     case noAddresses
+    /// A property of the configuration is out of its range. The text names the property and the range.
+    case invalidConfiguration(String)
     /// The text is not an IP address.
     case invalidAddress(String)
     /// The relay cannot listen on the address.
@@ -51,6 +53,7 @@ extension RelayError: CustomStringConvertible {
         switch self {
         case .alreadyStarted: "the relay was started before"
         case .noAddresses: "the relay has no address to listen on"
+        case .invalidConfiguration(let text): "the configuration is not valid: \(text)"
         case .invalidAddress(let text): "\"\(text)\" is not an IP address"
         case .cannotListen(let address, let error): "cannot listen on \(address): \(error)"
         case .plaintextNotAllowed(let address): "without TLS a relay does not listen on \(address)"

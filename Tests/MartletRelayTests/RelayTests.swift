@@ -69,6 +69,30 @@ struct RelayTests {
         #expect(throws: RelayError.noAddresses) { try relay.start() }
     }
 
+    @Test("start with a bound out of its range throws invalidConfiguration, which names the bound")
+    func invalidConfiguration() throws {
+        func fault(_ change: (inout Relay.Configuration) -> Void) throws -> RelayError? {
+            var configuration = try Relay.Configuration(port: 0)
+            change(&configuration)
+            let relay = Relay(
+                configuration: configuration, store: InMemoryStore(), authenticator: .allowAll, policy: .allowAll)
+            do { try relay.start() } catch { return error as? RelayError }
+            return nil
+        }
+        #expect(
+            try fault { $0.maxAcceptsPerSecond = 1 }
+                == .invalidConfiguration("maxAcceptsPerSecond is 1, not at least 2"))
+        #expect(try fault { $0.loopCount = 65 } == .invalidConfiguration("loopCount is 65, not 1 to 64"))
+        #expect(
+            try fault { $0.engine.maxConnections = 0 }
+                == .invalidConfiguration("engine.maxConnections is 0, not at least 1"))
+        #expect(
+            try fault { $0.engine.authTimeout = .zero } == .invalidConfiguration("engine.authTimeout is not positive"))
+        #expect(
+            try fault { $0.limits.maxHandshakes = -1 }
+                == .invalidConfiguration("limits.maxHandshakes is -1, not at least 1"))
+    }
+
     @Test("used port throws cannotListen, invalid text throws invalidAddress")
     func addressErrors() async throws {
         try await withRelay { _, port in

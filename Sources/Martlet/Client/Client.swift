@@ -25,9 +25,9 @@ public final class Client: Sendable {
     ///   - outbox: The storage of unaccepted messages and cursors.
     ///   - configuration: The limits and timeouts of the client.
     ///   - loop: The event loop on which the client runs.
-    /// - Throws: `invalidEndpoint`, `invalidName`, `invalidTLS`; `plaintextNotAllowed` for an address with the scheme
-    ///   `martlet://`, unless the host is this machine or the configuration allows it. An address without a scheme uses
-    ///   TLS.
+    /// - Throws: `invalidEndpoint`, `invalidName`, `invalidConfiguration`, `invalidTLS`; `plaintextNotAllowed` for an
+    ///   address with the scheme `martlet://`, unless the host is this machine or the configuration allows it. An
+    ///   address without a scheme uses TLS.
     public convenience init(
         to endpoint: String, as credentials: Credentials, outbox: some Outbox = .memory,
         configuration: Configuration = Configuration(), on loop: EventLoop = .shared
@@ -46,12 +46,13 @@ public final class Client: Sendable {
     ///   - outbox: The storage of unaccepted messages and cursors.
     ///   - configuration: The limits and timeouts of the client.
     ///   - loop: The event loop on which the client runs.
-    /// - Throws: `invalidEndpoint`, with an empty text if `endpoints` is empty; `invalidName`,
+    /// - Throws: `invalidEndpoint`, with an empty text if `endpoints` is empty; `invalidName`, `invalidConfiguration`,
     ///   `invalidTLS`, `plaintextNotAllowed`.
     public init(
         to endpoints: [String], as credentials: Credentials, outbox: some Outbox = .memory,
         configuration: Configuration = Configuration(), on loop: EventLoop = .shared
     ) throws(MartletError) {
+        if let fault = configuration.fault { throw .invalidConfiguration(fault) }
         guard !endpoints.isEmpty else { throw .invalidEndpoint("") }
         var parsed: [Endpoint] = []
         for text in endpoints { parsed.append(try endpoint(text, configuration)) }
@@ -80,7 +81,8 @@ public final class Client: Sendable {
     /// If the calling task is cancelled while the outbox opens, and no other call of this method waits for it, the
     /// opening is cancelled. The client is then not started if the `open` method of the outbox throws.
     ///
-    /// - Throws: `outboxFailed`, after which the client can be started again; `stopped`.
+    /// - Throws: `outboxFailed`, after which the client can be started again; `stopped`, also if the loop has been shut
+    ///   down.
     nonisolated(nonsending) public func start() async throws {
         defer { withExtendedLifetime(self) {} }
         try await life.start()
@@ -131,7 +133,9 @@ public final class Client: Sendable {
     /// The present status, followed by the latest status after each change.
     ///
     /// The sequence omits statuses that are superseded before they are read. It supports any number of iterations. Each
-    /// iteration ends when the client has stopped or its task is cancelled.
+    /// iteration ends when the client has stopped or its task is cancelled. An iteration does not retain the client, but
+    /// the expression `client.status` in a task does: read the sequence before the task starts, or capture the client
+    /// weakly.
     public var status: StatusUpdates { StatusUpdates(latest: life.status) }
 
     /// The present status.

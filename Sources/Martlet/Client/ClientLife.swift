@@ -81,15 +81,17 @@ final class ClientLife: Sendable {
     /// the outbox.
     private func abandonStart(_ promise: Promise<Void>) {
         let opening = state.withLock { state -> Task<Void, Never>? in
+            // The caller of a client that is about to run receives that result.
             guard case .starting(let opening, let waiting) = state else { return nil }
             let rest = waiting.filter { $0 !== promise }
             guard rest.isEmpty, !waiting.isEmpty else {
                 state = .starting(opening, rest)
+                promise.resolve(.failure(CancellationError()))
                 return nil
             }
             return opening
         }
-        if let opening { opening.cancel() } else { promise.resolve(.failure(CancellationError())) }
+        opening?.cancel()
     }
 
     private func openOutbox() async {
@@ -115,8 +117,10 @@ final class ClientLife: Sendable {
             return waiting
         }
         guard let waiting else { return }
-        loop.execute { driver.start() }
-        for promise in waiting { promise.resolve(.success(())) }
+        loop.execute {
+            let isStarted = driver.start()
+            for promise in waiting { promise.resolve(isStarted ? .success(()) : .failure(MartletError.stopped)) }
+        }
     }
 
     // MARK: End

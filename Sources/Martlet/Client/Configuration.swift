@@ -4,8 +4,10 @@ public import MartletWire
 
 extension Client {
     /// The limits, timeouts and optional features of a client.
+    ///
+    /// A client with a value out of its range is not created: its initializer throws `invalidConfiguration`.
     public struct Configuration: Sendable {
-        /// The name and version of the application, for the relay's log. It has at most 128 bytes.
+        /// The name and version of the application, for the relay's log. A longer text is truncated to 128 bytes.
         public var agent: String?
         /// The limits that the client proposes. For each limit, the lower of the client's and the relay's value is in
         /// effect.
@@ -24,9 +26,9 @@ extension Client {
         /// The times between connection attempts.
         public var reconnect = ReconnectPolicy.Configuration()
         /// The duration for which ``Client/stop()`` waits for the acceptance of queued messages, and then again for the
-        /// outbox.
+        /// outbox; not negative.
         public var flushTimeout: Duration = .seconds(5)
-        /// The maximum duration of a connection attempt, including name resolution.
+        /// The maximum duration of a connection attempt, including name resolution; positive.
         public var connectTimeout: Duration = .seconds(15)
         /// Whether the client monitors the network interfaces and reacts to changes immediately. A client of a relay on
         /// the same machine does not monitor them.
@@ -38,20 +40,31 @@ extension Client {
         public var allowsPlaintext = false
         /// Whether connections use Multipath TCP (RFC 8684) where both machines support it.
         public var usesMultipath = false
-        /// The maximum number of open rooms.
+        /// The maximum number of open rooms, at least 1.
         public var maxRooms = 255
-        /// The maximum number of unaccepted messages of a room. Beyond it, ``Room/send(_:)-(OutgoingMessage)`` waits. A
-        /// value less than 1 counts as 1.
-        public var maxPendingMessages = 4096
-        /// The maximum size of the content of a room's unaccepted messages, in bytes. Beyond it,
+        /// The maximum number of unaccepted messages of a room, at least 1. Beyond it,
         /// ``Room/send(_:)-(OutgoingMessage)`` waits.
+        public var maxPendingMessages = 4096
+        /// The maximum size of the content of a room's unaccepted messages, in bytes, at least 1. Beyond it,
+        /// ``Room/send(_:)-(OutgoingMessage)`` waits. A larger message is sent alone.
         public var maxPendingByteCount = 4 * 1024 * 1024
-        /// The maximum number of requests without an answer. A relay has a limit of its own for each member of a room,
+        /// The maximum number of requests without an answer, at least 1. A relay has a limit of its own for each member of a room,
         /// beyond which it answers `tooManyRequests`: 64 in MartletRelay.
         public var maxRequests = 1024
 
         /// Creates the default configuration.
         public init() {}
+
+        /// The first property out of its range, and the range; nil if all are valid.
+        var fault: String? {
+            if connectTimeout <= .zero { return "connectTimeout is not positive" }
+            if flushTimeout < .zero { return "flushTimeout is negative" }
+            let bounds: [(name: String, value: Int)] = [
+                ("maxRooms", maxRooms), ("maxPendingMessages", maxPendingMessages),
+                ("maxPendingByteCount", maxPendingByteCount), ("maxRequests", maxRequests),
+            ]
+            return bounds.first { $0.value < 1 }.map { "\($0.name) is \($0.value), not at least 1" }
+        }
 
         /// The maximum size of a message's fields other than its content, in bytes.
         static let maxMessageOverhead = 512

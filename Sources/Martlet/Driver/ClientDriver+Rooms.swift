@@ -150,6 +150,7 @@ extension ClientDriver {
         guard let entry = rooms[room.id] else {
             return refuse(call, room.end?.error ?? .roomClosed(nil))
         }
+        if let reason = life.status.value.phase.givenUp { return refuse(call, .gaveUp(reason)) }
         do throws(ClientError) {
             let number = try engine.request(
                 call.method, content: call.content, to: call.recipient, in: entry.core.id, deadline: call.deadline,

@@ -68,9 +68,13 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
 
     // MARK: Start
 
-    /// Starts the engine. Called on the loop after the mailbox was opened.
-    func start() {
-        guard loop.add(self) else { return finish() }
+    /// Starts the engine. Called on the loop after the mailbox was opened. Returns false if the loop was shut down; the
+    /// client then has ended.
+    func start() -> Bool {
+        guard loop.add(self) else {
+            finish()
+            return false
+        }
         timer = LoopTimer(on: loop) { [weak self] in self?.timerFired() }
         flushTimer = LoopTimer(on: loop) { [weak self] in self?.flushTimeoutPassed() }
         cursorTimer = LoopTimer(on: loop) { [weak self] in self?.lookAtMarks() }
@@ -80,6 +84,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         openBacklog()
         engine.start(now: now)
         drainMailbox()
+        return true
     }
 
     private func pathChanged(_ status: PathStatus) {
@@ -198,7 +203,9 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
         life.status.set(told)
         guard told.phase.givenUp != before, phase == .running else { return }
         for entry in rooms.entries.values { entry.core.gaveUp(told.phase.givenUp) }
-        if let reason = told.phase.givenUp { failOpeners(.gaveUp(reason)) }
+        guard let reason = told.phase.givenUp else { return }
+        failOpeners(.gaveUp(reason))
+        for number in requests.failAll(.gaveUp(reason)) { engine.cancelRequest(number, now: now) }
     }
 
     // MARK: End

@@ -43,9 +43,13 @@ struct PendingRequests {
         lost.removeAll()
     }
 
-    mutating func failAll(_ error: MartletError) {
-        for request in Array(pending.values) + lost { request.promise.resolve(.failure(error)) }
-        pending = [:]
+    /// Fails all requests. Returns the numbers of those that were pending.
+    @discardableResult
+    mutating func failAll(_ error: MartletError) -> [UInt64] {
+        let numbers = pending.keys.sorted()
+        for number in numbers { pending.removeValue(forKey: number)?.promise.resolve(.failure(error)) }
+        for request in lost { request.promise.resolve(.failure(error)) }
         lost = []
+        return numbers
     }
 }

@@ -169,7 +169,7 @@ public final class Room: Sendable {
     /// - Returns: The response.
     /// - Throws: `answeredWithFailure`; `deadlineExceeded` after the timeout; `connectionLost` if the link ends before
     ///   the response; `tooManyRequests`, `invalidName`, `invalidContent`; `messageTooLarge` if the content exceeds
-    ///   ``maxRequestByteCount``; `roomClosed`, `stopped`.
+    ///   ``maxRequestByteCount``; `roomClosed`; `gaveUp` if the client has stopped retrying; `stopped`.
     nonisolated(nonsending) public func request(
         _ method: String, text: String? = nil, to recipient: String? = nil, timeout: Duration = .seconds(10)
     ) async throws -> Answer {

@@ -27,13 +27,27 @@ public enum StopReason: Hashable, Sendable {
     case forbidden
     /// The credential was revoked.
     case revoked
-    /// Another connection of the same device has resumed the link. Further attempts would make both connections replace
-    /// each other (C-39).
+    /// Another client with the same account and device ID has connected. Further attempts would make both connections
+    /// replace each other (C-39).
     case replaced
     /// The server supports none of the client's versions.
     case unsupportedVersion
     /// The maximum number of failed attempts was reached.
     case attemptLimit
+}
+
+extension StopReason: CustomStringConvertible {
+    /// A clause for people.
+    public var description: String {
+        switch self {
+        case .unauthenticated: "the credential was refused"
+        case .forbidden: "the account may not use this server"
+        case .revoked: "the credential was revoked"
+        case .replaced: "another client with the same account and device ID has connected"
+        case .unsupportedVersion: "the server supports no version of this client"
+        case .attemptLimit: "the maximum number of failed attempts was reached"
+        }
+    }
 }
 
 /// The failure of a connection attempt or a connection, as input of the reconnect policy.
@@ -57,7 +71,7 @@ public enum ConnectionFailure: Hashable, Sendable {
     case forbidden
     /// The credential was revoked.
     case revoked
-    /// Another connection of the same device has resumed the link.
+    /// Another client with the same account and device ID has connected.
     case replaced
     /// The server supports none of the client's versions.
     case unsupportedVersion

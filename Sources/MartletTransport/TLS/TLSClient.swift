@@ -9,8 +9,10 @@ public final class TLSClient: Sendable {
     /// The latest session of each server. TLS 1.3 uses each once (RFC 8446 appendix C.4).
     private let sessions = Guarded<[String: TLSSession]>([:])
 
-    /// Reads the files of the options. Throws `TLSError.invalidFile`, `.keyMismatch` or `.weakKey`.
+    /// Reads the files of the options. Throws `TLSError.invalidFile`, `.keyMismatch` or `.weakKey`, and `.invalidHost`
+    /// for an empty `serverName`.
     public init(_ options: TLSClientOptions = TLSClientOptions()) throws(TLSError) {
+        if options.serverName?.isEmpty == true { throw .invalidHost("") }
         context = try TLSContext(client: options)
         serverName = options.serverName
     }

@@ -77,7 +77,7 @@ extension TLSError: CustomStringConvertible {
         switch self {
         case .invalidFile(let path, let reason): "\(path): \(reason)"
         case .keyMismatch(let path): "\(path): the key does not belong to the certificate"
-        case .invalidHost(let host): "\(host) is neither a host name nor an address"
+        case .invalidHost(let host): "\"\(host)\" is neither a host name nor an address"
         case .expired(let subject, let date): "the certificate of \(subject) expired on \(date)"
         case .notYetValid(let subject, let date): "the certificate of \(subject) is not valid before \(date)"
         case .wrongHost(let host, let names):

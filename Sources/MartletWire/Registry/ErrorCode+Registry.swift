@@ -100,7 +100,7 @@ extension ErrorCode {
     /// The credential was revoked.
     @inlinable
     public static var revoked: ErrorCode { ErrorCode(rawValue: 0x0204) }
-    /// Another connection of the device has resumed the link.
+    /// Another connection of the device has taken its place.
     @inlinable
     public static var replaced: ErrorCode { ErrorCode(rawValue: 0x0205) }
     /// The TLS connection failed.
@@ -310,7 +310,7 @@ extension ErrorCode: CustomStringConvertible {
         case .forbidden: "the account lacks the permission"
         case .resumeRejected: "the link cannot be resumed; a new link is possible"
         case .revoked: "the credential was revoked"
-        case .replaced: "another connection of the device has resumed the link"
+        case .replaced: "another connection of the device has taken its place"
         case .tlsFailure: "the TLS connection failed"
         case .tooManyLinks: "the account has too many links"
         case .draining: "the server will stop"

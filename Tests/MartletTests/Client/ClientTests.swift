@@ -38,6 +38,34 @@ struct ClientTests {
         _ = try Client(to: "martlet://localhost", as: .anonymous("alice"), configuration: configuration)
     }
 
+    @Test func `a configuration with a value out of its range -> invalidConfiguration, which names the value`() {
+        func fault(_ change: (inout Client.Configuration) -> Void) -> MartletError? {
+            var configuration = Client.Configuration()
+            change(&configuration)
+            do throws(MartletError) {
+                _ = try Client(to: "martlet://localhost", as: .anonymous("alice"), configuration: configuration)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        #expect(fault { $0.connectTimeout = .zero } == .invalidConfiguration("connectTimeout is not positive"))
+        #expect(fault { $0.flushTimeout = .seconds(-1) } == .invalidConfiguration("flushTimeout is negative"))
+        #expect(fault { $0.maxRooms = -1 } == .invalidConfiguration("maxRooms is -1, not at least 1"))
+        #expect(fault { $0.maxPendingMessages = 0 } == .invalidConfiguration("maxPendingMessages is 0, not at least 1"))
+        #expect(fault { $0.maxPendingByteCount = 0 } != nil)
+        #expect(fault { $0.maxRequests = 0 } != nil)
+        #expect(fault { $0.flushTimeout = .zero } == nil)
+    }
+
+    @Test func `an empty server name for TLS -> invalidTLS`() {
+        var configuration = Client.Configuration()
+        configuration.tls.serverName = ""
+        #expect(throws: MartletError.invalidTLS(.invalidHost(""))) {
+            try Client(to: "chat.example.com", as: .anonymous("alice"), configuration: configuration)
+        }
+    }
+
     @Test(arguments: ["", "http://chat.example.com", "martlet://", "martlet://host:99999", "martlet://host/room"])
     func `an invalid address -> invalidEndpoint`(endpoint: String) {
         #expect(failure(endpoint) == .invalidEndpoint(endpoint))

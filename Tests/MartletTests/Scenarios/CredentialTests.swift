@@ -44,6 +44,7 @@ struct CredentialTests {
                 let lobby = try await alice.open(room: "lobby", options: Room.Options(echo: true, waitsForRelay: false))
                 try await lobby.send("hello")
                 await #expect(throws: MartletError.gaveUp(.unauthenticated)) { try await lobby.messages.first(1) }
+                await #expect(throws: MartletError.gaveUp(.unauthenticated)) { try await lobby.request("roll") }
                 token.withLock { $0 = "secret" }
                 alice.retryNow()
                 try await alice.status.first(until: { $0.isOnline })
@@ -127,6 +128,28 @@ struct CredentialTests {
             let lobby = try await alice.open(room: "lobby")
             await relay.revoke(alice.account)
             await #expect(throws: MartletError.gaveUp(.revoked)) { try await lobby.messages.first(1) }
+        }
+        await relay.shutdown()
+    }
+
+    @Test func `a revoked credential fails a pending request with the reason`() async throws {
+        var configuration = try Relay.Configuration(port: 0)
+        configuration.engine = .patient
+        let relay = Relay(
+            configuration: configuration, store: InMemoryStore(), authenticator: .allowAll, policy: .allowAll)
+        let address = try relay.start()[0]
+        try await withClient("bob", at: "martlet://\(address)") { bob in
+            let its = try await bob.open(room: "lobby")
+            try await withClient("alice", at: "martlet://\(address)") { alice in
+                let lobby = try await alice.open(room: "lobby")
+                let answer = Task { try await lobby.request("wait", to: "bob", timeout: .seconds(3600)) }
+                for await request in its.requests {
+                    await relay.revoke(alice.account)
+                    await #expect(throws: MartletError.gaveUp(.revoked)) { try await answer.value }
+                    try request.respond(text: "too late")
+                    break
+                }
+            }
         }
         await relay.shutdown()
     }

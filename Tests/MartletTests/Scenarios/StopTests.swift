@@ -132,11 +132,11 @@ struct StopTests {
         #expect(alice.currentStatus.phase == .stopped(nil))
     }
 
-    @Test func `a client that is started on a loop after its shutdown stops`() async throws {
+    @Test func `start on a loop after its shutdown throws stopped`() async throws {
         let loop = try EventLoop(name: "stopped")
         await loop.shutdown()
         let alice = try Client(to: "martlet://127.0.0.1:1", as: .anonymous("alice"), on: loop)
-        try await alice.start()
+        await #expect(throws: MartletError.stopped) { try await alice.start() }
         for await _ in alice.status {}
         await alice.stop()
         await #expect(throws: MartletError.stopped) { try await alice.open(room: "lobby") }

@@ -267,6 +267,9 @@ import Testing
                 return try TLSServer(options)
             }
         }
+        #expect(throws: TLSError.invalidFile(path: "/nonexistent", reason: "No such file or directory")) {
+            try TLSClient(TLSClientOptions(trust: .file("/nonexistent")))
+        }
         let mixed = TLSIdentity(
             certificateFile: server.certificateFile, keyFile: certificates.authority.keyFile)
         #expect(throws: TLSError.keyMismatch(path: mixed.keyFile)) {
