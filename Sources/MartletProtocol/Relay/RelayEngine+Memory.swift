@@ -8,8 +8,8 @@ extension RelayEngine {
             + connections.count * MemoryLedger.connectionByteCount
     }
 
-    /// Evicts rooms and links at the end of a turn while the budget is exceeded. Returns true when something was
-    /// evicted; the caller processes the effects before the next call.
+    /// Evicts rooms and links at the end of a turn while the budget is exceeded, of links with many sessions one in a
+    /// turn. Returns true when something was evicted; the caller processes the effects before the next call.
     mutating func evictIfNeeded(now: Instant) -> Bool {
         if sessions.rooms.local.isCrowded, memory.mayEvictForRooms(now: now), let largest = largestCrowd() {
             endLink(largest.slot, Notice(code: .serverBusy), now: now)
@@ -17,19 +17,22 @@ extension RelayEngine {
         }
         let answer = memory.check(memoryByteCount, now: now)
         defer { sessions.rooms.local.isFull = memory.isFull }
-        guard case .evict(let goal) = answer else { return false }
-        sessions.links.recount()
-        guard memoryByteCount > goal else {
-            memory.evicted(remaining: memoryByteCount)
-            return false
+        let goal: Int
+        switch answer {
+        case .fits, .wait: return false
+        case .continueEviction(let byteCount): goal = byteCount
+        case .evict(let byteCount):
+            goal = byteCount
+            sessions.links.recount()
+            sessions.rooms.local.trimTails(byteCount: memoryByteCount - goal)
+            let largest = largestCrowd()
+            endSuspendedHolders(until: goal, above: largest?.byteCount ?? 0, now: now)
+            resetConnectedHolders(until: goal, above: largest?.byteCount ?? 0, now: now)
         }
-        sessions.rooms.local.trimTails(byteCount: memoryByteCount - goal)
-        let largest = largestCrowd()
-        endSuspendedHolders(until: goal, above: largest?.byteCount ?? 0, now: now)
-        resetConnectedHolders(until: goal, above: largest?.byteCount ?? 0, now: now)
-        if memoryByteCount > goal, let largest {
+        // The rooms of the link are evicted before the next one ends.
+        if memoryByteCount > goal, let largest = largestCrowd() {
             endLink(largest.slot, Notice(code: .serverBusy), now: now)
-            memory.continueEviction()
+            memory.linkEnded()
             return true
         }
         while memoryByteCount > goal, let slot = sessions.links.greediestSuspended { removeLink(slot, now: now) }
@@ -40,8 +43,7 @@ extension RelayEngine {
     /// The link with most sessions of the account that has most, and the approximate bytes of the account's sessions
     /// and their rooms; nil when every account has few sessions.
     ///
-    /// One link ends at a time, so that its rooms are evicted before the next one. A single session is not reset: the
-    /// frame that reports it takes more than the session (Specs/hostile.md row 48).
+    /// A single session is not reset: the frame that reports it takes more than the session (Specs/hostile.md row 48).
     private mutating func largestCrowd() -> (slot: Int, byteCount: Int)? {
         guard let crowd = sessions.links.largestCrowd() else { return nil }
         let rooms = sessions.rooms.local.memoryByteCount / max(sessions.rooms.local.count, 1)

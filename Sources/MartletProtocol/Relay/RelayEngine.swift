@@ -12,7 +12,7 @@ public import MartletWire
 /// 2. The driver calls `nextOutput` and performs the output, one at a time, until the result is nil. It may report an
 ///    immediate result of an output at once; the outputs of this event follow the queued ones.
 /// 3. The driver reads `deadline`, sleeps until then at the latest, and calls `deadlinePassed`. A deadline in the past
-///    means that unread input or joins continue in the next turn.
+///    means that unread input, joins or an eviction continue in the next turn.
 ///
 /// | output | the driver | answers with |
 /// |---|---|---|
@@ -140,12 +140,12 @@ public struct RelayEngine: ~Copyable {
 
     // MARK: Time
 
-    /// When `deadlinePassed` is due; in the past while unread input or joins remain.
+    /// When `deadlinePassed` is due; in the past while unread input, joins or an eviction remain.
     ///
     /// - Precondition: `nextOutput` has returned nil since the last event.
     public var deadline: Instant? {
         assert(isDrained, "the driver reads the deadline before it has performed all outputs")
-        guard unread.isEmpty else { return .zero }
+        guard unread.isEmpty, !memory.continues else { return .zero }
         return connections.deadline.orEarlier(sessions.links.deadline)
             .orEarlier(transmits.deadline(in: connections, timeout: configuration.slowConsumerTimeout))
             .orEarlier(sessions.links.suspensionDeadline(lifetime: configuration.resumeLifetime))
@@ -362,6 +362,7 @@ public struct RelayEngine: ~Copyable {
             } else if !evictIfNeeded(now: now) {
                 transmits.endTurn(in: &connections, now: now)
                 sessions.endTurn()
+                memory.endTurn()
                 isDrained = true
                 return nil
             }

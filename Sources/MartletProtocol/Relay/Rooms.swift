@@ -81,7 +81,6 @@ struct Rooms: ~Copyable, Sendable {
         case .withdraw(let key, let name):
             guard !joins.withdraw(key), let index = index(of: name) else { return }
             rooms[index].withdraw(key)
-            markDirty(index)
         case .leave(let handle): with(handle) { $0.leave(handle, into: &$1) }
         case .close(let handle):
             guard rooms.isLive(Int(handle.room)) else { return effects.append(.closed(handle.key)) }
@@ -196,10 +195,14 @@ struct Rooms: ~Copyable, Sendable {
         return rooms[index].opened
     }
 
+    /// Whether a member of a room of this loop has not left.
+    mutating func isMember(_ handle: MemberHandle) -> Bool {
+        rooms.isLive(Int(handle.room)) && rooms[Int(handle.room)].members.slot(handle) != nil
+    }
+
     /// The name of a member's room; nil when the member has left.
     mutating func name(of handle: MemberHandle) -> RoomName? {
-        let index = Int(handle.room)
-        return rooms.isLive(index) && rooms[index].members.slot(handle) != nil ? rooms[index].name : nil
+        isMember(handle) ? rooms[Int(handle.room)].name : nil
     }
 
     // MARK: Memory
@@ -223,7 +226,8 @@ struct Rooms: ~Copyable, Sendable {
         markDirty(index)
     }
 
-    private mutating func index(of name: RoomName) -> Int? {
+    /// The index of a room in memory.
+    mutating func index(of name: RoomName) -> Int? {
         indexOfName.find(name) { rooms[$0].name == name }
     }
 

@@ -246,10 +246,14 @@ struct SessionRouter: ~Copyable {
     }
 
     private mutating func isOpen(_ room: RoomName, onLink slot: Int) -> Bool {
+        // The room's index finds the sessions that it has admitted, without a comparison of names.
+        let admitted = rooms.local.index(of: room)
         for index in links[slot].sessions.indices {
             if let name = links[slot].sessions[at: index].room {
                 if name == room { return true }
-            } else if let handle = links[slot].sessions[at: index].handle, rooms.local.name(of: handle) == room {
+            } else if let handle = links[slot].sessions[at: index].handle, Int(handle.room) == admitted,
+                rooms.local.isMember(handle)
+            {
                 return true
             }
         }

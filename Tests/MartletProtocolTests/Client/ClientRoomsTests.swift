@@ -5,6 +5,11 @@ import Testing
 
 /// A room that is left and entered again on one link.
 @Suite struct ClientRoomsTests {
+    @Test func `a content fits when it and 512 bytes of other fields are within the message limit`() {
+        let limits = Limits(maxMessageByteCount: 100_000)
+        #expect(ClientRooms.fits(99_488, limits) && !ClientRooms.fits(99_489, limits))
+    }
+
     //
     @Test func `a room that was left is opened again when the relay has closed its session`() throws {
         let stage = ClientStage()

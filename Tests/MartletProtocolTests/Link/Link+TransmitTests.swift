@@ -234,6 +234,40 @@ import Testing
         #expect(try #require(pair.client.link.deadline) > paced)
     }
 
+    // S-32
+    @Test func `a frame overtaken by three others is resent after the loss delay and not before`() throws {
+        let pair = LinkPair(.unreliable)
+        let session = try pair.open()
+        pair.run(for: .seconds(5))
+        pair.loses = { header, _ in header.type == .data && header.sequence == 2 }
+        pair.forgetFrames()
+        for number in 1...4 { pair.send(number, on: session) }
+        pair.run(for: .milliseconds(105))
+        pair.loses = { _, _ in false }
+        #expect(pair.frames(.ack, byRelay: true).count > 0)
+        #expect(pair.frames(.data, byRelay: false).map(\.header.sequence) == [2, 3, 4, 5])
+        pair.send(5, on: session)
+        pair.run(for: .seconds(1))
+        #expect(pair.frames(.data, byRelay: false).map(\.header.sequence) == [2, 3, 4, 5, 6, 2])
+    }
+
+    // S-27
+    @Test func `an acknowledgement timeout resends frames that are older than the timeout only`() throws {
+        let pair = LinkPair(.unreliable)
+        let session = try pair.open()
+        pair.run(for: .seconds(5))
+        pair.loses = { header, _ in header.type == .data }
+        pair.forgetFrames()
+        pair.send(1, on: session)
+        let first = pair.now
+        pair.run(for: pair.client.link.rtt.timeout + .milliseconds(-10))
+        #expect(pair.frames(.data, byRelay: false).count == 1)
+        pair.send(2, on: session)
+        pair.run(within: .seconds(5)) { pair.frames(.data, byRelay: false).count > 2 }
+        #expect(pair.now >= first + pair.client.link.rtt.timeout)
+        #expect(pair.frames(.data, byRelay: false).map(\.header.sequence) == [2, 3, 2])
+    }
+
     // S-49
     @Test func `a session sends transient frames first, then lost frames, then new ones`() throws {
         let pair = LinkPair(.unreliable)

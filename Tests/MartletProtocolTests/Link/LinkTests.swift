@@ -225,6 +225,15 @@ import Testing
         #expect(pair.send(0, on: session) == .full)
     }
 
+    @Test func `the counter of sent frames is the number of frames on the carrier, fragments included`() throws {
+        let pair = LinkPair(.reliable)
+        let session = try pair.open()
+        pair.send(1, byteCount: 100_000, on: session)
+        pair.run(for: .seconds(2))
+        #expect(pair.client.link.counters.framesSent == pair.frames.count { !$0.byRelay })
+        #expect(pair.frames(.data, byRelay: false).count > 1)
+    }
+
     // MARK: Transient frames
 
     // S-52
@@ -240,6 +249,7 @@ import Testing
         let received = pair.relay.deliveries.filter { $0.type == .transient }
         #expect(received.map(\.body) == Array(bodies.suffix(Session.maxTransients)))
         #expect(received.allSatisfy { $0.credit == 0 })
+        pair.client.link.sendTransient(EncodedBody(bodies[0]), on: session)
         pair.cut()
         pair.client.link.sendTransient(EncodedBody(bodies[0]), on: session)
         pair.resume()

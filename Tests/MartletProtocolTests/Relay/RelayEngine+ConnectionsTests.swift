@@ -195,6 +195,14 @@ import Testing
         #expect(peer.log.frames.isEmpty)
     }
 
+    @Test func `the end of a connection is noted as the suspension of its link`() throws {
+        let stage = RelayStage()
+        let peer = stage.member("alice", of: .lobby)
+        let link = try #require(stage.link(of: peer))
+        peer.cut()
+        #expect(stage.relay.notes.last == .suspended(link.who, link.id))
+    }
+
     // C-11
     @Test func `as many connections as may, and one that ends makes room`() throws {
         let stage = RelayStage { $0.maxConnections = 2 }

@@ -113,6 +113,29 @@ import Testing
     }
 
     // Specs/hostile.md row 48
+    @Test func `row 48, one link with many sessions ends in a turn, and the eviction continues in the next turn`() {
+        let stage = RelayStage { $0.memoryBudget = 600_000 }
+        var peers: [RawPeer] = []
+        var mostInTurn = 0
+        var hasContinued = false
+        for number in 1...16 {
+            peers.append(stage.member("mallory-\(number)"))
+            for session in 0..<60 as Range<UInt16> {
+                let before = peers.count { $0.farewell == .serverBusy }
+                peers[number - 1].open(
+                    RoomName("room-\(number)-\(session)")!, on: SessionID(rawValue: 2 * session + 1))
+                let ended = peers.count { $0.farewell == .serverBusy } - before
+                mostInTurn = max(mostInTurn, ended)
+                if ended > 0, stage.relay.engine.deadline == .zero { hasContinued = true }
+                stage.run(for: .milliseconds(1))
+            }
+        }
+        #expect(mostInTurn == 1 && hasContinued)
+        #expect(peers.count { $0.farewell == .serverBusy } > 1)
+        #expect(stage.relay.engine.memoryByteCount <= 600_000)
+    }
+
+    // Specs/hostile.md row 48
     @Test func `row 48, a session for which something waits is not reset while others hold more by idle ones`() {
         let stage = RelayStage { $0.memoryBudget = 300_000 }
         let alice = stage.member("alice", of: .lobby)

@@ -46,6 +46,16 @@ import Testing
             ])
     }
 
+    //
+    @Test func `a session that its room resets leaves no decision to expire`() {
+        let stage = decide(.granted(.all, validFor: .seconds(60)))
+        let peer = stage.member("alice", of: .lobby)
+        #expect(stage.relay.engine.sessions.authorizations.deadline != nil)
+        stage.act { engine, _ in engine.logLost(.lobby) }
+        #expect(peer.log.all(Reset.self).count == 1)
+        #expect(stage.relay.engine.sessions.authorizations.deadline == nil)
+    }
+
     //
     @Test func `messages that precede a slow decision are kept and published after it`() {
         let stage = decide(.granted(.all))
