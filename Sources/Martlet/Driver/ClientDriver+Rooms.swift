@@ -337,7 +337,7 @@ extension ClientDriver {
 
 extension RoomOptions {
     init(_ options: Room.Options, stored: RoomCursor?) {
-        self.init(kind: options.kind, echo: options.echo)
+        self.init(kind: options.kind, includesOwnMessages: options.includesOwnMessages)
         switch options.from {
         case .stored: if let stored { cursor = stored }
         case .start: break
@@ -350,7 +350,8 @@ extension RoomOptions {
 extension Room.Options {
     /// Whether a room that was opened with these options can serve an application that requests the other options.
     fileprivate func areContinued(by options: Room.Options) -> Bool {
-        kind == options.kind && echo == options.echo && from == .stored && options.from == .stored
+        kind == options.kind && includesOwnMessages == options.includesOwnMessages && from == .stored
+            && options.from == .stored
     }
 }
 

@@ -54,19 +54,19 @@ public struct RoomOptions: Equatable, Sendable {
     /// Begin this many messages before the room's head, or at the cursor where that is later.
     public var tail: UInt32?
     /// Whether this device's own messages come back to it in the room's order.
-    public var echo = false
+    public var includesOwnMessages = false
 
     /// From the first message kept, without the device's own.
-    public init(kind: SessionKind = .chat, cursor: UInt64 = 0, tail: UInt32? = nil, echo: Bool = false) {
-        self.init(kind: kind, cursor: RoomCursor(offset: cursor), tail: tail, echo: echo)
+    public init(kind: SessionKind = .chat, cursor: UInt64 = 0, tail: UInt32? = nil, includesOwnMessages: Bool = false) {
+        self.init(kind: kind, cursor: RoomCursor(offset: cursor), tail: tail, includesOwnMessages: includesOwnMessages)
     }
 
     /// After a cursor, without the device's own.
-    public init(kind: SessionKind = .chat, cursor: RoomCursor, tail: UInt32? = nil, echo: Bool = false) {
+    public init(kind: SessionKind = .chat, cursor: RoomCursor, tail: UInt32? = nil, includesOwnMessages: Bool = false) {
         self.kind = kind
         self.cursor = cursor
         self.tail = tail
-        self.echo = echo
+        self.includesOwnMessages = includesOwnMessages
     }
 }
 

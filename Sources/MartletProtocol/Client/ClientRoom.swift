@@ -56,7 +56,7 @@ struct ClientRoom {
     var openFrame: Open {
         Open(
             room: name, kind: options.kind, cursor: reader.cursor.offset, log: reader.cursor.log, tail: reader.tail,
-            noLocal: !options.echo)
+            noLocal: !options.includesOwnMessages)
     }
 
     mutating func begin(_ session: SessionID) {

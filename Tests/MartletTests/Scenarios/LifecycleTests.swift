@@ -68,7 +68,7 @@ struct LifecycleTests {
         let client = try Client(
             to: proxy.endpoint, as: credentials, outbox: outbox, configuration: .hasty, on: loop)
         try await client.start()
-        let room = try await client.open(room: "lobby", options: Room.Options(echo: true))
+        let room = try await client.open(room: "lobby", options: Room.Options(includesOwnMessages: true))
         let reader = Task { try await room.messages.first(2).count }
         _ = try await room.send("before").accepted()
         await proxy.cut()

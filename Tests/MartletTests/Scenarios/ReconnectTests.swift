@@ -85,7 +85,7 @@ struct ReconnectTests {
         let address = try first.start()[0]
         alice = try Client(to: "martlet://\(address)", as: .anonymous("alice"), configuration: .hasty)
         try await alice.start()
-        lobby = try await alice.open(room: "lobby", options: Room.Options(echo: true))
+        lobby = try await alice.open(room: "lobby", options: Room.Options(includesOwnMessages: true))
         for number in 1...10 { try await lobby.send("\(number)") }
         let before = try await lobby.messages.first(10).map(\.text)
         await first.shutdown()
