@@ -339,7 +339,7 @@ public struct ClientEngine: ~Copyable {
             connection.adapt(to: link.rtt, expectsReply: hasUnacknowledged || rooms.requests.count > 0, now: now)
         }
         if transmitRequest != connection.current,
-            connection.handshake.owesGoodbye || connection.handshake.hasFrames || link.hasOutput(now: now)
+            connection.handshake.isLeaving || connection.handshake.hasFrames || link.hasOutput(now: now)
         {
             transmitRequest = connection.current
             port.outputs.append(.transmit(transmitRequest))
@@ -361,8 +361,8 @@ public struct ClientEngine: ~Copyable {
         guard link.isAttached else { return false }
         let start = out.byteCount
         link.transmit(into: &out, now: now)
-        if connection.handshake.owesGoodbye, !link.hasOutput(now: now) {
-            connection.handshake.sayGoodbye()
+        if connection.handshake.isLeaving, !link.hasOutput(now: now) {
+            connection.handshake.sendGoAway()
             _ = connection.handshake.write(into: &out)
         }
         if out.byteCount > start { connection.heartbeat.sent(now: now) }

@@ -16,14 +16,14 @@ enum CredentialState: Sendable {
 /// | authenticating | the credential, or the request for it | `sendHello`; connection's end |
 /// | helloSent | the credential; whether the hello asks for a new link | `welcomed`, `answered`; connection's end |
 /// | welcomed | | `leave`, `fail`; connection's end |
-/// | leaving | the goodbye follows the link's output (C-7) | `sayGoodbye`; connection's end |
+/// | leaving | the goodbye follows the link's output (C-7) | `sendGoAway`; connection's end |
 /// | failed | a goaway is queued, also beyond the connection's end (C-41) | `begin` |
 ///
 /// The resumption state outlives connections. It ends when a server refuses to resume the link (C-34).
 struct ClientHandshake: Sendable {
     /// The duration for which a hello may arrive after its connection has ended: a system continues to send the bytes
     /// that it was given.
-    static let strayHelloLifetime: Duration = .seconds(60)
+    static let lateHelloLifetime: Duration = .seconds(60)
 
     private enum State: Sendable {
         case idle
@@ -44,7 +44,7 @@ struct ClientHandshake: Sendable {
     private var frames = HandshakeQueue()
     /// A hello of an earlier connection that asks for a new link may arrive until then, and begin a link that replaces
     /// a later one (C-39).
-    private var strayHelloUntil = Instant.zero
+    private var lateHelloDeadline = Instant.zero
     private var welcomeTimeout = Duration.zero
     /// The instant at which welcome is overdue, and a backup connection is attempted (C-63).
     private(set) var deadline: Instant?
@@ -69,7 +69,7 @@ struct ClientHandshake: Sendable {
     }
 
     /// Whether the goodbye follows the link's output.
-    var owesGoodbye: Bool { if case .leaving = state { true } else { false } }
+    var isLeaving: Bool { if case .leaving = state { true } else { false } }
 
     /// Whether a goaway is to be written before the connection closes.
     var hasFailed: Bool { if case .failed = state { true } else { false } }
@@ -127,9 +127,9 @@ struct ClientHandshake: Sendable {
 
     /// Whether the server's `replaced` may be the effect of a hello of this device that arrived late. The answer is
     /// true once: the next link ends that of the late hello (C-39).
-    mutating func takeStrayHello(now: Instant) -> Bool {
-        guard now < strayHelloUntil else { return false }
-        strayHelloUntil = .zero
+    mutating func takeLateHello(now: Instant) -> Bool {
+        guard now < lateHelloDeadline else { return false }
+        lateHelloDeadline = .zero
         return true
     }
 
@@ -143,7 +143,7 @@ struct ClientHandshake: Sendable {
     /// The client closes the connection in good order.
     mutating func leave(now: Instant) {
         deadline = nil
-        noteStrayHello(now: now)
+        noteLateHello(now: now)
         switch state {
         case .helloSent, .welcomed: state = .leaving
         case .authenticating: state = .idle
@@ -152,30 +152,30 @@ struct ClientHandshake: Sendable {
     }
 
     /// Queues the goodbye: the link has no more output.
-    mutating func sayGoodbye() {
-        guard owesGoodbye else { return }
+    mutating func sendGoAway() {
+        guard isLeaving else { return }
         state = .idle
         frames.append(.goaway, GoAway(Notice(code: .none)).encode())
     }
 
     /// Queues a goaway: the server has violated the protocol (C-41).
     mutating func fail(_ code: ErrorCode, now: Instant) {
-        noteStrayHello(now: now)
+        noteLateHello(now: now)
         state = .failed
         frames.append(.goaway, GoAway(Notice(code: code)).encode())
     }
 
     /// The connection is over.
     mutating func ended(now: Instant) {
-        noteStrayHello(now: now)
+        noteLateHello(now: now)
         deadline = nil
         guard !hasFailed else { return }
         state = .idle
         frames.removeAll()
     }
 
-    private mutating func noteStrayHello(now: Instant) {
-        if case .helloSent(_, true) = state { strayHelloUntil = now + Self.strayHelloLifetime }
+    private mutating func noteLateHello(now: Instant) {
+        if case .helloSent(_, true) = state { lateHelloDeadline = now + Self.lateHelloLifetime }
     }
 
     /// Writes the queued frames; false when the rest does not fit.

@@ -116,7 +116,7 @@ struct ConnectionSupervisor: Sendable {
         switch change {
         case .none, .pause: break
         case .probe: follow(heartbeat.probe(now: now, random: nonce()), now: now)
-        case .redial: handle(.reconnect, now: now)
+        case .replace: handle(.reconnect, now: now)
         }
     }
 
@@ -154,7 +154,7 @@ struct ConnectionSupervisor: Sendable {
 
     mutating func pongReceived(nonce: UInt64, now: Instant) {
         guard case .answered(_, let silence) = heartbeat.pongReceived(nonce: nonce, now: now) else { return }
-        natProbe.survived(silence, now: now)
+        natProbe.answered(after: silence, now: now)
     }
 
     /// The server has accepted the hello, and the link is confirmed.
@@ -201,7 +201,7 @@ struct ConnectionSupervisor: Sendable {
         guard machine.backup != nil else { return lose(.lost, now: now) }
         status.lastFailure = .lost
         status.state = .connecting(attempt: policy.attempt + 1)
-        handle(.giveUp, now: now)
+        handle(.promoteBackup, now: now)
     }
 
     /// Whether a backup connection is attempted beside an established one.
@@ -337,7 +337,7 @@ struct ConnectionSupervisor: Sendable {
         case .forbidden: return .forbidden
         case .revoked: return .revoked
         // A late hello of this device may have begun another link. The next link ends that one (C-39).
-        case .replaced: return handshake.takeStrayHello(now: now) ? .lost : .replaced
+        case .replaced: return handshake.takeLateHello(now: now) ? .lost : .replaced
         case .unsupportedVersion: return .unsupportedVersion
         case _ where notice.redirect != nil: return .redirected(retryAfter: notice.retryAfter)
         case .draining, .serverBusy, .tooManyLinks: return .refused(retryAfter: notice.retryAfter)

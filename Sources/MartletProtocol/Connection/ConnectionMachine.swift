@@ -93,7 +93,7 @@ public struct ConnectionMachine: Equatable, Sendable {
         /// The carrier of the backup is connected.
         case backupConnected(ConnectionID)
         /// The connection is silent. It ends, and the backup attempt continues in its place.
-        case giveUp
+        case promoteBackup
         /// The backup attempt failed.
         case backupFailed(ConnectionID)
     }

@@ -152,11 +152,11 @@ public struct ReconnectPolicy: Equatable, Sendable {
         switch failure {
         case .redirected(let retryAfter) where redirectCount < Self.maxRedirectCount:
             redirectCount += 1
-            return schedule(at: serverAsked(retryAfter ?? .zero, now: now), .redirected, now: now)
+            return schedule(at: requireWait(retryAfter ?? .zero, now: now), .redirected, now: now)
         case .refused(let retryAfter?), .redirected(let retryAfter?):
             attempt += 1
-            let earliest = serverAsked(retryAfter, now: now)
-            return schedule(at: earliest + backoff(random: random), .serverAsked, now: now)
+            let earliest = requireWait(retryAfter, now: now)
+            return schedule(at: earliest + backoff(random: random), .serverRequired, now: now)
         default:
             attempt += 1
             return schedule(at: now + backoff(random: random), .backoff(attempt: attempt), now: now)
@@ -184,7 +184,7 @@ public struct ReconnectPolicy: Equatable, Sendable {
         switch state {
         case .idle: return .none
         case .stopped(let reason): return .stopped(reason)
-        case .waiting, .paused: return go(.userAsked)
+        case .waiting, .paused: return go(.userRequested)
         }
     }
 
@@ -193,7 +193,7 @@ public struct ReconnectPolicy: Equatable, Sendable {
         guard state != .idle else { return .none }
         startOver()
         refusedCredentialCount = 0
-        return go(.userAsked)
+        return go(.userRequested)
     }
 
     /// Reports that no connection is requested any more. The policy keeps only the status of the path.
@@ -240,7 +240,7 @@ extension ReconnectPolicy {
         return .attemptLimit
     }
 
-    private mutating func serverAsked(_ retryAfter: Duration, now: Instant) -> Instant {
+    private mutating func requireWait(_ retryAfter: Duration, now: Instant) -> Instant {
         notBefore = now + retryAfter.clamped(to: .zero...Self.maxRetryAfter)
         return notBefore
     }
@@ -260,7 +260,7 @@ extension ReconnectPolicy {
 
     private mutating func pathUp(_ kind: PathKind, now: Instant, latest: Instant = .distantFuture) -> Answer {
         startOver()
-        if notBefore > now { return schedule(at: notBefore, .serverAsked, now: now) }
+        if notBefore > now { return schedule(at: notBefore, .serverRequired, now: now) }
         let delay = kind == .cellular || kind == .other ? configuration.cellularDelay : .zero
         return schedule(at: min(now + delay, latest), .pathUp(kind), now: now)
     }
