@@ -172,7 +172,7 @@ final class ClientLife: Sendable {
 
     private func finish() {
         var last = status.value
-        last.phase = .stopped(last.phase.givenUp)
+        last.phase = .stopped(last.phase.stopReason)
         last.nextAttempt = nil
         if last.phase == .stopped(nil) { last.explanation = "stopped" }
         status.set(last)

@@ -33,7 +33,7 @@ struct Inbox: Sendable {
 
     private(set) var items: [Item] = []
     /// The last item that an ended iteration returned. It is not yet handled.
-    private var inHand: RoomCursor?
+    private var lastReturned: RoomCursor?
     private var gapCount = 0
     private(set) var skippedMessages: UInt64 = 0
 
@@ -78,14 +78,14 @@ struct Inbox: Sendable {
     }
 
     /// Inserts the remaining items of an ended iteration at the front of the queue.
-    mutating func putBack(_ rest: ArraySlice<Item>, inHand cursor: RoomCursor) {
+    mutating func putBack(_ rest: ArraySlice<Item>, lastReturned cursor: RoomCursor) {
         items.insert(contentsOf: rest, at: 0)
-        inHand.advance(to: cursor)
+        lastReturned.advance(to: cursor)
     }
 
     /// Removes the last item that an ended iteration returned. The next iteration proves that it was handled.
-    mutating func takeInHand() -> RoomCursor? {
-        inHand.take()
+    mutating func takeLastReturned() -> RoomCursor? {
+        lastReturned.take()
     }
 
     mutating func removeAll() {

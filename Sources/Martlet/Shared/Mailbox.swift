@@ -6,7 +6,7 @@ import MartletWire
 /// loop takes all commands at once. Each command is performed, or refused if the client has ended, so that its caller
 /// receives a result.
 ///
-/// The mailbox needs no bound of its own: it contains a room once, wishes are flags, and each other command has a
+/// The mailbox needs no bound of its own: it contains a room once, settings are flags, and each other command has a
 /// waiting caller or is one of a bounded number.
 final class Mailbox: Sendable {
     enum Command: Sendable {
@@ -28,7 +28,7 @@ final class Mailbox: Sendable {
     }
 
     /// Settings of which only the latest value counts.
-    struct Wishes: Sendable {
+    struct PendingSettings: Sendable {
         var mode: HeartbeatMode?
         var retriesNow = false
     }
@@ -42,13 +42,13 @@ final class Mailbox: Sendable {
     private enum Owner: Sendable {
         case none
         case driver(ClientDriver)
-        case gone
+        case stopped
     }
 
     private struct State: Sendable {
         var owner = Owner.none
         var commands: [Command] = []
-        var wishes = Wishes()
+        var settings = PendingSettings()
         var isPosted = false
         /// The loop has taken `retriesNow` and has not yet started an attempt.
         var isRetrying = false
@@ -66,14 +66,14 @@ final class Mailbox: Sendable {
         change { $0.commands.append(command) }
     }
 
-    func wish(_ body: (inout Wishes) -> Void) {
-        _ = change { body(&$0.wishes) }
+    func set(_ body: (inout PendingSettings) -> Void) {
+        _ = change { body(&$0.settings) }
     }
 
     /// Whether `retryNow` was called and no attempt has started since. Until then, calls on a client that has stopped
     /// retrying do not fail.
     var isRetrying: Bool {
-        state.withLock { $0.isRetrying || $0.wishes.retriesNow }
+        state.withLock { $0.isRetrying || $0.settings.retriesNow }
     }
 
     /// The client has started an attempt, and its rooms have been notified.
@@ -85,7 +85,7 @@ final class Mailbox: Sendable {
         let (answer, woken) = state.withLock { state -> (AfterPost, ClientDriver?) in
             switch state.owner {
             case .none: return (.notStarted, nil)
-            case .gone: return (.stopped, nil)
+            case .stopped: return (.stopped, nil)
             case .driver(let driver):
                 body(&state)
                 defer { state.isPosted = true }
@@ -108,20 +108,20 @@ final class Mailbox: Sendable {
     /// Refuses further commands, and returns those that were not performed.
     func close() -> [Command] {
         state.withLock { state in
-            state.owner = .gone
+            state.owner = .stopped
             defer { state.commands = [] }
             return state.commands
         }
     }
 
     /// Exchanges the commands for an empty array, whose storage is reused.
-    func take(leaving spare: inout [Command]) -> Wishes {
+    func take(leaving spare: inout [Command]) -> PendingSettings {
         state.withLock { state in
             swap(&state.commands, &spare)
             state.isPosted = false
-            state.isRetrying = state.wishes.retriesNow
-            defer { state.wishes = Wishes() }
-            return state.wishes
+            state.isRetrying = state.settings.retriesNow
+            defer { state.settings = PendingSettings() }
+            return state.settings
         }
     }
 }

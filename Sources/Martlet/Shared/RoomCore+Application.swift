@@ -74,10 +74,10 @@ extension RoomCore {
         var taken: [Inbox.Item] = []
         swap(&taken, &items)
         defer { swap(&taken, &items) }
-        var inHand: RoomCursor?
-        defer { if let inHand { handled(upTo: inHand) } }
+        var lastReturned: RoomCursor?
+        defer { if let lastReturned { handled(upTo: lastReturned) } }
         return state.withLock { state -> TakeResult in
-            inHand = state.inbox.takeInHand()
+            lastReturned = state.inbox.takeLastReturned()
             switch state.end {
             case .closed?, .stopped?: return .over(nil)
             case .closedByRelay?, nil: break
@@ -85,13 +85,13 @@ extension RoomCore {
             state.inbox.take(leaving: &taken)
             if !taken.isEmpty { return .taken }
             if let end = state.end { return .over(end.error) }
-            if let reason = state.gaveUp, !mailbox.isRetrying { return .over(.gaveUp(reason)) }
+            if let reason = state.stopReason, !mailbox.isRetrying { return .over(.gaveUp(reason)) }
             return .nothing
         }
     }
 
     /// The application has received items. Their credit is returned, and their senders receive receipts.
-    func handedOut(creditByteCount: Int, upTo cursor: RoomCursor) {
+    func taken(creditByteCount: Int, upTo cursor: RoomCursor) {
         note { $0.changes.take(byteCount: creditByteCount, upTo: cursor) }
     }
 
@@ -102,8 +102,8 @@ extension RoomCore {
 
     /// An iteration has ended. The next iteration begins with its remaining items, and then the last item that it
     /// returned counts as handled. An iteration that began too early waits for the items.
-    func putBack(_ rest: ArraySlice<Inbox.Item>, inHand cursor: RoomCursor) {
-        note { $0.inbox.putBack(rest, inHand: cursor) }
+    func putBack(_ rest: ArraySlice<Inbox.Item>, lastReturned cursor: RoomCursor) {
+        note { $0.inbox.putBack(rest, lastReturned: cursor) }
         wake { $0.waiters.takeReaders() }
     }
 

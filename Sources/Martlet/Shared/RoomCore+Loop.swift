@@ -97,9 +97,9 @@ extension RoomCore {
 
     /// The client has stopped retrying. Readers and tasks that wait for an acceptance receive an error. The reason is
     /// nil if the client retries again.
-    func gaveUp(_ reason: StopReason?) {
+    func setStopReason(_ reason: StopReason?) {
         wake { state in
-            state.gaveUp = reason
+            state.stopReason = reason
             return reason == nil ? [] : state.waiters.takeReaders() + state.waiters.takeObservers { _ in true }
         }
     }
@@ -126,7 +126,7 @@ extension RoomCore {
             promises = state.sends.removeAll()
             requests = state.requests.removeAll()
             if end == .closed || end == .stopped {
-                isOverHere.store(true, ordering: .releasing)
+                discardsItems.store(true, ordering: .releasing)
                 state.inbox.removeAll()
             }
             return state.waiters.takeAll()

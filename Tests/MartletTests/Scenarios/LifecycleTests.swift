@@ -49,7 +49,7 @@ struct LifecycleTests {
                 }
                 #expect(await loop.answer { driver.connections.transports.count } == 1)
                 #expect(
-                    await loop.answer { driver.connections.dial == nil && driver.connections.credentialTask == nil })
+                    await loop.answer { driver.connections.attempt == nil && driver.connections.credentialTask == nil })
                 let end = Promise<Void>()
                 client.life.mailbox.post(.stop(end))
                 try await end.value()
