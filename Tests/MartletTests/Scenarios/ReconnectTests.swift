@@ -59,7 +59,7 @@ struct ReconnectTests {
                 #expect(waiting.phase == .waiting(.backoff(attempt: 1)))
                 #expect(waiting.lastFailure == .unreachable)
                 #expect(waiting.nextAttempt != nil)
-                #expect(waiting.explanation.hasPrefix("offline, waiting after 1 failed attempts"))
+                #expect(waiting.explanation.hasPrefix("offline, waiting after failed attempt 1"))
                 await proxy.admit()
                 alice.retryNow()
                 let online = try await alice.status.first(until: { $0.isOnline })
