@@ -31,7 +31,7 @@ public struct NATProbe: Equatable, Sendable {
     /// The cause to which a failure is attributed.
     public enum FailureCause: Hashable, Sendable {
         /// The NAT; the interval decreases.
-        case translator
+        case nat
         /// A path change; the failure is ignored.
         case pathChange
         /// Another cause, because a ping after this interval was answered before.
@@ -74,7 +74,7 @@ public struct NATProbe: Equatable, Sendable {
     public mutating func failed(after silence: Duration, now: Instant) -> FailureCause {
         if let lastPathChange, now - lastPathChange <= Self.pathChangeGrace { return .pathChange }
         revocable = Failure(recordBefore: current, instant: now)
-        return current.fail(after: silence, now: now) ? .translator : .other
+        return current.fail(after: silence, now: now) ? .nat : .other
     }
 
     /// Reports a path change. `network` is the network of the new path, which can be the same.

@@ -42,7 +42,7 @@ import Testing
                 probe.answered(after: silence, now: now)
             } else {
                 failureCount += 1
-                #expect(probe.failed(after: silence, now: now) == .translator)
+                #expect(probe.failed(after: silence, now: now) == .nat)
             }
         }
         let settled = probe.interval(now: now)
@@ -53,7 +53,7 @@ import Testing
 
     @Test func `A failure after a silence that nothing survives leaves the shortest`() {
         var probe = NATProbe(network: home)
-        #expect(probe.failed(after: .seconds(16), now: at(1000)) == .translator)
+        #expect(probe.failed(after: .seconds(16), now: at(1000)) == .nat)
         #expect(probe.interval(now: at(1000)) == NATProbe.minimum)
     }
 
@@ -64,14 +64,14 @@ import Testing
         probe.pathChanged(to: home, now: at(100))
         #expect(probe.failed(after: .seconds(90), now: at(130)) == .pathChange)
         #expect(probe.interval(now: at(130)) == .seconds(90))
-        #expect(probe.failed(after: .seconds(90), now: at(131)) == .translator)
+        #expect(probe.failed(after: .seconds(90), now: at(131)) == .nat)
         #expect(probe.interval(now: at(131)) == .seconds(75))
     }
 
     @Test func `A path change within 30 s after a failure takes the blame from the translator`() {
         var probe = NATProbe(network: home)
         probe.answered(after: .seconds(60), now: at(60))
-        #expect(probe.failed(after: .seconds(90), now: at(150)) == .translator)
+        #expect(probe.failed(after: .seconds(90), now: at(150)) == .nat)
         #expect(probe.interval(now: at(150)) == .seconds(75))
         probe.pathChanged(to: office, now: at(180))
         #expect(probe.interval(now: at(180)) == .seconds(30))
@@ -105,7 +105,7 @@ import Testing
         #expect(probe.failed(after: .seconds(100), now: at(3000)) == .other)
         #expect(probe.failed(after: .seconds(100), now: at(4000)) == .other)
         #expect(probe.interval(now: at(4000)) == .seconds(150))
-        #expect(probe.failed(after: .seconds(100), now: at(5000)) == .translator)
+        #expect(probe.failed(after: .seconds(100), now: at(5000)) == .nat)
         #expect(probe.interval(now: at(5000)) == .milliseconds(57_500))
     }
 
@@ -123,7 +123,7 @@ import Testing
         #expect(probe.interval(now: at(1000)) == .seconds(54))
         #expect(probe.interval(now: at(1000 + 86_399)) == .seconds(54))
         #expect(probe.interval(now: at(1000 + 86_400)) == .seconds(90))
-        #expect(probe.failed(after: .seconds(90), now: at(1000 + 86_500)) == .translator)
+        #expect(probe.failed(after: .seconds(90), now: at(1000 + 86_500)) == .nat)
         #expect(probe.interval(now: at(1000 + 86_500)) == .seconds(75))
     }
 
