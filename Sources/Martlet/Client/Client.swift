@@ -133,9 +133,9 @@ public final class Client: Sendable {
     /// The present status, followed by the latest status after each change.
     ///
     /// The sequence omits statuses that are superseded before they are read. It supports any number of iterations. Each
-    /// iteration ends when the client has stopped or its task is cancelled. An iteration does not retain the client, but
-    /// the expression `client.status` in a task does: read the sequence before the task starts, or capture the client
-    /// weakly.
+    /// iteration ends when the client has stopped or its task is cancelled. An iteration does not retain the client,
+    /// but the expression `client.status` in a task does: read the sequence before the task starts, or capture the
+    /// client weakly.
     public var status: StatusUpdates { StatusUpdates(latest: life.status) }
 
     /// The present status.

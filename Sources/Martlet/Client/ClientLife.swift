@@ -163,7 +163,7 @@ final class ClientLife: Sendable {
         finish()
     }
 
-    /// The driver has ended.
+    /// Reports the end of the driver, with its final statistics.
     func ended(_ last: Client.Statistics) {
         statistics.withLock { $0 = last }
         state.withLock { $0 = .stopped }

@@ -138,8 +138,8 @@ extension ClientDriver {
         }
     }
 
-    /// The connection with TLS, if its endpoint uses TLS. A redirect may lead from an endpoint without TLS to one with
-    /// TLS.
+    /// Returns the connection, with TLS if its endpoint uses it. A redirect can lead from an endpoint without TLS to
+    /// one with TLS.
     private func secured(_ connection: TCPConnection) throws(TLSError) -> any Transport {
         guard let endpoint = connection.endpoint, endpoint.security == .tls else { return connection }
         if let tls = connections.tls { return try tls.transport(over: connection, to: endpoint) }

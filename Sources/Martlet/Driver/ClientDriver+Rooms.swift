@@ -18,11 +18,11 @@ struct RoomTable {
     }
 
     var entries: [RoomID: Entry] = [:]
-    /// Rooms whose marks are read again after `cursorDelay`.
+    /// The rooms whose handled marks are polled after `cursorDelay`.
     var watched: [RoomID: RoomCore] = [:]
-    /// Rooms with items of this turn.
+    /// The rooms with items of this turn.
     fileprivate var withArrivals: [RoomID] = []
-    /// Rooms in which messages were settled: waiting sends may have room.
+    /// The rooms in which messages were settled, so that waiting sends may have room.
     fileprivate var withSettledMessages: [RoomID] = []
 
     subscript(id: RoomID) -> Entry? {
@@ -54,7 +54,7 @@ struct DriverOutbox {
         }
     }
 
-    /// Whether `send` returns only when the outbox has the message.
+    /// Whether `send` waits until the outbox has stored the message.
     var delaysSends: Bool { if case .queued = port { true } else { false } }
 }
 
@@ -291,7 +291,7 @@ extension ClientDriver {
         rooms.withSettledMessages.append(core.id)
     }
 
-    /// The engine has removed the room.
+    /// Removes a room that the engine has removed.
     private func closed(_ id: RoomID, _ code: ErrorCode?) {
         deliverArrivals()
         guard let entry = rooms.entries.removeValue(forKey: id) else { return }
@@ -320,8 +320,8 @@ extension ClientDriver {
         rooms.withArrivals.removeAll(keepingCapacity: true)
     }
 
-    /// Takes the changes of the rooms in which messages were settled, because waiting sends have room now; false if
-    /// there are no such rooms.
+    /// Takes the changes of the rooms in which messages were settled, because waiting sends may have room. Returns
+    /// false if there are no such rooms.
     func takeChangesOfSettledRooms() -> Bool {
         guard !rooms.withSettledMessages.isEmpty else { return false }
         let ids = Set(rooms.withSettledMessages)
@@ -342,7 +342,7 @@ extension RoomOptions {
         case .stored: if let stored { cursor = stored }
         case .start: break
         case .latest(let count): tail = UInt32(clamping: count)
-        case .cursor(let place): cursor = place
+        case .cursor(let position): cursor = position
         }
     }
 }

@@ -2,8 +2,8 @@ import MartletProtocol
 import MartletTransport
 import MartletWire
 
-/// Runs the engine of a client on a loop: it reports the events of the application, the connections and the clock to
-/// the engine, and performs the engine's outputs. It decides nothing.
+/// The driver of a client's engine on a loop. It reports the events of the application, the connections and the clock
+/// to the engine, and performs the engine's outputs. It decides nothing.
 ///
 /// After each event, `settle` performs all outputs, delivers the received items to the rooms, and sets the timer.
 ///
@@ -68,8 +68,8 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
 
     // MARK: Start
 
-    /// Starts the engine. Called on the loop after the mailbox was opened. Returns false if the loop was shut down; the
-    /// client then has ended.
+    /// Starts the engine. It is called on the loop after the mailbox was opened. Returns false if the loop was shut
+    /// down; the client has then ended.
     func start() -> Bool {
         guard loop.add(self) else {
             finish()

@@ -6,8 +6,8 @@ import MartletWire
 /// loop takes all commands at once. Each command is performed, or refused if the client has ended, so that its caller
 /// receives a result.
 ///
-/// The mailbox needs no bound of its own: it contains a room once, settings are flags, and each other command has a
-/// waiting caller or is one of a bounded number.
+/// The mailbox needs no bound of its own. It contains a room at most once and one value of each setting; each other
+/// command has a waiting caller or is one of a bounded number.
 final class Mailbox: Sendable {
     enum Command: Sendable {
         /// The application has changed the state of the room.
@@ -27,7 +27,7 @@ final class Mailbox: Sendable {
         case abandon
     }
 
-    /// Settings of which only the latest value counts.
+    /// The settings that the loop has not taken. A later value replaces an earlier one.
     struct PendingSettings: Sendable {
         var mode: HeartbeatMode?
         var retriesNow = false
@@ -50,7 +50,7 @@ final class Mailbox: Sendable {
         var commands: [Command] = []
         var settings = PendingSettings()
         var isPosted = false
-        /// The loop has taken `retriesNow` and has not yet started an attempt.
+        /// Whether the loop has taken `retriesNow` and has not yet started an attempt.
         var isRetrying = false
     }
 
@@ -66,6 +66,7 @@ final class Mailbox: Sendable {
         change { $0.commands.append(command) }
     }
 
+    /// Changes the pending settings of a running client.
     func set(_ body: (inout PendingSettings) -> Void) {
         _ = change { body(&$0.settings) }
     }
@@ -76,7 +77,7 @@ final class Mailbox: Sendable {
         state.withLock { $0.isRetrying || $0.settings.retriesNow }
     }
 
-    /// The client has started an attempt, and its rooms have been notified.
+    /// Reports that the client has started an attempt and notified its rooms.
     func endRetrying() {
         state.withLock { $0.isRetrying = false }
     }
@@ -105,7 +106,7 @@ final class Mailbox: Sendable {
         }
     }
 
-    /// Refuses further commands, and returns those that were not performed.
+    /// Refuses further commands, and returns the commands that were not performed.
     func close() -> [Command] {
         state.withLock { state in
             state.owner = .stopped
@@ -114,10 +115,10 @@ final class Mailbox: Sendable {
         }
     }
 
-    /// Exchanges the commands for an empty array, whose storage is reused.
-    func take(leaving spare: inout [Command]) -> PendingSettings {
+    /// Takes the commands and returns the settings. The storage of the given empty array is reused.
+    func take(leaving empty: inout [Command]) -> PendingSettings {
         state.withLock { state in
-            swap(&state.commands, &spare)
+            swap(&state.commands, &empty)
             state.isPosted = false
             state.isRetrying = state.settings.retriesNow
             defer { state.settings = PendingSettings() }

@@ -2,7 +2,7 @@ import MartletProtocol
 import MartletWire
 import Synchronization
 
-/// The application's side of a room.
+/// The calls of the application.
 extension RoomCore {
     // MARK: Sending
 
@@ -68,7 +68,7 @@ extension RoomCore {
         case over(MartletError?)
     }
 
-    /// Takes all queued items. The last item of an earlier iteration then counts as handled.
+    /// Takes all queued items. The last returned item of an ended iteration then counts as handled.
     func take(into items: inout [Inbox.Item]) -> TakeResult {
         items.removeAll(keepingCapacity: true)
         var taken: [Inbox.Item] = []
@@ -90,18 +90,18 @@ extension RoomCore {
         }
     }
 
-    /// The application has received items. Their credit is returned, and their senders receive receipts.
+    /// Reports that the application has received items. Their credit is released, and their senders receive receipts.
     func taken(creditByteCount: Int, upTo cursor: RoomCursor) {
         note { $0.changes.take(byteCount: creditByteCount, upTo: cursor) }
     }
 
-    /// The application has requested the next item. The cursor advances also after the relay has closed the room.
+    /// Reports that the application has handled the items up to a cursor, also after the relay has closed the room.
     func handled(upTo cursor: RoomCursor) {
         if state.withLock({ $0.handled.raise(to: cursor) }) { mailbox.post(.changed(self)) }
     }
 
-    /// An iteration has ended. The next iteration begins with its remaining items, and then the last item that it
-    /// returned counts as handled. An iteration that began too early waits for the items.
+    /// Reports the end of an iteration. The next iteration begins with its remaining items, and its last returned item
+    /// then counts as handled. An iteration that already waits receives the items.
     func putBack(_ rest: ArraySlice<Inbox.Item>, lastReturned cursor: RoomCursor) {
         note { $0.inbox.putBack(rest, lastReturned: cursor) }
         wake { $0.waiters.takeReaders() }

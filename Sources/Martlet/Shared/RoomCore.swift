@@ -42,11 +42,11 @@ final class RoomCore: Waitable, LedgerOwner {
     enum Key: Sendable {
         case items
         case requests
-        /// A change of the message after the given view of it.
+        /// A change of the message after the given snapshot.
         case message(counter: UInt64, seen: MessageSnapshot)
     }
 
-    /// The view of a message that an observer has seen.
+    /// The state of a message that an observer has seen.
     struct MessageSnapshot: Sendable {
         let state: MessageLedger.State?
         let version: UInt64
@@ -92,8 +92,7 @@ final class RoomCore: Waitable, LedgerOwner {
     let events = Broadcast<Room.Event>()
     let mailbox: Mailbox
     let state: Guarded<State>
-    /// Set when the remaining items of an iteration must be discarded. A later client receives them again, after the
-    /// cursor.
+    /// Whether the remaining items of iterations are discarded. A later client receives them again, after the cursor.
     let discardsItems = Atomic(false)
 
     init(

@@ -141,7 +141,7 @@ struct ClientRooms: ~Copyable {
 
     // MARK: Sessions
 
-    /// Reports the begin of another link. When it is attached, rooms are opened again and unaccepted messages are sent
+    /// Reports the start of another link. When it is attached, rooms are opened again and unaccepted messages are sent
     /// again (W-46, C-36).
     mutating func linkBegan(_ port: inout ClientPort) {
         opens = TokenBucket(burst: Link.ownOpenBurst, perMinute: Link.ownOpensPerMinute)

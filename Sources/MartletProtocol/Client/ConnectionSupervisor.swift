@@ -209,7 +209,7 @@ struct ConnectionSupervisor: Sendable {
     /// Whether there is a backup attempt.
     var hasBackup: Bool { machine.backup != nil }
 
-    /// Reports the latest progress of acknowledgements. Progress after the begin of the backup attempt ends it.
+    /// Reports the latest progress of acknowledgements. Progress after the start of the backup attempt ends it.
     mutating func linkProgressed(at progress: Instant, hasUnacknowledged: Bool, now: Instant) {
         guard isEstablished, hasBackup, progress > backup.began || !hasUnacknowledged else { return }
         handle(.endBackup, now: now)

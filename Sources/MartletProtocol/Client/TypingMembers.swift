@@ -5,7 +5,7 @@ import MartletWire
 /// | state of an account | begins | ends |
 /// |---|---|---|
 /// | not typing | | a report of typing |
-/// | typing, until a deadline | a report of typing; each repetition moves the deadline | a report of the end; not online; deadline |
+/// | typing | a report of typing; each repetition moves the deadline | a report of the end; not online; deadline |
 struct TypingMembers: Equatable, Sendable {
     /// The duration for which an account counts as typing after its last report.
     static let timeout: Duration = .seconds(10)

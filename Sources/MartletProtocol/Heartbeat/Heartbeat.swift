@@ -154,7 +154,7 @@ public struct Heartbeat: Equatable, Sendable {
     }
 
     /// Reports the use of the application. The change to the foreground, and the end of suspension, cause a ping at
-    /// once. The begin of suspension discards the unanswered pings.
+    /// once. The start of suspension discards the unanswered pings.
     ///
     /// - Returns: The next step of the owner.
     public mutating func setMode(_ mode: HeartbeatMode, now: Instant, random: UInt64) -> Answer {

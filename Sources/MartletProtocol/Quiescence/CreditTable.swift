@@ -3,7 +3,7 @@ package import MartletWire
 /// The credit of a link and of its sessions as one endpoint counts it, for comparison with the other endpoint: the
 /// credit that one has used, the other has received (S-36, S-38).
 package struct CreditTable: Sendable {
-    /// The credit in bytes since the begin of the link or session.
+    /// The credit in bytes since the start of the link or session.
     package struct Totals: Equatable, Sendable {
         /// The credit used for sent frames.
         package var used: UInt64
