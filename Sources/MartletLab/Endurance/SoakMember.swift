@@ -57,7 +57,7 @@ final class SoakMember: Sendable {
     private func live(until end: ContinuousClock.Instant, isSending: Bool, upTo head: UInt64 = .max) async throws {
         let client = try Client(to: endpoint, as: .anonymous("member-\(number)"), outbox: outbox, on: loop)
         try await client.start()
-        let options = Room.Options(from: .cursor(ledger.lastOffset), echo: true, waitsForRelay: false)
+        let options = Room.Options(from: .cursor(ledger.lastOffset), includesOwnMessages: true, waitsForRelay: false)
         let room = try await client.open(room: "room-\(room)", options: options)
         let reader = Task {
             for try await message in room.messages {

@@ -27,21 +27,22 @@ struct SlotTable<Element> {
         @inline(__always) unsafeMutableAddress { unsafe mutableAddress(slot) }
     }
 
-    /// The address of an element, for the subscript of a table that wraps this one; it is valid during the access.
+    /// Returns the address of an element for the subscript of a table that wraps this one. It is valid during the
+    /// access.
     @inline(__always)
     func address(_ slot: Int) -> UnsafePointer<Element> {
         guard let memory, slot >= 0, slot < slotCount, memory.isLive(slot) else {
-            preconditionFailure("a number without an element")
+            preconditionFailure("a slot without an element")
         }
         return unsafe UnsafePointer(memory.address(slot))
     }
 
-    /// The same for a change in place.
+    /// Returns the address of an element for a change in place.
     @inline(__always)
     mutating func mutableAddress(_ slot: Int) -> UnsafeMutablePointer<Element> {
         own()
         guard let memory, slot >= 0, slot < slotCount, memory.isLive(slot) else {
-            preconditionFailure("a number without an element")
+            preconditionFailure("a slot without an element")
         }
         return unsafe memory.address(slot)
     }
@@ -70,7 +71,7 @@ struct SlotTable<Element> {
     ///
     /// - Precondition: The slot contains an element.
     mutating func remove(_ slot: Int) {
-        precondition(isLive(slot), "a number without an element")
+        precondition(isLive(slot), "a slot without an element")
         own()
         freeSlots.append(slot)
         memory?.remove(slot)

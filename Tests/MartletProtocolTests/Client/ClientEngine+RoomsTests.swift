@@ -43,7 +43,7 @@ import Testing
         let stage = ClientStage()
         stage.goOnline()
         _ = try stage.act { engine, now in
-            try engine.open(.lobby, RoomOptions(kind: .file, cursor: 7, tail: 3, echo: true), now: now)
+            try engine.open(.lobby, RoomOptions(kind: .file, cursor: 7, tail: 3, includesOwnMessages: true), now: now)
         }
         let open = Open(room: .lobby, kind: .file, cursor: 7, tail: 3, noLocal: false)
         #expect(stage.log.last(Open.self) == open)
@@ -56,7 +56,7 @@ import Testing
         try send(1...3, in: room, on: stage)
         stage.forgetOutputs()
         stage.act { engine, now in
-            engine.reopen(room, RoomOptions(kind: .file, cursor: 7, tail: 3, echo: true), now: now)
+            engine.reopen(room, RoomOptions(kind: .file, cursor: 7, tail: 3, includesOwnMessages: true), now: now)
         }
         stage.say(Close(), on: .first)
         #expect(stage.log.last(Open.self) == Open(room: .lobby, kind: .file, cursor: 7, tail: 3, noLocal: false))

@@ -186,7 +186,7 @@ import Testing
         stage.accept()
         if isAnswered { stage.say(Reject(Notice(code: .serverBusy))) }
         stage.act { $0.stop(now: $1) }
-        if !isAnswered { stage.run(for: ClientHandshake.strayHelloLifetime) }
+        if !isAnswered { stage.run(for: ClientHandshake.lateHelloLifetime) }
         stage.act { $0.start(now: $1) }
         stage.accept()
         stage.welcome()
@@ -214,7 +214,7 @@ import Testing
         stage.act { $0.start(now: $1) }
         stage.accept()
         stage.say(Reject(Notice(code: code, retryAfter: .seconds(20))))
-        guard case .waiting(let until, .serverAsked) = stage.engine.status.state else {
+        guard case .waiting(let until, .serverRequired) = stage.engine.status.state else {
             Issue.record("\(stage.engine.status)")
             return
         }

@@ -200,7 +200,7 @@ import Testing
     ) -> ConnectionMachine.Event {
         let named = Bool.random(using: &random) ? id : ConnectionID(rawValue: id.rawValue &- 1)
         let wishes: [ConnectionMachine.Event] = [
-            .connect, .disconnect, .forceDisconnect, .reconnect, .startBackup, .endBackup, .giveUp,
+            .connect, .disconnect, .forceDisconnect, .reconnect, .startBackup, .endBackup, .promoteBackup,
         ]
         let news =
             newsEvents(of: named) + [

@@ -14,7 +14,7 @@ import Testing
         ]
     private static let events: [Machine.Event] =
         [.connect] + newsEvents(of: id) + [.disconnect, .forceDisconnect, .reconnect]
-        + [.startBackup, .endBackup, .giveUp, .backupConnected(backup), .backupFailed(backup)]
+        + [.startBackup, .endBackup, .promoteBackup, .backupConnected(backup), .backupFailed(backup)]
 
     /// The first row names the states, the first column the events; a cell is what is done and the state it leads to.
     /// O open, H hello, E established, g close gracefully, x close at once, C closed, R race, P promoted; - ignored,
@@ -33,7 +33,7 @@ import Testing
         reconnect          O>conn     xCO>conn   xCO>conn   xxCO>conn  xCO>conn   xxCO>conn  -
         startBackup        !          !          R>waitB    -          R>estdB    -          !
         endBackup          !          !          -          x>wait     -          x>estd     !
-        giveUp             !          !          !          !          !          xCP>conn   !
+        promoteBackup      !          !          !          !          !          xCP>conn   !
         backupConnected    ~          ~          ~          xCPH>wait  ~          xCPH>wait  ~
         backupFailed       ~          ~          ~          >wait      ~          >estd      ~
         deadline           -          xC>disc    xC>disc    xxC>disc   -          -          xC>disc

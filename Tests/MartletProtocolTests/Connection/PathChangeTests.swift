@@ -8,15 +8,15 @@ import Testing
         isUp: true, kind: .cellular, network: NetworkID(rawValue: 2), addresses: ["198.51.100.9"])
 
     // C-54
-    @Test func `The connection's address has gone: redial`() {
-        #expect(PathChange(from: home, to: mobile, localAddress: "192.0.2.7") == .redial)
+    @Test func `The connection's address has gone: replace`() {
+        #expect(PathChange(from: home, to: mobile, localAddress: "192.0.2.7") == .replace)
         var renumbered = home
         renumbered.addresses = ["192.0.2.8"]
-        #expect(PathChange(from: home, to: renumbered, localAddress: "192.0.2.7") == .redial)
-        #expect(PathChange(from: .down, to: mobile, localAddress: "192.0.2.7") == .redial)
+        #expect(PathChange(from: home, to: renumbered, localAddress: "192.0.2.7") == .replace)
+        #expect(PathChange(from: .down, to: mobile, localAddress: "192.0.2.7") == .replace)
     }
 
-    @Test func `A better path appears beside the connection's: probe, and redial only if that fails`() {
+    @Test func `A better path appears beside the connection's: probe, and replace only if that fails`() {
         var both = home
         both.addresses.formUnion(mobile.addresses)
         #expect(PathChange(from: mobile, to: both, localAddress: "198.51.100.9") == .probe)

@@ -212,19 +212,19 @@ import Testing
     @Test func `The server's wait is obeyed, never undercut by the draw, and spread`() {
         var policy = self.policy()
         let least = policy.failed(.refused(retryAfter: .seconds(20)), now: .zero, random: 0)
-        #expect(least == .wait(until: at(.seconds(20)), .serverAsked))
+        #expect(least == .wait(until: at(.seconds(20)), .serverRequired))
         policy.cancel()
         let middle = policy.failed(.refused(retryAfter: .seconds(20)), now: .zero, random: half)
-        #expect(middle == .wait(until: at(.milliseconds(20_500)), .serverAsked))
+        #expect(middle == .wait(until: at(.milliseconds(20_500)), .serverRequired))
     }
 
     // C-57
     @Test func `A server can ask for an hour at most and not for less than nothing`() {
         var policy = self.policy()
         let long = policy.failed(.refused(retryAfter: .seconds(1_000_000)), now: .zero, random: 0)
-        #expect(long == .wait(until: at(.seconds(3600)), .serverAsked))
+        #expect(long == .wait(until: at(.seconds(3600)), .serverRequired))
         policy.cancel()
-        #expect(policy.failed(.refused(retryAfter: .seconds(-5)), now: .zero, random: 0) == .now(.serverAsked))
+        #expect(policy.failed(.refused(retryAfter: .seconds(-5)), now: .zero, random: 0) == .now(.serverRequired))
     }
 
     @Test func `A server that only refuses is retried with backoff`() {
@@ -238,7 +238,7 @@ import Testing
         var policy = self.policy()
         _ = policy.pathChanged(to: cellular, now: .zero)
         _ = policy.failed(.refused(retryAfter: .seconds(20)), now: .zero, random: 0)
-        let asked = ReconnectPolicy.Answer.wait(until: at(.seconds(20)), .serverAsked)
+        let asked = ReconnectPolicy.Answer.wait(until: at(.seconds(20)), .serverRequired)
         #expect(policy.pathChanged(to: wifi, now: at(.seconds(1))) == asked)
         #expect(policy.pathChanged(to: .down, now: at(.seconds(2))) == .paused(.noPath))
         #expect(policy.pathChanged(to: wifi, now: at(.seconds(3))) == asked)
@@ -261,7 +261,7 @@ import Testing
         let answer = policy.failed(.redirected(retryAfter: nil), now: .zero, random: half)
         #expect(answer == .wait(until: at(.milliseconds(500)), .backoff(attempt: 1)))
         let asked = policy.failed(.redirected(retryAfter: .seconds(5)), now: .zero, random: 0)
-        #expect(asked == .wait(until: at(.seconds(5)), .serverAsked))
+        #expect(asked == .wait(until: at(.seconds(5)), .serverRequired))
     }
 
     @Test func `A credential refused once is asked for again, refused twice in a row it stops`() {
@@ -295,7 +295,7 @@ import Testing
         #expect(policy.pathChanged(to: wifi, now: .zero) == .none)
         #expect(policy.tryNow() == .stopped(reason))
         #expect(policy.deadlinePassed(now: .distantFuture) == .none)
-        #expect(policy.resume() == .now(.userAsked))
+        #expect(policy.resume() == .now(.userRequested))
         #expect(policy.state == .idle)
     }
 
@@ -304,16 +304,16 @@ import Testing
         _ = policy.failed(.lost, now: .zero, random: half)
         _ = policy.failed(.unreachable, now: .zero, random: half)
         #expect(policy.failed(.unreachable, now: .zero, random: half) == .stopped(.attemptLimit))
-        #expect(policy.resume() == .now(.userAsked))
+        #expect(policy.resume() == .now(.userRequested))
         #expect(policy.attempt == 0)
     }
 
     @Test func `The user's wish to try now is obeyed at once in a wait and in a pause`() {
         var waiting = policy()
         _ = waiting.failed(.refused(retryAfter: .seconds(600)), now: .zero, random: half)
-        #expect(waiting.tryNow() == .now(.userAsked))
+        #expect(waiting.tryNow() == .now(.userRequested))
         var paused = pausedPolicy()
-        #expect(paused.tryNow() == .now(.userAsked))
+        #expect(paused.tryNow() == .now(.userRequested))
         #expect(paused.tryNow() == .none)
         #expect(paused.resume() == .none)
     }

@@ -10,22 +10,22 @@ import Testing
     @Test func `An unknown network begins at 30 s and rises by 30 s with each silence survived`() {
         var probe = NATProbe(network: home)
         #expect(probe.interval(now: .zero) == .seconds(30))
-        probe.survived(.seconds(30), now: at(30))
+        probe.answered(after: .seconds(30), now: at(30))
         #expect(probe.interval(now: at(30)) == .seconds(60))
-        probe.survived(.seconds(60), now: at(90))
+        probe.answered(after: .seconds(60), now: at(90))
         #expect(probe.interval(now: at(90)) == .seconds(90))
     }
 
     @Test func `A shorter silence than was survived before teaches nothing`() {
         var probe = NATProbe(network: home)
-        probe.survived(.seconds(60), now: at(60))
-        probe.survived(.seconds(20), now: at(80))
+        probe.answered(after: .seconds(60), now: at(60))
+        probe.answered(after: .seconds(20), now: at(80))
         #expect(probe.interval(now: at(80)) == .seconds(90))
     }
 
     @Test func `The longest silence tried is 20 minutes`() {
         var probe = NATProbe(network: home)
-        probe.survived(.seconds(5000), now: at(5000))
+        probe.answered(after: .seconds(5000), now: at(5000))
         #expect(probe.interval(now: at(5000)) == NATProbe.maximum)
     }
 
@@ -39,10 +39,10 @@ import Testing
             let silence = probe.interval(now: now)
             now = now + silence
             if silence < .seconds(limit) {
-                probe.survived(silence, now: now)
+                probe.answered(after: silence, now: now)
             } else {
                 failureCount += 1
-                #expect(probe.failed(after: silence, now: now) == .translator)
+                #expect(probe.failed(after: silence, now: now) == .nat)
             }
         }
         let settled = probe.interval(now: now)
@@ -53,25 +53,25 @@ import Testing
 
     @Test func `A failure after a silence that nothing survives leaves the shortest`() {
         var probe = NATProbe(network: home)
-        #expect(probe.failed(after: .seconds(16), now: at(1000)) == .translator)
+        #expect(probe.failed(after: .seconds(16), now: at(1000)) == .nat)
         #expect(probe.interval(now: at(1000)) == NATProbe.minimum)
     }
 
     // C-50
     @Test func `A failure within 30 s after a path change is not the translator's`() {
         var probe = NATProbe(network: home)
-        probe.survived(.seconds(60), now: at(60))
+        probe.answered(after: .seconds(60), now: at(60))
         probe.pathChanged(to: home, now: at(100))
         #expect(probe.failed(after: .seconds(90), now: at(130)) == .pathChange)
         #expect(probe.interval(now: at(130)) == .seconds(90))
-        #expect(probe.failed(after: .seconds(90), now: at(131)) == .translator)
+        #expect(probe.failed(after: .seconds(90), now: at(131)) == .nat)
         #expect(probe.interval(now: at(131)) == .seconds(75))
     }
 
     @Test func `A path change within 30 s after a failure takes the blame from the translator`() {
         var probe = NATProbe(network: home)
-        probe.survived(.seconds(60), now: at(60))
-        #expect(probe.failed(after: .seconds(90), now: at(150)) == .translator)
+        probe.answered(after: .seconds(60), now: at(60))
+        #expect(probe.failed(after: .seconds(90), now: at(150)) == .nat)
         #expect(probe.interval(now: at(150)) == .seconds(75))
         probe.pathChanged(to: office, now: at(180))
         #expect(probe.interval(now: at(180)) == .seconds(30))
@@ -83,14 +83,14 @@ import Testing
         var probe = NATProbe(network: home)
         _ = probe.failed(after: .seconds(30), now: at(150))
         probe.pathChanged(to: home, now: at(160))
-        probe.survived(.seconds(60), now: at(170))
+        probe.answered(after: .seconds(60), now: at(170))
         probe.pathChanged(to: home, now: at(175))
         #expect(probe.interval(now: at(175)) == .seconds(90))
     }
 
     @Test func `A path change long after a failure does not`() {
         var probe = NATProbe(network: home)
-        probe.survived(.seconds(60), now: at(60))
+        probe.answered(after: .seconds(60), now: at(60))
         _ = probe.failed(after: .seconds(90), now: at(150))
         probe.pathChanged(to: home, now: at(181))
         #expect(probe.interval(now: at(181)) == .seconds(75))
@@ -98,38 +98,38 @@ import Testing
 
     @Test func `A failure at a silence survived before is somebody else's, three in a row begin the search anew`() {
         var probe = NATProbe(network: home)
-        probe.survived(.seconds(120), now: at(120))
+        probe.answered(after: .seconds(120), now: at(120))
         #expect(probe.failed(after: .seconds(100), now: at(1000)) == .other)
         #expect(probe.failed(after: .seconds(100), now: at(2000)) == .other)
-        probe.survived(.seconds(50), now: at(2100))
+        probe.answered(after: .seconds(50), now: at(2100))
         #expect(probe.failed(after: .seconds(100), now: at(3000)) == .other)
         #expect(probe.failed(after: .seconds(100), now: at(4000)) == .other)
         #expect(probe.interval(now: at(4000)) == .seconds(150))
-        #expect(probe.failed(after: .seconds(100), now: at(5000)) == .translator)
+        #expect(probe.failed(after: .seconds(100), now: at(5000)) == .nat)
         #expect(probe.interval(now: at(5000)) == .milliseconds(57_500))
     }
 
     @Test func `A silence that failed and is then survived did not fail because of the translator`() {
         var probe = NATProbe(network: home)
         _ = probe.failed(after: .seconds(40), now: at(1000))
-        probe.survived(.seconds(40), now: at(1100))
+        probe.answered(after: .seconds(40), now: at(1100))
         #expect(probe.interval(now: at(1100)) == .seconds(70))
     }
 
     @Test func `A failure is held against the network for a day`() {
         var probe = NATProbe(network: home)
-        probe.survived(.seconds(60), now: at(60))
+        probe.answered(after: .seconds(60), now: at(60))
         _ = probe.failed(after: .seconds(70), now: at(1000))
         #expect(probe.interval(now: at(1000)) == .seconds(54))
         #expect(probe.interval(now: at(1000 + 86_399)) == .seconds(54))
         #expect(probe.interval(now: at(1000 + 86_400)) == .seconds(90))
-        #expect(probe.failed(after: .seconds(90), now: at(1000 + 86_500)) == .translator)
+        #expect(probe.failed(after: .seconds(90), now: at(1000 + 86_500)) == .nat)
         #expect(probe.interval(now: at(1000 + 86_500)) == .seconds(75))
     }
 
     @Test func `Each network is remembered, up to 64, the longest unused forgotten first`() {
         var probe = NATProbe(network: home)
-        probe.survived(.seconds(60), now: at(60))
+        probe.answered(after: .seconds(60), now: at(60))
         for number in 2...64 { probe.pathChanged(to: NetworkID(rawValue: UInt64(number)), now: at(100)) }
         #expect(probe.rememberedNetworkCount == 64)
         probe.pathChanged(to: home, now: at(200))

@@ -17,7 +17,7 @@ import Testing
         let phone = world.addClient("alice", carrier: carrier)
         let laptop = world.addClient("alice", carrier: carrier)
         let onPhone = try world.open(.lobby, for: phone)
-        let onLaptop = try world.open(.lobby, for: laptop, RoomOptions(echo: true))
+        let onLaptop = try world.open(.lobby, for: laptop, RoomOptions(includesOwnMessages: true))
         world.run(for: .seconds(1))
         try world.send("from the phone", from: phone, in: onPhone)
         try world.send("from the laptop", from: laptop, in: onLaptop)

@@ -38,7 +38,7 @@ import Testing
         var policy = ReconnectPolicy()
         policy.established(now: .zero)
         let answer = policy.failed(.refused(retryAfter: .seconds(5)), now: .zero, random: 1 << 63)
-        #expect(answer == .wait(until: .zero + .seconds(11), .serverAsked))
+        #expect(answer == .wait(until: .zero + .seconds(11), .serverRequired))
     }
 
     private func busiestSecond(of instants: [Instant]) -> Int {
