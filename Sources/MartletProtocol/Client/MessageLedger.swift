@@ -106,9 +106,11 @@ package struct MessageLedger: Sendable {
 
     // MARK: Queueing
 
-    /// Returns whether a message with this size of content can be appended.
+    /// Returns whether a message with this size of content can be appended. Settled messages behind a pending one also
+    /// have a bound.
     package func hasRoom(byteCount: Int) -> Bool {
         pendingCount < maxCount && pendingByteCount + byteCount <= maxByteCount
+            && entries.count < maxCount + Self.maxSettledCount
     }
 
     /// Adds a message.

@@ -274,4 +274,18 @@ import Testing
         versions.append(ledger.version)
         #expect(Set(versions).count == versions.count)
     }
+
+    @Test func `messages that settle behind a pending one are bounded, until that one settles`() throws {
+        var ledger = ledger(maxCount: 2)
+        var counter: UInt64 = 1
+        try append(counter, to: &ledger)
+        while ledger.hasRoom(byteCount: 1) {
+            counter += 1
+            try append(counter, to: &ledger)
+            _ = ledger.withdraw(counter)
+        }
+        #expect(ledger.count == MessageLedger.maxSettledCount + 2)
+        _ = ledger.withdraw(1)
+        #expect(ledger.hasRoom(byteCount: 1) && ledger.count == MessageLedger.maxSettledCount)
+    }
 }
