@@ -1,7 +1,7 @@
 /// The encodings base64 and base64url of RFC 4648.
-enum Base64 {
+package enum Base64 {
     /// The alphabet, and whether the last group is padded with `=`.
-    enum Variant {
+    package enum Variant {
         /// RFC 4648 §4, with padding, as SCRAM uses it.
         case standard
         /// RFC 4648 §5 without padding, as JOSE uses it (RFC 7515 §2).
@@ -16,7 +16,7 @@ enum Base64 {
     }
 
     /// The text of these bytes.
-    static func encode(_ bytes: [UInt8], _ variant: Variant) -> String {
+    package static func encode(_ bytes: [UInt8], _ variant: Variant) -> String {
         let alphabet = alphabet(variant)
         var text: [UInt8] = []
         text.reserveCapacity((bytes.count + 2) / 3 * 4)
