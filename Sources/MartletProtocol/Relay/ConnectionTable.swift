@@ -13,15 +13,17 @@ struct ConnectionTable {
     private var connections = SlotTable<RelayConnection>()
     private var generation: UInt32 = 0
     private var timers = SlotTimers()
+    /// When the credentials of connections expire.
+    private var credentialExpiries = SlotTimers()
     /// Bytes that framers and carriers hold, as of the last `settle` of each connection.
     private(set) var byteCount = 0
 
     var count: Int { connections.count }
     var slots: Range<Int> { connections.slots }
     /// Connections and their timers.
-    var heldCount: Int { connections.count + timers.count }
-    /// The earliest timer.
-    var deadline: Instant? { timers.earliest }
+    var heldCount: Int { connections.count + timers.count + credentialExpiries.count }
+    /// The earliest timer or expiry of a credential.
+    var deadline: Instant? { timers.earliest.orEarlier(credentialExpiries.earliest) }
 
     @inline(__always)
     func isLive(_ slot: Int) -> Bool { connections.isLive(slot) }
@@ -60,7 +62,7 @@ struct ConnectionTable {
         guard isLive(slot) else { return }
         byteCount -= connections[slot].charge
         connections.remove(slot)
-        timers.cancel(slot)
+        disarm(slot)
     }
 
     /// Updates the byte count after a change of a connection.
@@ -75,7 +77,17 @@ struct ConnectionTable {
         if isLive(slot), let due = connections[slot].arm(configuration) { timers.set(slot, at: due) }
     }
 
-    mutating func disarm(_ slot: Int) { timers.cancel(slot) }
+    /// Cancels the timers of a connection.
+    mutating func disarm(_ slot: Int) {
+        timers.cancel(slot)
+        credentialExpiries.cancel(slot)
+    }
+
+    /// Sets the expiry of a connection's credential (C-66).
+    mutating func setCredentialExpiry(_ slot: Int, at expiry: Instant) { credentialExpiries.set(slot, at: expiry) }
+
+    /// Takes the next connection whose credential has expired.
+    mutating func popExpiredCredential(now: Instant) -> Int? { credentialExpiries.popExpired(now: now) }
 
     /// Takes the next connection whose deadline has passed, and the deadline's error code.
     mutating func popOverdue(_ configuration: RelayConfiguration, now: Instant) -> (slot: Int, code: ErrorCode)? {

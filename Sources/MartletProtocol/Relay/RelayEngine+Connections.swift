@@ -300,14 +300,13 @@ extension RelayEngine {
         sessions.markDirty(link)
         if let expiresAt = admission.identity.expiresAt {
             let rest = Duration.milliseconds(Int64(clamping: expiresAt) - Int64(clamping: wallClock))
-            credentialExpiries.set(connections.key(slot), at: now + min(max(rest, .zero), .seconds(1 << 30)))
+            connections.setCredentialExpiry(slot, at: now + min(max(rest, .zero), .seconds(1 << 30)))
         }
     }
 
     /// Ends connections whose credentials have expired. The clients continue their links with other credentials (C-66).
     mutating func expireCredentials(now: Instant) {
-        while let key = credentialExpiries.popExpired(now: now) {
-            guard let slot = connections.slot(key), connections[slot].phase != .closing else { continue }
+        while let slot = connections.popExpiredCredential(now: now) {
             end(slot, with: .goaway, Notice(code: .unauthenticated), now: now)
         }
     }
@@ -410,7 +409,6 @@ extension RelayEngine {
     mutating func end(_ slot: Int, afterFlush: Bool, now: Instant) {
         guard connections[slot].phase != .closing else { return }
         detach(slot, now: now)
-        credentialExpiries.cancel(connections.key(slot))
         connections[slot].close()
         connections.disarm(slot)
         outputs.append(.close(connections.key(slot), afterFlush: afterFlush))

@@ -49,8 +49,6 @@ public struct RelayEngine: ~Copyable {
     var outputs = Deque<RelayOutput>()
     /// The framer for all connections without an incomplete frame.
     var spareFramer: FramerBox?
-    /// When the credentials of connections expire.
-    var credentialExpiries = DeadlineQueue<ConnectionKey, Instant>()
     private(set) var drainNotice: Notice?
     private(set) var revocations = Revocations()
     var memory: MemoryLedger
@@ -98,7 +96,6 @@ public struct RelayEngine: ~Copyable {
         noteEvent()
         guard let slot = connections.slot(key) else { return }
         detach(slot, now: now)
-        credentialExpiries.cancel(key)
         connections.remove(slot)
     }
 
@@ -151,7 +148,6 @@ public struct RelayEngine: ~Copyable {
             .orEarlier(sessions.links.suspensionDeadline(lifetime: configuration.resumeLifetime))
             .orEarlier(sessions.rooms.local.deadline)
             .orEarlier(sessions.authorizations.deadline)
-            .orEarlier(credentialExpiries.earliest)
             .orEarlier(sessions.withheld.deadline)
     }
 
