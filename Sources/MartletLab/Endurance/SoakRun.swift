@@ -111,11 +111,13 @@ struct SoakRun: Sendable {
 
     /// Ends the sending: the outboxes are sent, and every member reads to the end of its room.
     private func drain(_ members: [SoakMember], roomCount: Int) async throws {
-        var heads = Array(repeating: UInt64(0), count: roomCount)
-        for member in members { heads[member.room] += UInt64(member.sentCount) }
+        var lastOffsets = Array(repeating: UInt64(0), count: roomCount)
+        for member in members { lastOffsets[member.room] += UInt64(member.sentCount) }
         let deadline = ContinuousClock.now + Self.patience
-        try await together(members) { [heads] in try await $0.listen(upTo: heads[$0.room], until: deadline) }
-        for member in members { member.finish(headOf: heads[member.room]) }
+        try await together(members) { [lastOffsets] in
+            try await $0.listen(upTo: lastOffsets[$0.room], until: deadline)
+        }
+        for member in members { member.finish(lastOffset: lastOffsets[member.room]) }
     }
 
     private func count(_ members: [SoakMember], into report: inout Report) {

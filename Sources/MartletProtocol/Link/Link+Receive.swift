@@ -189,10 +189,10 @@ extension Link {
     private mutating func slot(for header: FrameHeader, _ plain: RawSpan, now: Instant) throws(LinkError) -> Int? {
         let id = header.session
         if let slot = sessions.slot(of: id) { return slot }
-        guard sessions.retired[id] == nil else {
-            sessions.retired.oweAck(id)
+        guard sessions.recentlyEnded[id] == nil else {
+            sessions.recentlyEnded.oweAck(id)
             // Frames in flight when the session ended arrive once each: one acknowledgement covers them (S-14, S-20).
-            guard sessions.retired.noteLate(header.sequence, of: id) else {
+            guard sessions.recentlyEnded.noteLate(header.sequence, of: id) else {
                 if isAttached { connection.acks.request() }
                 try chargeUnproductive(now: now)
                 return nil
@@ -222,7 +222,7 @@ extension Link {
 
     /// Refuses a session that the peer opens or uses (S-6).
     private mutating func refuse(_ id: SessionID, _ code: ErrorCode) {
-        receiveCredit.release(sessions.retired.insert(id, RetiredSessions.Record(cumulative: 0)))
+        receiveCredit.release(sessions.recentlyEnded.insert(id, RecentlyEndedSessions.Record(cumulative: 0)))
         appendReset(id, code, creditUsed: 0)
     }
 
@@ -411,13 +411,13 @@ extension Link {
             arrivals.append(.event(.reset(id, code: reset.code)))
         } else {
             try chargeUnproductive(now: now)
-            if sessions.retired[id] == nil {
+            if sessions.recentlyEnded[id] == nil {
                 // Its `open` may still be in flight, and must not open the session when it arrives (S-12).
-                receiveCredit.release(sessions.retired.insert(id, RetiredSessions.Record(cumulative: 0)))
+                receiveCredit.release(sessions.recentlyEnded.insert(id, RecentlyEndedSessions.Record(cumulative: 0)))
             }
         }
         guard let creditUsed = reset.creditUsed else { return }
-        guard let missing = sessions.retired.settle(id, creditUsed: creditUsed) else {
+        guard let missing = sessions.recentlyEnded.settle(id, creditUsed: creditUsed) else {
             throw .peer(.protocolViolation)
         }
         guard receiveCredit.settle(missing) else { throw .peer(.creditExceeded) }

@@ -36,7 +36,7 @@ extension Link {
     public func canResume(from positions: [SessionPosition]) -> Bool {
         positions.allSatisfy { position in
             guard let slot = sessions.slot(of: position.session) else {
-                return position.received < sessions.firstSequence || sessions.retired[position.session] != nil
+                return position.received < sessions.firstSequence || sessions.recentlyEnded[position.session] != nil
             }
             let send = sessions[slot].send
             return position.received <= send.highestSent && position.received + 1 >= send.base
@@ -276,7 +276,7 @@ extension Link {
             encoder.append(header(.ack, [], .control, 0, now), ack, into: &out)
             counters.framesSent += 1
             receiveCredit.announce(credit)
-        } while !connection.acks.slots.isEmpty || !sessions.retired.owed.isEmpty
+        } while !connection.acks.slots.isEmpty || !sessions.recentlyEnded.owed.isEmpty
         connection.acks.finish()
         return true
     }
@@ -285,7 +285,9 @@ extension Link {
     private mutating func takeSessionAcks() -> [SessionAck] {
         var parts: [SessionAck] = []
         var room = Link.maxAckByteCount - Link.maxSessionAckByteCount
-        while room > 0, parts.count < Ack.maxSessionCount, let part = sessions.retired.popOwed() ?? popSessionAck() {
+        while room > 0, parts.count < Ack.maxSessionCount,
+            let part = sessions.recentlyEnded.popOwed() ?? popSessionAck()
+        {
             room -= part.byteCount
             parts.append(part)
         }

@@ -157,7 +157,7 @@ public struct Link: Sendable {
     public mutating func reset(_ id: SessionID, code: ErrorCode) {
         guard id != .control else { return }
         guard let slot = sessions.slot(of: id) else {
-            guard sessions.retired[id] == nil else { return }
+            guard sessions.recentlyEnded[id] == nil else { return }
             return appendReset(id, code, creditUsed: 0)
         }
         // A peer that was sent nothing does not know the session.
@@ -295,7 +295,7 @@ public struct Link: Sendable {
             receiveCredit.release(UInt64(sessions[slot].receive.release(byteCount)))
             if sessions[slot].receive.wantsAnnouncement { requestAck(of: slot) }
         } else {
-            receiveCredit.release(sessions.retired.release(UInt64(byteCount), of: id))
+            receiveCredit.release(sessions.recentlyEnded.release(UInt64(byteCount), of: id))
         }
         announceCredit()
     }
@@ -346,7 +346,7 @@ public struct Link: Sendable {
         for slot in sessions.indices where sessions[slot].isLive {
             let send = sessions[slot].send.backlog
             let messages = send.messageByteCount + send.messageFrameCount * overhead
-            if sessions[slot].priority.isBulk { backlog.bulk += messages } else { backlog.talk += messages }
+            if sessions[slot].priority.isBulk { backlog.bulk += messages } else { backlog.nonBulk += messages }
             let requests = send.requestByteCount + send.requestFrameCount * overhead
             backlog.requests += requests
             backlog.others += send.byteCount + sessions[slot].send.count * overhead - messages - requests
@@ -392,7 +392,7 @@ public struct Link: Sendable {
     typealias Slots = SessionTable.Slots
 
     @inline(__always)
-    var retired: RetiredSessions { sessions.retired }
+    var recentlyEnded: RecentlyEndedSessions { sessions.recentlyEnded }
     @inline(__always)
     var heldByteCount: Int { receiveCredit.heldByteCount }
     @inline(__always)

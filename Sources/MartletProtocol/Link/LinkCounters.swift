@@ -25,12 +25,12 @@ struct LinkBacklog: Equatable, Sendable {
     /// Messages of bulk sessions: media and files.
     var bulk = 0
     /// Messages of all other sessions.
-    var talk = 0
+    var nonBulk = 0
     /// Frames other than messages and requests; of responses the overhead.
     var others = 0
     /// Requests and the bodies of responses, which other members send and which have a bound of their own.
     var requests = 0
 
     /// All but requests.
-    var byteCount: Int { bulk + talk + others }
+    var byteCount: Int { bulk + nonBulk + others }
 }

@@ -30,7 +30,7 @@ struct SessionTable: Sendable {
     private(set) var queueCount = 0
     /// Acknowledgements received, to detect one that names a session twice.
     private var ackCount: UInt64 = 0
-    var retired = RetiredSessions()
+    var recentlyEnded = RecentlyEndedSessions()
 
     init(role: LinkRole, firstSequence: UInt64, maxMessageByteCount: Int) {
         self.role = role
@@ -61,7 +61,7 @@ struct SessionTable: Sendable {
     /// The ID of the next session that this side opens; one in use or recently ended is skipped (S-2).
     mutating func takeID() -> SessionID {
         var id = SessionID(rawValue: nextID)
-        while slots[id] != nil || retired[id] != nil { id = SessionID(rawValue: following(id.rawValue)) }
+        while slots[id] != nil || recentlyEnded[id] != nil { id = SessionID(rawValue: following(id.rawValue)) }
         nextID = following(id.rawValue)
         return id
     }
@@ -93,11 +93,11 @@ struct SessionTable: Sendable {
         freeSlots.append(slot)
         guard isKnown else { return 0 }
         let receive = session.receive
-        let record = RetiredSessions.Record(
+        let record = RecentlyEndedSessions.Record(
             cumulative: receive.cumulative, creditReceived: receive.creditReceived,
             unreleased: receive.creditDelivered - receive.creditReleased, isSettled: !isReset,
             owesAck: session.marks.needsAck)
-        return retired.insert(session.id, record)
+        return recentlyEnded.insert(session.id, record)
     }
 
     // MARK: Frames for the application

@@ -30,7 +30,7 @@ struct RelayLink: Sendable {
     static let suspendedHoldingByteCount = 16 * 1024
     /// Bytes of a link with its entries in the tables, and of a session that ended recently.
     static let baseByteCount = MemoryLayout<RelayLink>.stride + 384
-    static let retiredByteCount = 96
+    static let recentlyEndedByteCount = 96
     /// Sessions of an account beyond which links of it end when memory is short.
     static let fewSessions = 4
     /// Bytes of a session at the link.
@@ -290,7 +290,7 @@ struct RelayLink: Sendable {
             byteCount += messages[index].body.byteCount
             byteCount += messages[index].body.fragmentCount * RelayLink.entryByteCount
         }
-        if isBulk { queued.bulk += byteCount } else { queued.talk += byteCount }
+        if isBulk { queued.bulk += byteCount } else { queued.nonBulk += byteCount }
         return true
     }
 
@@ -298,7 +298,7 @@ struct RelayLink: Sendable {
 
     /// Whether the rooms of a priority have to hold messages back.
     func isHolding(bulk: Bool) -> Bool {
-        (bulk ? queued.bulk : queued.talk) > holdingLimit
+        (bulk ? queued.bulk : queued.nonBulk) > holdingLimit
     }
 
     /// Whether the queues are, by the upper bound, so long that an exact count is worthwhile.
@@ -332,7 +332,7 @@ struct RelayLink: Sendable {
     }
 
     private mutating func nextHeldBack() -> SessionID? {
-        if queued.talk <= holdingLimit / 2, let session = heldBackOthers.popFirst() { return session }
+        if queued.nonBulk <= holdingLimit / 2, let session = heldBackOthers.popFirst() { return session }
         return queued.bulk <= holdingLimit / 2 ? heldBackBulk.popFirst() : nil
     }
 
@@ -367,7 +367,7 @@ struct RelayLink: Sendable {
     mutating func takeChargeChange() -> Int {
         var byteCount = RelayLink.baseByteCount + link.storageByteCount + waitingByteCount
         byteCount += sessions.capacity * SortedMap<SessionID, Membership>.entryByteCount
-        byteCount += link.retired.count * RelayLink.retiredByteCount
+        byteCount += link.recentlyEnded.count * RelayLink.recentlyEndedByteCount
         if let packetReader {
             byteCount += packetReader.storageByteCount
             if packetReader.isStreaming { byteCount += RelayLink.streamByteCount }

@@ -69,19 +69,19 @@ public struct RoomSnapshot: Sendable {
     /// log only while it is shorter than the one that they know.
     public var log: LogID?
     /// The highest offset stored; 0 when the room is new.
-    public var head: UInt64
-    /// The lowest offset that is kept; `head + 1` when none is.
-    public var first: UInt64
+    public var lastOffset: UInt64
+    /// The lowest offset that is kept; `lastOffset + 1` when none is.
+    public var firstOffset: UInt64
     /// The highest counter accepted from each device.
     public var watermarks: [DeviceKey: UInt64]
 
     /// A room's state.
     public init(
-        log: LogID? = nil, head: UInt64 = 0, first: UInt64 = 1, watermarks: [DeviceKey: UInt64] = [:]
+        log: LogID? = nil, lastOffset: UInt64 = 0, firstOffset: UInt64 = 1, watermarks: [DeviceKey: UInt64] = [:]
     ) {
         self.log = log
-        self.head = head
-        self.first = first
+        self.lastOffset = lastOffset
+        self.firstOffset = firstOffset
         self.watermarks = watermarks
     }
 }
@@ -113,8 +113,8 @@ struct RoomLog: Sendable {
 
     init(_ snapshot: RoomSnapshot) {
         id = snapshot.log
-        firstOffset = snapshot.first
-        lastOffset = snapshot.head
+        firstOffset = snapshot.firstOffset
+        lastOffset = snapshot.lastOffset
         tail = LogRows(next: lastOffset + 1)
     }
 

@@ -2,7 +2,7 @@ import MartletWire
 
 /// The sessions that ended recently. Their late frames are distinguished from faults, their last acknowledgement is
 /// repeated, and their credit is settled (W-59, S-13).
-struct RetiredSessions: Sendable {
+struct RecentlyEndedSessions: Sendable {
     /// Sessions that are kept: as many as one resume can name.
     static let maxCount = 256
 
@@ -36,7 +36,7 @@ struct RetiredSessions: Sendable {
     mutating func insert(_ session: SessionID, _ record: Record) -> UInt64 {
         if records.updateValue(record, forKey: session) == nil { order.append(session) }
         if record.owesAck { owed.append(session) }
-        guard order.count > RetiredSessions.maxCount, let oldest = order.popFirst() else { return 0 }
+        guard order.count > RecentlyEndedSessions.maxCount, let oldest = order.popFirst() else { return 0 }
         return records.removeValue(forKey: oldest)?.unreleased ?? 0
     }
 
