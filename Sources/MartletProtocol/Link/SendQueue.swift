@@ -1,6 +1,6 @@
 import MartletWire
 
-/// The unacknowledged frames of a `SendStream`, sent or not, and the state of the connection in them.
+/// The unacknowledged frames of a `SendStream`, sent or not, and their state on the connection.
 ///
 /// | part | frames |
 /// |---|---|
@@ -15,20 +15,20 @@ struct SendQueue: Neutral, Sendable {
 
     /// The state of a frame.
     struct Frame: Sendable {
-        /// When it was last sent, in nanoseconds of the caller's clock.
+        /// The instant of the last transmission, in nanoseconds of the caller's clock.
         var sentAt: UInt64 = 0
-        /// The number of the transmission that carried it last.
+        /// The number of the last transmission.
         var transmission: UInt64 = 0
-        /// Of its body, as it is sent.
+        /// The size of the body as sent.
         var byteCount: UInt32
         var type: FrameType
-        /// Whether it is all of a body that can be written as it is.
+        /// Whether the frame is a whole body that is written without a change.
         var isWhole: Bool
         var isAcknowledged = false
-        /// Whether it is taken for lost and in `again`.
+        /// Whether the frame counts as lost and is in `again`.
         var isLost = false
 
-        /// Its cost in credit if it is whole: such a body is not compressed.
+        /// The cost in credit of a whole frame, whose body is not compressed.
         @inline(__always)
         var wholeCost: UInt64 { type.isCredited ? UInt64(byteCount) : 0 }
     }
@@ -273,7 +273,7 @@ struct SendQueue: Neutral, Sendable {
         return result
     }
 
-    /// Counts a frame as acknowledged, unless it was before; returns the bytes of its body.
+    /// Counts a frame as acknowledged, unless it already was; returns the bytes of its body.
     @inline(__always)
     private mutating func note(
         _ ring: Ring<Frame>, _ position: Int, in result: inout SendStream.Acknowledged

@@ -8,12 +8,12 @@ import MartletWire
 /// | state of a slot | owns | ends |
 /// |---|---|---|
 /// | free | nothing | `insert` |
-/// | in use | a connection, a timer, its bytes | `remove` |
+/// | in use | a connection, its timers, its bytes | `remove` |
 struct ConnectionTable {
     private var connections = SlotTable<RelayConnection>()
     private var generation: UInt32 = 0
     private var timers = SlotTimers()
-    /// When the credentials of connections expire.
+    /// The expiries of the connections' credentials.
     private var credentialExpiries = SlotTimers()
     /// Bytes that framers and carriers hold, as of the last `settle` of each connection.
     private(set) var byteCount = 0
@@ -71,8 +71,8 @@ struct ConnectionTable {
 
     // MARK: Timers
 
-    /// Sets the timer of a connection to its deadline, unless the timer is earlier already. A timer that fires early is
-    /// set again then.
+    /// Sets the timer of a connection to its deadline, unless the timer is earlier. A timer that fires early is set
+    /// again.
     mutating func arm(_ slot: Int, _ configuration: RelayConfiguration) {
         if isLive(slot), let due = connections[slot].arm(configuration) { timers.set(slot, at: due) }
     }

@@ -320,8 +320,8 @@ extension RelayEngine {
         return slot
     }
 
-    /// Refuses a whole resume. The connection may send another hello, a few times (Specs/hostile.md row 23), unless
-    /// early frames of the old link can overtake it (C-34, C-35, W-38).
+    /// Refuses a whole resume. The connection may send another hello a limited number of times (Specs/hostile.md row
+    /// 23), unless early frames of the old link can overtake it (C-34, C-35, W-38).
     private mutating func refuseResume(_ slot: Int, _ who: DeviceKey, now: Instant) {
         note(.refused(who.account, .resumeRejected), on: slot)
         let notice = Notice(code: .resumeRejected)

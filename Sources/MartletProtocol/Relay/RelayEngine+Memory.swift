@@ -2,7 +2,7 @@ import MartletWire
 
 /// Eviction when a loop holds more than its share of the relay's memory, in the order of R-48.
 extension RelayEngine {
-    /// Bytes that the engine holds, objects counted.
+    /// The number of bytes that the engine holds, objects counted.
     public var memoryByteCount: Int {
         sessions.links.byteCount + connections.byteCount + sessions.rooms.local.memoryByteCount
             + connections.count * MemoryLedger.connectionByteCount

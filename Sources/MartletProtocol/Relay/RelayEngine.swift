@@ -38,7 +38,7 @@ public struct RelayEngine: ~Copyable {
         set { sessions.wallClock = newValue }
     }
 
-    /// Entries of a queue, of which at most `current` are current, beyond which outdated ones are removed.
+    /// The number of entries of a queue with at most `current` valid ones beyond which the outdated ones are removed.
     static func maxQueued(current: Int) -> Int { 2 * current + 16 }
 
     var connections = ConnectionTable()
@@ -110,7 +110,7 @@ public struct RelayEngine: ~Copyable {
 
     /// Writes whole frames of a connection, as far as `out` has room.
     ///
-    /// - Returns: whether there may be more.
+    /// - Returns: whether there may be more output.
     @discardableResult
     public mutating func transmit(on key: ConnectionKey, into out: inout OutputRawSpan, now: Instant) -> Bool {
         guard let slot = connections.slot(key) else { return false }
@@ -137,7 +137,7 @@ public struct RelayEngine: ~Copyable {
 
     // MARK: Time
 
-    /// When `deadlinePassed` is due; in the past while unread input or joins remain.
+    /// The instant at which `deadlinePassed` is due; in the past while unread input or joins remain.
     ///
     /// - Precondition: `nextOutput` has returned nil since the last event.
     public var deadline: Instant? {

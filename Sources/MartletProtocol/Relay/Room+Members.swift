@@ -22,8 +22,8 @@ extension Room {
         for slot in slots { noteReceipt(receipt.mark, of: who.account, on: who.device, for: slot, into: &effects) }
     }
 
-    /// The members whose devices published messages in memory, and that read receipts. The messages find them: there
-    /// are as many receipts as members, and a receipt must not visit all members.
+    /// The members that read receipts and whose devices published messages in memory. They are found by the messages,
+    /// because a receipt of each member must not visit all members.
     private func slotsOfAuthors(from first: UInt64, upTo last: UInt64, except account: AccountName) -> [Int] {
         let first = max(first, log.tail.first)
         guard first <= last else { return [] }
@@ -159,7 +159,7 @@ extension Room {
         send(.response, EncodedBody(answer.encode()), to: slot, into: &effects)
     }
 
-    /// The requester needs no answer any more (S-56).
+    /// The requester no longer needs the answer (S-56).
     mutating func cancel(_ handle: MemberHandle, _ correlation: UInt64, into effects: inout Deque<RoomEffect>) {
         guard let slot = members.slot(handle), let number = requests.number(of: correlation, from: slot) else { return }
         cancel(number, into: &effects)

@@ -1,16 +1,16 @@
 public import MartletWire
 
-/// A message as a room's log holds it.
+/// A message in a room's log.
 public struct LogEntry: Sendable {
     /// The position in the room's log, from 1.
     public var offset: UInt64
-    /// The account that published it.
+    /// The account that published the message.
     public var sender: AccountName
     /// The publisher's device.
     public var device: DeviceID
     /// The device's own number for the message.
     public var counter: UInt64
-    /// When the relay accepted it, in milliseconds since 1970.
+    /// The time at which the relay accepted the message, in milliseconds since 1970.
     public var acceptedAt: UInt64
     /// The body for members, with the relay's fields in front.
     public var body: EncodedBody
@@ -65,8 +65,8 @@ public struct DeviceKey: Hashable, Sendable {
 
 /// The state of a room in the store.
 public struct RoomSnapshot: Sendable {
-    /// The log's identity, a random number of each log. Nil when the store has none; then readers notice another
-    /// log only while it is shorter than the one that they know.
+    /// The log's identity, a random number of each log. Nil when the store has none; readers then notice another
+    /// log only while it is shorter than the known one.
     public var log: LogID?
     /// The highest offset stored; 0 when the room is new.
     public var lastOffset: UInt64
@@ -95,7 +95,7 @@ public struct RoomSnapshot: Sendable {
 struct RoomLog: Sendable {
     /// The durable messages that a room keeps in memory.
     static let tailBounds = LogRows.Bounds(maxCount: 1024, maxByteCount: 1024 * 1024)
-    /// The same when memory is short.
+    /// The bounds when memory is short.
     static let leastTailBounds = LogRows.Bounds(maxCount: 16, maxByteCount: 4096)
     /// Bytes of bodies in one array, which a queue that holds any of them retains.
     static let rowByteCount = 64 * 1024

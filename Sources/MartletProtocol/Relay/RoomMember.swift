@@ -30,14 +30,15 @@ public struct LinkKey: Hashable, Sendable {
 /// | lagging | a cursor in the log, which it reads as its credit returns (R-31) | it has read the last offset |
 /// | left | acceptances of its last messages | they were sent |
 struct RoomMember: Sendable {
-    /// Bytes of bodies in flight from a room to one member, which bounds a slow consumer (Specs/hostile.md row 20).
+    /// The number of bytes of bodies in flight from a room to one member, which bounds a slow consumer
+    /// (Specs/hostile.md row 20).
     static let creditByteCount = 256 * 1024
 
     var key: MemberKey
     /// MQTT 5 §3.8.3.1's No Local: messages of this device are not sent back to it.
     var noLocal: Bool
     private var flags: Flags = []
-    /// Ascends with each join of the room.
+    /// The number of the join, ascending in the room.
     var joinNumber: UInt32 = 0
     var who: DeviceKey
     /// The highest offset that was delivered or skipped.
@@ -46,7 +47,7 @@ struct RoomMember: Sendable {
     var features = Features.supported
     /// Runs accepted since the last flush.
     var accepted: [AcceptedRun] = []
-    /// The index of its device's deduplication window, from its first message on.
+    /// The index of the device's deduplication window; nil before the first message.
     @Compact var window: Int? = nil
 
     private struct Flags: OptionSet, Sendable {
@@ -84,7 +85,7 @@ struct RoomMember: Sendable {
         get { flags.contains(.left) }
         set { set(.left, newValue) }
     }
-    /// Whether the store reads messages for it.
+    /// Whether the store reads messages for the member.
     var isReading: Bool {
         get { flags.contains(.reading) }
         set { set(.reading, newValue) }
@@ -94,7 +95,7 @@ struct RoomMember: Sendable {
         get { flags.contains(.heldBack) }
         set { set(.heldBack, newValue) }
     }
-    /// Whether it has more messages than one step delivers.
+    /// Whether the member has more messages than one step delivers.
     var isUnfinished: Bool {
         get { flags.contains(.unfinished) }
         set { set(.unfinished, newValue) }
@@ -188,7 +189,7 @@ public struct JoinRequest: Equatable, Sendable {
     /// Whether the session receives messages that were accepted before it joined.
     public var readsHistory: Bool
 
-    /// A session's request.
+    /// Creates a request.
     public init(
         member: MemberKey, who: DeviceKey, open: Open, features: Features = .supported, isHeldBack: Bool = false,
         readsHistory: Bool = true

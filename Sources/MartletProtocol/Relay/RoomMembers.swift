@@ -11,9 +11,9 @@ import MartletWire
 /// An account is online when one of its members has a connection, and away when none has. A room with many
 /// members reports no presence.
 struct RoomMembers: Sendable {
-    /// Members of one room at the most.
+    /// The maximum number of members of a room.
     static let maxCount = 16_384
-    /// Members of a room that reports presence and earlier progress.
+    /// The maximum number of members of a room that reports presence and earlier progress.
     static let maxPresenceCount = 256
 
     private var members = SlotTable<RoomMember>()
@@ -32,7 +32,7 @@ struct RoomMembers: Sendable {
     var slots: Range<Int> { members.slots }
     /// Slots in use, members that have left included.
     var slotCount: Int { members.count }
-    /// When presence changes are due.
+    /// The instant at which presence changes are due.
     var deadline: Instant? { presenceChanges.deadline }
     var hasUnfinished: Bool { !unfinished.isEmpty }
 

@@ -1,6 +1,6 @@
 import MartletWire
 
-/// The rooms of this loop, and the way to the rooms and links of other loops.
+/// The rooms of this loop, and the messages to the rooms and links of other loops.
 ///
 /// A call for a room goes to the loop of the room, an effect of a room to the loop of the member's link. Messages for
 /// another loop wait here until the end of the turn.
@@ -16,10 +16,10 @@ struct RoomRouter: ~Copyable {
         departures = Array(repeating: [], count: place.count)
     }
 
-    /// Messages for other loops.
+    /// The number of messages for other loops.
     var departureCount: Int { departures.reduce(0) { $0 + $1.count } }
 
-    /// Passes a link's event to a room, wherever the room is.
+    /// Passes a link's event to a room of any loop.
     mutating func call(_ call: RoomCall, now: Instant = .zero) {
         let loop = call.loop(place)
         if loop == place.index { local.receive(call, now: now) } else { departures[loop].append(.call(call)) }

@@ -9,7 +9,7 @@ import MartletWire
 /// | in memory | a slot, a deadline, its bytes | it is idle; the store failed to load it or has lost its log |
 /// | dirty | an entry in the order of the turn | `nextEffect` |
 struct Rooms: ~Copyable, Sendable {
-    /// Rooms in memory at the most; a room without members is evicted.
+    /// The maximum number of rooms in memory; a room without members is evicted.
     static let maxRooms = 65_536
 
     private let loop: UInt8
@@ -23,12 +23,12 @@ struct Rooms: ~Copyable, Sendable {
     private var batch = RoomBatch()
     /// Bytes of the rooms, with objects, as of the last step of each.
     private(set) var memoryByteCount = 0
-    /// Rooms in memory at the most, as in `Rooms.maxRooms`.
+    /// The maximum number of rooms in memory, as in `Rooms.maxRooms`.
     var maxRooms = Rooms.maxRooms
     /// Whether new rooms and messages are refused for lack of memory.
     var isFull = false
 
-    /// No rooms.
+    /// Creates a table without rooms.
     ///
     /// - Parameter loop: the number of the loop.
     init(loop: UInt8 = 0) {
@@ -43,7 +43,7 @@ struct Rooms: ~Copyable, Sendable {
 
     // MARK: Outputs
 
-    /// When `deadlinePassed` is due; in the past while sessions wait to join.
+    /// The instant at which `deadlinePassed` is due; in the past while sessions wait to join.
     var deadline: Instant? { joins.isEmpty ? deadlines.earliest : .zero }
 
     /// The next effect; nil when there is none until the next event.
@@ -147,7 +147,7 @@ struct Rooms: ~Copyable, Sendable {
     mutating func loaded(_ name: RoomName, _ snapshot: RoomSnapshot?, at now: UInt64 = 0) {
         guard let index = index(of: name) else { return }
         if let snapshot {
-            // The first sessions were admitted in their turn; the rest of many waits for another one.
+            // The first sessions were admitted in their turn; further ones wait for another turn.
             for (number, join) in rooms[index].loaded(snapshot, at: now).enumerated() {
                 if number < JoinQueue.maxPerTurn { enter(join) } else { joins.append(join) }
             }

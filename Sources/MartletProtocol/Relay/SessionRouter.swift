@@ -22,7 +22,7 @@ struct SessionRouter: ~Copyable {
     /// Credit of messages of accounts that have exceeded their rate.
     var withheld = WithheldCredit()
     private var inflater = Inflater()
-    /// The work that the connection that is read may still cause in this turn.
+    /// The remaining budget of the connection that is read.
     var budget = TurnBudget()
 
     init(_ configuration: RelayConfiguration, firstID: UInt64, place: LoopPlace) {
