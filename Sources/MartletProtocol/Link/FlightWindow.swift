@@ -18,7 +18,7 @@ struct FlightWindow: Equatable, Sendable {
     /// The bytes that may be sent at once on an idle path, and the growth of the window in a round trip.
     static let stepByteCount = 16 * 1024
     /// The minimum interval of pacing. The bytes of this duration are sent at once.
-    static let leastBurst: Duration = .milliseconds(2)
+    static let minBurst: Duration = .milliseconds(2)
     /// The number of latest samples whose minimum is the current RTT. The delay of a frame behind others of its burst
     /// is no queueing delay (RFC 6817 §3.4.2, CURRENT_FILTER).
     static let currentSampleCount = 4
@@ -54,7 +54,7 @@ struct FlightWindow: Equatable, Sendable {
 
     mutating func sent(_ bytes: Int, now: Instant) {
         inFlight += bytes
-        let burst = max(interval(of: FlightWindow.stepByteCount), FlightWindow.leastBurst)
+        let burst = max(interval(of: FlightWindow.stepByteCount), FlightWindow.minBurst)
         pacedUntil = max(pacedUntil, now + (.zero - burst)) + interval(of: bytes)
     }
 

@@ -120,7 +120,7 @@ extension Link {
         guard header.type != .opened || sessions.isOurs(header.session) else { throw .peer(.protocolViolation) }
         guard let slot = try slot(for: header, plain, now: now) else { return .handled }
         guard let sequence = sessions[slot].receive.sequence(low: header.sequence) else { throw .peer(.outOfWindow) }
-        if header.flags.contains(.moreFragments), plain.byteCount < Link.leastFragmentByteCount {
+        if header.flags.contains(.moreFragments), plain.byteCount < Link.minFragmentByteCount {
             guard plain.byteCount > 0 else { throw .peer(.protocolViolation) }  // S-42
             try chargeUnproductive(now: now)
         }

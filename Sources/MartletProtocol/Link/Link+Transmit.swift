@@ -398,7 +398,7 @@ extension Link {
     /// Three times the lowest round trip of the path. The smoothed round trip is unsuitable, because it includes the
     /// delays of lost packets.
     @inline(__always)
-    var overdueInterval: Duration { max(rtt.minimum.map { $0 * 3 } ?? .seconds(1), Link.leastOverdue) }
+    var overdueInterval: Duration { max(rtt.minimum.map { $0 * 3 } ?? .seconds(1), Link.minOverdueInterval) }
 
     @inline(__always)
     var ackTimeoutInterval: Duration {

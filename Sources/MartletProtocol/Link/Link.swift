@@ -38,7 +38,7 @@ public struct Link: Sendable {
     /// The number of sessions named without a change by an acknowledgement that count as a frame without progress.
     static let staleSessionsPerFrame = 32
     /// The minimum number of bytes of a fragment that is not the last; a smaller one is a frame without progress.
-    static let leastFragmentByteCount = 256
+    static let minFragmentByteCount = 256
     /// The maximum delay of an acknowledgement (RFC 9000 §13.2.1; W-49).
     public static let maxAckDelay: Duration = .milliseconds(25)
     /// The duration without an acknowledgement after which a connection ends, although the peer shows signs of life
@@ -46,7 +46,7 @@ public struct Link: Sendable {
     public static let ackTimeout: Duration = .seconds(60)
     /// The minimum duration for which a client waits for an acknowledgement on a stream before it requests another
     /// connection (C-63).
-    static let leastOverdue: Duration = .milliseconds(500)
+    static let minOverdueInterval: Duration = .milliseconds(500)
     /// The duration for which an idle deflate stream is kept (W-94).
     static let streamLifetime: Duration = .seconds(60)
     /// The maximum number of queued pongs (Specs/hostile.md row 17).

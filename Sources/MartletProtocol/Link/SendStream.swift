@@ -61,7 +61,7 @@ struct SendStream: Sendable {
     /// The sequence to send next on this connection.
     var next: UInt64 { totals.base + UInt64(queue.value.sentCount) }
     /// One past the highest sequence that was sent on any connection. Credit is charged for all below it.
-    var neverSent: UInt64 { totals.base + UInt64(queue.value.paidCount) }
+    var neverSent: UInt64 { totals.base + UInt64(queue.value.chargedCount) }
     var creditUsed: UInt64 { totals.creditUsed }
     var creditLimit: UInt64 { totals.creditLimit }
     /// Bytes of bodies, as sent, that are queued or unacknowledged.
@@ -187,7 +187,7 @@ struct SendStream: Sendable {
 
     /// Whether frames that cost credit may not have arrived.
     var hasUnacknowledgedCredit: Bool {
-        queue.value.frames.prefix(queue.value.paidCount).contains { !$0.isAcknowledged && $0.type.isCredited }
+        queue.value.frames.prefix(queue.value.chargedCount).contains { !$0.isAcknowledged && $0.type.isCredited }
     }
 
     mutating func raiseCreditLimit(to limit: UInt64) {

@@ -129,7 +129,7 @@ struct AccountTable: Sendable {
 
     /// The link with most sessions of the account with most sessions, and the number of the account's sessions; nil
     /// when no account has more than `count`.
-    func largestCrowd(above count: Int) -> (link: LinkKey, sessionCount: Int)? {
+    func linkWithMostSessions(above count: Int) -> (link: LinkKey, sessionCount: Int)? {
         var most = count
         var found: Int?
         for slot in accounts.slots where accounts.isLive(slot) && accounts[slot].sessionCount > most {
@@ -160,7 +160,7 @@ struct AccountTable: Sendable {
 
     /// The longest suspended link of the account with most suspended links. Of several such accounts, the first to
     /// reach the number counts.
-    var greediestSuspended: LinkKey? {
+    var oldestSuspendedOfLargest: LinkKey? {
         ranks.last.flatMap { accounts[Int($0.first)].suspended.first }
     }
 

@@ -150,7 +150,7 @@ struct LinkTable {
 
     /// The longest suspended link of the account that has most, if more than `maxCount` links are suspended (C-62).
     mutating func surplusSuspended(maxCount: Int) -> Int? {
-        if suspendedCount > maxCount { return greediestSuspended }
+        if suspendedCount > maxCount { return oldestSuspendedOfLargest }
         guard suspensions.count > RelayEngine.maxQueued(current: suspendedCount) else { return nil }
         for _ in suspensions.indices {
             if let first = suspensions.popFirst(), currentSlot(of: first) != nil { suspensions.append(first) }
@@ -235,15 +235,17 @@ struct LinkTable {
     }
 
     /// The longest suspended link of the account that has most of them.
-    var greediestSuspended: Int? { mutating get { accounts.greediestSuspended.flatMap { slot($0) } } }
+    var oldestSuspendedOfLargest: Int? { mutating get { accounts.oldestSuspendedOfLargest.flatMap { slot($0) } } }
 
     /// The link with most sessions of the account that has most, and the number of the account's sessions; nil when
     /// every account has few.
-    mutating func largestCrowd() -> (slot: Int, sessionCount: Int)? {
-        guard let crowd = accounts.largestCrowd(above: RelayLink.fewSessions), let slot = slot(crowd.link) else {
+    mutating func linkWithMostSessions() -> (slot: Int, sessionCount: Int)? {
+        guard let largest = accounts.linkWithMostSessions(above: RelayLink.exemptSessionCount),
+            let slot = slot(largest.link)
+        else {
             return nil
         }
-        return (slot, crowd.sessionCount)
+        return (slot, largest.sessionCount)
     }
 
     /// Links with considerable queues, by the bytes of their accounts and then by their own, largest first. Accounts
@@ -254,7 +256,7 @@ struct LinkTable {
         for slot in links.slots where links.isLive(slot) && (links[slot].suspendedAt != nil) == areSuspended {
             let unsent = links[slot].connection.map { Int(connections[$0].unsentByteCount) } ?? 0
             let byteCount = links[slot].waitingByteCount + unsent
-            guard byteCount >= RelayLink.leastResetByteCount else { continue }
+            guard byteCount >= RelayLink.minResetByteCount else { continue }
             found.append((slot, links[slot].account, byteCount))
             byteCountOfAccount[links[slot].account, default: 0] += byteCount
         }

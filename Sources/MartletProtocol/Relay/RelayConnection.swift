@@ -196,7 +196,7 @@ struct Admission {
 }
 
 /// A connection during its transfer from one loop's engine to another's.
-public struct DepartingConnection: @unchecked Sendable {  // the engine that took it out no longer refers to it
+public struct TransferredConnection: @unchecked Sendable {  // the engine that took it out no longer refers to it
     let connection: RelayConnection
 }
 

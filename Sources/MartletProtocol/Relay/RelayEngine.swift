@@ -307,22 +307,22 @@ public struct RelayEngine: ~Copyable {
     }
 
     /// Takes a connection out of the engine, for the engine of its account's loop; nil when it has closed.
-    public mutating func transfer(_ key: ConnectionKey) -> DepartingConnection? {
+    public mutating func transfer(_ key: ConnectionKey) -> TransferredConnection? {
         noteEvent()
         guard let slot = connections.slot(key), connections[slot].entry?.admission != nil else { return nil }
         let connection = connections[slot]
         connections.remove(slot)
-        return DepartingConnection(connection: connection)
+        return TransferredConnection(connection: connection)
     }
 
     /// Continues the handshake of a connection from another loop. Returns nil when there are too many; the driver then
     /// closes it at once (C-11).
-    public mutating func adopt(_ departing: DepartingConnection, now: Instant) -> ConnectionKey? {
+    public mutating func adopt(_ transferred: TransferredConnection, now: Instant) -> ConnectionKey? {
         noteEvent()
-        guard connections.count < configuration.maxConnections, let entry = departing.connection.entry,
+        guard connections.count < configuration.maxConnections, let entry = transferred.connection.entry,
             let admission = entry.admission.take()
         else { return nil }
-        let slot = connections.insert(departing.connection)
+        let slot = connections.insert(transferred.connection)
         let key = connections.key(slot)
         if let drainNotice {
             end(slot, with: .reject, drainNotice, now: now)
@@ -353,7 +353,7 @@ public struct RelayEngine: ~Copyable {
                 isFlushingGroup = false
             } else if !sessions.dirty.isEmpty {
                 flushDirty(isGroup: false, now: now)
-            } else if let output = sessions.rooms.nextDeparture() {
+            } else if let output = sessions.rooms.nextOutgoing() {
                 return output
             } else if !evictIfNeeded(now: now) {
                 transmits.endTurn(in: &connections, now: now)
@@ -402,7 +402,7 @@ public struct RelayEngine: ~Copyable {
     /// Checks that no state is left over, although every device is connected and has received everything.
     package func quiescence() -> QuiescenceCheck {
         var check = QuiescenceCheck("relay")
-        check.empty("messages to other loops", count: sessions.rooms.departureCount)
+        check.empty("messages to other loops", count: sessions.rooms.outgoingCount)
         connections.check(&check)
         sessions.links.check(&check)
         sessions.authorizations.check(&check)

@@ -31,14 +31,14 @@ struct RelayLink: Sendable {
     static let baseByteCount = MemoryLayout<RelayLink>.stride + 384
     static let recentlyEndedByteCount = 96
     /// The number of sessions of an account beyond which its links end when memory is short.
-    static let fewSessions = 4
+    static let exemptSessionCount = 4
     /// Bytes of a session at the link.
     static let sessionByteCount =
         MemoryLayout<Session>.stride + Link.Slots.entryByteCount + SortedMap<SessionID, Membership>.entryByteCount
     /// Bytes of the deflate stream that a device sends (W-94).
     static let streamByteCount = 44 * 1024
     /// The minimum number of bytes of a session that is reset when memory is short.
-    static let leastResetByteCount = 4096
+    static let minResetByteCount = 4096
     /// The maximum number of transient frames of a link in a minute, beyond which they are dropped.
     static let transientsPerMinute = 600
     /// The maximum number of cancels for requests of a client, before they count as frames without progress.
@@ -302,7 +302,7 @@ struct RelayLink: Sendable {
 
     /// Whether the upper bound of the queues is so high that an exact count is worthwhile.
     @inline(__always)
-    private var isMuchQueued: Bool { queued.byteCount > RelayLink.holdingByteCount / 2 }
+    private var needsCount: Bool { queued.byteCount > RelayLink.holdingByteCount / 2 }
 
     /// Whether rooms hold messages back.
     @inline(__always)
@@ -317,11 +317,11 @@ struct RelayLink: Sendable {
 
     /// Whether rooms hold messages back, or will unless the queues are counted.
     @inline(__always)
-    var needsRelease: Bool { isHoldingBack || isMuchQueued }
+    var needsRelease: Bool { isHoldingBack || needsCount }
 
     /// The member that receives messages again, if the queue of its priority is short enough.
     mutating func popHeldBack() -> MemberHandle? {
-        if isMuchQueued { countQueued() }
+        if needsCount { countQueued() }
         while let session = nextHeldBack() {
             guard let index = sessions.index(of: session), let handle = sessions[at: index].handle else { continue }
             sessions[at: index].isHeldBack = false

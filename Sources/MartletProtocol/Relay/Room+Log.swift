@@ -219,7 +219,7 @@ extension Room {
         while start < entries.endIndex {
             skipGap(slot, to: entries[start].offset, into: &effects)
             let row = members[slot].takeRow(of: entries, from: start)
-            if !row.isSpared {
+            if !row.isExcluded {
                 effects.append(.deliver(members[slot].key, Room.part(start..<row.end, of: entries[...])))
             }
             start = row.end

@@ -41,7 +41,7 @@ extension Room {
 
     /// A member that joins receives the progress of the others, of many accounts that of the furthest.
     mutating func noteEarlierProgress(for slot: Int, into effects: inout Deque<RoomEffect>) {
-        guard members.areFew, members[slot].features.contains(.receipts) else { return }
+        guard members.reportsPresence, members[slot].features.contains(.receipts) else { return }
         for (account, progress) in receipts.furthest(RoomMembers.maxPresenceCount) {
             for (mark, upTo) in [(Receipt.Mark.delivered, progress.delivered), (.read, progress.read)] where upTo > 0 {
                 noteReceipt(mark, of: account, on: nil, for: slot, into: &effects)

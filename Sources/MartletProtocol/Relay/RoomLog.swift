@@ -96,7 +96,7 @@ struct RoomLog: Sendable {
     /// The durable messages that a room keeps in memory.
     static let tailBounds = LogRows.Bounds(maxCount: 1024, maxByteCount: 1024 * 1024)
     /// The bounds when memory is short.
-    static let leastTailBounds = LogRows.Bounds(maxCount: 16, maxByteCount: 4096)
+    static let minTailBounds = LogRows.Bounds(maxCount: 16, maxByteCount: 4096)
     /// Bytes of bodies in one array, which a queue that holds any of them retains.
     static let rowByteCount = 64 * 1024
 
@@ -154,5 +154,5 @@ struct RoomLog: Sendable {
     mutating func raiseFirstOffset(to offset: UInt64) { firstOffset = max(firstOffset, offset) }
 
     /// Removes all but the last few messages from memory; the store has them.
-    mutating func trimTail() { tail.trim(to: RoomLog.leastTailBounds) }
+    mutating func trimTail() { tail.trim(to: RoomLog.minTailBounds) }
 }

@@ -108,14 +108,14 @@ struct RoomMember: Sendable {
 
     /// Whether a message that was published while the room is in memory is the member's own and is not sent back.
     @inline(__always)
-    private func isSparedOf(recent entry: LogEntry) -> Bool {
+    private func excludes(recent entry: LogEntry) -> Bool {
         guard noLocal else { return false }
         if let window, entry.window >= 0 { return Int32(window) == entry.window }
-        return isSparedOf(entry)
+        return excludes(entry)
     }
 
     /// Whether a message is the member's own and is not sent back.
-    func isSparedOf(_ entry: LogEntry) -> Bool {
+    func excludes(_ entry: LogEntry) -> Bool {
         noLocal && entry.device == who.device && entry.sender == who.account
     }
 
@@ -131,9 +131,9 @@ struct RoomMember: Sendable {
     @inline(__always)
     mutating func take(_ entries: ArraySlice<LogEntry>, _ room: inout Int) -> Range<Int> {
         var start = entries.startIndex
-        while start < entries.endIndex, isSparedOf(recent: entries[start]) { start += 1 }
+        while start < entries.endIndex, excludes(recent: entries[start]) { start += 1 }
         var end = start
-        while end < entries.endIndex, credit > 0, room > 0, !isSparedOf(recent: entries[end]) {
+        while end < entries.endIndex, credit > 0, room > 0, !excludes(recent: entries[end]) {
             credit -= entries[end].body.byteCount
             room -= entries[end].body.byteCount
             end += 1
@@ -144,15 +144,15 @@ struct RoomMember: Sendable {
 
     /// Takes messages at consecutive offsets that were read from the store: either only its own ones that are not sent
     /// back, or none of these.
-    mutating func takeRow(of entries: [LogEntry], from start: Int) -> (end: Int, isSpared: Bool) {
-        let isSpared = isSparedOf(entries[start])
+    mutating func takeRow(of entries: [LogEntry], from start: Int) -> (end: Int, isExcluded: Bool) {
+        let isExcluded = excludes(entries[start])
         var end = start
         repeat {
-            if !isSpared { credit -= entries[end].body.byteCount }
+            if !isExcluded { credit -= entries[end].body.byteCount }
             cursor = entries[end].offset
             end += 1
-        } while end < entries.endIndex && entries[end].offset == cursor + 1 && isSparedOf(entries[end]) == isSpared
-        return (end, isSpared)
+        } while end < entries.endIndex && entries[end].offset == cursor + 1 && excludes(entries[end]) == isExcluded
+        return (end, isExcluded)
     }
 
     mutating func noteAccepted(_ run: AcceptedRun) {

@@ -28,7 +28,7 @@ struct RoomMembers: Sendable {
 
     var isFull: Bool { count >= RoomMembers.maxCount }
     /// Whether the room reports presence and earlier progress.
-    var areFew: Bool { count <= RoomMembers.maxPresenceCount }
+    var reportsPresence: Bool { count <= RoomMembers.maxPresenceCount }
     var slots: Range<Int> { members.slots }
     /// Slots in use, members that have left included.
     var slotCount: Int { members.count }
@@ -143,14 +143,14 @@ struct RoomMembers: Sendable {
     private mutating func notePresence(of slot: Int, from before: Transient.Presence) {
         let account = members[slot].who.account
         let presence = presence(of: account)
-        guard presence != before, areFew else { return }
+        guard presence != before, reportsPresence else { return }
         presenceChanges.note(account, from: before, to: presence, of: members[slot].key)
     }
 
     /// Takes the presence changes that are due now.
     mutating func takePresenceChanges(now: Instant) -> [PresenceChanges.Change] {
         guard !presenceChanges.isEmpty else { return [] }
-        guard areFew else {
+        guard reportsPresence else {
             presenceChanges.removeAll()
             return []
         }

@@ -39,7 +39,7 @@ struct Rooms: ~Copyable, Sendable {
     var count: Int { indexOfName.count }
 
     /// Whether the number of rooms has reached its maximum.
-    var isCrowded: Bool { count >= maxRooms }
+    var hasMaxRooms: Bool { count >= maxRooms }
 
     // MARK: Outputs
 
@@ -131,7 +131,7 @@ struct Rooms: ~Copyable, Sendable {
             rooms[index].join(join, into: &effects)
             return markDirty(index)
         }
-        guard !isCrowded, !isFull else { return effects.append(.reset(join.member, .serverBusy)) }
+        guard !hasMaxRooms, !isFull else { return effects.append(.reset(join.member, .serverBusy)) }
         var room = Room(name: join.open.room, index: Int32(rooms.nextSlot), loop: loop)
         room.join(join, into: &effects)
         let index = rooms.insert(room)
