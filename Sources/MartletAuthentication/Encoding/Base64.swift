@@ -15,7 +15,7 @@ package enum Base64 {
         letters + (variant == .standard ? Array("+/".utf8) : Array("-_".utf8))
     }
 
-    /// The text of these bytes.
+    /// Returns the text of these bytes.
     package static func encode(_ bytes: [UInt8], _ variant: Variant) -> String {
         let alphabet = alphabet(variant)
         var text: [UInt8] = []
@@ -29,7 +29,7 @@ package enum Base64 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The bytes of a text.
+    /// Returns the bytes of a text.
     ///
     /// - Returns: nil if the text contains another character, lacks padding or has it where `variant` does not, or if
     ///   unused bits of its last character are set. Each sequence of bytes therefore has one text.
