@@ -223,7 +223,7 @@ public final class VirtualRelay {
         credentialLifetime.map { engine.wallClock + UInt64($0.nanoseconds / 1_000_000) }
     }
 
-    /// A stand-in for SHA-256, which the virtual world does not need.
+    /// A substitute for SHA-256, which the virtual world does not need.
     private func digest(_ token: ResumeToken) -> TokenDigest {
         var words: [UInt64] = [1, 2, 3, 4]
         for (index, byte) in token.bytes.enumerated() { words[index / 8] = words[index / 8] << 8 &+ UInt64(byte) }

@@ -22,14 +22,14 @@ struct Ledger {
     /// The maximum number of recorded violations.
     static let maxViolations = 8
 
-    /// The maximum number of connection attempts of a device within `dialWindow`, including those requested by the
+    /// The maximum number of connection attempts of a device within `attemptWindow`, including those requested by the
     /// user.
-    static let maxDials = 40
-    static let dialWindow = Duration.seconds(10)
+    static let maxAttempts = 40
+    static let attemptWindow = Duration.seconds(10)
 
     private(set) var published: [Key: Expectation] = [:]
     /// The recent connection attempts of each device.
-    private var dials: [UInt64: [Instant]] = [:]
+    private var attempts: [UInt64: [Instant]] = [:]
     private(set) var violations: [Violation] = []
     /// For each room, the number of checked messages and each device's last counter.
     private var checked: [RoomName: (count: Int, counters: [UInt64: UInt64])] = [:]
@@ -110,10 +110,10 @@ struct Ledger {
 
     /// Checks the rate of a device's connection attempts.
     mutating func connecting(_ device: UInt64, at now: Instant) {
-        var recent = (dials[device] ?? []).filter { now - $0 < Ledger.dialWindow }
+        var recent = (attempts[device] ?? []).filter { now - $0 < Ledger.attemptWindow }
         recent.append(now)
-        dials[device] = recent
-        if recent.count == Ledger.maxDials + 1 {
+        attempts[device] = recent
+        if recent.count == Ledger.maxAttempts + 1 {
             fail(.attemptsAreLimited, at: now, "device \(device) started \(recent.count) attempts in 10 s")
         }
     }

@@ -9,7 +9,7 @@ extension Simulation {
         .unexpectedEOF, .resumeRejected, .revoked, .replaced,
     ]
 
-    /// The news of a revocation can arrive when the account is admitted again. Its user then starts the client again.
+    /// The report of a revocation can arrive when the account is admitted again. The user then starts the client again.
     private func startLater(_ device: SimulatedDevice) {
         world.after(.seconds(1)) { [unowned self] in
             guard device.isRunning, world.relay.refusals[device.account] == nil else { return }

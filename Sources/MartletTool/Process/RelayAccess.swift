@@ -6,7 +6,7 @@ import MartletToolSupport
 import MartletTransport
 import MartletWire
 
-/// Who may use a relay, and which rooms: the options of `serve`, and the files that they name.
+/// The accounts and the room rules of a relay: the options of `serve`, and the files that they name.
 ///
 /// The files can be read again while the relay runs. A file with an error then changes nothing.
 final class RelayAccess: Sendable {
@@ -109,7 +109,7 @@ final class RelayAccess: Sendable {
 
     // MARK: Decisions
 
-    /// Asks the accounts of the last reading.
+    /// An authenticator with the accounts of the last reading.
     struct CurrentAuthenticator: Authenticator {
         fileprivate let access: RelayAccess
 
@@ -118,7 +118,7 @@ final class RelayAccess: Sendable {
         }
     }
 
-    /// Asks the rules of the last reading.
+    /// A policy with the rules of the last reading.
     struct CurrentPolicy: ImmediateRoomPolicy {
         fileprivate let access: RelayAccess
 
