@@ -28,7 +28,7 @@ final class RelayAccess: Sendable {
         One of --tokens, --jwks and --allow-all is required. The keys of --jwks are a JSON Web Key Set with keys for \
         RS256, ES256, EdDSA or HS256; the subject of a token is its account, and a connection ends when its token \
         expires. The signal HUP reads the files of --tokens, --jwks and --rooms again; accounts whose tokens have \
-        changed are disconnected within a second, and open rooms are decided about again.
+        changed are disconnected within a second, and the rules are applied to open rooms again.
         """,
         """
         A line of --rooms is "allow PERMISSIONS in PATTERN to ACCOUNTS" or "deny in PATTERN to ACCOUNTS"; the first \
