@@ -98,13 +98,13 @@ public struct TokenGrant: Sendable {
     }
 }
 
-/// The identity that a client claims in its hello; the authenticator verifies it.
+/// The account and the device that a client claims in its hello; the authenticator verifies them.
 public struct AuthenticationRequest: Equatable, Sendable {
     /// The claimed account.
     public var account: AccountName
     /// The claimed device.
     public var device: DeviceID
-    /// The proof of the claim.
+    /// The proof of the account.
     public var credential: Credential?
     /// The name of the client software, for people.
     public var agent: String?
