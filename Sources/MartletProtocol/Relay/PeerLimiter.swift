@@ -22,12 +22,12 @@ package struct AddressPrefix: Hashable, Sendable {
 /// |---|---|---|
 /// | unknown | nothing | a connection is admitted |
 /// | connected | the numbers of its connections and of those in the handshake, its recent failures | the last one closes |
-/// | remembered | its recent failures, of which there is at least one | a connection; `forget`; eviction |
+/// | kept | its recent failures, of which there is at least one | a connection; `removeExpired`; eviction |
 ///
 /// | state of an account | owns | ends |
 /// |---|---|---|
 /// | unknown | nothing | an authentication fails |
-/// | remembered | its recent failures | `forget`, when their number has halved to zero; eviction |
+/// | kept | its recent failures | `removeExpired`, when their number has halved to zero; eviction |
 ///
 /// A prefix with `PeerLimits.maxFailures` recent failures is refused for a time that doubles with each further one. An
 /// account is never refused, because any peer could then lock it out; its authentications are delayed.
@@ -88,7 +88,7 @@ package struct PeerLimiter: Sendable {
 
     /// A connection arrived.
     package mutating func accepted(_ prefix: AddressPrefix, now: Instant) -> Answer {
-        forget(now: now)
+        removeExpired(now: now)
         let state = prefixes[prefix] ?? Prefix()
         guard state.refusedUntil <= now, state.connectionCount < limits.maxConnections,
             state.handshakeCount < limits.maxHandshakes,
@@ -143,7 +143,7 @@ package struct PeerLimiter: Sendable {
 
     /// A credential was not accepted.
     package mutating func authenticationFailed(of account: AccountName, from prefix: AddressPrefix, now: Instant) {
-        forget(now: now)
+        removeExpired(now: now)
         if accounts[account] == nil { makeRoomForAccount() }
         _ = accounts[account, default: FailureScore()].add(now: now)
         accountEnds.set(account, at: accounts[account]?.end)
@@ -166,7 +166,7 @@ package struct PeerLimiter: Sendable {
     }
 
     /// Removes prefixes and accounts whose failures have ended.
-    private mutating func forget(now: Instant) {
+    private mutating func removeExpired(now: Instant) {
         while let prefix = prefixEnds.popExpired(now: now) { prefixes[prefix] = nil }
         while let account = accountEnds.popExpired(now: now) { accounts[account] = nil }
     }

@@ -256,7 +256,7 @@ extension RelayEngine {
 
     private mutating func admit(_ slot: Int, _ admission: Admission, now: Instant) {
         let (hello, who, token) = (admission.hello, admission.device, admission.grant.digest)
-        // Minor versions only add: a client of a later one speaks the current version, a client of an earlier one its
+        // Minor versions only add: a client of a later one uses the current version, a client of an earlier one its
         // own (W-40, C-22).
         let spoken = hello.spokenVersions.filter { $0.major == WireVersion.current.major }.max() ?? .current
         let version = min(spoken, configuration.features.spokenVersion)

@@ -2,8 +2,8 @@ import MartletWire
 
 /// The rooms of this loop, and the messages to the rooms and links of other loops.
 ///
-/// A call for a room goes to the loop of the room, an effect of a room to the loop of the member's link. Messages for
-/// another loop wait here until the end of the turn.
+/// A call for a room is passed to the loop of the room, an effect of a room to the loop of the member's link. Messages
+/// for another loop are kept until the end of the turn.
 struct RoomRouter: ~Copyable {
     var local: Rooms
     let place: LoopPlace

@@ -2,7 +2,7 @@ import MartletWire
 
 /// The rooms of one loop: passes each event to its room and collects the effects.
 ///
-/// Rooms know no links and no connections. A session is a `MemberKey`, and its link may be on another loop.
+/// Rooms do not access links and connections. A session is a `MemberKey`, and its link may be on another loop.
 ///
 /// | state of a room | owns | ends |
 /// |---|---|---|

@@ -2,7 +2,7 @@ import MartletWire
 
 /// Passes frames of sessions to rooms, and effects of rooms to sessions.
 ///
-/// The router owns the links of the loop, its rooms, and the links that have changed in this turn. It knows no
+/// The router owns the links of the loop, its rooms, and the links that have changed in this turn. It accesses no
 /// connections: an answer names the action that the engine has to take on one.
 ///
 /// | state of a session | owns | ends |

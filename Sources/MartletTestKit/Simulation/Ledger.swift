@@ -1,7 +1,7 @@
 import MartletProtocol
 import MartletWire
 
-/// The life of every message: published, sent, accepted, stored, delivered.
+/// The course of every message: published, sent, accepted, stored, delivered.
 struct Ledger {
     /// The identity of a message: its device and counter.
     struct Key: Hashable {
@@ -54,7 +54,7 @@ struct Ledger {
         }
         let isThere: Bool
         if offset == 0 {
-            // Accepted earlier, at an offset that the relay has forgotten.
+            // Accepted earlier, at an offset that the relay no longer knows.
             isThere = log.contains { $0.device.rawValue == key.device && $0.counter == key.counter }
         } else if let entry = entry(offset, log) {
             isThere = entry.device.rawValue == key.device && entry.counter == key.counter
