@@ -4,8 +4,8 @@ import MartletWire
 
 /// Performs the engine's outputs and returns the results.
 ///
-/// Immediate results go straight into the engine, whose outputs are being drained. Results of tasks come back to the
-/// loop as separate events.
+/// Immediate results are reported at once to the engine, whose outputs are being drained. Results of tasks are separate
+/// events of the loop.
 extension RelayDriver {
     func perform(_ output: RelayOutput, now: Instant) {
         switch output {

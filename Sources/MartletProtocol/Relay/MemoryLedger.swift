@@ -1,5 +1,5 @@
-/// The decision when rooms and links of one loop are evicted, so that they fit the loop's share of the relay's memory
-/// budget (R-48, Specs/hostile.md row 37).
+/// The eviction of rooms and links of one loop that exceed the loop's share of the relay's memory budget (R-48,
+/// Specs/hostile.md row 37).
 ///
 /// The tables of connections, links and rooms count their bytes, so that no search is needed for a message. The bytes
 /// of a queue are an upper bound until they are counted again: a body counts in each queue that holds it.
@@ -12,8 +12,8 @@
 struct MemoryLedger: Sendable {
     /// Bytes of a connection beside its incomplete frame, its socket's objects included.
     static let connectionByteCount = 768
-    /// The shortest time between two evictions, unless the budget is exceeded by a sixteenth: a successful one frees at
-    /// least three sixteenths then.
+    /// The minimum duration between two evictions, unless the budget is exceeded by a sixteenth: a successful one then
+    /// frees at least three sixteenths.
     static let evictionInterval: Duration = .milliseconds(50)
 
     enum OnCheck: Equatable {
@@ -26,7 +26,7 @@ struct MemoryLedger: Sendable {
         case wait
     }
 
-    /// Bytes that may be held.
+    /// The maximum number of bytes.
     let budget: Int
     /// Whether new objects are refused.
     private(set) var isFull = false
@@ -82,7 +82,7 @@ struct MemoryLedger: Sendable {
         return true
     }
 
-    /// Everything that can be evicted was. The relay is full if the rest still exceeds the budget.
+    /// All possible evictions were made. The relay is full if the rest still exceeds the budget.
     mutating func evicted(remaining byteCount: Int) {
         continues = false
         isFull = byteCount > budget

@@ -2,7 +2,7 @@ import MartletWire
 
 /// Passes frames of sessions to rooms, and effects of rooms to sessions.
 ///
-/// The router owns the links of the loop, its rooms, and the links that have changed in this turn. It knows no
+/// The router owns the links of the loop, its rooms, and the links that have changed in this turn. It accesses no
 /// connections: an answer names the action that the engine has to take on one.
 ///
 /// | state of a session | owns | ends |
@@ -22,7 +22,7 @@ struct SessionRouter: ~Copyable {
     /// Credit of messages of accounts that have exceeded their rate.
     var withheld = WithheldCredit()
     private var inflater = Inflater()
-    /// The work that the connection that is read may still cause in this turn.
+    /// The remaining budget of the connection that is read.
     var budget = TurnBudget()
 
     init(_ configuration: RelayConfiguration, firstID: UInt64, place: LoopPlace) {

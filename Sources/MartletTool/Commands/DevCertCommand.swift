@@ -14,7 +14,7 @@ enum DevCertCommand {
 
     static let spec = CommandSpec(
         name: "dev-cert",
-        summary: "Makes a certificate authority, and certificates for a server and a client.",
+        summary: "Make a certificate authority, and certificates for a server and a client.",
         options: [directory.spec, host.spec, client.spec],
         notes: [
             """

@@ -52,7 +52,7 @@ enum ServeCommand {
             """
             An eighth of --max-connections-per-address may be unauthenticated at a time. An address is refused for \
             up to 60 s after failed authentications. Behind a proxy all clients have the address of the proxy. \
-            --audit never blocks the relay either, and the signal HUP opens its file again, after it was moved away.
+            --audit never blocks the relay either. The signal HUP opens its file again, for example after a rename.
             """,
             "--listen may be repeated. [::] includes IPv4 unless 0.0.0.0 is given with the same port.",
             """

@@ -6,7 +6,7 @@ import MartletToolSupport
 import MartletTransport
 import MartletWire
 
-/// Who may use a relay, and which rooms: the options of `serve`, and the files that they name.
+/// The accounts and the room rules of a relay: the options of `serve`, and the files that they name.
 ///
 /// The files can be read again while the relay runs. A file with an error then changes nothing.
 final class RelayAccess: Sendable {
@@ -28,7 +28,7 @@ final class RelayAccess: Sendable {
         One of --tokens, --jwks and --allow-all is required. The keys of --jwks are a JSON Web Key Set with keys for \
         RS256, ES256, EdDSA or HS256; the subject of a token is its account, and a connection ends when its token \
         expires. The signal HUP reads the files of --tokens, --jwks and --rooms again; accounts whose tokens have \
-        changed are disconnected within a second, and open rooms are decided about again.
+        changed are disconnected within a second, and the rules are applied to open rooms again.
         """,
         """
         A line of --rooms is "allow PERMISSIONS in PATTERN to ACCOUNTS" or "deny in PATTERN to ACCOUNTS"; the first \
@@ -109,7 +109,7 @@ final class RelayAccess: Sendable {
 
     // MARK: Decisions
 
-    /// Asks the accounts of the last reading.
+    /// An authenticator with the accounts of the last reading.
     struct CurrentAuthenticator: Authenticator {
         fileprivate let access: RelayAccess
 
@@ -118,7 +118,7 @@ final class RelayAccess: Sendable {
         }
     }
 
-    /// Asks the rules of the last reading.
+    /// A policy with the rules of the last reading.
     struct CurrentPolicy: ImmediateRoomPolicy {
         fileprivate let access: RelayAccess
 

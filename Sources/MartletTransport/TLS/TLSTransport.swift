@@ -21,7 +21,7 @@ public final class TLSTransport: Transport, @unchecked Sendable {  // All state 
 
     /// The bytes that encryption adds to one fill, with a margin: at most 22 for a record of 16 KiB.
     private static let overheadByteCount = 256
-    /// The least room for the handler's bytes; see `TransportHandler.transport(_:fill:)`.
+    /// The minimum room for the handler's bytes; see `TransportHandler.transport(_:fill:)`.
     private static let minFillByteCount = 20 << 10
 
     private let lower: any Transport

@@ -117,7 +117,7 @@ import Testing
         var connection = connection()
         give(connection.open() + connection.send(start.rawBytes, from: 0) + connection.reset(), to: table)
         table.finish()
-        #expect(heard.notes == ["the connection was cut inside a frame, of which 40 bytes were there"])
+        #expect(heard.notes == ["the connection was cut inside a frame, of which 40 bytes are present"])
         let again = self.table()
         var other = self.connection()
         give(other.open() + other.send(start.rawBytes, from: 0) + other.end(0), to: again)

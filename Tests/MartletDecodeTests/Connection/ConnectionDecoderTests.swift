@@ -144,7 +144,7 @@ import Testing
         decoder.abandon(.first, "the connection was cut")
         decoder.receive(ping, on: .second)
         decoder.abandon(.second, "the connection was cut")
-        #expect(heard.notes == ["the connection was cut inside a frame, of which 30 bytes were there"])
+        #expect(heard.notes == ["the connection was cut inside a frame, of which 30 bytes are present"])
         #expect(heard.faults == [])
         decoder.finish(.second)
         decoder.finish(.first)

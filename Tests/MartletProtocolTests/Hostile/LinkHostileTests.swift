@@ -243,7 +243,7 @@ import Testing
             victim.send(.data, [1], sequence: 1, on: SessionID(rawValue: id), .reliable)
         }
         #expect(victim.fault == .churnLimit)
-        #expect(victim.end.link.retired.count <= RetiredSessions.maxCount)
+        #expect(victim.end.link.recentlyEnded.count <= RecentlyEndedSessions.maxCount)
         #expect(victim.end.link.sessions[0].send.count <= Link.openBurst + 1)
     }
 

@@ -137,7 +137,7 @@ import Testing
         }
         #expect(pair.client.link.sessionCount == 0)
         #expect(pair.client.link.queuedByteCount(on: .control) == 0)
-        #expect(pair.client.link.retired.count == 0)
+        #expect(pair.client.link.recentlyEnded.count == 0)
     }
 
     @Test func `the backlog counts bulk messages, other messages and other frames`() throws {
@@ -149,10 +149,10 @@ import Testing
         pair.send(1, byteCount: 40_000, on: file)
         pair.send(2, byteCount: 100, on: chat)
         _ = pair.client.link.send(.receipt, EncodedBody([1, 2, 3]), on: file)
-        #expect(pair.client.link.queued(perFrame: 10) == LinkBacklog(bulk: 40_030, talk: 110, others: 13))
+        #expect(pair.client.link.queued(perFrame: 10) == LinkBacklog(bulk: 40_030, nonBulk: 110, others: 13))
         pair.client.link.reset(file, code: .cancelled)
         let reset = pair.client.link.queued(perFrame: 0)
-        #expect(reset.bulk == 0 && reset.talk == 100 && reset.others == reset.byteCount - 100)
+        #expect(reset.bulk == 0 && reset.nonBulk == 100 && reset.others == reset.byteCount - 100)
     }
 
     // W-58, S-9

@@ -77,20 +77,20 @@ import Testing
         var table = AccountTable()
         let alice = table.index(of: .alice, now: Self.start)
         let bob = table.index(of: .bob, now: Self.start)
-        #expect(table.greediestSuspended == nil)
+        #expect(table.oldestSuspendedOfLargest == nil)
         table.suspend(link(1), of: alice)
         table.suspend(link(2), of: bob)
-        #expect(table.greediestSuspended == link(1))
+        #expect(table.oldestSuspendedOfLargest == link(1))
         table.suspend(link(3), of: bob)
-        #expect(table.greediestSuspended == link(2))
+        #expect(table.oldestSuspendedOfLargest == link(2))
         table.unsuspend(link(2), of: bob)
         // Both have one; bob came to that number last.
-        #expect(table.greediestSuspended == link(1))
+        #expect(table.oldestSuspendedOfLargest == link(1))
         table.unsuspend(link(1), of: alice)
-        #expect(table.greediestSuspended == link(3) && table.oldestSuspended(of: bob) == link(3))
+        #expect(table.oldestSuspendedOfLargest == link(3) && table.oldestSuspended(of: bob) == link(3))
         table.unsuspend(link(3), of: bob)
         table.unsuspend(link(3), of: bob)
-        #expect(table.greediestSuspended == nil)
+        #expect(table.oldestSuspendedOfLargest == nil)
     }
 
     //
@@ -104,11 +104,11 @@ import Testing
                 table.changeSessions(of: link(Int32(10 * number + index)), of: place, by: count)
             }
         }
-        let largest = table.largestCrowd(above: 4)
+        let largest = table.linkWithMostSessions(above: 4)
         #expect(largest?.link == link(11) && largest?.sessionCount == 12)
         for link in (10...12).map(link) { table.removeLink(link, of: 1, now: Self.start) }
-        #expect(table.largestCrowd(above: 4)?.sessionCount == 5)
-        #expect(table.largestCrowd(above: 5) == nil)
+        #expect(table.linkWithMostSessions(above: 4)?.sessionCount == 5)
+        #expect(table.linkWithMostSessions(above: 5) == nil)
     }
 
     @Test func `an account that is given a place and no link is forgotten after the lifetime`() {

@@ -139,7 +139,7 @@ import Testing
     //
     @Test func `what was accepted before the relay began again is confirmed without an offset`() {
         let watermarks = [RoomScript.who("alice"): 50 as UInt64]
-        var script = RoomScript("alice", snapshot: RoomSnapshot(head: 9, first: 1, watermarks: watermarks))
+        var script = RoomScript("alice", snapshot: RoomSnapshot(lastOffset: 9, firstOffset: 1, watermarks: watermarks))
         for counter in [49, 50, 3] as [UInt64] { script.post("alice", counter) }
         #expect(script.drain().accepted(by: "alice") == [run(49, 1, 0), run(50, 1, 0), run(3, 1, 0)])
         script.post("alice", 51)
@@ -326,7 +326,7 @@ import Testing
     @Test func `offsets that are gone are named, in front and in the middle`() {
         var script = RoomScript(snapshot: nil)
         script.join("alice")
-        script.rooms.loaded(script.room, RoomSnapshot(head: 100, first: 41))
+        script.rooms.loaded(script.room, RoomSnapshot(lastOffset: 100, firstOffset: 41))
         let opened = script.drain()
         #expect(opened.contains(.opened("alice", head: 100, first: 41, members: ["alice"])))
         #expect(opened.contains(.told("alice", .gap(Gap(offsets: 1...40)))))

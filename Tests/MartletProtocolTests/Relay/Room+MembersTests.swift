@@ -59,7 +59,7 @@ import Testing
 
     //
     @Test func `a receipt for what is no longer in memory is kept for who comes back`() {
-        var script = RoomScript("alice", "bob", "carol", snapshot: RoomSnapshot(head: 50, first: 1))
+        var script = RoomScript("alice", "bob", "carol", snapshot: RoomSnapshot(lastOffset: 50, firstOffset: 1))
         script.with("carol") { $0.receive(.progressed($1, Receipt.Progress(.delivered, upTo: 40))) }
         script.with("bob") { $0.receive(.progressed($1, Receipt.Progress(.read, upTo: 30))) }
         #expect(script.drain().isEmpty)
@@ -73,7 +73,7 @@ import Testing
 
     //
     @Test func `of many marks who comes back is told the furthest`() {
-        var script = RoomScript("alice", snapshot: RoomSnapshot(head: 9000))
+        var script = RoomScript("alice", snapshot: RoomSnapshot(lastOffset: 9000))
         for number in 1...300 {
             script.join("reader\(number)", cursor: 9000)
             _ = script.drain()

@@ -67,7 +67,7 @@ import Testing
         var start = 0
         while start < entries.count {
             let row = alice.takeRow(of: entries, from: start)
-            rows.append([start, row.end, row.isSpared ? 1 : 0, Int(alice.cursor)])
+            rows.append([start, row.end, row.isExcluded ? 1 : 0, Int(alice.cursor)])
             start = row.end
         }
         #expect(rows == [[0, 2, 0, 3], [2, 3, 0, 5], [3, 5, 1, 7], [5, 6, 0, 8]])

@@ -24,9 +24,9 @@ import Testing
         func accept() -> ConnectionKey? { first.accepted(.reliable, now: RoomRouterTests.now) }
         func outputsOfFirst() -> [String] { Self.drain(&first) }
         func outputsOfSecond() -> [String] { Self.drain(&second) }
-        func transfer(_ key: ConnectionKey) -> DepartingConnection? { first.transfer(key) }
-        func adopt(_ departing: DepartingConnection) -> ConnectionKey? {
-            second.adopt(departing, now: RoomRouterTests.now)
+        func transfer(_ key: ConnectionKey) -> TransferredConnection? { first.transfer(key) }
+        func adopt(_ transferred: TransferredConnection) -> ConnectionKey? {
+            second.adopt(transferred, now: RoomRouterTests.now)
         }
         func closeAtFirst(_ key: ConnectionKey) { first.closed(key, now: RoomRouterTests.now) }
         func revokeAtSecond(_ account: AccountName) { second.revoke(account, now: RoomRouterTests.now) }
@@ -91,10 +91,10 @@ import Testing
         ).frame(body: open.encode().rawBytes)
         pair.greet(key, as: Self.account(on: 1), frame)
         #expect(pair.outputsOfFirst() == ["pause", "authenticate", "transfer to 1"])
-        let departing = try #require(pair.transfer(key))
+        let transferred = try #require(pair.transfer(key))
         #expect(pair.transfer(key) == nil)
         #expect(pair.statistics.0.connections == 0)
-        let arrived = try #require(pair.adopt(departing))
+        let arrived = try #require(pair.adopt(transferred))
         let isLobbyHere = LoopPlace(index: 1, count: 2).loop(of: RoomName.lobby) == 1
         #expect(pair.outputsOfSecond() == ["transmit", "resume", isLobbyHere ? "load lobby" : "tell 0 1"])
         #expect(try pair.transmitted(arrived).first == .welcome)
@@ -111,16 +111,16 @@ import Testing
             let key = try #require(pair.accept())
             pair.greet(key, as: Self.account(on: 1))
             _ = pair.outputsOfFirst()
-            let departing = try #require(pair.transfer(key))
-            #expect((pair.adopt(departing) != nil) == isFirst)
+            let transferred = try #require(pair.transfer(key))
+            #expect((pair.adopt(transferred) != nil) == isFirst)
         }
         let draining = Pair()
         draining.drainSecond()
         let key = try #require(draining.accept())
         draining.greet(key, as: Self.account(on: 1))
         _ = draining.outputsOfFirst()
-        let departing = try #require(draining.transfer(key))
-        let arrived = try #require(draining.adopt(departing))
+        let transferred = try #require(draining.transfer(key))
+        let arrived = try #require(draining.adopt(transferred))
         #expect(draining.outputsOfSecond() == ["transmit", "close after flush"])
         #expect(try draining.transmitted(arrived) == [.reject])
         #expect(draining.statistics.1.links == 0)
@@ -201,9 +201,9 @@ import Testing
         let key = try #require(pair.accept())
         pair.greet(key, as: Self.account(on: 1))
         _ = pair.outputsOfFirst()
-        let departing = try #require(pair.transfer(key))
+        let transferred = try #require(pair.transfer(key))
         pair.revokeAtSecond(Self.account(on: 1))
-        let arrived = try #require(pair.adopt(departing))
+        let arrived = try #require(pair.adopt(transferred))
         #expect(pair.outputsOfSecond() == ["transmit", "close after flush"])
         #expect(try pair.transmitted(arrived) == [.reject])
         #expect(pair.statistics.1.links == 0)

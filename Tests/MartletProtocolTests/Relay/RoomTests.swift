@@ -17,12 +17,12 @@ import Testing
         script.join("carol")
         script.withdraw("carol")
         #expect(script.drain() == [.load("lobby")])
-        script.rooms.loaded(.lobby, RoomSnapshot(head: 3, first: 3))
+        script.rooms.loaded(.lobby, RoomSnapshot(lastOffset: 3, firstOffset: 3))
         let effects = script.drain()
         #expect(effects.first == .opened("alice", head: 3, first: 3, members: ["alice"]))
         #expect(effects.contains(.opened("bob", head: 3, first: 3, members: ["alice", "bob"])))
         #expect(effects.about("carol").isEmpty)
-        script.rooms.loaded(.lobby, RoomSnapshot(head: 99))
+        script.rooms.loaded(.lobby, RoomSnapshot(lastOffset: 99))
         #expect(script.drain().isEmpty)
     }
 
@@ -193,7 +193,8 @@ import Testing
             watermarks[DeviceKey(account: .carol, device: DeviceID(rawValue: UInt64(number)))] = 5
         }
         var script = RoomScript(
-            "alice", "carol/7", "carol/5000", snapshot: RoomSnapshot(head: 1, first: 1, watermarks: watermarks))
+            "alice", "carol/7", "carol/5000",
+            snapshot: RoomSnapshot(lastOffset: 1, firstOffset: 1, watermarks: watermarks))
         script.post("carol/7", 6)
         script.post("carol/5000", 1, byteCount: 3)
         script.post("alice", 1, byteCount: 3)

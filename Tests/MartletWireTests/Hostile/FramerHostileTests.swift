@@ -66,7 +66,7 @@ import Testing
         let rest = try framer.frames(from: Array(stream.bytes[100_000...]), cutAfter: [28 + 5])
         let after = framer.storageByteCount
         #expect(rest == stream.frames)
-        #expect(after == RingBuffer.smallestStorageByteCount)
+        #expect(after == RingBuffer.minStorageByteCount)
     }
 
     @Test func `storage beyond the size of the ring is not kept for the next incomplete frame`() throws {
