@@ -31,13 +31,13 @@ import Testing
         #expect(retired.insert(SessionID(rawValue: 501), RetiredSessions.Record(cumulative: 0)) == 2)
         #expect(retired.count == RetiredSessions.maxCount)
         #expect(retired[SessionID(rawValue: 0)] == nil && retired[SessionID(rawValue: 2)] != nil)
-        // What is owed for one that is forgotten is owed no more.
+        // A removed session owes no acknowledgement.
         #expect(retired.popOwed()?.session == SessionID(rawValue: 2))
         #expect(retired.insert(SessionID(rawValue: 500), RetiredSessions.Record(cumulative: 4)) == 0)
         #expect(retired[SessionID(rawValue: 500)]?.cumulative == 4)
     }
 
-    @Test func `credit is released as far as the application holds it`() {
+    @Test func `at most the credit that the application holds is released`() {
         var retired = RetiredSessions()
         _ = retired.insert(one, RetiredSessions.Record(cumulative: 0, unreleased: 100))
         #expect(retired.release(60, of: one) == 60)
