@@ -88,7 +88,7 @@ final class ServerProcess {
         throw Options.Failure(description: "\(kind.rawValue) does not listen")
     }
 
-    // MARK: What it takes
+    // MARK: Processor time and memory
 
     /// The processor time of all threads, including ended ones, in nanoseconds.
     var processorNanoseconds: UInt64 {

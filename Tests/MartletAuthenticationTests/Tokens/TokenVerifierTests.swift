@@ -139,7 +139,7 @@ import Testing
         #expect(try refusal(payload(""), header: #"{"alg":"HS256","kid":"b"}"#, keys: keys) == nil)
     }
 
-    @Test func `keys of two types with the same identifier are told apart by the algorithm`() throws {
+    @Test func `keys of two types with the same identifier are distinguished by the algorithm`() throws {
         let key = TokenFixtures.ecKey.replacing(#""kid":"ec""#, with: #""kid":"hs""#)
         #expect(try refusal(payload(""), keys: [key, TokenFixtures.secretKey]) == nil)
     }

@@ -3,10 +3,10 @@ import Testing
 
 @testable import MartletProtocol
 
-/// The promises of a link to who uses it, as scripts that run on both carriers.
+/// The guarantees of a link, as scripts that run on both carriers.
 @Suite struct LinkTests {
     static let carriers: [Carrier] = [.reliable, .unreliable]
-    /// What a carrier without order may do; a stream does not.
+    /// The faults of a carrier without order.
     static let rough = LinkPath(lostPerMille: 100, doubledPerMille: 50, overtakenPerMille: 100)
 
     private func opened(_ pair: LinkPair) -> [SessionID] {

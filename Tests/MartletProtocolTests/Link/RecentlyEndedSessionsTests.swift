@@ -31,13 +31,13 @@ import Testing
         #expect(recentlyEnded.insert(SessionID(rawValue: 501), RecentlyEndedSessions.Record(cumulative: 0)) == 2)
         #expect(recentlyEnded.count == RecentlyEndedSessions.maxCount)
         #expect(recentlyEnded[SessionID(rawValue: 0)] == nil && recentlyEnded[SessionID(rawValue: 2)] != nil)
-        // What is owed for one that is forgotten is owed no more.
+        // A removed session owes no acknowledgement.
         #expect(recentlyEnded.popOwed()?.session == SessionID(rawValue: 2))
         #expect(recentlyEnded.insert(SessionID(rawValue: 500), RecentlyEndedSessions.Record(cumulative: 4)) == 0)
         #expect(recentlyEnded[SessionID(rawValue: 500)]?.cumulative == 4)
     }
 
-    @Test func `credit is released as far as the application holds it`() {
+    @Test func `at most the credit that the application holds is released`() {
         var recentlyEnded = RecentlyEndedSessions()
         _ = recentlyEnded.insert(one, RecentlyEndedSessions.Record(cumulative: 0, unreleased: 100))
         #expect(recentlyEnded.release(60, of: one) == 60)

@@ -8,7 +8,7 @@ import Testing
     private static let lifetime = RelayConfiguration().resumeLifetime
 
     //
-    @Test func `each suspended link ends when its own time is over, and sets no timer`() {
+    @Test func `each suspended link ends after its own lifetime`() {
         let stage = RelayStage()
         let alice = stage.member("alice", of: .lobby)
         let bob = stage.member("bob", of: .lobby)
@@ -47,7 +47,7 @@ import Testing
     }
 
     //
-    @Test func `who is back in time wakes nobody, and its next absence counts from its beginning`() throws {
+    @Test func `a resumed link does not end, and its next suspension has the whole lifetime`() throws {
         let stage = RelayStage()
         let peer = stage.member("alice", of: .lobby)
         peer.acknowledgeAll()

@@ -6,12 +6,12 @@ import Testing
 
 @Suite struct RoomRouterTests {
     fileprivate static let now = Instant(nanoseconds: 1_000_000_000)
-    /// The first account whose links live on a loop of two.
+    /// The first account whose links belong to the given one of two loops.
     private static func account(on loop: Int) -> AccountName {
         (0...).lazy.map { AccountName("account\($0)")! }.first { LoopPlace(index: 0, count: 2).loop(of: $0) == loop }!
     }
 
-    /// Two loops of a relay, and what they want done.
+    /// Two loops of a relay, and their outputs.
     private final class Pair {
         var first: RelayEngine
         var second: RelayEngine
@@ -40,7 +40,7 @@ import Testing
             return log.frames.map(\.type)
         }
 
-        /// Says hello and what comes behind it, and is authenticated.
+        /// Sends a hello and the bytes behind it, and authenticates the peer.
         func greet(_ key: ConnectionKey, as account: AccountName, _ more: [UInt8] = []) {
             let hello = Hello(device: DeviceID(rawValue: 1), account: account)
             let bytes = FrameHeader(type: .hello).frame(body: hello.encode().rawBytes) + more
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `an account of this loop stays`() throws {
+    @Test func `a connection of an account of this loop is not transferred`() throws {
         let pair = Pair()
         let key = try #require(pair.accept())
         pair.greet(key, as: Self.account(on: 0))
@@ -82,7 +82,7 @@ import Testing
         #expect(pair.transfer(key) == nil)
     }
 
-    @Test func `a connection goes to the loop of its account, with what came behind its hello`() throws {
+    @Test func `a connection is transferred to the loop of its account, with the frames behind its hello`() throws {
         let pair = Pair()
         let key = try #require(pair.accept())
         let open = Open(room: .lobby, cursor: 0)
@@ -103,7 +103,7 @@ import Testing
     }
 
     // C-11, C-45
-    @Test func `a loop that is full takes nobody over, and one that drains sends away`() throws {
+    @Test func `a full loop adopts no connection, and a draining one rejects it`() throws {
         var configuration = RelayConfiguration()
         configuration.maxConnections = 1
         let pair = Pair(configuration)
@@ -126,7 +126,7 @@ import Testing
         #expect(draining.statistics.1.links == 0)
     }
 
-    @Test func `a connection that ends before it is handed over is not`() throws {
+    @Test func `a connection that ends before its transfer is not transferred`() throws {
         let pair = Pair()
         let key = try #require(pair.accept())
         pair.greet(key, as: Self.account(on: 1))
@@ -134,7 +134,7 @@ import Testing
         #expect(pair.transfer(key) == nil)
     }
 
-    // MARK: Together
+    // MARK: Several loops
 
     private static let names = ["alice", "bob", "carol", "dave", "erin"]
 
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [2, 3, 8]) func `what is said in rooms of other loops arrives in order and once`(
+    @Test(arguments: [2, 3, 8]) func `messages in rooms of other loops arrive in order and once`(
         _ loopCount: Int
     ) throws {
         let world = VirtualWorld(loopCount: loopCount)
@@ -170,7 +170,7 @@ import Testing
         #expect(world.relay.loops.statistics.links == guests.count && world.relay.loops.statistics.rooms == 4)
     }
 
-    @Test func `a device that comes back finds its link, wherever it lives`() throws {
+    @Test func `a device resumes its link on any loop`() throws {
         let world = VirtualWorld(loopCount: 4)
         let guests = try party(world)
         world.run(for: .seconds(1))
@@ -183,7 +183,7 @@ import Testing
         #expect(guests.allSatisfy { $0.client.texts(in: $0.rooms[0]).count == guests.count - 1 })
     }
 
-    @Test func `who leaves leaves the rooms of other loops, too`() throws {
+    @Test func `a client that stops leaves the rooms of all loops`() throws {
         let world = VirtualWorld(loopCount: 4)
         let guests = try party(world)
         world.run(for: .seconds(1))
@@ -196,7 +196,7 @@ import Testing
     }
 
     // C-28, Specs/hostile.md row 24
-    @Test func `an account that is revoked on its way between two loops is not let in`() throws {
+    @Test func `an account revoked during a transfer between two loops is rejected`() throws {
         let pair = Pair()
         let key = try #require(pair.accept())
         pair.greet(key, as: Self.account(on: 1))

@@ -127,7 +127,7 @@ struct InMemoryStoreTests {
     }
 
     // R-48, Specs/hostile.md row 48
-    @Test("row 48: 20,000 rooms written once stay within the byte bound, and the last is writable")
+    @Test("20,000 rooms written once stay within the byte bound, and the last is writable")
     func manyRooms() throws {
         var bounds = InMemoryStore.Bounds()
         bounds.maxByteCount = 1 << 20

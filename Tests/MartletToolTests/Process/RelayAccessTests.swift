@@ -9,7 +9,7 @@ import Testing
 @testable import MartletTool
 @testable import MartletToolSupport
 
-/// Who may use a relay, by the options of `serve` and the files that they name.
+/// Access to a relay by the options of `serve` and the files that they name.
 @Suite struct RelayAccessTests {
     private func access(_ words: [String]) throws -> RelayAccess {
         var parser = ArgumentParser(for: ServeCommand.spec)

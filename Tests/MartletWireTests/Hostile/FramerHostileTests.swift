@@ -92,7 +92,7 @@ import Testing
                 // errors at the end of the stream.
                 let frames = try framer.frames(from: flipped, cutAfter: [])
                 try framer.finish()
-                if !frames.isEmpty { Issue.record("bit \(bit) went unnoticed") }
+                if !frames.isEmpty { Issue.record("bit \(bit) was not detected") }
             }
             #expect(error != nil, "bit \(bit)")
         }
