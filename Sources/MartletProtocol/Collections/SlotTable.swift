@@ -108,10 +108,13 @@ private final class SlotMemory<Element>: ManagedBuffer<ContiguousArray<Bool>, El
         for slot in 0..<slotCount where isLive(slot) { remove(slot) }
     }
 
-    var slotCount: Int { header.count }
+    var slotCount: Int { unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee.count } }
 
-    func isLive(_ slot: Int) -> Bool { header[slot] }
+    /// Read by address: each access to `header` would cost a check of exclusivity, for each access to an element.
+    @inline(__always)
+    func isLive(_ slot: Int) -> Bool { unsafe withUnsafeMutablePointerToHeader { unsafe $0.pointee[slot] } }
 
+    @inline(__always)
     func address(_ slot: Int) -> UnsafeMutablePointer<Element> {
         unsafe withUnsafeMutablePointerToElements { unsafe $0 + slot }
     }
