@@ -70,6 +70,7 @@ final class ClientDriver: LoopStopHandler, @unchecked Sendable {  // all state i
 
     /// Starts the engine. It is called on the loop after the mailbox was opened. Returns false if the loop was shut
     /// down; the client has then ended.
+    @discardableResult
     func start() -> Bool {
         guard loop.add(self) else {
             finish()

@@ -8,9 +8,10 @@ import Testing
     @Test func `missing credit up to the announced limit is settled, and one byte more is refused`() {
         var credit = LinkReceiveCredit(windowByteCount: 1000)
         credit.charge(400)
-        #expect(!credit.settle(601))
-        #expect(credit.available == 600 && credit.released == 0)
-        #expect(credit.settle(600))
+        let isBeyondSettled = credit.settle(601)
+        #expect(!isBeyondSettled && credit.available == 600 && credit.released == 0)
+        let isRestSettled = credit.settle(600)
+        #expect(isRestSettled)
         #expect(credit.available == 0 && credit.received == 1000 && credit.released == 600)
     }
 
