@@ -116,6 +116,7 @@ import Testing
     // Specs/hostile.md row 48
     @Test func `one link with many sessions ends in a turn, and the eviction continues in the next turn`() {
         let stage = RelayStage { $0.memoryBudget = 600_000 }
+        stage.readsOn = false
         var peers: [RawPeer] = []
         var mostInTurn = 0
         var hasContinued = false

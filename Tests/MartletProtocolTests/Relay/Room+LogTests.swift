@@ -418,15 +418,6 @@ import Testing
         #expect(script.drain().offsets(to: "bob") == [1, 2, 3])
     }
 
-    @Test func `a member that joins held back receives messages after its link has released it`() {
-        var script = RoomScript("alice")
-        script.fill("alice", 1...3)
-        script.join("bob", isHeldBack: true)
-        #expect(script.drain().offsets(to: "bob").isEmpty)
-        script.with("bob") { $0.receive(.setHeldBack($1, false)) }
-        #expect(script.drain().offsets(to: "bob") == [1, 2, 3])
-    }
-
     @Test func `delivery stops after one piece when the link holds the member back`() {
         var script = RoomScript("alice", "bob")
         script.with("bob") { $0.receive(.setSuspended($1, true, cursor: nil)) }

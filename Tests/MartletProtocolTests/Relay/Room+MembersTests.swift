@@ -249,4 +249,13 @@ import Testing
         #expect(effects.about("bob") == [.told("bob", .receipt(read))])
         #expect(effects.about("alice").isEmpty)
     }
+
+    @Test func `a member that joins held back receives messages after its link has released it`() {
+        var script = RoomScript("alice")
+        script.fill("alice", 1...3)
+        script.join("bob", isHeldBack: true)
+        #expect(script.drain().offsets(to: "bob").isEmpty)
+        script.with("bob") { $0.receive(.setHeldBack($1, false)) }
+        #expect(script.drain().offsets(to: "bob") == [1, 2, 3])
+    }
 }
