@@ -80,7 +80,7 @@ weather: deps ## lose real packets, and compare with plain TCP in the same weath
 	@Benchmarks/Weather/weather --loss "$(LOSS)" --seconds $(SECONDS_EACH) $(WEATHER)
 
 test: deps lint ## lint, build with warnings as errors and run every test
-	@Scripts/install-dependencies python3 tshark
+	@Scripts/install-dependencies openssl python3 tshark
 	@Scripts/generate-registries --check
 	@$(SWIFT) build --build-tests --quiet
 	@$(SWIFT) test --skip-build --quiet --disable-xctest --filter $(computing)
