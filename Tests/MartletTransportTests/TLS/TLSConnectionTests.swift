@@ -220,6 +220,8 @@ import Testing
     @Test(arguments: [
         ("localhost", "example.com"), ("*.example.com", "example.com"), ("*.example.com", "a.b.example.com"),
         ("ch*.example.com", "chat.example.com"), ("localhost", "127.0.0.2"), ("localhost", "::2"),
+        ("*", "localhost"), ("*.com", "example.com"), ("*.*.example.com", "a.b.example.com"),
+        ("chat.*.com", "chat.example.com"), ("127.0.0.1", "127.0.0.1"), ("example.com", "example.com.evil.org"),
     ])
     func `a host that the certificate does not name -> wrongHost`(name: String, host: String) throws {
         let server = try certificates.make("localhost") { $0.hosts = [name] }
