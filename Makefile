@@ -183,6 +183,6 @@ bench: bench-programs ## measure beside C and protobuf, and fail below a thresho
 		--report .build/bench.html
 
 bench-peers: bench-programs ## give mosquitto, NATS and Redis the same load, and fail below a threshold (20 minutes)
-	@Scripts/install-dependencies mosquitto nats-server redis-server
+	@Scripts/install-dependencies mosquitto nats-server openssl redis-server
 	@cd Benchmarks && .build/release/bench peers idle $(BENCH) --thresholds thresholds.json --json .build/peers.json \
 		--report .build/peers.html
