@@ -51,6 +51,10 @@ struct RepositoryTests {
         expectNone(RequirementRule.findings(in: tree))
     }
 
+    @Test func `each security case has a test`() {
+        expectNone(MatrixRule.findings(in: tree))
+    }
+
     @Test func `each planted fault has exactly one place in the code`() {
         expectNone(PlantedBugRule.findings(in: tree))
     }

@@ -9,6 +9,8 @@ struct RuleTests {
         ("Sources/MartletProtocol/A.swift", "@preconcurrency internal import Glibc"),
         ("Sources/MartletProtocol/A/B.swift", "import struct Synchronization.Atomic"),
         ("Sources/MartletTransport/A.swift", "import MartletProtocol"),
+        ("Sources/MartletTransport/Path/A.swift", "import Foundation"),
+        ("Sources/MartletTransport/Network/A.swift", "import MartletProtocol"),
         ("Sources/Martlet/A.swift", "import MartletRelay"),
         ("Sources/MartletRelay/A.swift", "import Foundation"),
         ("Sources/MartletTestKit/A.swift", "import Martlet"),
@@ -24,6 +26,7 @@ struct RuleTests {
         ("Sources/MartletProtocol/A.swift", "public import MartletWire"),
         ("Sources/MartletProtocol/A.swift", "let s = \"import Foundation\"  // import Foundation"),
         ("Sources/MartletTransport/A.swift", "#if canImport(Glibc)\nimport Glibc\n#endif"),
+        ("Sources/MartletTransport/Network/A.swift", "import Foundation"),
         ("Tests/MartletWireTests/ATests.swift", "import Testing\n@testable import MartletWire"),
         ("Tests/MartletTests/Scenarios/A.swift", "import MartletRelay"),
     ])

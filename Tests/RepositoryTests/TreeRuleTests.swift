@@ -117,6 +117,20 @@ struct TreeRuleTests {
         #expect(findings(marker.replacing("A.swift", with: "B.swift") + block, region).count == 1)
     }
 
+    @Test func `a security case without a test → a finding`() {
+        let tests = SourceFile(
+            "Tests/MartletXTests/ATests.swift", "@Test func `b -> c`() {}\n@Test(\"d\")\nfunc d() {}\n")
+        func findings(_ test: String, count: Int = MatrixRule.minCount) -> [Finding] {
+            let rows = (1...count).map { "| \($0) | input | result | \(test) |\n" }.joined()
+            return MatrixRule.findings(in: SourceTree([SourceFile(MatrixRule.path, rows), tests]))
+        }
+        #expect(findings("`ATests/b -> c`") == [] && findings("`ATests/d`") == [])
+        #expect(findings("`ATests/b -> c`", count: MatrixRule.minCount - 1).count == 1)
+        for test in ["`ATests/b`", "`BTests/b -> c`", "ATests/b -> c", ""] {
+            #expect(findings(test).count == MatrixRule.minCount)
+        }
+    }
+
     @Test func `a corpus with too many or malformed inputs, or other files → a finding`() {
         func findings(_ path: String, _ text: String) -> [Finding] {
             CorpusRule.findings(in: SourceTree([SourceFile(CorpusRule.folder + path, text)]))

@@ -182,6 +182,11 @@ private func endpoint(_ text: String, _ configuration: Client.Configuration) thr
 private func tlsClient(
     for endpoints: [Endpoint], _ configuration: Client.Configuration
 ) throws(MartletError) -> TLSClient? {
-    guard endpoints.contains(where: { $0.security == .tls }) else { return nil }
-    do { return try TLSClient(configuration.tls) } catch { throw .invalidTLS(error) }
+    #if canImport(Network)
+        // The driver uses NetworkTransport.
+        return nil
+    #else
+        guard endpoints.contains(where: { $0.security == .tls }) else { return nil }
+        do { return try TLSClient(configuration.tls) } catch { throw .invalidTLS(error) }
+    #endif
 }

@@ -57,6 +57,10 @@ extension ClientDriver {
 
     private func start(_ id: ConnectionID, to endpoints: [Endpoint], repeatDelay: Duration? = nil) {
         cancelAttempt()
+        #if canImport(Network)
+            let secured = endpoints.filter { $0.security == .tls }
+            if !secured.isEmpty { return startSecured(id, to: secured[Int(id.rawValue) % secured.count]) }
+        #endif
         var options = TCPConnector.Options()
         options.timeout = configuration.connectTimeout
         options.repeatDelay = repeatDelay ?? options.repeatDelay
@@ -65,6 +69,20 @@ extension ClientDriver {
         connections.attempt = ClientConnections.Attempt(id: id, connector: connector)
         connector.start { [weak self] result in self?.attemptEnded(id, result) }
     }
+
+    #if canImport(Network)
+        /// Starts a connection with TLS on Apple systems, where one transport resolves the name, connects and performs
+        /// the handshake. It ends with the deadline of the attempt.
+        private func startSecured(_ id: ConnectionID, to endpoint: Endpoint) {
+            do throws(TLSError) {
+                let transport = try NetworkTransport(to: endpoint, tls: configuration.tls, on: loop)
+                connections.transports[id] = transport
+                transport.start(ConnectionHandler(id, self))
+            } catch {
+                connectFailed(id, .tlsFailure, "\(error)")
+            }
+        }
+    #endif
 
     private func cancelAttempt() {
         connections.attempt?.connector.cancel()

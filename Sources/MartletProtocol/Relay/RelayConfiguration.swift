@@ -110,17 +110,20 @@ public struct AuthenticationRequest: Equatable, Sendable {
     public var agent: String?
     /// The presented resume token, which the driver hashes.
     public var presentedToken: ResumeToken?
+    /// The client's certificate, which the driver sets; nil without one, and without TLS (C-73).
+    public var certificate: PeerCertificate?
 
     /// Creates a request, for tests of authenticators.
     public init(
         account: AccountName, device: DeviceID, credential: Credential? = nil, agent: String? = nil,
-        presentedToken: ResumeToken? = nil
+        presentedToken: ResumeToken? = nil, certificate: PeerCertificate? = nil
     ) {
         self.account = account
         self.device = device
         self.credential = credential
         self.agent = agent
         self.presentedToken = presentedToken
+        self.certificate = certificate
     }
 }
 

@@ -57,8 +57,8 @@ enum ServeCommand {
             "--listen may be repeated. [::] includes IPv4 unless 0.0.0.0 is given with the same port.",
             """
             Without --certificate and --key there is no TLS, and the relay listens on loopback addresses only, unless \
-            --plaintext is given. The signal HUP reads the certificate, its key and the ticket keys again; existing \
-            connections are not affected. `martlet dev-cert` makes certificates for development.
+            --plaintext is given. The signal HUP reads the certificate, its key, the ticket keys and --client-ca \
+            again; existing connections are not affected. `martlet dev-cert` makes certificates for development.
             """,
         ] + RelayAccess.notes + [TokensFile.overview],
         exitCodes: [

@@ -57,9 +57,8 @@ public final class TLSTransport: Transport, @unchecked Sendable {  // All state 
     public var security: TransportSecurity? {
         guard connection.state == .open || connection.state == .peerClosed else { return nil }
         return TransportSecurity(
-            version: connection.version, isResumed: connection.isResumed, peerName: connection.peerName,
-            cipher: connection.cipher, applicationProtocol: TLSContext.applicationProtocol,
-            peerExpiry: connection.peerExpiry)
+            version: connection.version, isResumed: connection.isResumed, cipher: connection.cipher,
+            applicationProtocol: TransportSecurity.martletProtocol, peerCertificate: connection.peerCertificate)
     }
 
     /// Exports keying material; see `Transport`.
