@@ -146,7 +146,7 @@ public final class Client: Sendable {
 
     /// Starts a connection attempt immediately if the client waits for its next attempt or has stopped retrying.
     public func retryNow() {
-        life.mailbox.wish { $0.retriesNow = true }
+        life.mailbox.set { $0.retriesNow = true }
     }
 
     /// Reports that the application is visible to its user.
@@ -154,12 +154,12 @@ public final class Client: Sendable {
     /// Each call sends a ping to the relay to test the connection, or starts a connection attempt if the client waits
     /// for its next one.
     public func enterForeground() {
-        life.mailbox.wish { $0.mode = .foreground }
+        life.mailbox.set { $0.mode = .foreground }
     }
 
     /// Reports that the application is in the background, where the client sends fewer pings.
     public func enterBackground() {
-        life.mailbox.wish { $0.mode = .background }
+        life.mailbox.set { $0.mode = .background }
     }
 
     /// The statistics of the client. After the client has stopped, they remain constant.
@@ -186,6 +186,11 @@ private func endpoint(
 private func tlsClient(
     for endpoints: [Endpoint], _ configuration: Client.Configuration
 ) throws(MartletError) -> TLSClient? {
-    guard endpoints.contains(where: { $0.security == .tls }) else { return nil }
-    do { return try TLSClient(configuration.tls) } catch { throw .invalidTLS(error) }
+    #if canImport(Network)
+        // The driver uses NetworkTransport.
+        return nil
+    #else
+        guard endpoints.contains(where: { $0.security == .tls }) else { return nil }
+        do { return try TLSClient(configuration.tls) } catch { throw .invalidTLS(error) }
+    #endif
 }

@@ -79,7 +79,7 @@ extension RelayEngine {
     /// can be asked about at a time (C-71, Specs/hostile.md row 56).
     mutating func renew(_ slot: Int, _ link: Int, with credential: Credential) throws(LinkError) {
         let key = connections.key(slot)
-        guard credentialExpiries.deadline(of: key) != nil, renewals.insert(key).inserted else {
+        guard connections.hasCredentialExpiry(slot), renewals.insert(key).inserted else {
             throw .peer(.protocolViolation)
         }
         let who = sessions.links[link].who
@@ -107,27 +107,17 @@ extension RelayEngine {
     /// Sets the instant at which the credential of a connection expires. Returns the duration until then; nil if it
     /// does not expire.
     mutating func setExpiry(of identity: Identity, on slot: Int, now: Instant) -> Duration? {
-        let key = connections.key(slot)
-        guard let expiresAt = identity.expiresAt else {
-            credentialExpiries.cancel(key)
-            return nil
+        let lifetime = identity.expiresAt.map { expiresAt in
+            let rest = Duration.milliseconds(Int64(clamping: expiresAt) - Int64(clamping: wallClock))
+            return min(max(rest, .zero), .seconds(1 << 30))
         }
-        let rest = Duration.milliseconds(Int64(clamping: expiresAt) - Int64(clamping: wallClock))
-        let lifetime = min(max(rest, .zero), .seconds(1 << 30))
-        credentialExpiries.set(key, at: now + lifetime)
+        connections.setCredentialExpiry(slot, at: lifetime.map { now + $0 })
         return lifetime
-    }
-
-    /// The connection has ended.
-    mutating func forgetCredential(of key: ConnectionKey) {
-        credentialExpiries.cancel(key)
-        renewals.remove(key)
     }
 
     /// Ends connections whose credentials have expired. The clients continue their links with other credentials (C-66).
     mutating func expireCredentials(now: Instant) {
-        while let key = credentialExpiries.popExpired(now: now) {
-            guard let slot = connections.slot(key), connections[slot].phase != .closing else { continue }
+        while let slot = connections.popExpiredCredential(now: now) {
             end(slot, with: .goaway, Notice(code: .unauthenticated), now: now)
         }
     }

@@ -236,7 +236,7 @@ extension RelayEngine {
 
     private mutating func admit(_ slot: Int, _ admission: Admission, now: Instant) {
         let (hello, who, token) = (admission.hello, admission.device, admission.grant.digest)
-        // Minor versions only add: a client of a later one speaks the current version, a client of an earlier one its
+        // Minor versions only add: a client of a later one uses the current version, a client of an earlier one its
         // own (W-40, C-22).
         let spoken = hello.spokenVersions.filter { $0.major == WireVersion.current.major }.max() ?? .current
         let version = min(spoken, configuration.features.spokenVersion)
@@ -290,8 +290,8 @@ extension RelayEngine {
         return slot
     }
 
-    /// Refuses a whole resume. The connection may send another hello, a few times (Specs/hostile.md row 23), unless
-    /// early frames of the old link can overtake it (C-34, C-35, W-38).
+    /// Refuses a whole resume. The connection may send another hello a limited number of times (Specs/hostile.md row
+    /// 23), unless early frames of the old link can overtake it (C-34, C-35, W-38).
     private mutating func refuseResume(_ slot: Int, _ who: DeviceKey, now: Instant) {
         note(.refused(who.account, .resumeRejected), on: slot)
         let notice = Notice(code: .resumeRejected)
@@ -376,7 +376,7 @@ extension RelayEngine {
     mutating func end(_ slot: Int, afterFlush: Bool, now: Instant) {
         guard connections[slot].phase != .closing else { return }
         detach(slot, now: now)
-        forgetCredential(of: connections.key(slot))
+        renewals.remove(connections.key(slot))
         connections[slot].close()
         connections.disarm(slot)
         outputs.append(.close(connections.key(slot), afterFlush: afterFlush))

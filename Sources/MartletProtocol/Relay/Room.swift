@@ -1,6 +1,6 @@
 public import MartletWire
 
-/// An action of a room outside: a frame of a session, or a call of the store.
+/// An external action of a room: a frame of a session, or a call of the store.
 public enum RoomEffect: Sendable {
     /// The session is a member.
     case opened(MemberKey, handle: MemberHandle, Opened)
@@ -32,9 +32,9 @@ public enum RoomEffect: Sendable {
 public struct ReadRange: Equatable, Sendable {
     /// The first offset.
     public var from: UInt64
-    /// Messages at the most.
+    /// The maximum number of messages.
     public var maxCount: Int
-    /// Bytes of bodies at the most; one message of any length is read.
+    /// The maximum number of bytes of bodies; one message of any length is read.
     public var maxByteCount: Int
 
     /// A range that begins at `from`.
@@ -84,9 +84,9 @@ struct Room: Sendable {
     var windows = DeduplicationWindows()
     var receipts = RoomReceipts()
     var requests = RoomRequests()
-    /// The bytes that the table of rooms counts for it.
+    /// The bytes that the table of rooms counts for the room.
     private(set) var chargedByteCount = 0
-    /// Allocated while messages are not durable, and as long as messages are in memory.
+    /// Allocated while messages are not durable or are in memory.
     private var allocatedPublication = OnDemand<Publication>()
 
     var publication: Publication {
@@ -109,7 +109,7 @@ struct Room: Sendable {
         return members.count == 0 && !publication.isWaiting
     }
 
-    /// When the room has work although no event occurs.
+    /// The instant at which the room has work although no event occurs.
     var deadline: Instant? { requests.deadline.orEarlier(members.deadline) }
 
     func handle(_ slot: Int) -> MemberHandle {
@@ -243,7 +243,7 @@ struct Room: Sendable {
         if isBusy { flushPublication(into: &effects) }
     }
 
-    /// Releases the memory for messages that are not durable. A room with messages in memory keeps it for the next.
+    /// Releases the memory for messages that are not durable, unless messages are in memory.
     mutating func releaseIdleMemory() {
         if isBusy, log.tail.isEmpty, publication.isEmpty { allocatedPublication.release() }
     }
@@ -263,7 +263,7 @@ struct Room: Sendable {
     /// Bytes of a message in memory beside its body.
     private static let entryByteCount = 128
 
-    /// Returns the change of the bytes that it holds, with objects, since the last call.
+    /// Returns the change of the bytes that the room holds, with objects, since the last call.
     @inline(__always)
     mutating func takeChargeChange() -> Int {
         var byteCount = Room.baseByteCount + name.text.utf8.count + log.tail.byteCount

@@ -1,4 +1,4 @@
-/// The first frame of a client: its identity, its versions and features, and the link to resume (W-33).
+/// The first frame of a client: its account and device, its versions and features, and the link to resume (W-33).
 public struct Hello: FrameBody {
     /// The type `hello`, 0x4001.
     public static let type = FrameType.hello
@@ -17,7 +17,7 @@ public struct Hello: FrameBody {
     public let account: AccountName
     /// The mechanism of the authentication exchange that the credential begins; nil if the credential is a token.
     public let mechanism: MechanismName?
-    /// The proof of the account's identity, or the first message of the exchange; nil if the server requires none.
+    /// The proof of the account, or the first message of the exchange; nil if the server requires none.
     public let credential: Credential?
     /// The name and version of the program, as text for people, at most 128 bytes.
     public let agent: String?
