@@ -41,14 +41,17 @@ import Testing
     private func expectOutcomes(_ cut: MemoryHandshake.Cut, side: Int, unconnected: CloseReason) async throws {
         let (client, server) = try endpoints()
         try await withLoop(.platformDefault) { loop in
-            let outcomes = await loop.run { Self.outcomes(client, server, cut, side: side, on: loop) }
+            let all = await loop.run { Self.outcomes(client, server, cut, side: side, on: loop) }
+            // The lengths of signatures vary by a few bytes, so the last cuts can be behind the end of a handshake.
+            let whole: [[Peer.Event]] = Array(repeating: [.connected, .closed(.local)], count: 2)
+            #expect(all.dropLast(8).allSatisfy { $0 != whole })
+            let outcomes = all.filter { $0 != whole }
             #expect(outcomes.count > 500)
             for events in outcomes.flatMap({ $0 }) where events != [.closed(unconnected)] {
                 #expect(events == [.connected, .closed(.reset)])
             }
             if side == 0 {
-                // The last byte of the client connects the server, and never arrives. The length of a signature varies
-                // by a few bytes.
+                // The last byte of the client connects the server, and never arrives.
                 #expect(outcomes.dropLast(8).allSatisfy { $0[1] == [.closed(unconnected)] })
             } else {
                 // The client is connected before the ticket has arrived.
