@@ -94,8 +94,8 @@ let package = Package(
         .executableTarget(
             name: "MartletLab",
             dependencies: [
-                "Martlet", "MartletRelay", "MartletTestKit", "MartletDecode", "MartletDifferential",
-                "MartletToolSupport", "MartletTransport", "MartletWire", "CMartletCrypto",
+                "Martlet", "MartletRelay", "MartletAuthentication", "MartletTestKit", "MartletDecode",
+                "MartletDifferential", "MartletToolSupport", "MartletTransport", "MartletWire", "CMartletCrypto",
             ],
             swiftSettings: settings),
         .target(name: "MartletDifferential", dependencies: ["MartletWire"], swiftSettings: settings),

@@ -30,9 +30,9 @@ enum ImportRule {
             "Synchronization",
         ]),
         "MartletLab": cLibraries.union([
-            "Martlet", "MartletRelay", "MartletTestKit", "MartletDecode", "MartletDifferential", "MartletToolSupport",
-            "MartletWire", "MartletProtocol", "MartletTransport", "CMartletCrypto", "Foundation", "Dispatch",
-            "Synchronization",
+            "Martlet", "MartletRelay", "MartletAuthentication", "MartletTestKit", "MartletDecode",
+            "MartletDifferential", "MartletToolSupport", "MartletWire", "MartletProtocol", "MartletTransport",
+            "CMartletCrypto", "Foundation", "Dispatch", "Synchronization",
         ]),
     ]
 
