@@ -14,12 +14,30 @@ static int connection_index;
 
 int martlet_tls_connection_index(void) { return connection_index; }
 
+// MARK: - The failure
+
+struct martlet_tls_failure *martlet_tls_failure_of(martlet_tls_connection *connection) {
+    if (!connection->failure) connection->failure = calloc(1, sizeof *connection->failure);
+    if (!connection->failure) abort();
+    return connection->failure;
+}
+
+static int has_reached_limit(const martlet_tls_connection *connection) {
+    return connection->failure && connection->failure->kind == martlet_tls_failure_limit;
+}
+
+static void note_limit(martlet_tls_connection *connection, const char *text) {
+    struct martlet_tls_failure *failure = martlet_tls_failure_of(connection);
+    failure->kind = martlet_tls_failure_limit;
+    martlet_tls_copy_text(failure->text, sizeof failure->text, text);
+}
+
 // MARK: - The BIO over the caller's memory
 
 static int read_input(BIO *bio, char *target, int count) {
     martlet_tls_connection *connection = BIO_get_data(bio);
     BIO_clear_retry_flags(bio);
-    if (connection->failure.kind == martlet_tls_failure_limit) return -1;
+    if (has_reached_limit(connection)) return -1;
     if (connection->input_count == 0) {
         BIO_set_retry_read(bio);
         return -1;
@@ -34,8 +52,7 @@ static int read_input(BIO *bio, char *target, int count) {
 static int append_pending(martlet_tls_connection *connection, const char *bytes, size_t count) {
     size_t used = connection->pending_end - connection->pending_start;
     if (used + count > martlet_tls_max_pending_byte_count) {
-        connection->failure.kind = martlet_tls_failure_limit;
-        martlet_tls_copy_text(connection->failure.text, sizeof connection->failure.text, "too many unsent bytes");
+        note_limit(connection, "too many unsent bytes");
         return 0;
     }
     if (connection->pending_end + count > connection->pending_capacity) {
@@ -92,8 +109,7 @@ static void count_key_updates(
     if (is_written || type != SSL3_RT_HANDSHAKE || count == 0) return;
     if (*(const uint8_t *)bytes != SSL3_MT_KEY_UPDATE) return;
     if (++connection->key_update_count <= martlet_tls_max_key_updates) return;
-    connection->failure.kind = martlet_tls_failure_limit;
-    martlet_tls_copy_text(connection->failure.text, sizeof connection->failure.text, "too many key updates");
+    note_limit(connection, "too many key updates");
 }
 
 static int set_host(SSL *ssl, const char *host) {
@@ -145,6 +161,7 @@ void martlet_tls_connection_free(martlet_tls_connection *connection) {
     }
     SSL_SESSION_free(connection->session);
     free(connection->pending);
+    free(connection->failure);
     free(connection);
 }
 
@@ -185,7 +202,7 @@ static const char *alert_name(int alert) {
 }
 
 static void note_failure(martlet_tls_connection *connection) {
-    struct martlet_tls_failure *failure = &connection->failure;
+    struct martlet_tls_failure *failure = martlet_tls_failure_of(connection);
     int is_handshaking = connection->state == martlet_tls_handshaking;
     connection->state = martlet_tls_failed;
     if (failure->kind == martlet_tls_failure_none) {
@@ -213,7 +230,7 @@ static int finish_handshake(martlet_tls_connection *connection) {
         SSL_get0_alpn_selected(connection->ssl, &protocol, &count);
         const uint8_t *expected = connection->context->protocol;
         if (count != expected[0] || memcmp(protocol, expected + 1, count) != 0) {
-            connection->failure.kind = martlet_tls_failure_no_protocol;
+            martlet_tls_failure_of(connection)->kind = martlet_tls_failure_no_protocol;
             note_failure(connection);
             return 0;
         }
@@ -298,7 +315,10 @@ size_t martlet_tls_take_pending(martlet_tls_connection *connection, void *record
 }
 
 void martlet_tls_get_failure(const martlet_tls_connection *connection, struct martlet_tls_failure *failure) {
-    *failure = connection->failure;
+    if (connection->failure)
+        *failure = *connection->failure;
+    else
+        memset(failure, 0, sizeof *failure);
 }
 
 // MARK: - Properties

@@ -75,7 +75,7 @@ static int check_client_hello(SSL *ssl, int *alert, void *argument) {
     if (SSL_client_hello_get0_ext(ssl, TLSEXT_TYPE_application_layer_protocol_negotiation, &extension, &count))
         return SSL_CLIENT_HELLO_SUCCESS;
     martlet_tls_connection *connection = SSL_get_ex_data(ssl, martlet_tls_connection_index());
-    connection->failure.kind = martlet_tls_failure_no_protocol;
+    martlet_tls_failure_of(connection)->kind = martlet_tls_failure_no_protocol;
     *alert = SSL_AD_NO_APPLICATION_PROTOCOL;
     return SSL_CLIENT_HELLO_ERROR;
 }
@@ -184,7 +184,7 @@ static int note_error(int is_valid, X509_STORE_CTX *store) {
     SSL *ssl = X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx());
     martlet_tls_connection *connection = SSL_get_ex_data(ssl, martlet_tls_connection_index());
     martlet_tls_note_verification(
-        &connection->failure, X509_STORE_CTX_get_current_cert(store), X509_STORE_CTX_get_error(store));
+        martlet_tls_failure_of(connection), X509_STORE_CTX_get_current_cert(store), X509_STORE_CTX_get_error(store));
     return 0;
 }
 
@@ -217,7 +217,7 @@ static int verify_pinned(X509_STORE_CTX *store, void *argument) {
     X509 *certificate = X509_STORE_CTX_get0_cert(store);
     int error = certificate ? error_of_pinned(argument, store, certificate) : X509_V_ERR_UNSPECIFIED;
     X509_STORE_CTX_set_error(store, error);
-    if (error != X509_V_OK) martlet_tls_note_verification(&connection->failure, certificate, error);
+    if (error != X509_V_OK) martlet_tls_note_verification(martlet_tls_failure_of(connection), certificate, error);
     return error == X509_V_OK;
 }
 

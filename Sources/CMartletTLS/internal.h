@@ -21,7 +21,8 @@ struct martlet_tls_connection {
     SSL *ssl;
     martlet_tls_context *context;
     int32_t state;
-    struct martlet_tls_failure failure;
+    /// Allocated when a check fails.
+    struct martlet_tls_failure *failure;
     SSL_SESSION *session;
     /// Input of the current call.
     const uint8_t *input;
@@ -41,6 +42,8 @@ struct martlet_tls_connection {
 
 /// Copies a text, truncated to fit.
 void martlet_tls_copy_text(char *target, size_t capacity, const char *text);
+/// The failure of a connection, allocated on first use.
+struct martlet_tls_failure *martlet_tls_failure_of(martlet_tls_connection *connection);
 /// The index of the connection in the data of an SSL object.
 int martlet_tls_connection_index(void);
 /// Records a verification error.
