@@ -63,6 +63,8 @@ final class RelayParts: Sendable {
     }
 
     private func failed<Answer>(_ room: RoomName, _ error: any Error) -> StoreAnswer<Answer> {
+        // A refusal of an account is not a failure of the store.
+        if error is TooManyRooms { return .tooManyRooms }
         onEvent(.storeFailed(room, error))
         return error is LogLost ? .logLost : .failed
     }
@@ -76,6 +78,8 @@ enum StoreAnswer<Answer> {
     case failed
     /// The room's log no longer exists.
     case logLost
+    /// The account has created as many rooms as it may.
+    case tooManyRooms
 
     /// The result; nil after a failure.
     var value: Answer? {

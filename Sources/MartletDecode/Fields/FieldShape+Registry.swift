@@ -12,7 +12,8 @@ extension FieldShape {
             self = .text
         case .retryAfter, .epoch, .resumeLifetime, .heartbeatInterval, .maxBody, .maxMessage, .linkWindow,
             .sessionWindow, .maxSessions, .linkCredit, .creditUsed, .counter, .timeToLive, .offset, .acceptedAt,
-            .cursor, .head, .first, .tail, .session, .noLocal, .upTo, .correlation, .deadline, .typing:
+            .cursor, .head, .first, .tail, .session, .noLocal, .role, .access, .duration, .upTo, .correlation,
+            .deadline, .typing:
             self = .number
         case .spokenVersion: self = .version
         case .features: self = .features

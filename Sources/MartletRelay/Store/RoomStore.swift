@@ -4,7 +4,8 @@ public import MartletWire
 /// The storage of rooms' logs: the interface of a relay to a disk or database.
 ///
 /// A message is accepted when `append` returns, and must then survive what the store is designed to survive. Calls for
-/// different rooms may be concurrent. A room has at most one `append` in progress, and none before `load` has returned.
+/// different rooms may be concurrent. A room has at most one `append` or `saveRoles` in progress, and none before
+/// `load` has returned.
 /// An error from any method is reported as `RelayEvent.storeFailed` and resets the affected sessions with
 /// `storeUnavailable`.
 public protocol RoomStore: Sendable {
@@ -20,6 +21,42 @@ public protocol RoomStore: Sendable {
 
     /// The kept messages in a range, in ascending order.
     func read(_ range: ReadRange, of room: RoomName) async throws -> RoomHistory
+
+    /// Whether the store keeps roles. A relay with `RelayConfiguration.roomRoles` requires it. False by default.
+    var keepsRoles: Bool { get }
+
+    /// Makes the roles of a room durable, which the snapshots of later loads contain unchanged. They outlive the log.
+    ///
+    /// The default implementation throws `RolesNotKept`.
+    ///
+    /// - Parameters:
+    ///   - roles: The stored form of the roles, at most 2 MiB.
+    ///   - creation: Not nil if an account creates the room. The store counts the rooms that each account has created.
+    ///     It throws `TooManyRooms`, and saves nothing, if this one exceeds `maxRoomCount`.
+    func saveRoles(_ roles: [UInt8], of room: RoomName, creation: RoomCreation?) async throws
+}
+
+extension RoomStore {
+    /// False.
+    public var keepsRoles: Bool { false }
+
+    /// Throws `RolesNotKept`.
+    public func saveRoles(_ roles: [UInt8], of room: RoomName, creation: RoomCreation?) async throws {
+        throw RolesNotKept()
+    }
+}
+
+/// The error of `saveRoles` of a store that keeps no roles.
+public struct RolesNotKept: Error {
+    /// Creates the error.
+    public init() {}
+}
+
+/// The error of `saveRoles` when the account has created as many rooms as it may. The session that would have created
+/// the room is reset with `tooManyRooms`.
+public struct TooManyRooms: Error {
+    /// Creates the error.
+    public init() {}
 }
 
 /// The error of `append` when the store has lost the room's log since it was loaded. The relay resets all sessions of
@@ -41,6 +78,16 @@ public protocol ImmediateRoomStore: RoomStore {
 
     /// The synchronous form of the method in `RoomStore`.
     func read(_ range: ReadRange, of room: RoomName) throws -> RoomHistory
+
+    /// The synchronous form of the method in `RoomStore`.
+    func saveRoles(_ roles: [UInt8], of room: RoomName, creation: RoomCreation?) throws
+}
+
+extension ImmediateRoomStore {
+    /// Throws `RolesNotKept`.
+    public func saveRoles(_ roles: [UInt8], of room: RoomName, creation: RoomCreation?) throws {
+        throw RolesNotKept()
+    }
 }
 
 /// A range of a room's log.

@@ -1,0 +1,137 @@
+import MartletRelay
+import MartletWire
+
+@testable import MartletProtocol
+
+/// The operations on a room, and who may perform them on whom, as Specs/relay.md R-56 has them.
+enum RoleMatrix {
+    enum Rank: String, CaseIterable, Sendable {
+        case outsider, reader, member, moderator, owner, administrator
+    }
+
+    /// An operation on an account.
+    struct Operation: Sendable, CustomStringConvertible {
+        var description: String
+        var on: @Sendable (AccountName) -> RoomOperation
+        /// The targets on which each actor may perform it.
+        var permitted: [Rank: Set<Rank>]
+    }
+
+    private static let all = Set(Rank.allCases)
+    private static let low: Set<Rank> = [.outsider, .reader, .member]
+    private static let removal: [Rank: Set<Rank>] = [
+        .administrator: all.subtracting([.administrator]), .owner: low.union([.moderator]), .moderator: low,
+    ]
+    private static let moderators: [Rank: Set<Rank>] = [.administrator: all, .owner: all, .moderator: all]
+    private static let owners: [Rank: Set<Rank>] = [.administrator: all, .owner: all]
+
+    static let operations: [Operation] = [
+        Operation(description: "kick", on: { .kick($0) }, permitted: removal),
+        Operation(description: "ban", on: { .ban($0) }, permitted: removal),
+        Operation(description: "mute", on: { .mute($0, seconds: 60) }, permitted: removal),
+        Operation(description: "unmute", on: { .unmute($0) }, permitted: removal),
+        Operation(description: "unban", on: { .unban($0) }, permitted: moderators),
+        Operation(description: "invite", on: { .invite($0) }, permitted: moderators),
+        Operation(
+            description: "set role to none", on: { .setRole(nil, of: $0) },
+            permitted: [.administrator: all, .owner: all, .moderator: low]),
+        Operation(
+            description: "set role to reader", on: { .setRole(.reader, of: $0) },
+            permitted: [.administrator: all, .owner: all, .moderator: low]),
+        Operation(
+            description: "set role to member", on: { .setRole(.member, of: $0) },
+            permitted: [.administrator: all, .owner: all, .moderator: low]),
+        Operation(description: "set role to moderator", on: { .setRole(.moderator, of: $0) }, permitted: owners),
+        Operation(description: "set role to owner", on: { .setRole(.owner, of: $0) }, permitted: owners),
+        Operation(description: "close", on: { _ in .setAccess(.closed) }, permitted: owners),
+        Operation(
+            description: "announce", on: { _ in .announce(MessageContent(text: "hear")) },
+            permitted: [.administrator: all]),
+        Operation(
+            description: "list roles", on: { _ in .listRoles(after: nil) },
+            permitted: Dictionary(uniqueKeysWithValues: Rank.allCases.map { ($0, all) })),
+    ]
+
+    /// The ranks of accounts that request operations; an account without a role is a member of an open room.
+    static let actors: [Rank] = [.reader, .member, .moderator, .owner, .administrator]
+
+    /// A configuration with roles.
+    static func configuration(_ base: RelayConfiguration) -> RelayConfiguration {
+        var configuration = base
+        configuration.roomRoles = RoomRolesConfiguration()
+        configuration.asksRoomPolicy = true
+        return configuration
+    }
+
+    /// Administrators are accounts whose names begin with "root".
+    static func decide(_ request: RoomAuthorizationRequest) -> RoomDecision {
+        request.identity.account.text.hasPrefix("root") ? .granted(.all.union(.administer)) : .granted(.all)
+    }
+
+    /// The policy at a relay.
+    struct Policy: ImmediateRoomPolicy {
+        func immediateDecision(on request: RoomAuthorizationRequest) -> RoomDecision { RoleMatrix.decide(request) }
+    }
+
+    /// Performs an operation as an actor on a target of each rank, each in a room of its own. Returns the ranks of the
+    /// targets on which it was performed, and the statuses of the other responses.
+    static func run<P: Peer>(
+        _ operation: Operation, by actor: Rank, connect: () async throws -> P
+    ) async throws -> (performed: Set<Rank>, refusals: Set<ErrorCode>) {
+        let root = try await member("root", connect)
+        let subject = try await member(actor == .administrator ? "root actor" : "actor", connect)
+        var performed: Set<Rank> = []
+        var refusals: Set<ErrorCode> = []
+        for (number, rank) in Rank.allCases.enumerated() {
+            let room = "room \(number)"
+            let session = SessionID(rawValue: UInt16(2 * number + 1))
+            let targetName = rank == .administrator ? "root target" : "target"
+            let target = try await member(targetName, connect, device: UInt64(number + 1))
+            for peer in [root, subject, target] { try await peer.open(room, on: session) }
+            for (name, rank) in [("actor", actor), (targetName, rank)] where role(rank) != nil {
+                let status = try await root.operate(.setRole(role(rank), of: AccountName(name)!), on: session)
+                if status != .none { throw PeerError.nothing }
+            }
+            let status = try await subject.operate(operation.on(AccountName(targetName)!), on: session)
+            if status == .none { performed.insert(rank) } else { refusals.insert(status) }
+            await target.cut()
+        }
+        await root.cut()
+        await subject.cut()
+        return (performed, refusals)
+    }
+
+    private static func role(_ rank: Rank) -> RoomRole? {
+        switch rank {
+        case .outsider, .administrator: nil
+        case .reader: .reader
+        case .member: .member
+        case .moderator: .moderator
+        case .owner: .owner
+        }
+    }
+
+    private static func member<P: Peer>(
+        _ account: String, _ connect: () async throws -> P, device: UInt64 = 1
+    ) async throws -> P {
+        let peer = try await connect()
+        try await peer.hello(FrameWriter.hello(account, device: device))
+        return peer
+    }
+}
+
+extension Peer {
+    /// Requests an operation and returns the status of the response. Frames before that are discarded.
+    func operate(_ operation: RoomOperation, on session: SessionID = .first) async throws -> ErrorCode {
+        try await response(to: operation, on: session).status
+    }
+
+    /// Requests an operation and returns the response. Frames before that are discarded.
+    func response(to operation: RoomOperation, on session: SessionID = .first) async throws -> Response {
+        await send(
+            Request(
+                correlation: 77, method: operation.method.name, deadline: .seconds(60), content: operation.content),
+            on: session)
+        return try await next()
+    }
+}
