@@ -128,7 +128,7 @@ public final class Relay: Sendable {
     private func listen() throws -> Running {
         guard !parts.configuration.addresses.isEmpty else { throw RelayError.noAddresses }
         if let fault = parts.configuration.fault { throw RelayError.invalidConfiguration(fault) }
-        guard parts.configuration.engine.roomRoles == nil || parts.store.keepsRoles else {
+        guard parts.configuration.engine.roomRoles == nil || parts.roleStore != nil else {
             throw RelayError.rolesNotKept
         }
         let tls = try makeTLS()

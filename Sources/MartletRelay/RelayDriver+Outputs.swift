@@ -134,10 +134,12 @@ extension RelayDriver {
     }
 
     private func save(_ roles: [UInt8], of room: RoomName, _ creation: RoomCreation?) {
-        if let store = parts.immediateStore {
+        if let store = parts.immediateRoleStore {
             return saved(room, parts.storing(room) { try store.saveRoles(roles, of: room, creation: creation) })
         }
-        callStore(room) { store in
+        // `Relay.start` refuses another store.
+        guard let store = parts.roleStore else { return engine.rolesSaved(room, .failed) }
+        callStore(room) { _ in
             try await store.saveRoles(roles, of: room, creation: creation)
         } then: { driver, done in
             driver.saved(room, done)

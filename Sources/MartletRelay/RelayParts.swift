@@ -8,6 +8,10 @@ final class RelayParts: Sendable {
     let store: any RoomStore
     /// The store, if it is synchronous.
     let immediateStore: (any ImmediateRoomStore)?
+    /// The store, if it keeps roles.
+    let roleStore: (any RoomRoleStore)?
+    /// The store, if it is synchronous and keeps roles.
+    let immediateRoleStore: (any ImmediateRoomRoleStore)?
     let authenticator: any Authenticator
     let policy: any RoomPolicy
     let requestHandler: (any RequestHandler)?
@@ -23,6 +27,8 @@ final class RelayParts: Sendable {
         self.configuration = configuration
         self.store = store
         immediateStore = store as? any ImmediateRoomStore
+        roleStore = store as? any RoomRoleStore
+        immediateRoleStore = store as? any ImmediateRoomRoleStore
         self.authenticator = authenticator
         self.policy = policy
         self.requestHandler = requestHandler

@@ -12,7 +12,7 @@ public import MartletWire
 ///
 /// Roles are kept apart from the logs and never removed. Beyond their bound no room is created and no role is set
 /// (Specs/hostile.md row 59).
-public final class InMemoryStore: ImmediateRoomStore {
+public final class InMemoryStore: ImmediateRoomRoleStore {
     /// The bounds of a store.
     public struct Bounds: Equatable, Sendable {
         /// The maximum number of messages of a room.
@@ -86,9 +86,6 @@ public final class InMemoryStore: ImmediateRoomStore {
             return log.firstOffset
         }
     }
-
-    /// True.
-    public var keepsRoles: Bool { true }
 
     /// Keeps the roles of a room. Throws `Failure.rolesFull` or `TooManyRooms`.
     public func saveRoles(_ bytes: [UInt8], of room: RoomName, creation: RoomCreation?) throws {

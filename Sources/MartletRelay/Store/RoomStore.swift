@@ -5,9 +5,8 @@ public import MartletWire
 ///
 /// A message is accepted when `append` returns, and must then survive what the store is designed to survive. Calls for
 /// different rooms may be concurrent. A room has at most one `append` or `saveRoles` in progress, and none before
-/// `load` has returned.
-/// An error from any method is reported as `RelayEvent.storeFailed` and resets the affected sessions with
-/// `storeUnavailable`.
+/// `load` has returned. An error from any method is reported as `RelayEvent.storeFailed` and resets the affected sessions
+/// with `storeUnavailable`; an error of `saveRoles` refuses the operation.
 public protocol RoomStore: Sendable {
     /// The snapshot of a room; the snapshot of an empty room if the store has none. The snapshot's `log` stays the
     /// same, also for an empty room, while the assigned offsets hold, and changes when they are lost.
@@ -21,35 +20,17 @@ public protocol RoomStore: Sendable {
 
     /// The kept messages in a range, in ascending order.
     func read(_ range: ReadRange, of room: RoomName) async throws -> RoomHistory
+}
 
-    /// Whether the store keeps roles. A relay with `RelayConfiguration.roomRoles` requires it. False by default.
-    var keepsRoles: Bool { get }
-
+/// A store that keeps the roles of rooms too, which a relay with `RelayConfiguration.roomRoles` requires.
+public protocol RoomRoleStore: RoomStore {
     /// Makes the roles of a room durable, which the snapshots of later loads contain unchanged. They outlive the log.
-    ///
-    /// The default implementation throws `RolesNotKept`.
     ///
     /// - Parameters:
     ///   - roles: The stored form of the roles, at most 2 MiB.
     ///   - creation: Not nil if an account creates the room. The store counts the rooms that each account has created.
     ///     It throws `TooManyRooms`, and saves nothing, if this one exceeds `maxRoomCount`.
     func saveRoles(_ roles: [UInt8], of room: RoomName, creation: RoomCreation?) async throws
-}
-
-extension RoomStore {
-    /// False.
-    public var keepsRoles: Bool { false }
-
-    /// Throws `RolesNotKept`.
-    public func saveRoles(_ roles: [UInt8], of room: RoomName, creation: RoomCreation?) async throws {
-        throw RolesNotKept()
-    }
-}
-
-/// The error of `saveRoles` of a store that keeps no roles.
-public struct RolesNotKept: Error {
-    /// Creates the error.
-    public init() {}
 }
 
 /// The error of `saveRoles` when the account has created as many rooms as it may. The session that would have created
@@ -78,16 +59,12 @@ public protocol ImmediateRoomStore: RoomStore {
 
     /// The synchronous form of the method in `RoomStore`.
     func read(_ range: ReadRange, of room: RoomName) throws -> RoomHistory
-
-    /// The synchronous form of the method in `RoomStore`.
-    func saveRoles(_ roles: [UInt8], of room: RoomName, creation: RoomCreation?) throws
 }
 
-extension ImmediateRoomStore {
-    /// Throws `RolesNotKept`.
-    public func saveRoles(_ roles: [UInt8], of room: RoomName, creation: RoomCreation?) throws {
-        throw RolesNotKept()
-    }
+/// A synchronous store that keeps the roles of rooms too.
+public protocol ImmediateRoomRoleStore: ImmediateRoomStore, RoomRoleStore {
+    /// The synchronous form of the method in `RoomRoleStore`.
+    func saveRoles(_ roles: [UInt8], of room: RoomName, creation: RoomCreation?) throws
 }
 
 /// A range of a room's log.

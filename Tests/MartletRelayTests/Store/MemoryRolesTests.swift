@@ -55,6 +55,5 @@ import Testing
         _ = store.load(hall)
         #expect(store.roomCount == 1)
         #expect(store.load(lobby).log != log && store.load(lobby).roles == bytes(4))
-        #expect(store.keepsRoles)
     }
 }

@@ -121,11 +121,9 @@ final class BrokenStore: RoomStore {
 }
 
 /// An asynchronous store that keeps roles and can fail to save them.
-final class RoleStore: RoomStore {
+final class RoleStore: RoomRoleStore {
     private let inner = InMemoryStore()
     private let fails = Guarded(false)
-
-    var keepsRoles: Bool { true }
 
     func setFails(_ fails: Bool) {
         self.fails.withLock { $0 = fails }
